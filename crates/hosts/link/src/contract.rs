@@ -1,0 +1,90 @@
+//! What every link provides. One conformance suite (`tests/conformance.rs`) runs on every implementation.
+
+use bytes::Bytes;
+use core::time::Duration;
+use quintet_contract::{Address, Frame, Kind, SendError, Token};
+use std::os::fd::BorrowedFd;
+
+/// Where a frame goes and what it means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// The sender.
+    pub from: Address,
+    /// The receiver.
+    pub to: Address,
+    /// What it means.
+    pub kind: Kind,
+    /// Which request it is, or answers.
+    pub token: Token,
+}
+
+/// The sending half of one end.
+pub trait Sender: Send {
+    /// Room for a body of exactly `len` bytes, where it will lie. A second `begin` abandons the first.
+    ///
+    /// # Errors
+    /// [`SendError::Full`] when there is no room now, [`SendError::TooLong`], [`SendError::Unreachable`] when the link failed.
+    fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError>;
+
+    /// Sends the frame begun last. The peer may see it at once; it is sure to be woken only by [`Sender::flush`].
+    fn commit(&mut self);
+
+    /// Sends a body with bulk data of at most [`Sender::max_bulk_bytes`].
+    ///
+    /// # Errors
+    /// As [`Sender::begin`].
+    fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError>;
+
+    /// Ends a burst: what was committed is visible, and a sleeping peer is woken. Free when nothing was sent.
+    ///
+    /// # Errors
+    /// What the operating system said.
+    fn flush(&mut self) -> Result<(), LinkError>;
+
+    /// Whether a frame that answered [`SendError::Full`] may fit now.
+    fn has_room(&self) -> bool;
+
+    /// The largest bulk of one frame.
+    fn max_bulk_bytes(&self) -> usize;
+}
+
+/// The receiving half of one end.
+pub trait Receiver: Send {
+    /// Hands at most `limit` frames to `deliver`, in order, and says how many. Never waits.
+    ///
+    /// # Errors
+    /// [`LinkError`] when the link failed; frames that arrived before are delivered first.
+    fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError>;
+
+    /// Whether `poll` would deliver something.
+    fn has_frames(&self) -> bool;
+
+    /// Waits, adaptively, until there are frames, the link failed, [`Receiver::waker`] rang or `limit` has passed (`None`: no limit).
+    fn wait(&mut self, limit: Option<Duration>);
+
+    /// Ends a [`Receiver::wait`] from another thread; also one that begins just after the call.
+    fn waker(&self) -> std::sync::Arc<dyn Fn() + Send + Sync>;
+
+    /// Announces sleep to the sender, so that it will make [`Receiver::fd`] readable. False if frames came meanwhile:
+    /// do not sleep then. Call [`Receiver::disarm`] after waking.
+    fn arm(&mut self) -> bool;
+
+    /// Ends what [`Receiver::arm`] began and drains the descriptor.
+    fn disarm(&mut self);
+
+    /// Readable when the receiver is armed and frames came, or when the link failed: for epoll, select, asyncio.
+    fn fd(&self) -> BorrowedFd<'_>;
+}
+
+/// Why a link failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LinkError {
+    /// The peer closed it.
+    Closed,
+    /// The peer's process ended.
+    PeerDied,
+    /// The peer wrote something that is no frame: what, and where.
+    Malformed(String),
+    /// The operating system refused: what was tried, and what it said.
+    System(String),
+}

@@ -1,0 +1,66 @@
+//! An outbox that collects.
+
+use crate::{Address, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
+use bytes::Bytes;
+
+/// One thing a protocol did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Sent a frame to an address.
+    Sent(Address, OwnedFrame),
+    /// Declared work.
+    Work(Stage, u32),
+}
+
+/// Collects what a protocol does, in order, and refuses nothing. Tests read it; the simulated host schedules it.
+#[derive(Default, Debug)]
+pub struct Effects {
+    list: Vec<Effect>,
+    begun: Option<(Address, Kind, Token, Vec<u8>)>,
+}
+
+impl Effects {
+    /// Takes what was collected, leaving it empty.
+    pub fn drain(&mut self) -> impl Iterator<Item = Effect> + '_ {
+        self.list.drain(..)
+    }
+
+    /// Takes the frames, dropping declared work.
+    pub fn frames(&mut self) -> Vec<(Address, OwnedFrame)> {
+        self.drain()
+            .filter_map(|effect| match effect {
+                Effect::Sent(to, frame) => Some((to, frame)),
+                Effect::Work(..) => None,
+            })
+            .collect()
+    }
+}
+
+impl Outbox for Effects {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+    }
+
+    fn commit(&mut self) {
+        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+        let frame = OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() };
+        self.list.push(Effect::Sent(to, frame));
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        let frame = OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk };
+        self.list.push(Effect::Sent(to, frame));
+        Ok(())
+    }
+
+    fn work(&mut self, stage: Stage, units: u32) {
+        self.list.push(Effect::Work(stage, units));
+    }
+}

@@ -1,0 +1,40 @@
+//! The contract between protocols and the hosts that run them.
+//!
+//! **A protocol sees frames, time and nothing else; everything it talks to is an [`Address`]**: a peer, the
+//! local caller, a disk, a device. It is a state machine: inputs and the time come in as arguments, effects go
+//! out through an [`Outbox`]. The same code therefore runs live, on real links, and simulated, on modelled ones.
+//!
+//! This crate is not a protocol and not a host. It holds the words both sides share:
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `protocol.rs` | [`Protocol`], [`Input`], [`PeerChange`]: read this first |
+//! | `outbox.rs` | [`Outbox`], [`SendError`], [`Stage`] |
+//! | `address.rs` | [`Address`], [`NodeId`], [`Port`], [`Incarnation`] |
+//! | `frame.rs` | [`Frame`], [`Kind`], [`Token`] |
+//! | `time.rs` | [`Time`], [`Span`] |
+//! | `cell.rs` | [`cell()`]: the latest value shared by two halves of one protocol |
+//! | `random.rs` | [`Random`]: the only randomness a protocol may use, keyed from its seed |
+//! | `limits.rs` | every size limit, with the relations between them proved at compile time |
+//! | `effects.rs` | [`Effects`]: an outbox that collects what a protocol did, for tests and layers |
+#![forbid(unsafe_code)]
+
+mod address;
+mod cell;
+mod effects;
+mod frame;
+pub mod limits;
+mod outbox;
+mod protocol;
+mod random;
+mod time;
+
+pub use address::{Address, Incarnation, NodeId, Port};
+pub use bytes::Bytes;
+pub use cell::{CellReader, CellWriter, Words, cell};
+pub use effects::{Effect, Effects};
+pub use frame::{Frame, Kind, OwnedFrame, Token};
+pub use outbox::{Outbox, SendError, Stage};
+pub use protocol::{DownCause, Input, PeerChange, Protocol};
+pub use random::Random;
+pub use time::{Span, Time};

@@ -1,0 +1,85 @@
+//! Where a protocol's effects go.
+
+use crate::{Address, Kind, Token};
+use bytes::Bytes;
+use core::fmt;
+
+/// Why a frame was not taken. Nothing of it was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendError {
+    /// No room now. The host says [`Input::Writable`](crate::Input::Writable) for that address when there is.
+    Full,
+    /// Longer than this outbox carries, ever.
+    TooLong {
+        /// Bytes offered.
+        len: usize,
+        /// Bytes this outbox carries.
+        limit: usize,
+    },
+    /// Nothing is known under that address, or its link is down.
+    Unreachable,
+}
+
+/// A named part of a protocol's work, for the report that explains a delay. Numbered within its protocol.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Stage(pub u8);
+
+/// Takes what a protocol sends. Object-safe on purpose: dynamic dispatch costs nothing measurable here.
+///
+/// A frame is encoded where it will lie: `begin` gives the room, `commit` sends it. Frames to one address arrive in
+/// the order of their commits, or not at all when the address fails.
+pub trait Outbox {
+    /// Room for a body of exactly `len` bytes. A second `begin` before `commit` abandons the first.
+    ///
+    /// # Errors
+    /// Why the frame cannot be taken; nothing was changed.
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError>;
+
+    /// Sends the frame begun last.
+    ///
+    /// # Panics
+    /// If none was begun: a defect of the calling protocol.
+    fn commit(&mut self);
+
+    /// Sends `head` as the body, and `bulk` with it, shared and not copied where the link allows.
+    ///
+    /// # Errors
+    /// Why the frame cannot be taken; nothing was changed.
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError>;
+
+    /// Declares work done since the last frame. Simulated, it costs the modelled cycles of `stage` and the next frame
+    /// departs after it; live, it may fill a histogram.
+    fn work(&mut self, _stage: Stage, _units: u32) {}
+
+    /// Shows what was read from a [`cell`](crate::cell()). A recorder keeps it; a replay puts the recorded value back.
+    fn observe(&mut self, _words: &mut [u64]) {}
+
+    /// Sends a body that already lies encoded.
+    ///
+    /// # Errors
+    /// As [`Outbox::begin`].
+    fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
+        self.begin(to, kind, token, body.len())?.copy_from_slice(body);
+        self.commit();
+        Ok(())
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Full => f.write_str("no room in the link now"),
+            SendError::TooLong { len, limit } => write!(f, "{len} bytes, above the limit of {limit}"),
+            SendError::Unreachable => f.write_str("no link to that address"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}

@@ -1,0 +1,69 @@
+//! What a protocol is.
+
+use crate::{Address, Frame, Incarnation, Outbox, Time};
+
+/// A state machine without I/O.
+///
+/// # Order of calls
+/// A host calls `handle` with [`Input::Started`] once, first; then one input at a time. After every call it asks
+/// [`deadline`](Protocol::deadline). `now` never decreases. `handle` is atomic: nothing else of this instance runs
+/// meanwhile, and what it sends departs after it.
+pub trait Protocol {
+    /// Takes one input, changes state, sends what follows from it.
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox);
+
+    /// When it wants [`Input::Wake`], if it does. The wake may come late, never early.
+    fn deadline(&self) -> Option<Time>;
+}
+
+/// What can happen to a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input<'a> {
+    /// The host runs; the first input of every instance.
+    Started,
+    /// The deadline has passed.
+    Wake,
+    /// A frame came from an address.
+    Frame(Address, Frame<'a>),
+    /// An address that answered [`SendError::Full`](crate::SendError::Full) has room again.
+    Writable(Address),
+    /// A peer came or went.
+    Peer(Address, PeerChange),
+}
+
+/// How a peer changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerChange {
+    /// It can be reached.
+    Up {
+        /// Which of its lives this is.
+        incarnation: Incarnation,
+        /// The largest bulk that its link takes in one frame; larger bulk is cut into fragments.
+        max_bulk_bytes: usize,
+    },
+    /// It cannot be reached any more.
+    Down(DownCause),
+}
+
+/// Why a peer cannot be reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DownCause {
+    /// It said goodbye.
+    Closed,
+    /// Its process ended or its machine cut the link.
+    Died,
+    /// Nothing was heard of it for too long.
+    Silent,
+    /// It broke the protocol and was cut off.
+    Misbehaved,
+}
+
+impl<P: Protocol + ?Sized> Protocol for Box<P> {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        (**self).handle(now, input, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        (**self).deadline()
+    }
+}

@@ -1,0 +1,96 @@
+//! Writing. The length of an encoding is found by running the same code against a counter, so the two cannot differ.
+
+use quintet_contract::{Address, Kind, Outbox, SendError, Token};
+
+/// Takes encoded bytes.
+pub trait Sink {
+    /// Appends bytes as they are.
+    fn bytes(&mut self, bytes: &[u8]);
+
+    /// Appends one byte.
+    fn u8(&mut self, value: u8) {
+        self.bytes(&[value]);
+    }
+    /// Appends two bytes, little-endian.
+    fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_le_bytes());
+    }
+    /// Appends four bytes, little-endian.
+    fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_le_bytes());
+    }
+    /// Appends eight bytes, little-endian.
+    fn u64(&mut self, value: u64) {
+        self.bytes(&value.to_le_bytes());
+    }
+    /// Appends a length as u32 and the bytes.
+    ///
+    /// # Panics
+    /// If there are more than `u32::MAX` bytes, which no limit of this project allows.
+    fn counted(&mut self, bytes: &[u8]) {
+        self.u32(u32::try_from(bytes.len()).expect("lengths are checked against limits below 4 GiB"));
+        self.bytes(bytes);
+    }
+}
+
+/// Something that can be written.
+pub trait Encode {
+    /// Writes it.
+    fn encode(&self, sink: &mut impl Sink);
+
+    /// How many bytes [`encode`](Encode::encode) writes.
+    fn encoded_len(&self) -> usize {
+        let mut counter = Counter(0);
+        self.encode(&mut counter);
+        counter.0
+    }
+}
+
+struct Counter(usize);
+
+impl Sink for Counter {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+}
+
+/// Writes into room of exactly the right size.
+struct Filler<'a>(&'a mut [u8]);
+
+impl Sink for Filler<'_> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        let (now, rest) = core::mem::take(&mut self.0).split_at_mut(bytes.len());
+        now.copy_from_slice(bytes);
+        self.0 = rest;
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// The encoding in a vector of its own.
+pub fn encode_to_vec(message: &impl Encode) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(message.encoded_len());
+    message.encode(&mut bytes);
+    bytes
+}
+
+/// Encodes `message` in place in the outbox and sends it.
+///
+/// # Errors
+/// As [`Outbox::begin`].
+pub fn send(
+    out: &mut dyn Outbox,
+    to: Address,
+    kind: Kind,
+    token: Token,
+    message: &impl Encode,
+) -> Result<(), SendError> {
+    let room = out.begin(to, kind, token, message.encoded_len())?;
+    message.encode(&mut Filler(room));
+    out.commit();
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Every number that has one meaning on the wire, given out once.
+//!
+//! Kinds are global, so that a frame can be read in a capture without knowing which instance it is for. A protocol owns a
+//! range and names its kinds in its own codec, built with [`KindRange::kind`].
+
+use quintet_contract::{Kind, Port};
+
+/// Kinds `first..=last`, owned by one protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KindRange {
+    /// The owner.
+    pub owner: &'static str,
+    /// The first number.
+    pub first: u8,
+    /// The last number.
+    pub last: u8,
+}
+
+impl KindRange {
+    /// The `n`th kind of the range. Checked at compile time where the result is a constant.
+    ///
+    /// # Panics
+    /// If the range is shorter.
+    #[must_use]
+    pub const fn kind(self, n: u8) -> Kind {
+        assert!(n <= self.last - self.first, "the range is shorter");
+        Kind(self.first + n)
+    }
+
+    /// Whether `kind` lies in the range.
+    #[must_use]
+    pub const fn contains(self, kind: Kind) -> bool {
+        self.first <= kind.0 && kind.0 <= self.last
+    }
+}
+
+const fn range(owner: &'static str, first: u8, last: u8) -> KindRange {
+    KindRange { owner, first, last }
+}
+
+/// Handshake, acknowledgement, keep-alive.
+pub const SESSION: KindRange = range("session", 0x01, 0x0f);
+/// Credits, grants, fragments.
+pub const MESSAGING: KindRange = range("messaging", 0x10, 0x1f);
+/// Tuple space requests and answers.
+pub const TUPLE_SPACE: KindRange = range("tuple-space", 0x20, 0x4f);
+/// Services that a host provides: disk, device, process.
+pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
+/// Tests, probes and programs of a user's own.
+pub const USER: KindRange = range("user", 0xf0, 0xff);
+
+/// All ranges, in order.
+pub const KINDS: [KindRange; 5] = [SESSION, MESSAGING, TUPLE_SPACE, HOST_SERVICES, USER];
+
+const _: () = {
+    let mut i = 0;
+    while i < KINDS.len() {
+        assert!(KINDS[i].first <= KINDS[i].last);
+        assert!(i == 0 || KINDS[i - 1].last < KINDS[i].first, "ranges are in order and do not overlap");
+        i += 1;
+    }
+};
+
+/// A write to the host's disk: body is the data; answered with [`DISK_WRITTEN`] when it is durable.
+pub const DISK_WRITE: Kind = HOST_SERVICES.kind(0);
+/// The answer to [`DISK_WRITE`]: body is one byte, 0 for durable, else an error code of the host.
+pub const DISK_WRITTEN: Kind = HOST_SERVICES.kind(1);
+/// A launch on the host's device: body is the input; answered with [`DEVICE_DONE`].
+pub const DEVICE_LAUNCH: Kind = HOST_SERVICES.kind(2);
+/// The answer to [`DEVICE_LAUNCH`]: body is the output.
+pub const DEVICE_DONE: Kind = HOST_SERVICES.kind(3);
+
+/// The callers of this process: threads of the program that uses Quintet.
+pub const PORT_CALLERS: Port = Port(1);
+/// The host's disk.
+pub const PORT_DISK: Port = Port(2);
+/// The host's device.
+pub const PORT_DEVICE: Port = Port(3);
+/// The tuple space.
+pub const PORT_SPACE: Port = Port(16);
+/// The first port free for tests and programs of a user's own.
+pub const PORT_USER: Port = Port(1024);

@@ -1,1 +1,56 @@
-fn main() {}
+//! The repository's own chores.
+//!
+//! ```text
+//! cargo xtask docs     write docs/settings.md and docs/errors.md from their tables
+//! cargo xtask corpus   write the seeds of fuzz/corpus
+//! cargo xtask check    check what no compiler checks; writes nothing
+//! ```
+#![forbid(unsafe_code)]
+
+mod check;
+mod docs;
+mod rust_source;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let root = root();
+    match std::env::args().nth(1).as_deref() {
+        Some("docs") => {
+            docs::pages().iter().try_for_each(|page| write(&root.join(page.path), page.text.as_bytes()))
+        }
+        Some("corpus") => quintet_corpus::seeds().iter().try_for_each(|seed| {
+            write(&root.join("fuzz/corpus").join(seed.target).join(seed.name), &seed.bytes)
+        }),
+        Some("check") => check::all(&root),
+        _ => Err("usage: cargo xtask docs | corpus | check".to_owned()),
+    }
+    .map_or_else(
+        |error| {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+/// The repository's root: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("this crate lies in a folder of the repository").to_owned()
+}
+
+/// Writes a file whose content changed.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let explain = |error| format!("{}: {error}", path.display());
+    if fs::read(path).is_ok_and(|stored| stored == bytes) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().expect("a file lies in a folder")).map_err(explain)?;
+    fs::write(path, bytes).map_err(explain)?;
+    println!("wrote {}", path.display());
+    Ok(())
+}

@@ -1,1 +1,46 @@
-//! Not written yet.
+//! Quintet coordinates a handful of machines. This crate is its public Rust interface; the same words exist in Python.
+//!
+//! ```
+//! use quintet::{Lab, template, tuple};
+//!
+//! let lab = Lab::embedded();                       // in this process, nothing to start
+//! let space = lab.space();
+//! space.out(tuple!["row", 3i64, 2.5f64])?;
+//! let row = space.take(&template!["row", ?i64, ?f64])?;
+//! assert_eq!(row, tuple!["row", 3i64, 2.5f64]);
+//! # Ok::<(), quintet::Error>(())
+//! ```
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `lab.rs` | [`Lab`]: a connection to everything; read this first |
+//! | `space.rs` | [`Space`]: the tuple space's operations |
+//! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
+//! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
+//! | `serve.rs` | [`Server`]: a space for other processes |
+//! | `stack.rs` | which protocols stand on which, live and replayed |
+//! | `heartbeat.rs` | keeps leases alive while the program computes |
+//! | `error.rs` | [`Error`] |
+#![forbid(unsafe_code)]
+
+mod error;
+mod heartbeat;
+mod lab;
+mod lease;
+mod pending;
+mod serve;
+mod space;
+pub mod stack;
+
+pub use error::Error;
+pub use lab::Lab;
+pub use lease::Lease;
+pub use pending::{Outcome, Pending};
+pub use quintet_errors::{Code, Fault, Retry};
+pub use quintet_runtime::Recorder;
+pub use quintet_tuple_space::{
+    Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,
+    SignatureState, SpaceConfig, State, Template, Tuple, Type, Value, ValueError, template, tuple,
+};
+pub use serve::{ServeConfig, Server};
+pub use space::Space;

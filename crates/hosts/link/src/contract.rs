@@ -41,7 +41,8 @@ pub trait Sender: Send {
     /// What the operating system said.
     fn flush(&mut self) -> Result<(), LinkError>;
 
-    /// Whether a frame that answered [`SendError::Full`] may fit now.
+    /// Whether a frame that answered [`SendError::Full`] may fit now. When the peer made room, a [`Receiver::wait`] of this end
+    /// ends and [`Receiver::fd`] becomes readable; look here after it, and after [`Receiver::disarm`].
     fn has_room(&self) -> bool;
 
     /// The largest bulk of one frame.

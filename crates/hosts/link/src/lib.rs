@@ -2,8 +2,37 @@
 //!
 //! A link has a [`Sender`] and a [`Receiver`] at each end. What was committed arrives once, in order, or the link fails;
 //! repairing a failed link is the business of `session`, not of this crate.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `contract.rs` | [`Sender`], [`Receiver`], [`Route`], [`LinkError`]: read this first |
+//! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
+//! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user |
+//! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
+//! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
+//! | `doorbell.rs` | how a sleeping thread of this process is woken |
 #![warn(missing_docs)]
 
 mod contract;
+mod doorbell;
+mod impaired;
+mod in_process;
+#[cfg(any(not(loom), test))]
+mod shared_memory;
+#[cfg(any(not(loom), test))]
+mod sync;
+mod wait;
 
 pub use contract::{LinkError, Receiver, Route, Sender};
+pub use impaired::{Impairment, impaired};
+pub use in_process::in_process_pair;
+#[cfg(not(loom))]
+pub use shared_memory::{BootstrapError, SharedMemoryListener, shared_memory_connect};
+
+/// One end of a link: what its owner sends with and receives from. The halves may be used from two threads.
+pub struct End {
+    /// Towards the peer.
+    pub sender: Box<dyn Sender>,
+    /// From the peer.
+    pub receiver: Box<dyn Receiver>,
+}

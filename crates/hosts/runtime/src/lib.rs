@@ -1,1 +1,41 @@
-//! Not written yet.
+//! The live host: runs protocols on real links, a real clock and real services.
+//!
+//! Two shapes, one contract:
+//!
+//! - **embedded** ([`Calls`]): a protocol behind a mutex, run by the very threads that call it. No other thread, no daemon.
+//! - **served** ([`Node`]): one loop that owns several protocols and links.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `calls.rs` | [`Calls`]: read this first; a caller's request from the first byte to the answer |
+//! | `calls_outbox.rs` | where the frames of an embedded protocol go |
+//! | `slots.rs` | where answers wait for their callers |
+//! | `request.rs` | encoding a caller's request as the frame a remote one would be |
+//! | `node.rs` | [`Node`]: the served host's loop |
+//! | `sleep.rs` | when that loop sleeps |
+//! | `mailbox.rs` | frames from other threads of the process |
+//! | `node_outbox.rs` | where the frames of a node's protocols go |
+//! | `services.rs` | [`Services`]: disk and device, behind addresses |
+//! | `instance.rs` | a protocol and its recorder |
+//! | `recorder.rs` | [`Recorder`]: the flight recorder |
+#![forbid(unsafe_code)]
+
+mod calls;
+mod calls_outbox;
+mod instance;
+mod mailbox;
+mod node;
+mod node_outbox;
+mod recorder;
+mod request;
+mod services;
+mod sleep;
+mod slots;
+
+pub use calls::{CallError, Calls, Pending};
+pub use instance::Instance;
+pub use node::{Node, NodeHandle};
+pub use recorder::Recorder;
+pub use request::Request;
+pub use services::{Device, Services};
+pub use slots::Answer;

@@ -1,1 +1,17 @@
-//! Not written yet.
+//! Processes and folders for tests and demos.
+//!
+//! A test of several processes starts them with [`Program`], reads their output line by line, freezes, thaws and kills
+//! them, and leaves nothing behind: a [`Child`] is killed when it is dropped, a [`TempDir`] is removed.
+//!
+//! A test may use its own executable as the other process: see [`Program::this_test`].
+#![forbid(unsafe_code)]
+
+mod child;
+mod output;
+mod role;
+mod temp_dir;
+
+pub use child::{Child, Program};
+pub use output::Output;
+pub use role::{argument, die_with_parent};
+pub use temp_dir::TempDir;

@@ -56,6 +56,8 @@ pub enum DownCause {
     Silent,
     /// It broke the protocol and was cut off.
     Misbehaved,
+    /// It refused this side: another version or cluster, say. The number of the code in `errors`.
+    Refused(u16),
 }
 
 impl<P: Protocol + ?Sized> Protocol for Box<P> {

@@ -1,1 +1,71 @@
-//! Not written yet.
+//! Messages between protocols: flow control by credits, room reserved for answers, large data in fragments, one order.
+//!
+//! [`Messages`] is a protocol that owns the protocol above it and stands on sessions: `Sessions<Messages<P>>`. It needs what they
+//! give (every frame once, in order) and adds what they do not: no buffer of the receiver is ever overrun and nothing that was
+//! accepted is dropped, however slow the receiver is. It retries nothing and has no clock of its own.
+//!
+//! # Credit
+//!
+//! Each side tells the other what it takes (OPEN): so many frames, so many bytes. A message takes credit for one frame and its
+//! bytes. When the protocol above the receiver has consumed it, the credit goes back: on the next message that way, or alone once
+//! half of the window is owed. A sender without credit gets [`SendError::Full`](quintet_contract::SendError::Full), later
+//! [`Input::Writable`](quintet_contract::Input::Writable). A peer that sends without credit is cut off
+//! ([`DownCause::Misbehaved`](quintet_contract::DownCause::Misbehaved)), as for every other break of the protocol.
+//! (After the sender-based flow control of Pakin, Lauria, Chien, "High Performance Messaging on Workstations: Illinois Fast
+//! Messages", 1995.)
+//!
+//! # Requests may wait, answers never do
+//!
+//! A function in the settings tells a kind's [`Class`]. Every request that arrives is a permit for one answer, which its sender has
+//! made room for; an answer with a permit is always taken, even if the link has no room (it is kept here, and no credit goes back
+//! until it went). How many requests may be unanswered is a limit of its own, so that a request that waits long holds no credit.
+//! An answer without a permit (a second one, say) travels on credit and may be refused like any other message.
+//!
+//! # Large data
+//!
+//! Bulk that the link takes in one frame, and that is at most a quarter of the window (64 KiB for answers), goes with its message.
+//! Other bulk goes by rendezvous: ANNOUNCE with the message's body, GRANT once the receiver has reserved the bytes from the peer's
+//! budget, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
+//! them. The receiver's memory grows as data arrives, not as it is announced.
+//!
+//! # Order
+//!
+//! Strict: messages of one peer are delivered in the order in which it sent them. An announcement holds its message's place;
+//! what comes behind it waits at the receiver, on its own credit, until the last fragment is there. Peers do not wait for each other.
+//!
+//! # Where to read first
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `messages.rs` | [`Messages`]: inputs to channels, channels to the protocol above |
+//! | `channel.rs`, `arrival.rs`, `settle.rs` | one peer: what may be sent to it, what comes from it, what goes by itself |
+//! | `credit.rs` | the two books of a direction |
+//! | `incoming.rs`, `reassembly.rs`, `outgoing.rs` | the order of arrival; fragments in; fragments out |
+//! | `outbox.rs` | the way out for the protocol above |
+//! | `codec.rs` | layouts on the wire |
+//! | `relay.rs` | [`relay::Relay`]: the calling side of a service on another node |
+//! | `config.rs`, `counters.rs` | what the host decides and learns |
+//! | `fuzzing.rs` | entry points for fuzzers |
+#![forbid(unsafe_code)]
+
+mod arrival;
+mod channel;
+mod codec;
+mod config;
+mod counters;
+mod credit;
+pub mod fuzzing;
+mod incoming;
+mod messages;
+mod outbox;
+mod outgoing;
+mod reassembly;
+pub mod relay;
+mod settle;
+
+pub use codec::{ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PREFIX_BYTES, PROCEED, REFUSED};
+#[cfg(feature = "seeded-defects")]
+pub use config::Defect;
+pub use config::{Class, MessagingConfig};
+pub use counters::{Counters, CreditState, Stall};
+pub use messages::Messages;

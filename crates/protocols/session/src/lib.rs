@@ -1,1 +1,68 @@
-//! Not written yet.
+//! Sessions between nodes: handshake, incarnations, sequence numbers, retransmission, resume, keep-alive.
+//!
+//! [`Sessions`] is a protocol that owns the protocol above it. It stands between that one and the links, and gives it what links
+//! alone do not: a peer that is up is of this cluster, speaks this layout and is one life of one node; every frame it sends
+//! arrives exactly once and in order, until the session is over; and the end of a session is told once, with its cause.
+//!
+//! It does not limit how much a peer may send (that is `messaging`), and it does not encrypt or authenticate (that is the link's).
+//! Session numbers are no secrets: on a link without authentication whoever can read it can forge.
+//!
+//! # The one place for retries
+//!
+//! On a lossy link a frame is kept until it is acknowledged, sent again, and dropped by the receiver if it had come before.
+//! Requests and their answers are frames: a request reaches the other protocol once, its answer comes back once, also when the
+//! link was cut between the two and the session resumed. A cache of replies, from which other systems answer a request that the
+//! client had to repeat, would therefore never be asked: no layer above repeats a request within a session, and the kept answer
+//! *is* the cache, with the same bound (the window) and a better moment of release (the acknowledgement). When a session is over,
+//! whether an unanswered request had its effect is unknown; the caller learns that
+//! ([`Code::PeerDied`](quintet_errors::Code::PeerDied), indeterminate) and decides. A cache here could not decide it: the most
+//! frequent cause is that the other node, cache included, is gone.
+//!
+//! # Where to read first
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `sessions.rs` | [`Sessions`]: inputs to machines, machines to the protocol above |
+//! | `handshake.rs` | the states, one type each, with a picture |
+//! | `peer.rs`, `greeting.rs`, `conversation.rs` | a peer on links and timers; on handshake frames; on a session's frames |
+//! | `live.rs`, `stream.rs` | a session with its link; its numbers, which survive a cut |
+//! | `window.rs`, `arrivals.rs`, `estimator.rs` | retransmission: sender, receiver, timeout (RFC 6298) |
+//! | `outbox.rs` | the numbering of what the protocol above sends |
+//! | `codec.rs` | layouts on the wire |
+//! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
+//! | `fuzzing.rs` | entry points for fuzzers |
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod codec;
+mod config;
+mod conversation;
+mod counters;
+mod estimator;
+pub mod fuzzing;
+mod greeting;
+mod handshake;
+mod live;
+mod outbox;
+mod peer;
+mod refusal;
+mod sequence;
+mod sessions;
+mod stream;
+mod turn;
+mod window;
+
+pub use codec::{
+    ACKNOWLEDGE, CHALLENGE, FENCED_PREFIX_BYTES, GOODBYE, HELLO, PING, PONG, PREFIX_BYTES, REFUSED, RESET,
+    WELCOME,
+};
+pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Versions};
+pub use counters::Counters;
+pub use refusal::{Refusal, RefusalCode};
+pub use sessions::Sessions;
+pub use stream::PeerInfo;
+
+const _: () = assert!(
+    FENCED_PREFIX_BYTES <= quintet_contract::limits::LAYER_BYTES,
+    "a body of the longest payload still fits its frame"
+);

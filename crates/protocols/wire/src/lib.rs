@@ -6,6 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `header.rs` | [`Header`]: the 32 bytes in front of every frame, with a picture |
+//! | `journal.rs` | the layout of the flight recorder's file |
 //! | `registry.rs` | every protocol, port and kind number, given out once |
 //! | `encode.rs` | [`Sink`], [`Encode`]: writing, and counting with the same code |
 //! | `decode.rs` | [`Reader`], [`Decode`], [`DecodeError`]: reading what a stranger may have written |
@@ -14,6 +15,7 @@
 mod decode;
 mod encode;
 mod header;
+pub mod journal;
 pub mod registry;
 
 pub use decode::{Decode, DecodeError, Reader};

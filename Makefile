@@ -1,0 +1,44 @@
+# `make help` lists what there is. `make run` and `make test` need nothing but a Debian machine with Rust.
+
+# What `make run` runs.
+RUN = cargo run --release --quiet -p quintet-cli -- demo
+# Arguments for it: make run ARGUMENTS="run.workers=8"
+ARGUMENTS =
+
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+.DEFAULT_GOAL := help
+.PHONY: help run test verify fix bench fuzz explore
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Show what it does
+	@.ci/setup python
+	$(RUN) $(ARGUMENTS)
+
+test: ## Every test and check that a change must pass
+	@.ci/setup python
+	@.ci/stages
+
+verify: ## The slow checks: dependencies, spelling, Miri, loom, fuzzing; changes no tracked file
+	@.ci/setup
+	@.ci/verify
+
+fix: ## Format, apply what clippy suggests, write generated documentation anew
+	cargo clippy --fix --workspace --all-targets --all-features --allow-dirty --allow-staged
+	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
+	cargo xtask docs
+	cargo xtask corpus
+
+bench: ## Measure beside peers and limits, in one run
+	@.ci/setup
+	$(MAKE) -C benches/peers
+
+fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
+	@.ci/setup
+	@.ci/fuzz
+
+explore: ## Random schedules and faults against the protocols, in the simulator
+	@.ci/setup
+	cargo run --release --quiet -p quintet-cli -- explore $(ARGUMENTS)

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Run every peer in a folder briefly and validate its exit status and every line it prints.
+
+A peer that is missing must say so and exit 69; it is listed and does not fail the check. Figures are only required to be
+positive numbers: nothing here depends on how fast the machine is.
+"""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+ROUNDS = 2
+SHORT = ["--rounds", str(ROUNDS), "--warmup", "3", "--iterations", "40"]
+TIMEOUT_S = 120
+EXIT_USAGE = 64
+EXIT_PEER_MISSING = 69
+KEYS = {"peer", "case", "unit", "statistic", "value"}
+
+# Program, further arguments, the peer's name, and the cases of a round with their units, in order.
+EXPECTED = [
+    ("limit_ping_pong", [], "limit-ping-pong", [("rtt-two-lines", "ns")]),
+    ("limit_ping_pong", ["--lines", "1"], "limit-ping-pong", [("rtt-one-line", "ns")]),
+    ("limit_futex", [], "limit-futex", [("rtt-across-1", "ns")]),
+    ("limit_futex", ["--pairs", "4", "--placement", "within"], "limit-futex", [("rtt-within-4", "ns")]),
+    ("limit_futex", ["--pairs", "3", "--placement", "across"], "limit-futex", [("rtt-across-3", "ns")]),
+    ("limit_unix", [], "limit-unix", [("rtt-64", "ns")]),
+    ("limit_unix", ["--bytes", "1048576"], "limit-unix", [("rtt-1m", "ns")]),
+    ("limit_tcp", [], "limit-tcp", [("rtt-64", "ns")]),
+    ("limit_tcp", ["--bytes", "65536"], "limit-tcp", [("rtt-64k", "ns")]),
+    (
+        "ucx_shm",
+        [],
+        "ucx",
+        [
+            ("rtt-64", "ns"),
+            ("rate-64", "msg/s"),
+            ("bulk-64k", "bytes/s"),
+            ("bulk-64k-cma", "bytes/s"),
+            ("bulk-1m", "bytes/s"),
+            ("bulk-1m-cma", "bytes/s"),
+        ],
+    ),
+    ("ucx_shm", ["--case", "rate-64"], "ucx", [("rate-64", "msg/s")]),
+    (
+        "mpi_shm",
+        [],
+        "openmpi",
+        [("rtt-64", "ns"), ("rate-64", "msg/s"), ("bulk-64k", "bytes/s"), ("bulk-1m", "bytes/s")],
+    ),
+    ("mpi_shm", ["--single-copy", "cma"], "openmpi", [("bulk-64k-cma", "bytes/s"), ("bulk-1m-cma", "bytes/s")]),
+    (
+        "redis_pair",
+        [],
+        "redis-c",
+        [
+            ("pair-64", "ns"),
+            ("pipelined-64-depth-16", "msg/s"),
+            ("pipelined-64-depth-64", "msg/s"),
+            ("handoff-64", "ns"),
+            ("pair-1m", "ns"),
+        ],
+    ),
+    ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
+    ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
+    ("iceoryx2", [], "iceoryx2", [("rtt-64", "ns")]),
+]
+
+# Programs that look for another program when they run, which an empty search path hides.
+NEEDS_PATH = ["mpi_shm", "redis_pair", "redis_pair.py"]
+
+
+def run(program, arguments, environment=None):
+    """Run a peer to its end."""
+    command = [program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
+
+
+def is_missing(result):
+    """Whether the peer said, as it must, that it is missing."""
+    return result.returncode == EXIT_PEER_MISSING and result.stderr.startswith("peer missing: install with: ")
+
+
+def check_line(text, peer, case, unit, statistic):
+    """The fault of one line, or None."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return f"not JSON: {text!r}"
+    if not isinstance(line, dict) or set(line) != KEYS:
+        return f"wrong keys: {text!r}"
+    if (line["peer"], line["case"], line["unit"], line["statistic"]) != (peer, case, unit, statistic):
+        return f"expected {peer} {case} {unit} {statistic}, got {text!r}"
+    value = line["value"]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        return f"not a positive number: {text!r}"
+    return None
+
+
+def check_output(result, peer, cases):
+    """The first fault of a whole run, or None."""
+    if result.returncode != 0:
+        return f"exit status {result.returncode}: {result.stderr.strip()}"
+    expected = [(case, unit, statistic) for case, unit in cases * ROUNDS for statistic in ("mean", "p50")]
+    lines = result.stdout.splitlines()
+    if len(lines) != len(expected):
+        return f"expected {len(expected)} lines, got {len(lines)}: {result.stdout!r}"
+    for text, (case, unit, statistic) in zip(lines, expected):
+        fault = check_line(text, peer, case, unit, statistic)
+        if fault:
+            return fault
+    return None
+
+
+def check_runs(folder):
+    """Run every expected measurement; return the faults and the programs found missing."""
+    faults, missing = [], set()
+    for name, arguments, peer, cases in EXPECTED:
+        title = " ".join([name, *arguments])
+        result = run(f"{folder}/{name}", SHORT + arguments)
+        if is_missing(result):
+            missing.add(name)
+            print(f"missing  {title}: {result.stderr.strip()}")
+            continue
+        fault = check_output(result, peer, cases)
+        print(f"{'failed ' if fault else 'ok     '}  {title}")
+        if fault:
+            faults.append(f"{title}: {fault}")
+    return faults, missing
+
+
+def check_refusals(folder, missing):
+    """Every peer refuses an option it does not know, and says so when a program that it starts is not there.
+
+    Asked for a case that it does not have, it prints nothing.
+    """
+    faults = []
+    for name in sorted({entry[0] for entry in EXPECTED} - missing):
+        result = run(f"{folder}/{name}", ["--no-such-option", "1"])
+        if result.returncode != EXIT_USAGE or not result.stderr:
+            faults.append(f"{name}: an unknown option ended with status {result.returncode}, not {EXIT_USAGE}")
+        result = run(f"{folder}/{name}", [*SHORT, "--case", "no-such-case"])
+        if result.returncode != 0 or result.stdout:
+            faults.append(f"{name}: an unknown case ended with {result.returncode} and printed {result.stdout!r}")
+    for name in sorted(set(NEEDS_PATH) - missing):
+        result = run(f"{folder}/{name}", SHORT, environment={**os.environ, "PATH": "/nonexistent"})
+        if not is_missing(result):
+            faults.append(f"{name}: without its program it ended with {result.returncode}: {result.stderr.strip()}")
+    return faults
+
+
+def main():
+    folder = os.path.abspath(sys.argv[1])
+    if shutil.which(f"{folder}/limit_unix") is None:
+        print(f"nothing is built in {folder}; run make first", file=sys.stderr)
+        return 1
+    faults, missing = check_runs(folder)
+    faults += check_refusals(folder, missing)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    print(f"{len(faults)} faults, {len(missing)} peers missing")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+//! What must hold of a history.
+//!
+//! The checker knows only what clients saw. Where a session ended before an answer came, it cannot know whether the request
+//! had its effect; every rule leaves room for exactly that. What it compares are facts about order that clients can know: a
+//! request sent after another's answer was received was handled after it.
+
+mod account;
+mod records;
+
+use crate::history::{Ask, History, Outcome, What};
+use crate::plan::Plan;
+use quintet_contract::{DownCause, Span};
+use quintet_errors::Code;
+use quintet_tuple_space::Wait;
+use records::{Fate, Records, Request};
+use std::fmt;
+
+/// An answer that nothing held up comes so soon after it was due.
+const SLACK: Span = Span::from_millis(1);
+
+/// What a tuple space promises, as far as the explorer checks it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// A tuple whose put was acknowledged is in the space, or was taken for good, or may have been on its way to a client
+    /// whose session ended.
+    NothingLost,
+    /// No tuple is taken twice, nor given to anyone while another holds it; a tuple that comes again comes with a later lease
+    /// and attempt.
+    NothingTwice,
+    /// What comes out was put in, as it is, by a put that was not refused, and matches.
+    NothingInvented,
+    /// Every request is answered exactly once, by an answer of its sort.
+    AnsweredOnce,
+    /// No request fails before its deadline and no lease before its end; where nothing holds up an answer, none comes late.
+    DeadlinesKept,
+    /// The space's own counts agree with what is in it, and are zero when it was emptied.
+    CountsReturn,
+    /// When all is quiet nobody waits for a tuple or for room that is there.
+    NoLostWakeUp,
+    /// Nobody is cut off for breaking the protocol.
+    NobodyCutOff,
+    /// Without faults everything is answered after a while.
+    ComesToRest,
+}
+
+/// A rule that does not hold.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    pub(crate) rule: Rule,
+    pub(crate) text: String,
+}
+
+impl Violation {
+    pub(crate) fn new(rule: Rule, text: impl Into<String>) -> Violation {
+        Violation { rule, text: text.into() }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::NothingLost => "nothing acknowledged is lost",
+            Rule::NothingTwice => "nothing is delivered twice",
+            Rule::NothingInvented => "what comes out was put in and matches",
+            Rule::AnsweredOnce => "every request is answered once",
+            Rule::DeadlinesKept => "deadlines are kept",
+            Rule::CountsReturn => "the space's counts are right",
+            Rule::NoLostWakeUp => "nobody waits for what is there",
+            Rule::NobodyCutOff => "nobody is cut off",
+            Rule::ComesToRest => "everything is answered after a while",
+        })
+    }
+}
+
+/// Checks a history. `is_whole`: the run came to its end, with the space emptied.
+pub(crate) fn history(plan: &Plan, history: &History, is_whole: bool) -> Result<(), Violation> {
+    check_events(history)?;
+    let records = Records::read(history);
+    for request in &records.requests {
+        check_answer(request, is_whole)?;
+        check_deadline(plan, request)?;
+    }
+    account::check(plan, &records, is_whole)
+}
+
+/// What is wrong whenever it happens.
+fn check_events(history: &History) -> Result<(), Violation> {
+    for event in &history.events {
+        let (rule, text) = match &event.what {
+            What::Stray { .. } => (Rule::AnsweredOnce, event.to_string()),
+            What::Unsendable { .. } => (Rule::AnsweredOnce, event.to_string()),
+            What::Down(DownCause::Misbehaved) => (Rule::NobodyCutOff, event.to_string()),
+            What::Answered { outcome: Outcome::Garbage(_), .. } => (Rule::AnsweredOnce, event.to_string()),
+            _ => continue,
+        };
+        return Err(Violation::new(rule, text));
+    }
+    Ok(())
+}
+
+/// Whether the answer is of the sort that the request asks for.
+fn check_answer(request: &Request<'_>, is_whole: bool) -> Result<(), Violation> {
+    let outcome = match &request.fate {
+        Fate::Answered(_, outcome) => outcome,
+        Fate::Unknown => return Ok(()),
+        Fate::Open if is_whole => return Err(Violation::new(Rule::AnsweredOnce, format!("{request}: never answered"))),
+        Fate::Open => return Ok(()),
+    };
+    let is_right = match (request.ask, outcome) {
+        (Ask::Out { .. } | Ask::Ack { .. } | Ask::Release { .. }, Outcome::Done)
+        | (Ask::Read { wait: Wait::AtOnce, .. } | Ask::Take { wait: Wait::AtOnce, .. }, Outcome::NoMatch)
+        | (Ask::Count { .. }, Outcome::Count(_))
+        | (Ask::Status, Outcome::State(_)) => true,
+        (Ask::Take { lease, .. }, Outcome::Tuple(_, held)) => lease.is_some() == held.is_some(),
+        (Ask::Read { .. }, Outcome::Tuple(_, held)) => held.is_none(),
+        (ask, Outcome::Refused(code)) => may_refuse(ask, *code),
+        _ => false,
+    };
+    if is_right { Ok(()) } else { Err(Violation::new(Rule::AnsweredOnce, format!("{request}: {outcome}"))) }
+}
+
+/// Whether a request may fail like this.
+fn may_refuse(ask: &Ask, code: Code) -> bool {
+    match ask {
+        Ask::Take { wait, .. } | Ask::Read { wait, .. } => match code {
+            Code::TimedOut => matches!(wait, Wait::For(_)),
+            Code::Cancelled => true,
+            _ => false,
+        },
+        Ask::Out { within, .. } | Ask::Ack { within, .. } => match code {
+            Code::SpaceFull => within.is_some(),
+            Code::LeaseLost => matches!(ask, Ask::Ack { .. }),
+            Code::TooLarge | Code::Cancelled => true,
+            _ => false,
+        },
+        Ask::Release { .. } => code == Code::LeaseLost,
+        _ => false,
+    }
+}
+
+fn check_deadline(plan: &Plan, request: &Request<'_>) -> Result<(), Violation> {
+    let (Fate::Answered(at, outcome), Some(patience)) = (&request.fate, request.ask.patience()) else {
+        return Ok(());
+    };
+    let due = request.sent + patience;
+    let has_expired = matches!(outcome, Outcome::Refused(Code::TimedOut | Code::SpaceFull));
+    let word = if has_expired && *at < due {
+        "too early"
+    } else if request.is_steady(plan) && *at > due + SLACK {
+        "too late"
+    } else {
+        return Ok(());
+    };
+    Err(Violation::new(Rule::DeadlinesKept, format!("{request}: {outcome}, {word}, at {at}")))
+}

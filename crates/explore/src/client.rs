@@ -1,0 +1,237 @@
+//! A client: a protocol that asks a manager, keeps the rules of asking, and writes down what it sees. What it wants is
+//! decided in `behaviour.rs`.
+
+use crate::behaviour::{Behaviour, Mind};
+use crate::history::{Ask, Outcome, SessionNumber, SharedHistory, What};
+use crate::item::Item;
+use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Time, Token};
+use quintet_errors::Code;
+use quintet_tuple_space::{Answer, Request, RequestError, Tuple};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A request that was sent and not answered.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    /// The index of its event.
+    pub(crate) request: usize,
+    pub(crate) ask: Ask,
+}
+
+/// A client of the space at one address.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) number: u16,
+    space: Address,
+    history: SharedHistory,
+    /// How many requests the layer below lets it have unanswered.
+    max_unanswered: usize,
+    session: Option<SessionNumber>,
+    next_token: u64,
+    pub(crate) pending: BTreeMap<Token, Pending>,
+    /// Not taken by the link so far, in order.
+    pub(crate) queue: VecDeque<(Token, Ask)>,
+    pub(crate) mind: Mind,
+    /// What a client without a will of its own was answered.
+    pub(crate) outcomes: Vec<(Token, Outcome)>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        number: u16,
+        space: Address,
+        max_unanswered: usize,
+        history: SharedHistory,
+        mind: Mind,
+    ) -> Client {
+        Client {
+            number,
+            space,
+            history,
+            max_unanswered,
+            session: None,
+            next_token: 1,
+            pending: BTreeMap::new(),
+            queue: VecDeque::new(),
+            mind,
+            outcomes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Makes a request as soon as the link takes it.
+    pub(crate) fn ask(&mut self, ask: Ask) -> Token {
+        let token = Token(self.next_token);
+        self.next_token += 1;
+        self.queue.push_back((token, ask));
+        token
+    }
+
+    /// Says something that is not answered itself, about an earlier request or all leases: before requests that wait to be
+    /// sent, as those may wait for this one.
+    pub(crate) fn say(&mut self, token: Token, ask: Ask) {
+        let at = self.queue.iter().position(|(_, ask)| ask.is_answered());
+        self.queue.insert(at.unwrap_or(self.queue.len()), (token, ask));
+    }
+
+    /// Whether everything it still waits for may rightly take for ever.
+    pub(crate) fn is_patient(&self) -> bool {
+        let may_send_no_more = self.pending.len() >= self.max_unanswered;
+        self.is_up()
+            && (self.queue.is_empty() || may_send_no_more)
+            && self.pending.values().all(|pending| pending.ask.is_endless())
+    }
+
+    /// Cancels what it waits for, and does not ask what it has not asked so far.
+    pub(crate) fn call_off(&mut self) {
+        self.queue.clear();
+        let tokens: Vec<_> = self.pending.keys().copied().collect();
+        tokens.into_iter().for_each(|token| self.say(token, Ask::Cancel));
+    }
+
+    /// Notes that no answer will come any more to what is pending.
+    pub(crate) fn give_up(&mut self, now: Time) {
+        let mut history = self.history.borrow_mut();
+        for pending in std::mem::take(&mut self.pending).into_values() {
+            history.add(now, self.number, What::Unknown { request: pending.request });
+        }
+    }
+
+    /// The token below which no take will be returned.
+    fn settled(&self) -> Token {
+        let pending = self.pending.iter().filter(|(_, pending)| pending.ask.is_plain_take());
+        let queued = |ask: &Ask| ask.is_plain_take() || matches!(ask, Ask::Return);
+        let queued = self.queue.iter().filter(|(_, ask)| queued(ask)).map(|(token, _)| *token);
+        let undecided = self.mind.first_undecided();
+        let first = pending.map(|(token, _)| *token).chain(queued).chain(undecided).min();
+        first.unwrap_or(Token(self.next_token))
+    }
+
+    /// Sends what is queued until the link is full.
+    fn pump(&mut self, now: Time, out: &mut dyn Outbox) {
+        let Some(session) = self.session else { return };
+        while let Some((token, ask)) = self.queue.front() {
+            let (token, sent) = (*token, send(ask, *token, self.settled(), self.space, out));
+            if sent == Err(RequestError::Link(SendError::Full)) {
+                return;
+            }
+            let Some((_, ask)) = self.queue.pop_front() else { return };
+            let mut history = self.history.borrow_mut();
+            if let Err(error) = sent {
+                let text = format!("{ask}: {error}");
+                history.add(now, self.number, What::Unsendable { text });
+                continue;
+            }
+            let request = history.add(now, self.number, What::Sent { session, token, ask: ask.clone() });
+            if ask.is_answered() {
+                self.pending.insert(token, Pending { request, ask });
+            }
+        }
+    }
+
+    fn answer(&mut self, now: Time, frame: &Frame<'_>) {
+        let mut history = self.history.borrow_mut();
+        let Some(Pending { request, ask }) = self.pending.remove(&frame.token) else {
+            history.add(now, self.number, What::Stray { token: frame.token });
+            return;
+        };
+        let outcome = outcome(frame);
+        history.add(now, self.number, What::Answered { request, outcome: outcome.clone() });
+        drop(history);
+        if self.mind.has_will() {
+            self.mind.learn(now, frame.token, &ask, &outcome);
+        } else {
+            self.outcomes.push((frame.token, outcome));
+        }
+    }
+
+    fn peer(&mut self, now: Time, change: PeerChange) {
+        self.queue.clear();
+        self.mind.forget();
+        self.give_up(now);
+        let mut history = self.history.borrow_mut();
+        let what = match change {
+            PeerChange::Up { .. } => {
+                let session = history.session_number();
+                self.session = Some(session);
+                What::Up(session)
+            }
+            PeerChange::Down(cause) => {
+                self.session = None;
+                What::Down(cause)
+            }
+        };
+        history.add(now, self.number, what);
+    }
+}
+
+/// Sends a request to the manager.
+fn send(
+    ask: &Ask,
+    token: Token,
+    settled: Token,
+    space: Address,
+    out: &mut dyn Outbox,
+) -> Result<(), RequestError> {
+    let tuples: Vec<Tuple> = ask.items().iter().map(|item| item.tuple()).collect();
+    let tuples = tuples.as_slice();
+    let mut send = |request: Request<'_>| request.send(out, space, token, settled);
+    match ask {
+        Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples }),
+        Ask::Take { pattern, wait, lease } => {
+            send(Request::Take { wait: *wait, lease: *lease, template: &pattern.template() })
+        }
+        Ask::Read { pattern, wait } => send(Request::Read { wait: *wait, template: &pattern.template() }),
+        Ask::Cancel => send(Request::Cancel),
+        Ask::Return => send(Request::Return),
+        Ask::Ack { lease, within, .. } => send(Request::Ack { lease: *lease, deadline: *within, tuples }),
+        Ask::Release { lease } => send(Request::Release { lease: *lease }),
+        Ask::Renew => send(Request::Renew),
+        Ask::Count { pattern } => send(Request::Count { template: &pattern.template() }),
+        Ask::Status => send(Request::Status),
+    }
+}
+
+/// Reads an answer.
+fn outcome(frame: &Frame<'_>) -> Outcome {
+    match Answer::decode(frame.kind, frame.body, frame.bulk) {
+        Ok(Answer::Done) => Outcome::Done,
+        Ok(Answer::Tuple(tuple, attempt)) => match Item::of(&tuple) {
+            Some(seen) => Outcome::Tuple(seen, attempt),
+            None => Outcome::Garbage(tuple.to_string()),
+        },
+        Ok(Answer::NoMatch) => Outcome::NoMatch,
+        Ok(Answer::Count(count)) => Outcome::Count(count),
+        Ok(Answer::State(state)) => Outcome::State(Box::new(state)),
+        Ok(Answer::Error(refusal)) if refusal.code == Code::Malformed => Outcome::Garbage(refusal.text),
+        Ok(Answer::Error(refusal)) => Outcome::Refused(refusal.code),
+        Err(error) => Outcome::Garbage(error.to_string()),
+    }
+}
+
+impl Protocol for Client {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Frame(from, frame) if from == self.space => self.answer(now, &frame),
+            Input::Peer(_, change) => self.peer(now, change),
+            Input::Started | Input::Wake | Input::Frame(..) | Input::Writable(_) => {}
+        }
+        if self.is_up() {
+            Behaviour { client: self, now }.act();
+        }
+        self.pump(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.session.and(self.mind.deadline())
+    }
+}
+
+impl Client {
+    /// A number for a tuple that it makes.
+    pub(crate) fn item_number(&self) -> u64 {
+        self.history.borrow_mut().item_number()
+    }
+}

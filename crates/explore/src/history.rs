@@ -1,0 +1,246 @@
+//! What happened in a run, as its clients saw it.
+
+use crate::item::{Item, Pattern, Seen};
+use quintet_contract::{DownCause, Span, Time, Token};
+use quintet_errors::Code;
+use quintet_tuple_space::{Attempt, LeaseId, State, Wait};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// A request as a client makes it.
+#[derive(Clone, Debug)]
+pub(crate) enum Ask {
+    Out { items: Vec<Item>, within: Option<Span> },
+    Take { pattern: Pattern, wait: Wait, lease: Option<Span> },
+    Read { pattern: Pattern, wait: Wait },
+    Cancel,
+    Return,
+    Ack { lease: LeaseId, items: Vec<Item>, within: Option<Span> },
+    Release { lease: LeaseId },
+    Renew,
+    Count { pattern: Pattern },
+    Status,
+}
+
+/// An answer as a client got it.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    Done,
+    Tuple(Seen, Option<Attempt>),
+    NoMatch,
+    Count(u64),
+    State(Box<State>),
+    Refused(Code),
+    /// Nothing that a manager may answer, or a tuple that no run puts.
+    Garbage(String),
+}
+
+/// One life of one client's session; no two have the same number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct SessionNumber(pub(crate) u32);
+
+/// Something that happened to a client, or that it did.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    Up(SessionNumber),
+    Down(DownCause),
+    /// A request was accepted for sending.
+    Sent { session: SessionNumber, token: Token, ask: Ask },
+    /// The request sent in the event of this index was answered.
+    Answered { request: usize, outcome: Outcome },
+    /// Its session ended before it was answered.
+    Unknown { request: usize },
+    /// An answer came for which there is no request.
+    Stray { token: Token },
+    /// A request was refused for good on this side.
+    Unsendable { text: String },
+    Paused(Span),
+    Crashed,
+    Restarted,
+    Cut,
+    Healed,
+    Phase(&'static str),
+}
+
+/// An event of a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) at: Time,
+    /// 0 is nobody: the run itself.
+    pub(crate) client: u16,
+    pub(crate) what: What,
+}
+
+/// Everything that happened in a run, in order.
+#[derive(Default, Debug)]
+pub(crate) struct History {
+    pub(crate) events: Vec<Event>,
+    items: u64,
+    sessions: u32,
+}
+
+/// The history of a run, into which all its clients write.
+pub(crate) type SharedHistory = Rc<RefCell<History>>;
+
+impl History {
+    /// Adds an event; its index.
+    pub(crate) fn add(&mut self, at: Time, client: u16, what: What) -> usize {
+        self.events.push(Event { at, client, what });
+        self.events.len() - 1
+    }
+
+    /// A number for a new tuple.
+    pub(crate) fn item_number(&mut self) -> u64 {
+        self.items += 1;
+        self.items
+    }
+
+    pub(crate) fn session_number(&mut self) -> SessionNumber {
+        self.sessions += 1;
+        SessionNumber(self.sessions)
+    }
+
+    /// The last `count` events as text, one a line.
+    pub(crate) fn last(&self, count: usize) -> Vec<String> {
+        let first = self.events.len().saturating_sub(count);
+        self.events[first..].iter().enumerate().map(|(index, event)| format!("{:5}  {event}", first + index)).collect()
+    }
+}
+
+impl Ask {
+    /// Whether it is answered under its own token.
+    pub(crate) fn is_answered(&self) -> bool {
+        !matches!(self, Ask::Cancel | Ask::Return | Ask::Renew)
+    }
+
+    /// Whether it may rightly wait for ever.
+    pub(crate) fn is_endless(&self) -> bool {
+        match self {
+            Ask::Take { wait, .. } | Ask::Read { wait, .. } => *wait == Wait::Forever,
+            Ask::Out { within, .. } | Ask::Ack { within, .. } => within.is_none(),
+            _ => false,
+        }
+    }
+
+    /// For how long it may wait at the manager, if that is bounded.
+    pub(crate) fn patience(&self) -> Option<Span> {
+        match self {
+            Ask::Take { wait, .. } | Ask::Read { wait, .. } => match wait {
+                Wait::AtOnce => Some(Span::ZERO),
+                Wait::For(span) => Some(*span),
+                Wait::Forever => None,
+            },
+            Ask::Out { within, .. } | Ask::Ack { within, .. } => *within,
+            _ => Some(Span::ZERO),
+        }
+    }
+
+    /// Whether it is a take without a lease.
+    pub(crate) fn is_plain_take(&self) -> bool {
+        matches!(self, Ask::Take { lease: None, .. })
+    }
+
+    /// What it puts.
+    pub(crate) fn items(&self) -> &[Item] {
+        match self {
+            Ask::Out { items, .. } | Ask::Ack { items, .. } => items,
+            _ => &[],
+        }
+    }
+}
+
+/// How long something waits, in words.
+struct Patience(Option<Span>);
+
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Span::ZERO) => f.write_str("at once"),
+            Some(span) => write!(f, "within {span}"),
+            None => f.write_str("without end"),
+        }
+    }
+}
+
+fn write_items(f: &mut fmt::Formatter<'_>, items: &[Item]) -> fmt::Result {
+    for (index, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if index == 0 { " " } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patience = Patience(self.patience());
+        match self {
+            Ask::Out { items, .. } => {
+                f.write_str("out")?;
+                write_items(f, items)?;
+                write!(f, " {patience}")
+            }
+            Ask::Take { pattern, lease: Some(ttl), .. } => {
+                write!(f, "take {pattern:?} under a lease of {ttl} {patience}")
+            }
+            Ask::Take { pattern, .. } => write!(f, "take {pattern:?} {patience}"),
+            Ask::Read { pattern, .. } => write!(f, "read {pattern:?} {patience}"),
+            Ask::Cancel => f.write_str("cancel"),
+            Ask::Return => f.write_str("return"),
+            Ask::Ack { lease, items, .. } => {
+                write!(f, "acknowledge lease {}", lease.0)?;
+                write_items(f, items)?;
+                write!(f, " {patience}")
+            }
+            Ask::Release { lease } => write!(f, "release lease {}", lease.0),
+            Ask::Renew => f.write_str("renew"),
+            Ask::Count { pattern } => write!(f, "count {pattern:?}"),
+            Ask::Status => f.write_str("status"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Done => f.write_str("done"),
+            Outcome::Tuple(seen, lease) => {
+                write!(f, "{}{}", if seen.is_dead { "dead letter: " } else { "" }, seen.item)?;
+                lease.map_or(Ok(()), |held| write!(f, ", lease {}, attempt {}", held.lease.0, held.attempt))
+            }
+            Outcome::NoMatch => f.write_str("no match"),
+            Outcome::Count(count) => write!(f, "{count} match"),
+            Outcome::State(state) => write!(
+                f,
+                "{} tuples, {} bytes, {} hidden, {} waiters, {} leases, {} parked",
+                state.tuples, state.bytes, state.hidden, state.waiters, state.leases, state.parked
+            ),
+            Outcome::Refused(code) => write!(f, "refused: {code}"),
+            Outcome::Garbage(text) => write!(f, "garbage: {text}"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>12}  ", self.at)?;
+        match self.client {
+            0 => f.write_str("run         ")?,
+            client => write!(f, "client {client:<4} ")?,
+        }
+        match &self.what {
+            What::Up(session) => write!(f, "is connected (session {})", session.0),
+            What::Down(cause) => write!(f, "is disconnected: {cause:?}"),
+            What::Sent { token, ask, .. } => write!(f, "asks [{}] {ask}", token.0),
+            What::Answered { request, outcome } => write!(f, "is answered (event {request}): {outcome}"),
+            What::Unknown { request } => write!(f, "never learns the answer (event {request})"),
+            What::Stray { token } => write!(f, "gets an answer to [{}], which it did not ask", token.0),
+            What::Unsendable { text } => write!(f, "cannot send: {text}"),
+            What::Paused(span) => write!(f, "stands still for {span}"),
+            What::Crashed => f.write_str("crashes"),
+            What::Restarted => f.write_str("starts again"),
+            What::Cut => f.write_str("is cut off"),
+            What::Healed => f.write_str("is no longer cut off"),
+            What::Phase(phase) => f.write_str(phase),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Random schedules and faults against the product's own tuple space, in the simulated host, with a checker of what it
+//! promises.
+//!
+//! One seed is one schedule: a manager and a few clients on links drawn from the seed, good and bad, wide and narrow; clients
+//! that put, take, lease, renew, return and cancel at random; cuts, crashes and pauses. Then all faults end, everything comes to
+//! rest, the space is emptied, and every tuple is accounted for. Everything that clients saw is written down, and
+//! [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
+//!
+//! ```
+//! use quintet_explore::{Options, explore};
+//! let report = explore(&Options::of(0..20), &mut |_| {});
+//! assert_eq!(report.schedules, 20);
+//! assert!(report.failure.is_none());
+//! ```
+//!
+//! This crate measures no time and prints nothing: its caller does. It explores no protocol but the tuple space and the layers
+//! below it.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `run.rs` | one schedule from its first request to the account: read this first |
+//! | `plan.rs` | what a seed stands for |
+//! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |
+//! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
+//! | `item.rs`, `history.rs` | the tuples and templates of a run; what happened |
+//! | `check.rs` and its folder | what must hold |
+//! | `report.rs` | what a caller is told |
+#![forbid(unsafe_code)]
+
+mod behaviour;
+mod check;
+mod client;
+#[cfg(feature = "seeded-defects")]
+mod defect;
+mod history;
+mod item;
+mod network;
+mod plan;
+mod report;
+mod run;
+
+pub use check::Rule;
+#[cfg(feature = "seeded-defects")]
+pub use defect::Defect;
+pub use report::{Failure, Options, Progress, Report, explore, replay};

@@ -1,0 +1,304 @@
+//! One run: work under faults, then peace, then an account of every tuple.
+
+use crate::behaviour::{LONGEST_LEASE, Mind};
+use crate::check::{self, Rule, Violation};
+use crate::client::Client;
+use crate::history::{Ask, History, Outcome, SharedHistory, What};
+use crate::item::{EVERYTHING, Pattern, Seen};
+use crate::network::{INSPECTOR, Network, SPACE, Seeded, address, number};
+use crate::plan::{Fault, Plan, STREAM_CLIENTS};
+use quintet_contract::{Random, Span, Time};
+use quintet_session::Reliability;
+use quintet_simulate::LinkModel;
+use quintet_tuple_space::{State, Wait};
+
+/// For so long a client is left to its work, from the start or its last fault.
+const WORK: Span = Span::from_millis(40);
+/// After so long without faults every request is answered that does not wait for others.
+const PEACE: Span = Span::from_secs(60);
+/// How often it is looked whether that is so.
+const GLANCE: Span = Span::from_millis(5);
+/// More than one exchange with the manager takes on a bad link without loss.
+const QUIET: Span = Span(LONGEST_LEASE.0 + 20_000_000);
+
+/// What came of a run.
+pub(crate) struct Outcomes {
+    pub(crate) violation: Option<Violation>,
+    pub(crate) history: History,
+    pub(crate) events: u64,
+    pub(crate) digest: u64,
+    pub(crate) redone: u64,
+}
+
+/// Runs the schedule of a seed.
+pub(crate) fn run(seed: u64, events_limit: u64, seeded: Seeded) -> Outcomes {
+    let plan = Plan::draw(seed);
+    let history = SharedHistory::default();
+    let mut run = Run::new(seed, &plan, history.clone(), events_limit, seeded);
+    let violation = run.play().err();
+    let (events, digest, redone) = (run.network.simulation.events(), run.network.simulation.digest(), run.redone);
+    drop(run);
+    let history = std::mem::take(&mut *history.borrow_mut());
+    let violation = check::history(&plan, &history, violation.is_none()).err().or(violation);
+    Outcomes { violation, history, events, digest, redone }
+}
+
+struct Run<'a> {
+    seed: u64,
+    plan: &'a Plan,
+    history: SharedHistory,
+    network: Network,
+    /// The life in which each client is, and whether it has crashed.
+    lives: Vec<(u64, bool)>,
+    events_limit: u64,
+    redone: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(seed: u64, plan: &'a Plan, history: SharedHistory, events_limit: u64, seeded: Seeded) -> Run<'a> {
+        let network = Network::new(seed, plan, seeded);
+        let lives = vec![(1, false); plan.clients.len()];
+        let mut run = Run { seed, plan, history, network, lives, events_limit, redone: 0 };
+        for (index, client) in plan.clients.iter().enumerate() {
+            let begins = run.client(index, client.requests);
+            run.network.add(begins, client.link, client.reliability);
+        }
+        run
+    }
+
+    /// A client at the beginning of a life.
+    fn client(&self, index: usize, requests: u32) -> Client {
+        let stream = STREAM_CLIENTS + self.lives[index].0 * 1_000 + index as u64;
+        let random = Random::new(self.seed, stream);
+        let mind = Mind::new(random, self.plan.clients[index], requests, self.network.simulation.now());
+        Client::new(number(index), SPACE, self.plan.max_unanswered(), self.history.clone(), mind)
+    }
+
+    fn note(&self, client: u16, what: What) {
+        self.history.borrow_mut().add(self.network.simulation.now(), client, what);
+    }
+
+    fn play(&mut self) -> Result<(), Violation> {
+        self.work();
+        self.make_peace();
+        self.come_to_rest()?;
+        let most = self.plan.max_unanswered();
+        let inspector = Client::new(INSPECTOR, SPACE, most, self.history.clone(), Mind::obedient());
+        self.network.add(inspector, LinkModel::default(), Reliability::Link);
+        self.advance(GLANCE)?;
+        self.find_forgotten_waiters()?;
+        self.call_off();
+        self.come_to_rest()?;
+        self.settle();
+        self.come_to_rest()?;
+        self.account()
+    }
+
+    fn work(&mut self) {
+        for (at, fault) in &self.plan.faults {
+            self.network.run_to(Time::ZERO + *at, self.events_limit);
+            self.suffer(*fault);
+        }
+        let end = self.network.simulation.now() + WORK;
+        self.network.run_to(end, self.events_limit);
+    }
+
+    fn suffer(&mut self, fault: Fault) {
+        let now = self.network.simulation.now();
+        match fault {
+            Fault::Crash { client, notice } => {
+                self.note(number(client), What::Crashed);
+                self.network.client_mut(number(client)).give_up(now);
+                self.network.simulation.crash(address(number(client)).node, notice);
+                self.lives[client].1 = true;
+            }
+            Fault::Restart { client } => {
+                let requests = self.network.client_mut(number(client)).mind.requests;
+                self.lives[client] = (self.lives[client].0 + 1, false);
+                self.note(number(client), What::Restarted);
+                let (begins, plan) = (self.client(client, requests), self.plan.clients[client]);
+                self.network.restart(begins, &plan, self.lives[client].0);
+            }
+            Fault::Cut { client, to_space, to_client } => {
+                self.note(number(client), What::Cut);
+                self.cut(client, to_space, to_client);
+            }
+            Fault::Heal { client } => {
+                self.note(number(client), What::Healed);
+                self.cut(client, false, false);
+            }
+            Fault::Pause { client, span } => {
+                self.note(number(client), What::Paused(span));
+                self.network.client_mut(number(client)).mind.pause(now + span);
+            }
+        }
+    }
+
+    fn cut(&mut self, client: usize, to_space: bool, to_client: bool) {
+        let at = address(number(client));
+        self.network.simulation.set_cut(at, SPACE, to_space);
+        self.network.simulation.set_cut(SPACE, at, to_client);
+    }
+
+    /// No client makes new requests. (Every fault of a plan ends before the work does.)
+    fn make_peace(&mut self) {
+        self.note(0, What::Phase("the clients only wait from now on"));
+        for index in 0..self.plan.clients.len() {
+            self.network.client_mut(number(index)).mind.finish();
+        }
+    }
+
+    /// Runs until nothing happens to any client for longer than a lease lives.
+    fn come_to_rest(&mut self) -> Result<(), Violation> {
+        let end = self.network.simulation.now() + PEACE;
+        while !(0..self.plan.clients.len()).all(|index| self.network.client_mut(number(index)).is_patient()) {
+            self.advance(GLANCE)?;
+            self.require(self.network.simulation.now() < end, "a client still waits for an answer or a session")?;
+        }
+        loop {
+            let before = self.history.borrow().events.len();
+            self.advance(QUIET)?;
+            if self.history.borrow().events.len() == before {
+                return Ok(());
+            }
+            self.require(self.network.simulation.now() < end, "the clients still get answers")?;
+        }
+    }
+
+    fn require(&self, holds: bool, text: &str) -> Result<(), Violation> {
+        let text = || format!("{PEACE} after the last fault {text}");
+        if holds { Ok(()) } else { Err(Violation::new(Rule::ComesToRest, text())) }
+    }
+
+    fn advance(&mut self, span: Span) -> Result<(), Violation> {
+        let end = self.network.simulation.now() + span;
+        self.network.run_to(end, self.events_limit);
+        if self.network.simulation.events() >= self.events_limit {
+            let text = format!("{} events by {}", self.events_limit, self.network.simulation.now());
+            return Err(Violation::new(Rule::ComesToRest, text));
+        }
+        Ok(())
+    }
+
+    /// What the inspector is answered.
+    fn inspect(&mut self, asks: Vec<Ask>) -> Result<Vec<Outcome>, Violation> {
+        let count = asks.len();
+        let inspector = self.network.client_mut(INSPECTOR);
+        inspector.outcomes.clear();
+        for ask in asks {
+            inspector.ask(ask);
+        }
+        self.network.prompt(INSPECTOR);
+        let end = self.network.simulation.now() + PEACE;
+        while self.network.client_mut(INSPECTOR).outcomes.len() < count {
+            self.advance(Span::from_micros(250))?;
+            self.require(self.network.simulation.now() < end, "the inspector was not answered")?;
+        }
+        let mut outcomes = std::mem::take(&mut self.network.client_mut(INSPECTOR).outcomes);
+        outcomes.sort_by_key(|(token, _)| *token);
+        Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+    }
+
+    fn state(&mut self) -> Result<State, Violation> {
+        match self.inspect(vec![Ask::Status])?.pop() {
+            Some(Outcome::State(state)) => Ok(*state),
+            other => Err(Violation::new(Rule::AnsweredOnce, format!("a status is answered by {other:?}"))),
+        }
+    }
+
+    /// Nobody may wait for a tuple that is there, nor for room that is there.
+    fn find_forgotten_waiters(&mut self) -> Result<(), Violation> {
+        self.note(0, What::Phase("all is quiet: does anybody wait for what is there?"));
+        let mut wanted: Vec<Pattern> = Vec::new();
+        let mut puts = Vec::new();
+        for index in 0..self.plan.clients.len() {
+            for pending in self.network.client_mut(number(index)).pending.values() {
+                match &pending.ask {
+                    Ask::Take { pattern, .. } | Ask::Read { pattern, .. } => wanted.push(*pattern),
+                    ask => puts.push((ask.items().len() as u64, ask.items().iter().map(|item| item.bytes()).sum())),
+                }
+            }
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let counts = self.inspect(wanted.iter().map(|pattern| Ask::Count { pattern: *pattern }).collect())?;
+        for (pattern, count) in wanted.iter().zip(counts) {
+            if !matches!(count, Outcome::Count(0)) {
+                let text = format!("a request for {pattern:?} waits, and the space says to it: {count}");
+                return Err(Violation::new(Rule::NoLostWakeUp, text));
+            }
+        }
+        let state = self.state()?;
+        let fits = |(tuples, bytes): &(u64, u64)| {
+            state.tuples + state.leases + tuples <= self.plan.space.max_tuples
+                && state.bytes + bytes <= self.plan.space.max_bytes
+        };
+        if !puts.is_empty() && puts.iter().all(fits) {
+            let text = format!("{} puts wait for room, and every one would fit", puts.len());
+            return Err(Violation::new(Rule::NoLostWakeUp, text));
+        }
+        Ok(())
+    }
+
+    /// Every client cancels what it waits for.
+    fn call_off(&mut self) {
+        self.note(0, What::Phase("the clients call off what they wait for"));
+        for index in 0..self.plan.clients.len() {
+            self.network.client_mut(number(index)).call_off();
+            self.network.prompt(number(index));
+        }
+    }
+
+    /// Every client says that it keeps what it took: any request of one that waits for nothing says so.
+    fn settle(&mut self) {
+        for index in 0..self.plan.clients.len() {
+            self.network.client_mut(number(index)).ask(Ask::Status);
+            self.network.prompt(number(index));
+        }
+    }
+
+    /// Takes everything out and compares it with the manager's own books.
+    fn account(&mut self) -> Result<(), Violation> {
+        self.note(0, What::Phase("the space is emptied"));
+        let before = self.state()?;
+        self.redone = before.redone;
+        let unfinished = before.hidden + before.waiters + before.leases + before.parked;
+        if unfinished != 0 {
+            let text = format!("nothing is unfinished, and the space says: {}", Outcome::State(Box::new(before)));
+            return Err(Violation::new(Rule::CountsReturn, text));
+        }
+        let (tuples, bytes) = self.drain()?;
+        // The bytes of dead letters are the manager's own: only their sum with those of other tuples could be compared.
+        let bytes_differ = bytes.is_some_and(|bytes| bytes != before.bytes);
+        if tuples != before.tuples || bytes_differ {
+            let bytes = bytes.map_or("some".into(), |bytes| bytes.to_string());
+            let said = Outcome::State(Box::new(before));
+            let text = format!("{tuples} tuples of {bytes} bytes were taken out, and the space said: {said}");
+            return Err(Violation::new(Rule::CountsReturn, text));
+        }
+        let after = self.state()?;
+        if after.tuples + after.bytes + after.hidden + after.leases + after.waiters + after.parked != 0 {
+            let text = format!("the space was emptied and says: {}", Outcome::State(Box::new(after)));
+            return Err(Violation::new(Rule::CountsReturn, text));
+        }
+        Ok(())
+    }
+
+    /// Takes out every tuple: how many, and of how many bytes unless there were dead letters.
+    fn drain(&mut self) -> Result<(u64, Option<u64>), Violation> {
+        let (mut tuples, mut bytes) = (0, Some(0));
+        let mut left = EVERYTHING.to_vec();
+        while !left.is_empty() {
+            let take = |pattern: &Pattern| Ask::Take { pattern: *pattern, wait: Wait::AtOnce, lease: None };
+            let outcomes = self.inspect(left.iter().map(take).collect())?;
+            let mut taken = outcomes.into_iter();
+            left.retain(|_| {
+                let Some(Outcome::Tuple(Seen { item, is_dead }, None)) = taken.next() else { return false };
+                tuples += 1;
+                bytes = bytes.filter(|_| !is_dead).map(|bytes| bytes + item.bytes());
+                true
+            });
+        }
+        Ok((tuples, bytes))
+    }
+}

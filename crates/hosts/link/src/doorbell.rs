@@ -1,0 +1,83 @@
+//! Wakes the one thread that sleeps at an end of a link.
+//!
+//! The sleeper arms the bell, looks once more for work, and sleeps; whoever made work looks at the bell after it. Between
+//! each side's write and its look stands a store-load fence, so at least one of the two sees the other: without it wake-ups
+//! are lost. Only the sleeper disarms.
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::{Errno, read, write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+/// The bell of one end.
+#[derive(Debug)]
+pub(crate) struct Doorbell {
+    armed: AtomicBool,
+    rung: AtomicBool,
+    event: OwnedFd,
+}
+
+impl Doorbell {
+    /// A bell nobody sleeps beside.
+    ///
+    /// # Errors
+    /// The system refused the descriptor.
+    pub(crate) fn new() -> Result<Self, Errno> {
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Doorbell { armed: AtomicBool::new(false), rung: AtomicBool::new(false), event })
+    }
+
+    /// Ends the present wait, or the next one if there is none.
+    pub(crate) fn ring(&self) {
+        self.rung.store(true, Ordering::Release);
+        self.knock();
+    }
+
+    /// Ends the present sleep, if there is one: for work that the sleeper sees by itself when it looks.
+    pub(crate) fn knock(&self) {
+        fence(Ordering::SeqCst);
+        if self.armed.load(Ordering::Relaxed) {
+            strike(self.event.as_fd());
+        }
+    }
+
+    /// Whether it was rung since [`Doorbell::answer`].
+    pub(crate) fn was_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
+
+    /// Takes note of a ring: what its ringer did before is seen from here on.
+    pub(crate) fn answer(&self) {
+        if self.was_rung() {
+            self.rung.swap(false, Ordering::AcqRel);
+        }
+    }
+
+    /// Announces sleep. Look for work after it.
+    pub(crate) fn arm(&self) {
+        self.armed.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Ends what [`Doorbell::arm`] began.
+    pub(crate) fn disarm(&self) {
+        self.armed.store(false, Ordering::Relaxed);
+    }
+
+    /// Makes the descriptor unreadable again.
+    pub(crate) fn drain(&self) {
+        let mut counter = [0; 8];
+        // It fails only if nobody struck: then there is nothing to drain.
+        let _ = read(&self.event, &mut counter);
+    }
+
+    /// Readable when the bell was struck while armed.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+}
+
+/// Makes an eventfd readable. It never blocks; when its counter is full it is readable already.
+pub(crate) fn strike(event: BorrowedFd<'_>) {
+    let _ = write(event, &1u64.to_ne_bytes());
+}

@@ -1,0 +1,64 @@
+//! Links between processes of one user on one machine, over shared memory.
+//!
+//! Each side makes one memfd, writes it, and lets the other side read it: heads, bells and farewell in one page, a ring of
+//! frames, a ring of bulk. The kernel holds both to it, so a peer can change what it sends at any time, and nothing else.
+//!
+//! ```text
+//!      process A                                 process B
+//!   memory of A, mapped for writing  ------>  the same, mapped for reading
+//!   the same, mapped for reading    <------   memory of B, mapped for writing
+//!   eventfd of A                    <------   struck when A sleeps
+//!   socket ------------------------------ socket: hello, then silence; hang-up tells a death
+//! ```
+//!
+//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each.
+//!
+//! What is tested how: the orderings of ring and bell in every interleaving by loom (`loom_tests.rs`), raw access by Miri over
+//! ordinary memory (`cargo +nightly miri test -p quintet-link --lib shared_memory::ring`, with
+//! `MIRIFLAGS=-Zmiri-disable-weak-memory-emulation`, for loom does that part), a death after any instruction by ptrace
+//! (`tests/single_step.rs`), and peers that forge by `tests/shared_memory/`.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `ring.rs`, `ring/` | the ring of frames: read its head first |
+//! | `bulk.rs` | the ring of bulk |
+//! | `bell.rs` | who wakes whom, without lost wake-ups |
+//! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
+//! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
+//! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
+//! | `bootstrap.rs`, `handshake.rs`, `hello.rs`, `error.rs` | how two processes find each other |
+
+#[cfg(not(loom))]
+mod area;
+mod bell;
+#[cfg(not(loom))]
+mod bootstrap;
+#[cfg(not(loom))]
+mod bulk;
+#[cfg(not(loom))]
+mod connection;
+#[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
+mod handshake;
+#[cfg(all(test, not(loom)))]
+mod heap;
+#[cfg(not(loom))]
+mod hello;
+#[cfg(not(loom))]
+mod layout;
+#[cfg(all(loom, test))]
+mod loom_tests;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
+mod receiver;
+mod ring;
+#[cfg(not(loom))]
+mod sender;
+mod store;
+
+#[cfg(not(loom))]
+pub use bootstrap::{SharedMemoryListener, shared_memory_connect};
+#[cfg(not(loom))]
+pub use error::BootstrapError;

@@ -1,0 +1,209 @@
+//! How two processes come to share memory: one listens on a Unix socket, the other connects to it.
+
+use super::error::BootstrapError;
+use super::handshake::{check_user, give, join, receive, refuse};
+use crate::End;
+use core::time::Duration;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::fs::{Mode, fchmod, stat};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
+};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Connections that were accepted and have not spoken. Beyond it the oldest is dropped.
+const MAX_PENDING: usize = 64;
+/// Connections the kernel keeps until they are accepted.
+const BACKLOG: i32 = 64;
+/// How long a connector waits for the listener's answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// Waits for processes of the same user that want to share memory.
+#[derive(Debug)]
+pub struct SharedMemoryListener {
+    path: PathBuf,
+    socket: OwnedFd,
+    /// Readable when [`SharedMemoryListener::accept`] has something to do.
+    epoll: OwnedFd,
+    pending: VecDeque<OwnedFd>,
+    /// Device and inode of the socket's file, so that only this one is removed.
+    file: (u64, u64),
+}
+
+fn system(path: &Path, doing: &'static str, errno: Errno) -> BootstrapError {
+    BootstrapError::System { path: path.to_owned(), doing, errno }
+}
+
+fn new_socket(path: &Path) -> Result<(OwnedFd, SocketAddrUnix), BootstrapError> {
+    let address = SocketAddrUnix::new(path).map_err(|errno| match errno {
+        Errno::NAMETOOLONG => BootstrapError::PathTooLong { path: path.to_owned() },
+        errno => system(path, "use it as a socket's address", errno),
+    })?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+        .map_err(|errno| system(path, "create a socket", errno))?;
+    Ok((socket, address))
+}
+
+/// What the file at `path` is.
+fn identity(path: &Path) -> Result<(u64, u64), BootstrapError> {
+    let status = stat(path).map_err(|errno| system(path, "examine the socket's file", errno))?;
+    Ok((status.st_dev, status.st_ino))
+}
+
+impl SharedMemoryListener {
+    /// Listens at `path`, for this user only. A socket's file that a dead process left behind is replaced.
+    ///
+    /// # Errors
+    /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::System`].
+    pub fn bind(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
+        let path = path.as_ref();
+        let (socket, address) = new_socket(path)?;
+        // Before the bind, so that the file is never open to others.
+        fchmod(&socket, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| system(path, "restrict the socket", errno))?;
+        bind_over_stale(&socket, &address, path)?;
+        listen(&socket, BACKLOG).map_err(|errno| system(path, "listen", errno))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|errno| system(path, "create an epoll descriptor", errno))?;
+        let listener = SharedMemoryListener {
+            path: path.to_owned(),
+            file: identity(path)?,
+            socket,
+            epoll,
+            pending: VecDeque::new(),
+        };
+        listener.watch(listener.socket.as_fd())?;
+        Ok(listener)
+    }
+
+    /// The next connection that is complete, if there is one. Never waits; call it until it says `None` whenever
+    /// [`SharedMemoryListener::as_fd`] is readable.
+    ///
+    /// # Errors
+    /// Why one connection was not made; the listener is as good as before.
+    pub fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+        self.admit()?;
+        for _ in 0..self.pending.len() {
+            let Some(socket) = self.pending.pop_front() else { break };
+            match receive(socket.as_fd(), &self.path) {
+                Ok(None) => self.pending.push_back(socket),
+                Ok(Some(offer)) => {
+                    self.forget(&socket)?;
+                    let given = give(socket.as_fd(), &self.path)?;
+                    return join(socket, given, offer, &self.path).map(Some);
+                }
+                Err(error) => {
+                    refuse(socket.as_fd(), error.code());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The path of the socket.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes everybody who knocks and is allowed to.
+    fn admit(&mut self) -> Result<(), BootstrapError> {
+        loop {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = match accept_with(&self.socket, flags) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(errno) => return Err(system(&self.path, "accept a connection", errno)),
+            };
+            if let Err(error) = check_user(socket.as_fd(), &self.path) {
+                refuse(socket.as_fd(), error.code());
+                return Err(error);
+            }
+            self.watch(socket.as_fd())?;
+            if self.pending.len() == MAX_PENDING {
+                self.pending.pop_front();
+            }
+            self.pending.push_back(socket);
+        }
+    }
+
+    fn watch(&self, socket: BorrowedFd<'_>) -> Result<(), BootstrapError> {
+        epoll::add(&self.epoll, socket, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
+            .map_err(|errno| system(&self.path, "watch a socket", errno))
+    }
+
+    fn forget(&self, socket: &OwnedFd) -> Result<(), BootstrapError> {
+        epoll::delete(&self.epoll, socket).map_err(|errno| system(&self.path, "unwatch a socket", errno))
+    }
+}
+
+/// Readable when [`SharedMemoryListener::accept`] has something to do.
+impl AsFd for SharedMemoryListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+impl Drop for SharedMemoryListener {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            // If it cannot be removed, the next listener replaces it.
+            let _ = rustix::fs::unlink(&self.path);
+        }
+    }
+}
+
+/// Binds; where the file exists and nobody listens behind it, replaces it.
+fn bind_over_stale(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> Result<(), BootstrapError> {
+    match bind(socket, address) {
+        Err(Errno::ADDRINUSE) => {}
+        other => return other.map_err(|errno| system(path, "bind the socket", errno)),
+    }
+    let (probe, _) = new_socket(path)?;
+    match connect(&probe, address) {
+        Err(Errno::CONNREFUSED) => {}
+        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
+            return Err(BootstrapError::InUse { path: path.to_owned() });
+        }
+        Err(errno) => return Err(system(path, "find out who listens there", errno)),
+    }
+    rustix::fs::unlink(path).map_err(|errno| system(path, "remove a dead process's socket", errno))?;
+    bind(socket, address).map_err(|errno| system(path, "bind the socket", errno))
+}
+
+/// Connects to the process that listens at `path`. Waits for its answer, at most five seconds.
+///
+/// # Errors
+/// [`BootstrapError`].
+pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapError> {
+    let path = path.as_ref();
+    let (socket, address) = new_socket(path)?;
+    connect(&socket, &address).map_err(|errno| match errno {
+        Errno::NOENT | Errno::CONNREFUSED => BootstrapError::NobodyListens { path: path.to_owned() },
+        Errno::AGAIN => BootstrapError::Silent { path: path.to_owned(), waited: Duration::ZERO },
+        errno => system(path, "connect", errno),
+    })?;
+    check_user(socket.as_fd(), path)?;
+    let given = give(socket.as_fd(), path)?;
+    wait_for_answer(socket.as_fd(), path)?;
+    match receive(socket.as_fd(), path)? {
+        Some(offer) => join(socket, given, offer, path),
+        None => Err(BootstrapError::Silent { path: path.to_owned(), waited: ANSWER_LIMIT }),
+    }
+}
+
+fn wait_for_answer(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
+    let limit = Timespec::try_from(ANSWER_LIMIT).expect("five seconds fit");
+    loop {
+        match poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::IN)], Some(&limit)) {
+            Err(Errno::INTR) => {}
+            other => return other.map(|_| ()).map_err(|errno| system(path, "wait for the answer", errno)),
+        }
+    }
+}

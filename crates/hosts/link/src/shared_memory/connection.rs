@@ -1,0 +1,113 @@
+//! What the two halves of one end share, and how an end sleeps.
+
+use super::area::{OwnArea, PeerArea};
+use super::bulk::{BulkReader, BulkWriter};
+use super::layout::RING_LIMITS;
+use super::memory::{OwnLines, OwnMemory, PeerLines, PeerMemory};
+use super::receiver::SharedReceiver;
+use super::ring::{RingReader, RingWriter};
+use super::sender::SharedSender;
+use crate::End;
+use crate::doorbell::Doorbell;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Event data of the own bell.
+const BELL: u64 = 0;
+/// Event data of the bootstrap socket.
+const SOCKET: u64 = 1;
+
+/// What both halves use.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) own: OwnLines,
+    pub(crate) peer: PeerLines,
+    /// Wakes this end: the peer strikes it, and this process's threads ring it.
+    pub(crate) bell: Arc<Doorbell>,
+    /// Wakes the peer's end.
+    pub(crate) peer_event: OwnedFd,
+    /// Nothing more crosses it; its hang-up tells that the peer's process ended.
+    socket: OwnedFd,
+    epoll: OwnedFd,
+    /// The link failed; nothing can be sent.
+    pub(crate) failed: AtomicBool,
+    /// It failed because the peer's head cannot be.
+    pub(crate) broken_head: AtomicBool,
+}
+
+/// What ended a sleep.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Woken {
+    pub(crate) by_bell: bool,
+    pub(crate) by_hang_up: bool,
+}
+
+/// What the two sides gave each other at the start.
+pub(crate) struct Parts {
+    pub(crate) own: OwnMemory,
+    pub(crate) peer: PeerMemory,
+    pub(crate) bell: Doorbell,
+    pub(crate) peer_event: OwnedFd,
+    pub(crate) socket: OwnedFd,
+}
+
+/// The end made of these parts.
+///
+/// # Errors
+/// The system refused an epoll descriptor.
+pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
+    let Parts { own, peer, bell, peer_event, socket } = parts;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    // Edge-triggered: each strike is told once, and the bell need never be read.
+    let strikes = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    epoll::add(&epoll, bell.fd(), epoll::EventData::new_u64(BELL), strikes)?;
+    epoll::add(&epoll, &socket, epoll::EventData::new_u64(SOCKET), epoll::EventFlags::RDHUP)?;
+    let connection = Arc::new(Connection {
+        own: own.lines,
+        peer: peer.lines,
+        bell: Arc::new(bell),
+        peer_event,
+        socket,
+        epoll,
+        failed: AtomicBool::new(false),
+        broken_head: AtomicBool::new(false),
+    });
+    let ring: RingWriter<OwnArea> = RingWriter::new(own.ring);
+    let inbound: RingReader<PeerArea> = RingReader::new(peer.ring, RING_LIMITS);
+    Ok(End {
+        sender: Box::new(SharedSender::new(Arc::clone(&connection), ring, BulkWriter::new(own.bulk))),
+        receiver: Box::new(SharedReceiver::new(connection, inbound, BulkReader::new(peer.bulk))),
+    })
+}
+
+impl Connection {
+    /// Sleeps until the bell is struck, the peer hangs up, or `limit` has passed. A strike before the sleep ends it too, once.
+    pub(crate) fn sleep(&self, limit: Option<core::time::Duration>) -> Woken {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let empty = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(BELL) };
+        let mut events = [empty; 2];
+        // An interruption ends the sleep early, which a sleep may do.
+        let count = epoll::wait(&self.epoll, &mut events, limit.as_ref()).unwrap_or(0);
+        let mut woken = Woken::default();
+        for event in &events[..count] {
+            let by_socket = event.data.u64() == SOCKET;
+            woken.by_hang_up |= by_socket;
+            woken.by_bell |= !by_socket;
+        }
+        woken
+    }
+
+    /// Whether the peer's socket is closed, without waiting.
+    pub(crate) fn has_hung_up(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::RDHUP)];
+        poll(&mut fds, Some(&Timespec::default())) == Ok(1)
+    }
+
+    /// Readable when the bell was struck or the peer hung up.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}

@@ -1,0 +1,135 @@
+//! The conversation on a bootstrap socket after it is connected: see `hello.rs` for what is said.
+
+use super::connection::{Parts, end};
+use super::error::BootstrapError;
+use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
+use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
+use crate::End;
+use crate::doorbell::Doorbell;
+use core::mem::MaybeUninit;
+use quintet_errors::Code;
+use quintet_wire::encode_to_vec;
+use rustix::io::{Errno, IoSlice, IoSliceMut};
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Descriptors in one hello.
+const DESCRIPTORS: usize = 2;
+
+/// What a peer gave.
+pub(super) struct Offer {
+    memory: PeerMemory,
+    event: OwnedFd,
+}
+
+/// What this process gave.
+pub(super) struct Given {
+    memory: OwnMemory,
+    bell: Doorbell,
+}
+
+fn system(path: &Path, doing: &'static str, errno: Errno) -> BootstrapError {
+    BootstrapError::System { path: path.to_owned(), doing, errno }
+}
+
+/// Checks that the other side runs as this user.
+pub(super) fn check_user(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
+    let peer = socket_peercred(socket).map_err(|errno| system(path, "ask who the peer is", errno))?;
+    let (theirs, ours) = (peer.uid.as_raw(), rustix::process::geteuid().as_raw());
+    if theirs == ours {
+        Ok(())
+    } else {
+        Err(BootstrapError::OtherUser { path: path.to_owned(), theirs, ours })
+    }
+}
+
+/// Makes this side's memory and bell, and sends them.
+pub(super) fn give(socket: BorrowedFd<'_>, path: &Path) -> Result<Given, BootstrapError> {
+    let (memory, fd) = OwnMemory::create().map_err(|(doing, errno)| system(path, doing, errno))?;
+    let bell = Doorbell::new().map_err(|errno| system(path, "create an eventfd", errno))?;
+    say(socket, Hello::OURS, &[fd.as_fd(), bell.fd()]).map_err(|errno| match errno {
+        Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => BootstrapError::Left { path: path.to_owned() },
+        errno => system(path, "send on the bootstrap socket", errno),
+    })?;
+    Ok(Given { memory, bell })
+}
+
+/// Tells a peer that it is not taken. Whether that arrives matters to nobody.
+pub(super) fn refuse(socket: BorrowedFd<'_>, code: Code) {
+    let _ = say(socket, Hello::refusing(code), &[]);
+}
+
+fn say(socket: BorrowedFd<'_>, hello: Hello, fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() {
+        let fits = control.push(SendAncillaryMessage::ScmRights(fds));
+        debug_assert!(fits, "the space is made for them");
+    }
+    let bytes = encode_to_vec(&hello);
+    sendmsg(socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
+    Ok(())
+}
+
+/// Receives what the peer gives; `None` if it has not spoken yet. Nothing is mapped before it was checked.
+pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offer>, BootstrapError> {
+    let mut bytes = [0; HELLO_BYTES + 1];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let message = match recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags) {
+        Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
+        Err(Errno::CONNRESET) => return Err(BootstrapError::Left { path: path.to_owned() }),
+        Err(errno) => return Err(system(path, "receive on the bootstrap socket", errno)),
+        Ok(message) => message,
+    };
+    if message.bytes == 0 {
+        return Err(BootstrapError::Left { path: path.to_owned() });
+    }
+    let mut fds = Vec::with_capacity(DESCRIPTORS);
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            fds.extend(received);
+        }
+    }
+    Hello::check(&bytes[..message.bytes]).map_err(|error| of_hello(error, path))?;
+    accept_offer(fds, path).map(Some)
+}
+
+fn of_hello(error: HelloError, path: &Path) -> BootstrapError {
+    let path = path.to_owned();
+    match error {
+        HelloError::Refused(code) => BootstrapError::Refused { path, code },
+        HelloError::Version(theirs) => BootstrapError::OtherVersion { path, theirs, ours: VERSION },
+        HelloError::Malformed(what) => BootstrapError::Malformed { path, what },
+    }
+}
+
+fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError> {
+    let malformed = |what: String| BootstrapError::Malformed { path: path.to_owned(), what };
+    let count = fds.len();
+    let [memory, event] = <[OwnedFd; DESCRIPTORS]>::try_from(fds)
+        .map_err(|_| malformed(format!("{count} descriptors instead of {DESCRIPTORS}")))?;
+    let memory = PeerMemory::open(memory.as_fd()).map_err(|error| match error {
+        PeerMemoryError::Untrusted(what) => malformed(what),
+        PeerMemoryError::System(doing, errno) => system(path, doing, errno),
+    })?;
+    // A write to the bell must never block this process.
+    let flags =
+        rustix::fs::fcntl_getfl(&event).map_err(|errno| system(path, "examine the peer's bell", errno))?;
+    if !flags.contains(rustix::fs::OFlags::NONBLOCK) {
+        return Err(malformed("its bell would block".to_owned()));
+    }
+    Ok(Offer { memory, event })
+}
+
+/// The end made of what both sides gave.
+pub(super) fn join(socket: OwnedFd, given: Given, offer: Offer, path: &Path) -> Result<End, BootstrapError> {
+    end(Parts { own: given.memory, peer: offer.memory, bell: given.bell, peer_event: offer.event, socket })
+        .map_err(|errno| system(path, "create an epoll descriptor", errno))
+}

@@ -1,0 +1,61 @@
+//! What lies where in the memory that each side of a connection writes and its peer reads.
+//!
+//! ```text
+//!       0  Lines: this side's heads, bells, farewell            one page
+//!    4096  ring of frames this side sends                       CONTROL_RING_BYTES
+//!  266240  ring of bulk this side sends                         BULK_RING_BYTES, no pages before its first use
+//! ```
+
+use super::ring::RingLimits;
+use super::store::SLOT;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use quintet_contract::limits::{
+    BULK_RING_BYTES, CONTROL_RING_BYTES, FRAGMENT_BYTES, MAX_BODY_BYTES, MAX_FRAME_BYTES,
+};
+
+/// Where the ring of frames begins.
+pub(crate) const RING_AT: usize = 4096;
+/// Where the ring of bulk begins.
+pub(crate) const BULK_AT: usize = RING_AT + CONTROL_RING_BYTES;
+/// All of it.
+pub(crate) const MEMORY_BYTES: usize = BULK_AT + BULK_RING_BYTES;
+
+/// Bytes in front of a body that tell how much bulk comes with it.
+pub(crate) const BULK_LENGTH_BYTES: usize = 4;
+
+/// What a frame may hold.
+pub(crate) const RING_LIMITS: RingLimits =
+    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_LENGTH_BYTES, bulk_bytes: FRAGMENT_BYTES };
+
+/// In [`Lines::left`]: this side sends no more.
+pub(crate) const SENDER_LEFT: u32 = 1;
+/// In [`Lines::left`]: this side receives no more.
+pub(crate) const RECEIVER_LEFT: u32 = 2;
+
+/// The words that one side writes and the other reads. Two lines: the first changes with the traffic, the second with
+/// sleeping and waking.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Lines {
+    /// How far this side has read the peer's frames.
+    pub(crate) head: AtomicU64,
+    /// How far this side has read the peer's bulk.
+    pub(crate) bulk_head: AtomicU64,
+    _first_line: [u64; 6],
+    /// Odd while this side's receiver sleeps (`bell.rs`).
+    pub(crate) frames_bell: AtomicU32,
+    /// Odd while this side's sender waits for room.
+    pub(crate) room_bell: AtomicU32,
+    /// [`SENDER_LEFT`] and [`RECEIVER_LEFT`].
+    pub(crate) left: AtomicU32,
+}
+
+const _: () = {
+    assert!(size_of::<Lines>() == 2 * SLOT && size_of::<Lines>() <= RING_AT);
+    assert!(
+        RING_AT.is_multiple_of(4096) && BULK_AT.is_multiple_of(4096) && MEMORY_BYTES.is_multiple_of(4096)
+    );
+    // The room that is visible in a ring read empty fits the longest frame behind the longest padding.
+    assert!(2 * (MAX_FRAME_BYTES + SLOT) + CONTROL_RING_BYTES / 8 + SLOT <= CONTROL_RING_BYTES);
+    assert!(2 * FRAGMENT_BYTES + BULK_RING_BYTES / 8 <= BULK_RING_BYTES);
+};

@@ -1,0 +1,168 @@
+//! The reading side of a ring. Its writer may be hostile.
+
+use super::{PADDING, PUBLISH_SHARE, RingLimits, extent};
+use crate::shared_memory::store::{ReadStore, SLOT};
+use crate::sync::{AtomicU64, Ordering, fence};
+use quintet_contract::limits::HEADER_BYTES;
+use quintet_wire::Header;
+
+/// Bytes that tell a frame's bulk, the first behind the header.
+const BULK_LENGTH_BYTES: usize = 4;
+
+/// Reads frames.
+#[derive(Debug)]
+pub(crate) struct RingReader<S> {
+    store: S,
+    limits: RingLimits,
+    /// Bytes read since the ring began, padding included.
+    position: u64,
+    /// The head that the writer was told last.
+    published: u64,
+    /// The next frame's number.
+    sequence: u32,
+    /// The last frame's bytes behind the header, out of the writer's reach.
+    copy: Box<[u8]>,
+}
+
+/// A frame, copied and checked.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Received<'a> {
+    pub(crate) header: Header,
+    pub(crate) body: &'a [u8],
+    /// Bytes of bulk that lie elsewhere.
+    pub(crate) bulk_len: usize,
+}
+
+/// What a checked header says about the bytes behind it.
+struct Layout {
+    header: Header,
+    inline_len: usize,
+    bulk_len: usize,
+}
+
+impl<S: ReadStore> RingReader<S> {
+    /// Reads a ring from its first frame.
+    pub(crate) fn new(store: S, limits: RingLimits) -> Self {
+        let copy = vec![0; limits.inline_bytes].into_boxed_slice();
+        RingReader { store, limits, position: 0, published: 0, sequence: 0, copy }
+    }
+
+    /// Whether [`RingReader::next`] would give something.
+    #[inline]
+    pub(crate) fn has_frame(&self) -> bool {
+        match self.store.word(self.offset()).load(Ordering::Relaxed) {
+            0 => false,
+            PADDING => {
+                // Without it the word at the start might be read as it was a lap ago.
+                fence(Ordering::Acquire);
+                self.store.word(0).load(Ordering::Relaxed) != 0
+            }
+            _ => true,
+        }
+    }
+
+    /// The next frame, if one was committed.
+    ///
+    /// # Errors
+    /// What the writer wrote that is no frame. The ring cannot be read any further.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Received<'_>>, String> {
+        let mut word = self.committed();
+        if word == PADDING {
+            self.skip_padding()?;
+            word = self.committed();
+        }
+        if word == 0 {
+            return Ok(None);
+        }
+        let Layout { header, inline_len, bulk_len } = self.check(word)?;
+        let at = self.offset() + HEADER_BYTES;
+        let copy = &mut self.copy[..inline_len];
+        self.store.read(at, copy);
+        self.position += extent(HEADER_BYTES + inline_len) as u64;
+        self.sequence = self.sequence.wrapping_add(1);
+        let body = if header.has_bulk { &copy[BULK_LENGTH_BYTES..] } else { &*copy };
+        Ok(Some(Received { header, body, bulk_len }))
+    }
+
+    /// Tells the writer how far everything was read, if that is worth it. True if it was told.
+    #[inline]
+    pub(crate) fn publish(&mut self, head: &AtomicU64) -> bool {
+        let worth = self.position - self.published >= (self.store.size() / PUBLISH_SHARE) as u64;
+        if worth {
+            self.published = self.position;
+            head.store(self.position, Ordering::Release);
+        }
+        worth
+    }
+
+    /// The commit word of the next frame; what lies behind it may be read if it is not zero.
+    #[inline]
+    fn committed(&self) -> u32 {
+        let word = self.store.word(self.offset()).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        word
+    }
+
+    fn skip_padding(&mut self) -> Result<(), String> {
+        match self.offset() {
+            // It would have the reader turn round for ever.
+            0 => Err(format!("padding at the ring's start, byte {}", self.position)),
+            offset => {
+                self.position += (self.store.size() - offset) as u64;
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies the header once, then checks the copy.
+    #[inline]
+    fn check(&self, word: u32) -> Result<Layout, String> {
+        let at = self.offset();
+        // The rest of a short body comes while the header is checked.
+        self.store.prefetch((at + SLOT) & (self.store.size() - 1));
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(&word.to_le_bytes());
+        self.store.read(at + 4, &mut bytes[4..]);
+        let longest = HEADER_BYTES + self.limits.inline_bytes + self.limits.bulk_bytes;
+        let longest = u32::try_from(longest).expect("limits lie below 4 GiB");
+        let header = Header::from_bytes(&bytes, longest).map_err(|error| self.complain(error))?;
+        if header.sequence != self.sequence {
+            return Err(
+                self.complain(format_args!("frame number {} instead of {}", header.sequence, self.sequence))
+            );
+        }
+        let behind = header.length as usize - HEADER_BYTES;
+        let bulk_len = if header.has_bulk { self.bulk_len(at, behind)? } else { 0 };
+        let inline_len = behind - bulk_len;
+        if inline_len > self.limits.inline_bytes || at + extent(HEADER_BYTES + inline_len) > self.store.size()
+        {
+            return Err(self.complain(format_args!("a frame of {inline_len} bytes that does not fit there")));
+        }
+        Ok(Layout { header, inline_len, bulk_len })
+    }
+
+    /// The length of the bulk, copied once, then checked against the `behind` bytes behind the header.
+    fn bulk_len(&self, at: usize, behind: usize) -> Result<usize, String> {
+        let mut bytes = [0; BULK_LENGTH_BYTES];
+        self.store.read(at + HEADER_BYTES, &mut bytes);
+        let bulk_len = u32::from_le_bytes(bytes) as usize;
+        let possible = behind.saturating_sub(BULK_LENGTH_BYTES).min(self.limits.bulk_bytes);
+        if behind < BULK_LENGTH_BYTES || bulk_len > possible {
+            return Err(
+                self.complain(format_args!("bulk of {bulk_len} bytes, where {possible} are possible"))
+            );
+        }
+        Ok(bulk_len)
+    }
+
+    #[cold]
+    fn complain(&self, what: impl core::fmt::Display) -> String {
+        format!("at byte {} of the ring: {what}", self.position)
+    }
+
+    #[inline]
+    fn offset(&self) -> usize {
+        self.position as usize & (self.store.size() - 1)
+    }
+}

@@ -1,0 +1,182 @@
+//! The sending half of an end.
+
+use super::area::OwnArea;
+use super::bell::{Ringer, announce, withdraw};
+use super::bulk::BulkWriter;
+use super::connection::Connection;
+use super::layout::{BULK_LENGTH_BYTES, RECEIVER_LEFT, SENDER_LEFT};
+use super::ring::{Outline, Refused, RingWriter};
+use crate::doorbell::strike;
+use crate::{LinkError, Route, Sender};
+use bytes::Bytes;
+use quintet_contract::SendError;
+use quintet_contract::limits::{FRAGMENT_BYTES, MAX_BODY_BYTES};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Writes into this side's memory.
+pub(crate) struct SharedSender {
+    connection: Arc<Connection>,
+    ring: RingWriter<OwnArea>,
+    bulk: BulkWriter<OwnArea>,
+    frames: Ringer,
+    /// Frames were committed since the last flush.
+    unannounced: bool,
+    /// What was refused last, while the room bell asks for room.
+    wanted: Option<Outline>,
+}
+
+impl SharedSender {
+    pub(crate) fn new(
+        connection: Arc<Connection>,
+        ring: RingWriter<OwnArea>,
+        bulk: BulkWriter<OwnArea>,
+    ) -> Self {
+        SharedSender { connection, ring, bulk, frames: Ringer::default(), unannounced: false, wanted: None }
+    }
+
+    /// Reserves room, or asks to be woken when there is some.
+    #[inline]
+    fn reserve(&mut self, outline: Outline) -> Result<(), SendError> {
+        if self.connection.failed.load(Ordering::Relaxed) {
+            return Err(SendError::Unreachable);
+        }
+        match self.try_reserve(outline) {
+            Ok(()) => {
+                if self.wanted.take().is_some() {
+                    withdraw(&self.connection.own.room_bell);
+                }
+                Ok(())
+            }
+            Err(refused) => self.ask_for_room(outline, refused),
+        }
+    }
+
+    #[inline]
+    fn try_reserve(&mut self, outline: Outline) -> Result<(), Refused> {
+        let peer = &self.connection.peer;
+        self.ring.begin(outline, &peer.head)?;
+        if outline.bulk_len > 0 && !self.bulk.has_room(outline.bulk_len, &peer.bulk_head) {
+            self.ring.abandon();
+            return Err(Refused::Full);
+        }
+        Ok(())
+    }
+
+    /// Announces that room is wanted, then looks again: the reader may have read on before it could see that.
+    #[cold]
+    fn ask_for_room(&mut self, outline: Outline, refused: Refused) -> Result<(), SendError> {
+        let refused = match refused {
+            Refused::Full => {
+                announce(&self.connection.own.room_bell);
+                self.try_reserve(outline)
+            }
+            Refused::Broken => Err(refused),
+        };
+        match refused {
+            Ok(()) => {
+                self.wanted = None;
+                withdraw(&self.connection.own.room_bell);
+                Ok(())
+            }
+            Err(Refused::Full) if self.peer_left() => Err(SendError::Unreachable),
+            Err(Refused::Full) => {
+                self.wanted = Some(outline);
+                Err(SendError::Full)
+            }
+            Err(Refused::Broken) => {
+                self.connection.broken_head.store(true, Ordering::Relaxed);
+                self.connection.failed.store(true, Ordering::Relaxed);
+                self.connection.bell.ring();
+                Err(SendError::Unreachable)
+            }
+        }
+    }
+
+    /// Whether the peer receives no more; then nothing can be sent from here on.
+    fn peer_left(&self) -> bool {
+        let left = self.connection.peer.left.load(Ordering::Relaxed) & RECEIVER_LEFT != 0;
+        if left {
+            self.connection.failed.store(true, Ordering::Relaxed);
+        }
+        left
+    }
+
+    fn fits(&self, outline: Outline) -> bool {
+        let peer = &self.connection.peer;
+        // A head that cannot be is reported by the next `begin`, so let it come.
+        self.ring.has_room(outline.inline_len, &peer.head).unwrap_or(true)
+            && (outline.bulk_len == 0 || self.bulk.has_room(outline.bulk_len, &peer.bulk_head))
+    }
+}
+
+impl Sender for SharedSender {
+    #[inline]
+    fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError> {
+        if len > MAX_BODY_BYTES {
+            self.ring.abandon();
+            return Err(SendError::TooLong { len, limit: MAX_BODY_BYTES });
+        }
+        self.reserve(Outline { route, inline_len: len, bulk_len: 0 })?;
+        Ok(self.ring.room())
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.ring.commit();
+        self.unannounced = true;
+    }
+
+    fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
+        if bulk.len() > FRAGMENT_BYTES {
+            self.ring.abandon();
+            return Err(SendError::TooLong { len: bulk.len(), limit: FRAGMENT_BYTES });
+        }
+        if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
+            self.begin(route, body.len())?.copy_from_slice(body);
+        } else {
+            let inline_len = BULK_LENGTH_BYTES + body.len();
+            self.reserve(Outline { route, inline_len, bulk_len: bulk.len() })?;
+            let (length, rest) = self.ring.room().split_at_mut(BULK_LENGTH_BYTES);
+            length.copy_from_slice(&u32::try_from(bulk.len()).expect("checked above").to_le_bytes());
+            rest.copy_from_slice(body);
+            self.bulk.write(&bulk);
+        }
+        self.commit();
+        Ok(())
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LinkError> {
+        if !core::mem::take(&mut self.unannounced) {
+            return Ok(());
+        }
+        if self.frames.is_wanted(&self.connection.peer.frames_bell) {
+            strike(self.connection.peer_event.as_fd());
+        }
+        // What was sent may have been received before the peer left, so that is told by the next `begin` and by `poll`.
+        self.peer_left();
+        Ok(())
+    }
+
+    fn has_room(&self) -> bool {
+        let Some(outline) = self.wanted else { return true };
+        if self.fits(outline) {
+            return true;
+        }
+        announce(&self.connection.own.room_bell);
+        self.fits(outline)
+    }
+
+    fn max_bulk_bytes(&self) -> usize {
+        FRAGMENT_BYTES
+    }
+}
+
+impl Drop for SharedSender {
+    fn drop(&mut self) {
+        self.connection.own.left.fetch_or(SENDER_LEFT, Ordering::Release);
+        strike(self.connection.peer_event.as_fd());
+    }
+}

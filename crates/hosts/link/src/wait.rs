@@ -1,0 +1,216 @@
+//! How a receiver waits: it spins a little, yields, then sleeps, and learns when spinning does not pay.
+//!
+//! Spinning beside a peer that needs the same core costs many times what a sleep costs; spinning for less time than a
+//! wake-up takes makes both sides sleep for ever after. Hence the two rules: spin longer than a wake-up takes, and stop
+//! spinning when the signs say that the peer shares the core.
+
+use core::hint::spin_loop;
+use core::time::Duration;
+use std::thread::yield_now;
+use std::time::Instant;
+
+/// A wake-up takes about 5 us; a shorter spin would lock both sides into sleeping.
+const SPIN: Duration = Duration::from_micros(8);
+/// Looks between two readings of the clock.
+const LOOKS: u32 = 16;
+/// Yields after the spin.
+const YIELDS: u32 = 3;
+/// A yield longer than this ran somebody else: the core is shared.
+const YIELD_SHARED: Duration = Duration::from_nanos(1_250);
+/// A yield longer than this ran somebody who does not give the core back soon.
+const YIELD_BUSY: Duration = Duration::from_micros(50);
+/// How long yields stay off then.
+const NO_YIELDS: Duration = Duration::from_millis(500);
+/// An arrival this soon after falling asleep shows that the spin did not pay.
+const SLEPT_IN_VAIN: Duration = Duration::from_micros(100);
+/// Strikes that turn spinning off.
+const STRIKES: u32 = 2;
+/// With spinning off, one wait in this many spins, to find out whether it pays again.
+const PROBE: u32 = 128;
+
+/// What waits.
+pub(crate) trait Waiting {
+    /// Whether the wait is over. Cheap: called every few nanoseconds.
+    fn ready(&self) -> bool;
+    /// Sleeps until somebody wakes it or `limit` has passed. May return early.
+    fn sleep(&mut self, limit: Option<Duration>);
+}
+
+/// What one waiter has learnt about spinning.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    strikes: u32,
+    /// Waits since spinning was turned off.
+    waits: u32,
+    no_yields_until: Option<Instant>,
+}
+
+impl Patience {
+    /// Waits until `waiting` is ready or `limit` has passed.
+    #[inline]
+    pub(crate) fn wait(&mut self, waiting: &mut impl Waiting, limit: Option<Duration>) {
+        if waiting.ready() || limit == Some(Duration::ZERO) {
+            return;
+        }
+        if self.spins() && spin(waiting, limit.map_or(SPIN, |limit| limit.min(SPIN))) {
+            self.spin_paid();
+            return;
+        }
+        self.wait_longer(waiting, limit);
+    }
+
+    /// Yields, then sleeps as often as it takes.
+    #[cold]
+    fn wait_longer(&mut self, waiting: &mut impl Waiting, limit: Option<Duration>) {
+        let mut now = Instant::now();
+        let deadline = limit.and_then(|limit| now.checked_add(limit));
+        for _ in 0..self.yields(now) {
+            yield_now();
+            let after = Instant::now();
+            self.yielded(after, after - now);
+            now = after;
+            if waiting.ready() {
+                return;
+            }
+        }
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            if left == Some(Duration::ZERO) {
+                return;
+            }
+            waiting.sleep(left);
+            let woke = Instant::now();
+            if waiting.ready() {
+                self.slept(woke - now);
+                return;
+            }
+            now = woke;
+        }
+    }
+
+    /// Whether this wait spins.
+    fn spins(&mut self) -> bool {
+        if self.strikes < STRIKES {
+            return true;
+        }
+        self.waits = (self.waits + 1) % PROBE;
+        self.waits == 0
+    }
+
+    fn spin_paid(&mut self) {
+        self.strikes = 0;
+    }
+
+    fn strike(&mut self) {
+        self.strikes = (self.strikes + 1).min(STRIKES);
+    }
+
+    fn yields(&self, now: Instant) -> u32 {
+        if self.no_yields_until.is_some_and(|until| now < until) { 0 } else { YIELDS }
+    }
+
+    fn yielded(&mut self, now: Instant, took: Duration) {
+        if took > YIELD_SHARED {
+            self.strike();
+        }
+        if took > YIELD_BUSY {
+            self.no_yields_until = now.checked_add(NO_YIELDS);
+        }
+    }
+
+    fn slept(&mut self, took: Duration) {
+        if took < SLEPT_IN_VAIN {
+            self.strike();
+        }
+    }
+}
+
+/// Whether it became ready within about `limit`. The clock is read only after the first looks: most waits end before.
+fn spin(waiting: &impl Waiting, limit: Duration) -> bool {
+    let mut started = None;
+    loop {
+        for _ in 0..LOOKS {
+            if waiting.ready() {
+                return true;
+            }
+            spin_loop();
+        }
+        if started.get_or_insert_with(Instant::now).elapsed() >= limit {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_strikes_turn_spinning_off_and_a_probe_that_pays_turns_it_on() {
+        let mut patience = Patience::default();
+        let now = Instant::now();
+        patience.yielded(now, YIELD_SHARED + Duration::from_nanos(1));
+        assert!(patience.spins(), "one strike is no proof");
+        patience.slept(SLEPT_IN_VAIN - Duration::from_nanos(1));
+        let probes = (0..PROBE * 3).filter(|_| patience.spins()).count();
+        assert_eq!(probes, 3, "one wait in {PROBE} spins");
+        patience.spin_paid();
+        assert!(patience.spins());
+    }
+
+    #[test]
+    fn quick_yields_and_long_sleeps_are_no_strikes() {
+        let mut patience = Patience::default();
+        for _ in 0..10 {
+            patience.yielded(Instant::now(), YIELD_SHARED);
+            patience.slept(SLEPT_IN_VAIN);
+        }
+        assert!(patience.spins());
+    }
+
+    #[test]
+    fn a_busy_core_turns_yields_off_for_a_while() {
+        let mut patience = Patience::default();
+        let now = Instant::now();
+        patience.yielded(now, YIELD_BUSY);
+        assert_eq!(patience.yields(now), YIELDS);
+        patience.yielded(now, YIELD_BUSY + Duration::from_nanos(1));
+        assert_eq!(patience.yields(now), 0);
+        assert_eq!(patience.yields(now + NO_YIELDS), YIELDS);
+    }
+
+    /// Ready at the look of that number.
+    struct At {
+        look: u32,
+        looks: std::cell::Cell<u32>,
+        slept: Vec<Option<Duration>>,
+    }
+
+    impl Waiting for At {
+        fn ready(&self) -> bool {
+            self.looks.set(self.looks.get() + 1);
+            self.looks.get() > self.look
+        }
+        fn sleep(&mut self, limit: Option<Duration>) {
+            self.slept.push(limit);
+            self.look = 0;
+        }
+    }
+
+    #[test]
+    fn it_sleeps_only_when_spinning_and_yielding_did_not_help() {
+        let mut soon = At { look: 3, looks: 0.into(), slept: vec![] };
+        Patience::default().wait(&mut soon, None);
+        assert!(soon.slept.is_empty());
+        let mut later = At { look: u32::MAX, looks: 0.into(), slept: vec![] };
+        Patience::default().wait(&mut later, None);
+        assert_eq!(later.slept, [None]);
+    }
+
+    #[test]
+    fn no_time_means_one_look() {
+        let mut never = At { look: u32::MAX, looks: 0.into(), slept: vec![] };
+        Patience::default().wait(&mut never, Some(Duration::ZERO));
+        assert_eq!((never.looks.get(), never.slept.len()), (1, 0));
+    }
+}

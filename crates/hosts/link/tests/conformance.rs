@@ -1,0 +1,428 @@
+//! What every link must do: one suite, run on every implementation.
+
+#![cfg(not(loom))]
+
+use bytes::Bytes;
+use core::time::Duration;
+use quintet_contract::limits::MAX_BODY_BYTES;
+use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
+use quintet_link::{
+    End, Impairment, LinkError, Receiver, Route, Sender, SharedMemoryListener, impaired,
+    shared_memory_connect,
+};
+use quintet_testbed::TempDir;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
+use std::thread;
+
+type Pair = fn() -> (End, End);
+
+macro_rules! conformance {
+    ($name:ident, $pair:expr) => {
+        mod $name {
+            conformance!(@tests $pair,
+                frames_arrive_in_order_and_whole,
+                random_traffic_arrives_as_it_was_sent,
+                a_full_link_says_so_and_has_room_after_a_poll,
+                room_wakes_the_end_that_was_refused,
+                a_second_begin_abandons_the_first,
+                the_longest_body_fits_and_a_longer_one_is_refused,
+                bulk_arrives_beside_its_body,
+                the_longest_bulk_fits_and_a_longer_one_is_refused,
+                a_poll_stops_at_its_limit,
+                a_wait_ends_at_its_limit,
+                a_frame_ends_a_sleep,
+                a_waker_rung_before_the_wait_ends_it,
+                a_waker_ends_a_sleep,
+                an_armed_descriptor_becomes_readable,
+                arming_beside_frames_says_do_not_sleep,
+                closing_is_told_after_the_last_frame,
+                closing_ends_a_sleep_and_is_seen_on_the_descriptor,
+                sending_to_an_end_that_left_is_refused,
+                nothing_is_lost_between_two_threads_that_sleep,
+            );
+        }
+    };
+    (@tests $pair:expr, $($test:ident),* $(,)?) => {
+        $(#[test] fn $test() { super::$test($pair); })*
+    };
+}
+
+conformance!(in_process, quintet_link::in_process_pair);
+conformance!(shared_memory, crate::shared_memory_pair);
+conformance!(impaired_by_nothing, crate::impaired_pair);
+
+fn impaired_pair() -> (End, End) {
+    let (left, right) = shared_memory_pair();
+    let impair = |end| impaired(end, Impairment::default(), 1).expect("a timer");
+    (impair(left), impair(right))
+}
+
+/// Both ends in this process, as they would lie in two.
+fn shared_memory_pair() -> (End, End) {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.join("socket");
+    let mut listener = SharedMemoryListener::bind(&path).expect("bound");
+    let connecting = thread::spawn(move || shared_memory_connect(path).expect("connected"));
+    let accepted = loop {
+        let mut fds = [PollFd::new(&listener, PollFlags::IN)];
+        poll(&mut fds, None).expect("poll");
+        if let Some(end) = listener.accept().expect("accepted") {
+            break end;
+        }
+    };
+    (accepted, connecting.join().expect("it does not panic"))
+}
+
+const ROUTE: Route =
+    Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(7) };
+
+fn route(token: u64) -> Route {
+    Route { token: Token(token), ..ROUTE }
+}
+
+/// Not the system's random bytes: the same in every run.
+fn pattern(seed: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(131)) as u8).collect()
+}
+
+fn send(sender: &mut dyn Sender, route: Route, body: &[u8]) -> Result<(), SendError> {
+    sender.begin(route, body.len())?.copy_from_slice(body);
+    sender.commit();
+    sender.flush().expect("the peer is there");
+    Ok(())
+}
+
+fn drain(receiver: &mut dyn Receiver) -> Vec<(Route, OwnedFrame)> {
+    let mut frames = Vec::new();
+    while receiver
+        .poll(usize::MAX, &mut |route, frame| frames.push((route, frame.to_owned())))
+        .expect("the link is whole")
+        > 0
+    {}
+    frames
+}
+
+fn readable(receiver: &dyn Receiver) -> bool {
+    readable_within(receiver, Duration::ZERO)
+}
+
+fn readable_within(receiver: &dyn Receiver, limit: Duration) -> bool {
+    let fd = receiver.fd();
+    let timeout = Timespec::try_from(limit).expect("short");
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).expect("poll") == 1
+}
+
+/// Long enough for a loaded machine: a test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn frames_arrive_in_order_and_whole(pair: Pair) {
+    let (mut left, mut right) = pair();
+    for n in 0..100usize {
+        send(&mut *left.sender, route(n as u64), &pattern(n, n)).expect("room");
+    }
+    let frames = drain(&mut *right.receiver);
+    assert_eq!(frames.len(), 100);
+    for (n, (got, frame)) in frames.into_iter().enumerate() {
+        assert_eq!(got, route(n as u64));
+        assert_eq!((frame.kind, frame.token), (ROUTE.kind, Token(n as u64)));
+        assert_eq!(frame.body, pattern(n, n));
+        assert!(frame.bulk.is_empty());
+    }
+    assert!(drain(&mut *left.receiver).is_empty(), "the other direction is another queue");
+}
+
+fn random_traffic_arrives_as_it_was_sent(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let mut random = quintet_contract::Random::new(1, 1);
+    let mut expected = VecDeque::new();
+    let max_bulk = left.sender.max_bulk_bytes().min(100_000);
+    for n in 0..3_000 {
+        let longest = [0, 40, 300, 5_000, MAX_BODY_BYTES as u64][random.below(5) as usize];
+        let len = random.below(longest + 1);
+        let body = pattern(n, len as usize);
+        let bulk_len = if random.below(4) == 0 { random.below(max_bulk as u64 + 1) as usize } else { 0 };
+        let bulk = Bytes::from(pattern(n + 1, bulk_len));
+        loop {
+            let sent = if bulk_len == 0 {
+                send(&mut *left.sender, route(n as u64), &body)
+            } else {
+                left.sender.send_bulk(route(n as u64), &body, bulk.clone())
+            };
+            match sent {
+                Ok(()) => break expected.push_back((n as u64, body, bulk)),
+                Err(SendError::Full) => check(&mut expected, drain(&mut *right.receiver)),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    check(&mut expected, drain(&mut *right.receiver));
+    assert!(expected.is_empty());
+}
+
+fn check(expected: &mut VecDeque<(u64, Vec<u8>, Bytes)>, got: Vec<(Route, OwnedFrame)>) {
+    assert!(!got.is_empty(), "a full link has frames");
+    for (route, frame) in got {
+        let (token, body, bulk) = expected.pop_front().expect("was sent");
+        assert_eq!(route.token.0, token);
+        assert!(frame.body == body && frame.bulk == bulk, "frame {token} changed on its way");
+    }
+}
+
+fn fill(sender: &mut dyn Sender, body: &[u8]) -> usize {
+    (0..1_000_000)
+        .find(|n| match send(sender, route(*n), body) {
+            Ok(()) => false,
+            Err(SendError::Full) => true,
+            Err(other) => panic!("{other}"),
+        })
+        .expect("a link is bounded") as usize
+}
+
+fn a_full_link_says_so_and_has_room_after_a_poll(pair: Pair) {
+    let (mut left, mut right) = pair();
+    assert!(left.sender.has_room());
+    for len in [10, 1_000, MAX_BODY_BYTES] {
+        let sent = fill(&mut *left.sender, &pattern(0, len));
+        assert!(sent >= 2, "only {sent} frames of {len} bytes fit");
+        assert!(!left.sender.has_room());
+        assert_eq!(drain(&mut *right.receiver).len(), sent);
+        assert!(left.sender.has_room());
+        send(&mut *left.sender, ROUTE, &pattern(0, len)).expect("room");
+        assert_eq!(drain(&mut *right.receiver).len(), 1);
+    }
+}
+
+fn room_wakes_the_end_that_was_refused(pair: Pair) {
+    let (mut left, mut right) = pair();
+    fill(&mut *left.sender, &pattern(0, 5_000));
+    let reading = thread::spawn(move || {
+        drain(&mut *right.receiver);
+        right
+    });
+    while !left.sender.has_room() {
+        left.receiver.wait(Some(PATIENCE));
+    }
+    send(&mut *left.sender, ROUTE, &pattern(0, 5_000)).expect("room");
+    reading.join().expect("it does not panic");
+}
+
+fn a_second_begin_abandons_the_first(pair: Pair) {
+    let (mut left, mut right) = pair();
+    left.sender.begin(route(1), 1_000).expect("room").fill(0xaa);
+    left.sender.begin(route(2), 3).expect("room").copy_from_slice(b"two");
+    left.sender.commit();
+    left.sender.begin(route(3), 500).expect("room").fill(0xbb);
+    left.sender.send_bulk(route(4), b"four", Bytes::from_static(b"bulk")).expect("room");
+    left.sender.flush().expect("the peer is there");
+    let frames = drain(&mut *right.receiver);
+    let tokens: Vec<u64> = frames.iter().map(|(route, _)| route.token.0).collect();
+    assert_eq!(tokens, [2, 4]);
+    assert_eq!(frames[0].1.body, &b"two"[..]);
+}
+
+fn the_longest_body_fits_and_a_longer_one_is_refused(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let body = pattern(1, MAX_BODY_BYTES);
+    for _ in 0..20 {
+        send(&mut *left.sender, ROUTE, &body).expect("room");
+        left.sender.send_bulk(ROUTE, &body, Bytes::from_static(b"bulk")).expect("room");
+        let frames = drain(&mut *right.receiver);
+        assert!(frames.len() == 2 && frames.iter().all(|(_, frame)| frame.body == body));
+    }
+    let refused = SendError::TooLong { len: MAX_BODY_BYTES + 1, limit: MAX_BODY_BYTES };
+    assert_eq!(left.sender.begin(ROUTE, MAX_BODY_BYTES + 1).expect_err("too long"), refused);
+    let long = pattern(1, MAX_BODY_BYTES + 1);
+    assert_eq!(left.sender.send_bulk(ROUTE, &long, Bytes::new()), Err(refused));
+}
+
+fn bulk_arrives_beside_its_body(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let mut kept = Vec::new();
+    for n in 0..200usize {
+        let bulk = Bytes::from(pattern(n, n * 300));
+        left.sender.send_bulk(route(n as u64), &pattern(n, 11), bulk).expect("room");
+        left.sender.flush().expect("the peer is there");
+        kept.extend(drain(&mut *right.receiver));
+    }
+    assert_eq!(kept.len(), 200);
+    for (n, (_, frame)) in kept.into_iter().enumerate() {
+        assert_eq!(frame.body, pattern(n, 11));
+        assert!(frame.bulk == pattern(n, n * 300), "kept bulk {n} changed");
+    }
+}
+
+fn the_longest_bulk_fits_and_a_longer_one_is_refused(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let limit = left.sender.max_bulk_bytes();
+    if limit > 1 << 30 {
+        return;
+    }
+    let bulk = Bytes::from(pattern(5, limit));
+    left.sender.send_bulk(ROUTE, b"head", bulk.clone()).expect("room");
+    assert_eq!(drain(&mut *right.receiver)[0].1.bulk, bulk);
+    let refused = left.sender.send_bulk(ROUTE, b"head", Bytes::from(pattern(5, limit + 1)));
+    assert_eq!(refused, Err(SendError::TooLong { len: limit + 1, limit }));
+    let mut sent = 0;
+    while left.sender.send_bulk(ROUTE, b"head", bulk.clone()).is_ok() {
+        sent += 1;
+    }
+    assert!(sent >= 2 && !left.sender.has_room());
+    assert_eq!(drain(&mut *right.receiver).len(), sent);
+    assert!(left.sender.has_room());
+}
+
+fn a_poll_stops_at_its_limit(pair: Pair) {
+    let (mut left, mut right) = pair();
+    for n in 0..5 {
+        send(&mut *left.sender, route(n), b"x").expect("room");
+    }
+    let mut tokens = Vec::new();
+    let mut deliver = |route: Route, _: quintet_contract::Frame<'_>| tokens.push(route.token.0);
+    assert_eq!(right.receiver.poll(0, &mut deliver), Ok(0));
+    assert_eq!(right.receiver.poll(2, &mut deliver), Ok(2));
+    assert!(right.receiver.has_frames());
+    assert_eq!(right.receiver.poll(9, &mut deliver), Ok(3));
+    assert!(!right.receiver.has_frames());
+    assert_eq!(right.receiver.poll(9, &mut deliver), Ok(0));
+    assert_eq!(tokens, [0, 1, 2, 3, 4]);
+}
+
+fn a_wait_ends_at_its_limit(pair: Pair) {
+    let (_left, mut right) = pair();
+    right.receiver.wait(Some(Duration::ZERO));
+    right.receiver.wait(Some(Duration::from_micros(50)));
+    assert!(!right.receiver.has_frames());
+}
+
+fn a_frame_ends_a_sleep(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let waiting = thread::spawn(move || {
+        right.receiver.wait(None);
+        drain(&mut *right.receiver).len()
+    });
+    send(&mut *left.sender, ROUTE, b"wake").expect("room");
+    assert_eq!(waiting.join().expect("it does not panic"), 1);
+}
+
+fn a_waker_rung_before_the_wait_ends_it(pair: Pair) {
+    let (_left, mut right) = pair();
+    let wake = right.receiver.waker();
+    wake();
+    right.receiver.wait(None);
+    wake();
+    wake();
+    right.receiver.wait(None);
+    assert!(!right.receiver.has_frames());
+}
+
+fn a_waker_ends_a_sleep(pair: Pair) {
+    let (_left, mut right) = pair();
+    let wake = right.receiver.waker();
+    let waiting = thread::spawn(move || (0..50).for_each(|_| right.receiver.wait(None)));
+    while !waiting.is_finished() {
+        wake();
+        thread::yield_now();
+    }
+    waiting.join().expect("it does not panic");
+}
+
+fn an_armed_descriptor_becomes_readable(pair: Pair) {
+    let (mut left, mut right) = pair();
+    for _ in 0..3 {
+        assert!(right.receiver.arm());
+        assert!(!readable(&*right.receiver));
+        send(&mut *left.sender, ROUTE, b"x").expect("room");
+        assert!(readable(&*right.receiver));
+        right.receiver.disarm();
+        assert_eq!(drain(&mut *right.receiver).len(), 1);
+        assert!(!readable(&*right.receiver), "disarm drains");
+    }
+    let wake = right.receiver.waker();
+    assert!(right.receiver.arm());
+    wake();
+    assert!(readable(&*right.receiver), "the waker rings the descriptor too");
+    right.receiver.disarm();
+    assert!(right.receiver.arm());
+    right.receiver.disarm();
+}
+
+fn arming_beside_frames_says_do_not_sleep(pair: Pair) {
+    let (mut left, mut right) = pair();
+    send(&mut *left.sender, ROUTE, b"x").expect("room");
+    assert!(!right.receiver.arm());
+    right.receiver.disarm();
+    assert_eq!(drain(&mut *right.receiver).len(), 1);
+}
+
+fn closing_is_told_after_the_last_frame(pair: Pair) {
+    let (mut left, mut right) = pair();
+    for n in 0..3 {
+        send(&mut *left.sender, route(n), b"x").expect("room");
+    }
+    drop(left);
+    assert_eq!(right.receiver.poll(2, &mut |_, _| {}), Ok(2));
+    assert_eq!(right.receiver.poll(2, &mut |_, _| {}), Ok(1));
+    for _ in 0..2 {
+        assert_eq!(right.receiver.poll(2, &mut |_, _| {}), Err(LinkError::Closed));
+    }
+    right.receiver.wait(None);
+}
+
+fn closing_ends_a_sleep_and_is_seen_on_the_descriptor(pair: Pair) {
+    let (left, mut right) = pair();
+    assert!(right.receiver.arm());
+    drop(left);
+    assert!(readable_within(&*right.receiver, PATIENCE));
+    right.receiver.disarm();
+    let (left, mut right) = pair();
+    let waiting = thread::spawn(move || {
+        right.receiver.wait(None);
+        right.receiver.poll(1, &mut |_, _| {})
+    });
+    drop(left);
+    assert_eq!(waiting.join().expect("it does not panic"), Err(LinkError::Closed));
+}
+
+fn sending_to_an_end_that_left_is_refused(pair: Pair) {
+    let (mut left, right) = pair();
+    drop(right);
+    let _ = left.receiver.poll(1, &mut |_, _| {});
+    assert_eq!(left.sender.begin(ROUTE, 1).map(|_| ()), Err(SendError::Unreachable));
+    assert_eq!(left.sender.send_bulk(ROUTE, b"x", Bytes::from_static(b"y")), Err(SendError::Unreachable));
+}
+
+/// Two threads hand a counter to and fro; pauses now and then make both fall asleep.
+fn nothing_is_lost_between_two_threads_that_sleep(pair: Pair) {
+    const ROUNDS: u64 = 3_000;
+    let (mut left, mut right) = pair();
+    let echo = thread::spawn(move || {
+        for expected in 0..ROUNDS {
+            let token = one(&mut *right.receiver);
+            assert_eq!(token, expected);
+            if expected % 7 == 0 {
+                thread::yield_now();
+            }
+            send(&mut *right.sender, route(token), b"pong").expect("room");
+        }
+    });
+    for n in 0..ROUNDS {
+        if n % 5 == 0 {
+            thread::yield_now();
+        }
+        send(&mut *left.sender, route(n), b"ping").expect("room");
+        assert_eq!(one(&mut *left.receiver), n);
+    }
+    echo.join().expect("it does not panic");
+}
+
+fn one(receiver: &mut dyn Receiver) -> u64 {
+    loop {
+        let mut token = None;
+        receiver.poll(1, &mut |route, _| token = Some(route.token.0)).expect("the link is whole");
+        match token {
+            Some(token) => return token,
+            None => receiver.wait(Some(PATIENCE)),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! How two processes find each other, and what becomes of those who do it wrong.
+
+use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, event, hear, hello, knock, memfd, say};
+use quintet_errors::Code;
+use quintet_link::{BootstrapError, End, LinkError, SharedMemoryListener, shared_memory_connect};
+use quintet_testbed::TempDir;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::SealFlags;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
+};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+
+fn listening() -> (TempDir, SharedMemoryListener) {
+    let folder = TempDir::new().expect("a folder");
+    let listener = SharedMemoryListener::bind(folder.join("socket")).expect("bound");
+    (folder, listener)
+}
+
+fn is_ready(listener: &SharedMemoryListener) -> bool {
+    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&Timespec::default())) == Ok(1)
+}
+
+fn accept(listener: &mut SharedMemoryListener) -> Result<End, BootstrapError> {
+    loop {
+        poll(&mut [PollFd::new(&*listener, PollFlags::IN)], None).expect("poll");
+        if let Some(end) = listener.accept()? {
+            return Ok(end);
+        }
+    }
+}
+
+/// What the listener says to a peer that offers this.
+fn refused(bytes: &[u8], fds: &[BorrowedFd<'_>]) -> BootstrapError {
+    let (_folder, mut listener) = listening();
+    let socket = knock(listener.path());
+    say(&socket, bytes, fds);
+    let error = accept(&mut listener).map(|_| ()).expect_err("it is no offer");
+    let (answer, given) = hear(&socket);
+    assert!(given.is_empty(), "a refused peer is given no memory");
+    assert_eq!(answer[6..8], (error.code() as u16).to_le_bytes(), "and is told why");
+    assert!(hear(&socket).0.is_empty(), "then the listener closes");
+    assert!(error.to_string().contains(listener.path().to_str().expect("text")), "{error}");
+    error
+}
+
+#[test]
+fn accepting_never_waits() {
+    let (_folder, mut listener) = listening();
+    assert!(!is_ready(&listener));
+    assert!(listener.accept().expect("nobody is no error").is_none());
+    let silent = knock(listener.path());
+    assert!(is_ready(&listener));
+    assert!(listener.accept().expect("it has not spoken").is_none());
+    assert!(!is_ready(&listener), "a silent peer keeps nobody busy");
+    let _peer = RawPeer::offer(listener.path());
+    assert!(listener.accept().expect("an offer").is_some(), "nor does it hold up others");
+    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    say(&silent, &hello(), &[memory.as_fd(), bell.as_fd()]);
+    assert!(is_ready(&listener));
+    assert!(listener.accept().expect("an offer").is_some());
+}
+
+#[test]
+fn silent_peers_are_bounded() {
+    let (_folder, mut listener) = listening();
+    let mut sockets = Vec::new();
+    for _ in 0..200 {
+        sockets.push(knock(listener.path()));
+        assert!(listener.accept().expect("it has not spoken").is_none());
+    }
+    assert!(hear(&sockets[0]).0.is_empty(), "the oldest was dropped");
+}
+
+#[test]
+fn a_wrong_hello_is_refused() {
+    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    let fds = [memory.as_fd(), bell.as_fd()];
+    let with = |at: usize, value: u8| {
+        let mut bytes = hello();
+        bytes[at] = value;
+        refused(&bytes, &fds)
+    };
+    assert!(matches!(with(0, b'X'), BootstrapError::Malformed { .. }));
+    assert!(matches!(with(4, 2), BootstrapError::OtherVersion { theirs: 2, ours: 1, .. }));
+    assert!(matches!(with(8, 1), BootstrapError::Malformed { .. }));
+    assert!(matches!(with(16, 1), BootstrapError::Malformed { .. }));
+    assert!(matches!(refused(&hello()[..20], &fds), BootstrapError::Malformed { .. }));
+    let long: Vec<u8> = hello().into_iter().chain([0]).collect();
+    assert!(matches!(refused(&long, &fds), BootstrapError::Malformed { .. }));
+}
+
+#[test]
+fn wrong_descriptors_are_refused() {
+    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    let complaint = |fds: &[BorrowedFd<'_>]| refused(&hello(), fds).to_string();
+    assert!(complaint(&[]).contains("0 descriptors instead of 2"));
+    assert!(complaint(&[memory.as_fd()]).contains("1 descriptors instead of 2"));
+    let three = complaint(&[memory.as_fd(), bell.as_fd(), bell.as_fd()]);
+    assert!(three.contains("instead of 2"), "{three}");
+    assert!(complaint(&[bell.as_fd(), memory.as_fd()]).contains("no memfd"));
+    let small = memfd(4096, SEALS);
+    assert!(complaint(&[small.as_fd(), bell.as_fd()]).contains("4096 bytes"));
+    let unsealed = memfd(MEMORY_BYTES, SealFlags::GROW);
+    assert!(complaint(&[unsealed.as_fd(), bell.as_fd()]).contains("lacks seals"));
+    let blocking = eventfd(0, EventfdFlags::CLOEXEC).expect("an eventfd");
+    assert!(complaint(&[memory.as_fd(), blocking.as_fd()]).contains("would block"));
+}
+
+#[test]
+fn a_peer_that_leaves_early_is_told_of() {
+    let (_folder, mut listener) = listening();
+    drop(knock(listener.path()));
+    assert!(matches!(accept(&mut listener), Err(BootstrapError::Left { .. })));
+    let peer = RawPeer::offer(listener.path());
+    let mut end = accept(&mut listener).expect("an offer");
+    drop(peer);
+    end.receiver.wait(None);
+    assert_eq!(end.receiver.poll(1, &mut |_, _| {}), Err(LinkError::PeerDied));
+}
+
+#[test]
+fn nobody_and_somebody_else_are_told_apart() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.join("socket");
+    let nobody = shared_memory_connect(&path).map(|_| ()).expect_err("nobody listens");
+    assert_eq!(nobody, BootstrapError::NobodyListens { path: path.clone() });
+    assert_eq!(nobody.code(), Code::Unreachable);
+    let listener = SharedMemoryListener::bind(&path).expect("bound");
+    let second = SharedMemoryListener::bind(&path).map(|_| ()).expect_err("taken");
+    assert_eq!(second, BootstrapError::InUse { path: path.clone() });
+    let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "for this user only");
+    drop(listener);
+    assert!(!path.exists(), "a listener removes its socket");
+    let long = folder.join("x".repeat(200));
+    assert_eq!(
+        SharedMemoryListener::bind(&long).map(|_| ()).expect_err("too long"),
+        BootstrapError::PathTooLong { path: long }
+    );
+}
+
+/// A thread of the superuser may take another user's id; other users cannot make this test.
+#[test]
+fn another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_folder, mut listener) = listening();
+    let path = listener.path().to_owned();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).expect("opened to all");
+    let connecting = thread::spawn(move || {
+        rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65_534)).expect("the superuser may");
+        shared_memory_connect(path).map(|_| ())
+    });
+    let error = accept(&mut listener).map(|_| ()).expect_err("another user");
+    assert!(matches!(error, BootstrapError::OtherUser { theirs: 65_534, ours: 0, .. }), "{error}");
+    assert_eq!(error.code(), Code::NotAllowed);
+    let refused = connecting.join().expect("it does not panic").expect_err("refused");
+    assert_eq!(refused.code(), Code::NotAllowed);
+}
+
+#[test]
+fn a_dead_listeners_socket_is_replaced() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.join("socket");
+    let address = SocketAddrUnix::new(&path).expect("short");
+    let dead = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .expect("a socket");
+    bind(&dead, &address).expect("bound");
+    listen(&dead, 1).expect("listens");
+    drop(dead);
+    assert!(path.exists(), "it left its file behind");
+    let mut listener = SharedMemoryListener::bind(&path).expect("replaced");
+    let connecting = thread::spawn(move || shared_memory_connect(path).map(|_| ()));
+    accept(&mut listener).expect("connected");
+    assert_eq!(connecting.join().expect("it does not panic"), Ok(()));
+}
+
+/// What a connector says when the listener answers with these bytes.
+fn answered(answer: &[u8]) -> BootstrapError {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.join("socket");
+    let fake = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .expect("a socket");
+    bind(&fake, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+    listen(&fake, 1).expect("listens");
+    let connecting = thread::spawn(move || shared_memory_connect(path).map(|_| ()));
+    let socket = accept_with(&fake, SocketFlags::CLOEXEC).expect("accepted");
+    let (bytes, fds) = hear(&socket);
+    assert_eq!((bytes, fds.len()), (hello(), 2));
+    if !answer.is_empty() {
+        say(&socket, answer, &[]);
+    }
+    drop(socket);
+    connecting.join().expect("it does not panic").expect_err("no offer")
+}
+
+#[test]
+fn a_connector_says_why_it_was_refused() {
+    let refusing = |code: u16| {
+        let mut bytes = hello();
+        bytes[6..8].copy_from_slice(&code.to_le_bytes());
+        bytes
+    };
+    let refused = answered(&refusing(Code::VersionMismatch as u16));
+    assert!(matches!(refused, BootstrapError::Refused { code: Some(Code::VersionMismatch), .. }));
+    assert_eq!(refused.code(), Code::VersionMismatch);
+    assert!(matches!(answered(&refusing(9_999)), BootstrapError::Refused { code: None, .. }));
+    assert!(matches!(answered(b""), BootstrapError::Left { .. }));
+    assert!(matches!(answered(b"SSH-2.0-elsewhere"), BootstrapError::Malformed { .. }));
+    assert!(matches!(answered(&hello()), BootstrapError::Malformed { .. }), "no descriptors came");
+}

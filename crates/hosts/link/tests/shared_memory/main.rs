@@ -1,0 +1,6 @@
+//! Shared memory beside peers that do not keep to the rules.
+#![cfg(not(loom))]
+
+mod bootstrap;
+mod hostile;
+mod raw_peer;

@@ -1,0 +1,353 @@
+//! The embedded host: a protocol behind a mutex, run by the threads that call it.
+//!
+//! A call encodes its request, takes the lock, lets the protocol handle the frame, and finds the answer in its slot, often
+//! before the lock is given back. Who must wait sleeps; while there is a link, one of the sleepers polls it for all.
+
+use crate::calls_outbox::{CallsOutbox, Remote};
+use crate::instance::Instance;
+use crate::request::{Request, RequestBuffer};
+use crate::slots::{Answer, Slots, Waker};
+use quintet_clock::LiveClock;
+use quintet_contract::{
+    Address, DownCause, Frame, Incarnation, Input, PeerChange, SendError, Span, Time, Token,
+};
+use quintet_errors::Code;
+use quintet_link::{End, LinkError, Receiver, Route};
+use quintet_wire::registry::PORT_CALLERS;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+/// Frames taken from the link in one burst.
+const BURST: usize = 64;
+
+/// Why a call failed before or instead of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallError {
+    /// The request was not accepted and had no effect.
+    NotSent(SendError),
+    /// The other side is gone; the request may have had its effect if its code says so.
+    Failed(Code),
+}
+
+/// A request under way. Its slot stays open until [`Calls::take`], [`Calls::wait`] or [`Calls::forget`] closes it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Pending(pub Token);
+
+/// A protocol that any thread of this process may call.
+pub struct Calls {
+    core: Mutex<Core>,
+    receiver: Option<Mutex<Box<dyn Receiver>>>,
+    stop_waiting: Option<Arc<dyn Fn() + Send + Sync>>,
+    clock: LiveClock,
+}
+
+struct Core {
+    instance: Instance,
+    /// The protocol's address.
+    at: Address,
+    slots: Slots,
+    request: RequestBuffer,
+    remote: Option<Remote>,
+}
+
+impl Calls {
+    /// Runs a protocol at `at` for the callers of its node.
+    #[must_use]
+    pub fn embedded(at: Address, instance: Instance) -> Self {
+        Calls::start(at, instance, None, None)
+    }
+
+    /// Runs a protocol that talks to `peer` over a link.
+    #[must_use]
+    pub fn linked(
+        at: Address,
+        instance: Instance,
+        peer: Address,
+        incarnation: Incarnation,
+        end: End,
+    ) -> Self {
+        let max_bulk_bytes = end.sender.max_bulk_bytes();
+        let remote = Remote { peer, sender: end.sender, down: false, refused: false };
+        let calls = Calls::start(at, instance, Some(remote), Some(end.receiver));
+        let up = PeerChange::Up { incarnation, max_bulk_bytes };
+        let mut core = calls.lock();
+        core.handle(calls.clock.now(), Input::Peer(peer, up));
+        calls.unlock(core);
+        calls
+    }
+
+    fn start(
+        at: Address,
+        instance: Instance,
+        remote: Option<Remote>,
+        receiver: Option<Box<dyn Receiver>>,
+    ) -> Self {
+        let mut core =
+            Core { instance, at, slots: Slots::default(), request: RequestBuffer::default(), remote };
+        let clock = LiveClock::start();
+        core.handle(clock.now(), Input::Started);
+        let stop_waiting = receiver.as_ref().map(|receiver| receiver.waker());
+        Calls { core: Mutex::new(core), receiver: receiver.map(Mutex::new), stop_waiting, clock }
+    }
+
+    /// Makes a request and waits for its answer as long as it takes.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn call(&self, request: &dyn Request) -> Result<Answer, CallError> {
+        let (pending, answer) = self.begin(request)?;
+        let answer = match answer {
+            Some(answer) => answer,
+            None => loop {
+                if let Some(answer) = self.wait(pending, Duration::MAX) {
+                    break answer;
+                }
+            },
+        };
+        answer.map_err(CallError::Failed)
+    }
+
+    /// Makes a request and does not wait. The answer, if there already is one, is left in the slot.
+    ///
+    /// # Errors
+    /// [`CallError::NotSent`].
+    pub fn initiate(&self, request: &dyn Request) -> Result<Pending, CallError> {
+        let mut core = self.lock();
+        let token = core.submit(self.clock.now(), request)?;
+        self.unlock(core);
+        Ok(Pending(token))
+    }
+
+    /// As [`Calls::initiate`], and takes the answer if it is there at once.
+    ///
+    /// # Errors
+    /// [`CallError::NotSent`].
+    pub fn begin(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
+        let mut core = self.lock();
+        let token = core.submit(self.clock.now(), request)?;
+        let answer = core.slots.take(token);
+        self.unlock(core);
+        Ok((Pending(token), answer))
+    }
+
+    /// Sends a frame that is not answered, about the request `about` if it is about one.
+    ///
+    /// # Errors
+    /// [`CallError::NotSent`].
+    pub fn tell(&self, about: Option<Pending>, request: &dyn Request) -> Result<(), CallError> {
+        let mut core = self.lock();
+        let token = about.map_or(Token(0), |pending| pending.0);
+        let told = core.pass(self.clock.now(), token, request);
+        self.unlock(core);
+        told
+    }
+
+    /// Takes the answer if it is there.
+    pub fn take(&self, pending: Pending) -> Option<Result<Answer, Code>> {
+        self.lock().slots.take(pending.0)
+    }
+
+    /// Gives up the answer: it will be dropped.
+    pub fn forget(&self, pending: Pending) {
+        self.lock().slots.close(pending.0);
+    }
+
+    /// Waits for the answer, `limit` at most, and takes it.
+    pub fn wait(&self, pending: Pending, limit: Duration) -> Option<Result<Answer, Code>> {
+        self.wait_with(limit, pending, |slots| slots.take(pending.0))
+    }
+
+    /// Waits for the answer and looks at it. Its slot stays open, so that the answer is not settled.
+    pub fn wait_uncollected(&self, pending: Pending, limit: Duration) -> Option<Result<Answer, Code>> {
+        self.wait_with(limit, pending, |slots| slots.peek(pending.0))
+    }
+
+    fn wait_with(
+        &self,
+        limit: Duration,
+        pending: Pending,
+        look: impl Fn(&mut Slots) -> Option<Result<Answer, Code>>,
+    ) -> Option<Result<Answer, Code>> {
+        let end = self.clock.now() + Span::from(limit);
+        loop {
+            self.poll_if_ready();
+            let mut core = self.lock();
+            let now = self.clock.now();
+            core.wake_protocol(now);
+            if let Some(answer) = look(&mut core.slots) {
+                self.unlock(core);
+                return Some(answer);
+            }
+            if now >= end {
+                self.unlock(core);
+                return None;
+            }
+            let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
+            let watching = core.slots.watch(pending.0, Waker::Thread(std::thread::current()));
+            self.unlock(core);
+            if watching.is_ok() {
+                self.sleep(until.since(now));
+            }
+        }
+    }
+
+    /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it.
+    pub fn notify(&self, pending: Pending, callback: Box<dyn FnOnce() + Send>) {
+        let watching = self.lock().slots.watch(pending.0, Waker::Callback(callback));
+        if let Err(filled) = watching {
+            filled.wake();
+        }
+    }
+
+    /// Does what is due: takes frames from the link, wakes the protocol. Waits for something to do, `limit` at most.
+    /// For a thread that lets a program's requests go on while the program computes.
+    pub fn progress(&self, limit: Duration) {
+        let mut core = self.lock();
+        let now = self.clock.now();
+        core.wake_protocol(now);
+        let until = core.instance.deadline().unwrap_or(Time::NEVER);
+        self.unlock(core);
+        self.sleep(until.since(now).min(Span::from(limit)));
+    }
+
+    /// Ends a [`Calls::progress`] or a [`Calls::wait`] that polls the link; it looks about and goes on.
+    pub fn interrupt(&self) {
+        if let Some(stop) = &self.stop_waiting {
+            stop();
+        }
+    }
+
+    /// Until the slot of this thread may have been filled, or `limit`.
+    fn sleep(&self, limit: Span) {
+        let polled = self.receiver.as_ref().map(|receiver| match receiver.try_lock() {
+            Ok(receiver) => Some(receiver),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        match polled {
+            Some(Some(receiver)) => self.poll(receiver, limit),
+            _ => std::thread::park_timeout(limit.into()),
+        }
+    }
+
+    /// Takes what lies in the link: what came in time must be seen before time is said to have run out.
+    fn poll_if_ready(&self) {
+        if let Some(Ok(receiver)) = self.receiver.as_ref().map(Mutex::try_lock)
+            && receiver.has_frames()
+        {
+            self.poll(receiver, Span::ZERO);
+        }
+    }
+
+    /// Waits for the link and hands its frames to the protocol.
+    fn poll(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>, limit: Span) {
+        if !receiver.has_frames() {
+            receiver.wait(Some(limit.into()));
+        }
+        let mut core = self.lock();
+        let now = self.clock.now();
+        let polled = receiver.poll(BURST, &mut |route, frame| core.receive(now, route, frame));
+        if let Err(error) = polled {
+            core.lose_link(now, &error);
+        }
+        core.report_room(now);
+        let successor = core.slots.any_waiting_thread();
+        self.unlock(core);
+        drop(receiver);
+        // This thread may have its answer and never poll again: another sleeper looks whether it should.
+        if let Some(thread) = successor {
+            thread.unpark();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        // A panic inside `handle` would leave the protocol in an unknown state: going on is not safe.
+        self.core.lock().unwrap_or_else(|_| panic!("a protocol panicked earlier in this process"))
+    }
+
+    /// Gives the lock back, then wakes whom the work under it has answered.
+    fn unlock(&self, mut core: MutexGuard<'_, Core>) {
+        core.flush(self.clock);
+        let woken = core.slots.woken();
+        drop(core);
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Core {
+    /// Opens a slot and hands the request to the protocol.
+    fn submit(&mut self, now: Time, request: &dyn Request) -> Result<Token, CallError> {
+        if self.remote.as_ref().is_some_and(|remote| remote.down) {
+            return Err(CallError::Failed(Code::PeerDied));
+        }
+        let token = self.slots.open();
+        self.pass(now, token, request).inspect_err(|_| self.slots.close(token))?;
+        Ok(token)
+    }
+
+    fn pass(&mut self, now: Time, token: Token, request: &dyn Request) -> Result<(), CallError> {
+        let mut buffer = std::mem::take(&mut self.request);
+        let settled = self.slots.oldest_open();
+        let written = request.write(&mut buffer, self.at, token, settled);
+        if written.is_ok()
+            && let Some(frame) = buffer.frame()
+        {
+            let callers = Address { node: self.at.node, port: PORT_CALLERS };
+            self.handle(now, Input::Frame(callers, frame));
+        }
+        buffer.clear();
+        self.request = buffer;
+        written.map_err(CallError::NotSent)
+    }
+
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        let mut out =
+            CallsOutbox { at: self.at, slots: &mut self.slots, remote: self.remote.as_mut(), begun: None };
+        self.instance.handle(now, input, &mut out);
+    }
+
+    fn wake_protocol(&mut self, now: Time) {
+        while self.instance.deadline().is_some_and(|deadline| deadline <= now) {
+            self.handle(now, Input::Wake);
+        }
+    }
+
+    /// A frame from the link. One that is not from the peer, or not for this node, is not passed on.
+    fn receive(&mut self, now: Time, route: Route, frame: Frame<'_>) {
+        let from_peer = self.remote.as_ref().is_some_and(|remote| remote.peer == route.from);
+        if from_peer && route.to == self.at {
+            self.handle(now, Input::Frame(route.from, frame));
+        }
+    }
+
+    fn report_room(&mut self, now: Time) {
+        if let Some(remote) = self.remote.as_mut().filter(|remote| remote.refused && remote.sender.has_room())
+        {
+            remote.refused = false;
+            let peer = remote.peer;
+            self.handle(now, Input::Writable(peer));
+        }
+    }
+
+    fn flush(&mut self, clock: LiveClock) {
+        if let Some(remote) = self.remote.as_mut().filter(|remote| !remote.down)
+            && let Err(error) = remote.sender.flush()
+        {
+            self.lose_link(clock.now(), &error);
+        }
+    }
+
+    fn lose_link(&mut self, now: Time, error: &LinkError) {
+        let Some(remote) = self.remote.as_mut().filter(|remote| !remote.down) else { return };
+        remote.down = true;
+        let peer = remote.peer;
+        let (cause, code) = match error {
+            LinkError::Closed => (DownCause::Closed, Code::PeerDied),
+            LinkError::PeerDied => (DownCause::Died, Code::PeerDied),
+            LinkError::Malformed(_) => (DownCause::Misbehaved, Code::Malformed),
+            LinkError::System(_) => (DownCause::Died, Code::Resource),
+        };
+        self.handle(now, Input::Peer(peer, PeerChange::Down(cause)));
+        self.slots.fail_all(code);
+    }
+}

@@ -1,0 +1,100 @@
+//! Where the frames of an embedded protocol go: to the callers' slots, or over the link.
+
+use crate::slots::{Answer, Slots};
+use bytes::Bytes;
+use quintet_contract::{Address, Kind, Outbox, SendError, Token};
+use quintet_link::{Route, Sender};
+use quintet_messaging::relay;
+use quintet_wire::registry::PORT_CALLERS;
+
+/// The peer of an embedded protocol, and the link to it.
+pub(crate) struct Remote {
+    pub(crate) peer: Address,
+    pub(crate) sender: Box<dyn Sender>,
+    /// Whether the link has failed.
+    pub(crate) down: bool,
+    /// Whether a frame found no room and the protocol waits to be told.
+    pub(crate) refused: bool,
+}
+
+/// Lives for one `handle`.
+pub(crate) struct CallsOutbox<'a> {
+    pub(crate) at: Address,
+    pub(crate) slots: &'a mut Slots,
+    pub(crate) remote: Option<&'a mut Remote>,
+    pub(crate) begun: Option<Begun>,
+}
+
+/// Where the frame begun last goes.
+pub(crate) enum Begun {
+    Caller(Kind, Token, Vec<u8>),
+    Link,
+}
+
+impl CallsOutbox<'_> {
+    fn is_caller(&self, to: Address) -> bool {
+        to == Address { node: self.at.node, port: PORT_CALLERS }
+    }
+
+    fn answer(&mut self, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes) {
+        match relay::failure(kind, &body) {
+            Some(code) => self.slots.fill(token, Err(code)),
+            None => self.slots.fill(token, Ok(Answer { kind, body, bulk })),
+        }
+    }
+
+    fn link(&mut self, to: Address) -> Result<&mut Remote, SendError> {
+        let remote = self.remote.as_deref_mut().filter(|remote| remote.peer == to && !remote.down);
+        remote.ok_or(SendError::Unreachable)
+    }
+}
+
+impl Outbox for CallsOutbox<'_> {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        if self.is_caller(to) {
+            let begun = self.begun.insert(Begun::Caller(kind, token, vec![0; len]));
+            let Begun::Caller(_, _, body) = begun else { unreachable!("it was put there a line above") };
+            return Ok(body);
+        }
+        self.begun = Some(Begun::Link);
+        let route = Route { from: self.at, to, kind, token };
+        let remote = self.link(to)?;
+        // Room is asked for twice, because a borrow that is returned on success lives on in the failing branch too.
+        if let Err(error) = remote.sender.begin(route, len) {
+            remote.refused |= error == SendError::Full;
+            return Err(error);
+        }
+        remote.sender.begin(route, len)
+    }
+
+    fn commit(&mut self) {
+        match self.begun.take() {
+            Some(Begun::Caller(kind, token, body)) => self.answer(kind, token, body, Bytes::new()),
+            Some(Begun::Link) => {
+                if let Some(remote) = &mut self.remote {
+                    remote.sender.commit();
+                }
+            }
+            None => panic!("commit follows begin"),
+        }
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        if self.is_caller(to) {
+            self.answer(kind, token, head.to_vec(), bulk);
+            return Ok(());
+        }
+        let route = Route { from: self.at, to, kind, token };
+        let remote = self.link(to)?;
+        let sent = remote.sender.send_bulk(route, head, bulk);
+        remote.refused |= sent == Err(SendError::Full);
+        sent
+    }
+}

@@ -1,0 +1,61 @@
+//! Frames for a node's protocols from other threads of its process.
+
+use quintet_contract::{Address, OwnedFrame};
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A frame from one address of a node to another.
+pub(crate) type Letter = (Address, Address, OwnedFrame);
+
+/// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look.
+#[derive(Clone)]
+pub(crate) struct Mailbox(Arc<Shared>);
+
+struct Shared {
+    letters: Mutex<VecDeque<Letter>>,
+    stop: AtomicBool,
+    bell: OwnedFd,
+}
+
+impl Mailbox {
+    pub(crate) fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Mailbox(Arc::new(Shared { letters: Mutex::default(), stop: AtomicBool::new(false), bell })))
+    }
+
+    /// Leaves a frame and rings.
+    pub(crate) fn post(&self, from: Address, to: Address, frame: OwnedFrame) {
+        self.0.letters.lock().unwrap_or_else(PoisonError::into_inner).push_back((from, to, frame));
+        self.ring();
+    }
+
+    /// Asks the loop to end.
+    pub(crate) fn stop(&self) {
+        self.0.stop.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stop.load(Ordering::Acquire)
+    }
+
+    /// Takes everything left so far.
+    pub(crate) fn take(&self) -> VecDeque<Letter> {
+        // The bell is drained first: a letter left after that rings again.
+        let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
+        std::mem::take(&mut *self.0.letters.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.bell.as_fd()
+    }
+
+    fn ring(&self) {
+        // The only failure is a full counter, and then it has been rung.
+        let _ = rustix::io::write(&self.0.bell, &1u64.to_ne_bytes());
+    }
+}

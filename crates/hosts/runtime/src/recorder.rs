@@ -1,0 +1,222 @@
+//! The flight recorder: writes what every protocol of this process was given and did.
+//!
+//! The file's layout stands in `quintet_wire::journal`; `quintet_simulate::replay` reads it.
+
+use bytes::Bytes;
+use quintet_contract::{
+    Address, Frame, Input, Kind, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token,
+};
+use quintet_wire::encode_to_vec;
+use quintet_wire::journal::{BulkId, Call, Entry, JOURNAL_MAGIC, JOURNAL_VERSION, Message, RecordedInput};
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Records into one file. Clones write to the same file.
+#[derive(Clone)]
+pub struct Recorder(Arc<Mutex<Journal>>);
+
+struct Journal {
+    file: BufWriter<File>,
+    /// Bulk data seen before, by content.
+    bulks: HashMap<[u64; 2], BulkId>,
+    instances: u16,
+    /// The first failure. Nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+/// Records one instance.
+pub(crate) struct InstanceRecorder {
+    journal: Recorder,
+    number: u16,
+}
+
+impl Recorder {
+    /// Begins a recording, replacing the file if there is one.
+    ///
+    /// # Errors
+    /// The file cannot be created or written.
+    pub fn create(path: &Path) -> io::Result<Recorder> {
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(&JOURNAL_MAGIC)?;
+        file.write_all(&JOURNAL_VERSION.to_le_bytes())?;
+        let journal = Journal { file, bulks: HashMap::new(), instances: 0, failed: None };
+        Ok(Recorder(Arc::new(Mutex::new(journal))))
+    }
+
+    /// Tells the file about an instance. `config` is what `name`'s constructor needs to make it again.
+    pub(crate) fn instance(&self, at: Address, name: &str, config: &[u8]) -> InstanceRecorder {
+        self.with(|journal| {
+            let number = journal.instances;
+            journal.instances += 1;
+            journal.write(&Entry::Instance { number, at, name, config });
+            InstanceRecorder { journal: self.clone(), number }
+        })
+    }
+
+    /// Writes out what is buffered. A recorder that met an error stopped there and let the run go on.
+    ///
+    /// # Errors
+    /// The first error since the recording began: a full disk, for example.
+    pub fn finish(&self) -> io::Result<()> {
+        self.with(|journal| match journal.failed.take() {
+            Some(error) => Err(error),
+            None => journal.file.flush(),
+        })
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&mut Journal) -> T) -> T {
+        // A panic elsewhere leaves whole records behind: the lock may be used on.
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Journal {
+    fn write(&mut self, entry: &Entry<'_>) {
+        if self.failed.is_none() {
+            self.failed = self.try_write(entry).err();
+        }
+    }
+
+    fn try_write(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        let entry = encode_to_vec(entry);
+        let length = u32::try_from(entry.len()).map_err(|_| io::Error::other("an entry above 4 GiB"))?;
+        self.file.write_all(&length.to_le_bytes())?;
+        self.file.write_all(&crc32fast::hash(&entry).to_le_bytes())?;
+        self.file.write_all(&entry)
+    }
+
+    /// The number of this bulk data; writes the data when it is new.
+    fn bulk(&mut self, bulk: &Bytes) -> BulkId {
+        if bulk.is_empty() {
+            return BulkId::default();
+        }
+        let next = BulkId(u32::try_from(self.bulks.len() + 1).expect("fewer than 2^32 bulks in a run"));
+        let id = *self.bulks.entry(content(bulk)).or_insert(next);
+        if id == next {
+            self.write(&Entry::Bulk(id, bulk));
+        }
+        id
+    }
+}
+
+/// 128 bits that stand for the content.
+fn content(bytes: &[u8]) -> [u64; 2] {
+    [1, 2].map(|key| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(key);
+        hasher.write(bytes);
+        hasher.finish()
+    })
+}
+
+impl InstanceRecorder {
+    /// Lets `protocol` handle the input and records both.
+    pub(crate) fn handle(
+        &self,
+        protocol: &mut dyn Protocol,
+        now: Time,
+        input: Input<'_>,
+        out: &mut dyn Outbox,
+    ) {
+        let mut watching = WatchingOutbox { out, begun: None, calls: Vec::new() };
+        protocol.handle(now, input, &mut watching);
+        let calls = watching.calls;
+        self.journal.with(|journal| {
+            let input = recorded(input, journal);
+            let calls = calls.iter().map(|call| call.recorded(journal)).collect();
+            journal.write(&Entry::Step { number: self.number, now, input, calls });
+        });
+    }
+}
+
+fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
+    match input {
+        Input::Started => RecordedInput::Started,
+        Input::Wake => RecordedInput::Wake,
+        Input::Frame(from, Frame { kind, token, body, bulk }) => {
+            RecordedInput::Frame(from, Message { kind, token, body, bulk: journal.bulk(bulk) })
+        }
+        Input::Writable(to) => RecordedInput::Writable(to),
+        Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes }) => {
+            RecordedInput::Up(peer, incarnation, max_bulk_bytes as u64)
+        }
+        Input::Peer(peer, PeerChange::Down(cause)) => RecordedInput::Down(peer, cause),
+    }
+}
+
+enum OwnedCall {
+    Sent { to: Address, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes },
+    Refused { to: Address, kind: Kind, token: Token, error: SendError },
+    Observed(Vec<u64>),
+}
+
+impl OwnedCall {
+    fn recorded(&self, journal: &mut Journal) -> Call<'_> {
+        match self {
+            OwnedCall::Sent { to, kind, token, body, bulk } => {
+                Call::Sent(*to, Message { kind: *kind, token: *token, body, bulk: journal.bulk(bulk) })
+            }
+            OwnedCall::Refused { to, kind, token, error } => Call::Refused(*to, *kind, *token, *error),
+            OwnedCall::Observed(words) => Call::Observed(words.clone()),
+        }
+    }
+}
+
+/// Passes everything on and notes it.
+struct WatchingOutbox<'a> {
+    out: &'a mut dyn Outbox,
+    begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    calls: Vec<OwnedCall>,
+}
+
+impl Outbox for WatchingOutbox<'_> {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        match self.out.begin(to, kind, token, len) {
+            Ok(_) => Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3),
+            Err(error) => {
+                self.calls.push(OwnedCall::Refused { to, kind, token, error });
+                Err(error)
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+        // The room was given in `begin` and is given again: nothing was sent in between.
+        let room = self.out.begin(to, kind, token, body.len()).expect("the room found a moment ago");
+        room.copy_from_slice(&body);
+        self.out.commit();
+        self.calls.push(OwnedCall::Sent { to, kind, token, body, bulk: Bytes::new() });
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        match self.out.send_bulk(to, kind, token, head, bulk.clone()) {
+            Ok(()) => self.calls.push(OwnedCall::Sent { to, kind, token, body: head.to_vec(), bulk }),
+            Err(error) => {
+                self.calls.push(OwnedCall::Refused { to, kind, token, error });
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, stage: Stage, units: u32) {
+        self.out.work(stage, units);
+    }
+
+    fn observe(&mut self, words: &mut [u64]) {
+        self.out.observe(words);
+        self.calls.push(OwnedCall::Observed(words.to_vec()));
+    }
+}

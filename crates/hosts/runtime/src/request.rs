@@ -1,0 +1,79 @@
+//! Encoding a caller's request as the frame a remote one would be.
+
+use bytes::Bytes;
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::{Address, Frame, Kind, Outbox, SendError, Token};
+
+/// Writes one request into an outbox: to the address, with the token, given; the second token is the oldest this caller
+/// has not settled yet (all answers below it have been received for good).
+pub trait Request {
+    /// Writes it. Called once.
+    ///
+    /// # Errors
+    /// What the outbox says.
+    fn write(&self, out: &mut dyn Outbox, to: Address, token: Token, settled: Token)
+    -> Result<(), SendError>;
+}
+
+impl<F: Fn(&mut dyn Outbox, Address, Token, Token) -> Result<(), SendError>> Request for F {
+    fn write(
+        &self,
+        out: &mut dyn Outbox,
+        to: Address,
+        token: Token,
+        settled: Token,
+    ) -> Result<(), SendError> {
+        self(out, to, token, settled)
+    }
+}
+
+/// Holds the one frame of a request. Kept from call to call, so that a request allocates nothing.
+#[derive(Default)]
+pub(crate) struct RequestBuffer {
+    body: Vec<u8>,
+    head: Option<(Kind, Token)>,
+    bulk: Bytes,
+}
+
+impl RequestBuffer {
+    /// The frame that was written, if one was.
+    pub(crate) fn frame(&self) -> Option<Frame<'_>> {
+        let (kind, token) = self.head?;
+        Some(Frame { kind, token, body: &self.body, bulk: &self.bulk })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.head = None;
+        self.body.clear();
+        self.bulk = Bytes::new();
+    }
+}
+
+impl Outbox for RequestBuffer {
+    fn begin(&mut self, _to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        if len > MAX_PAYLOAD_BYTES {
+            return Err(SendError::TooLong { len, limit: MAX_PAYLOAD_BYTES });
+        }
+        self.head = Some((kind, token));
+        self.body.clear();
+        self.body.resize(len, 0);
+        Ok(&mut self.body)
+    }
+
+    fn commit(&mut self) {
+        assert!(self.head.is_some(), "commit follows begin");
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        self.begin(to, kind, token, head.len())?.copy_from_slice(head);
+        self.bulk = bulk;
+        Ok(())
+    }
+}

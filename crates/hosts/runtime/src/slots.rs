@@ -1,0 +1,121 @@
+//! Where answers wait for their callers.
+
+use bytes::Bytes;
+use quintet_contract::{Kind, Token};
+use quintet_errors::Code;
+use std::collections::BTreeMap;
+use std::thread::Thread;
+
+/// The answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// What it means.
+    pub kind: Kind,
+    /// The encoded part.
+    pub body: Vec<u8>,
+    /// Large data that came with it.
+    pub bulk: Bytes,
+}
+
+/// Who wants to know that a slot was filled.
+pub(crate) enum Waker {
+    Thread(Thread),
+    Callback(Box<dyn FnOnce() + Send>),
+}
+
+impl Waker {
+    /// To be called after the lock was given back.
+    pub(crate) fn wake(self) {
+        match self {
+            Waker::Thread(thread) => thread.unpark(),
+            Waker::Callback(callback) => callback(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Slot {
+    result: Option<Result<Answer, Code>>,
+    waker: Option<Waker>,
+}
+
+/// The unanswered and uncollected requests of a process, by token.
+#[derive(Default)]
+pub(crate) struct Slots {
+    open: BTreeMap<Token, Slot>,
+    issued: u64,
+    woken: Vec<Waker>,
+}
+
+impl Slots {
+    /// A token for a new request, larger than every earlier one.
+    pub(crate) fn open(&mut self) -> Token {
+        self.issued += 1;
+        let token = Token(self.issued);
+        self.open.insert(token, Slot::default());
+        token
+    }
+
+    /// The oldest token whose answer was not collected yet, or the next to be issued.
+    pub(crate) fn oldest_open(&self) -> Token {
+        self.open.first_key_value().map_or(Token(self.issued + 1), |(token, _)| *token)
+    }
+
+    /// Fills a slot. An answer that nobody waits for (a protocol's mistake, or a forgotten request) is dropped.
+    pub(crate) fn fill(&mut self, token: Token, result: Result<Answer, Code>) {
+        if let Some(slot) = self.open.get_mut(&token) {
+            slot.result = Some(result);
+            self.woken.extend(slot.waker.take());
+        }
+    }
+
+    /// Ends every unanswered request with `code`.
+    pub(crate) fn fail_all(&mut self, code: Code) {
+        for slot in self.open.values_mut().filter(|slot| slot.result.is_none()) {
+            slot.result = Some(Err(code));
+            self.woken.extend(slot.waker.take());
+        }
+    }
+
+    /// Takes the result and closes the slot, if it was filled.
+    pub(crate) fn take(&mut self, token: Token) -> Option<Result<Answer, Code>> {
+        let slot = self.open.get_mut(&token)?;
+        let result = slot.result.take()?;
+        self.open.remove(&token);
+        Some(result)
+    }
+
+    /// The result, which stays.
+    pub(crate) fn peek(&self, token: Token) -> Option<Result<Answer, Code>> {
+        self.open.get(&token)?.result.clone()
+    }
+
+    /// Closes a slot without its result.
+    pub(crate) fn close(&mut self, token: Token) {
+        self.open.remove(&token);
+    }
+
+    /// Sets who is told when the slot is filled. Gives the waker back if that has happened already.
+    pub(crate) fn watch(&mut self, token: Token, waker: Waker) -> Result<(), Waker> {
+        match self.open.get_mut(&token) {
+            Some(slot) if slot.result.is_none() => {
+                slot.waker = Some(waker);
+                Ok(())
+            }
+            _ => Err(waker),
+        }
+    }
+
+    /// Wakers of slots that were filled, to be called after the lock was given back.
+    pub(crate) fn woken(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// A thread that still waits, to take over the polling of the link.
+    pub(crate) fn any_waiting_thread(&self) -> Option<Thread> {
+        self.open.values().find_map(|slot| match &slot.waker {
+            Some(Waker::Thread(thread)) if slot.result.is_none() => Some(thread.clone()),
+            _ => None,
+        })
+    }
+}

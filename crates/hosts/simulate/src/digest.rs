@@ -1,0 +1,42 @@
+//! A number that sums up a run.
+
+use crate::node::Arrival;
+use crate::schedule::Picos;
+use quintet_contract::Address;
+
+/// Differs, but for one chance in 2^64, when anything about two runs differed: times, addresses or bytes.
+#[derive(Default)]
+pub(crate) struct Digest(pub(crate) u64);
+
+impl Digest {
+    pub(crate) fn add(&mut self, now: Picos, to: Address, arrival: &Arrival) {
+        self.mix(now.0);
+        self.mix(u64::from(to.to_bits()));
+        match arrival {
+            Arrival::Started => self.mix(1),
+            Arrival::Wake => self.mix(2),
+            Arrival::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
+            Arrival::Up { peer, .. } => self.mix(4 | u64::from(peer.to_bits()) << 8),
+            Arrival::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
+            Arrival::Frame(from, frame) => {
+                self.mix(6 | u64::from(from.to_bits()) << 8 | u64::from(frame.kind.0) << 40);
+                self.mix(frame.token.0);
+                self.mix_bytes(&frame.body);
+                self.mix_bytes(&frame.bulk);
+            }
+        }
+    }
+
+    fn mix(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn mix_bytes(&mut self, bytes: &[u8]) {
+        self.mix(bytes.len() as u64);
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+}

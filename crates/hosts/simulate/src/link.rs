@@ -1,0 +1,114 @@
+//! A modelled link, one direction.
+
+use crate::schedule::Picos;
+use quintet_contract::{Random, SendError, Span};
+
+/// How a link treats frames. The default is a good local network: 50 to 100 us, in order, nothing lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkModel {
+    /// The shortest delay.
+    pub delay_min: Span,
+    /// The longest delay; each frame draws evenly between the two.
+    pub delay_max: Span,
+    /// Whether a frame may not overtake an earlier one.
+    pub in_order: bool,
+    /// Frames lost, per million.
+    pub loss_per_million: u32,
+    /// Frames that arrive twice, per million; the copy draws a delay of its own.
+    pub duplicates_per_million: u32,
+    /// Frames under way at once; a sender beyond it is told that the link is full.
+    pub window_frames: usize,
+    /// The largest bulk data of one frame.
+    pub max_bulk_bytes: usize,
+}
+
+impl Default for LinkModel {
+    fn default() -> Self {
+        LinkModel {
+            delay_min: Span::from_micros(50),
+            delay_max: Span::from_micros(100),
+            in_order: true,
+            loss_per_million: 0,
+            duplicates_per_million: 0,
+            window_frames: 1024,
+            max_bulk_bytes: quintet_contract::limits::FRAGMENT_BYTES,
+        }
+    }
+}
+
+impl LinkModel {
+    /// A link that loses one frame in fifty, doubles one in fifty and lets frames overtake each other.
+    #[must_use]
+    pub fn bad() -> Self {
+        LinkModel {
+            delay_min: Span::from_micros(10),
+            delay_max: Span::from_millis(2),
+            in_order: false,
+            loss_per_million: 20_000,
+            duplicates_per_million: 20_000,
+            ..LinkModel::default()
+        }
+    }
+}
+
+/// One direction of a link in a run.
+pub(crate) struct Direction {
+    pub(crate) model: LinkModel,
+    /// Whether everything sent is lost.
+    pub(crate) cut: bool,
+    /// Frames sent and neither arrived nor lost.
+    pub(crate) in_flight: usize,
+    /// Whether the sender was refused and waits to be told that there is room.
+    pub(crate) refused: bool,
+    random: Random,
+    last_arrival: Picos,
+}
+
+impl Direction {
+    pub(crate) fn new(model: LinkModel, random: Random) -> Self {
+        let last_arrival = Picos::default();
+        Direction { model, cut: false, in_flight: 0, refused: false, random, last_arrival }
+    }
+
+    /// Whether the link takes one more frame now.
+    pub(crate) fn admit(&mut self, bulk: usize) -> Result<(), SendError> {
+        let limit = self.model.max_bulk_bytes;
+        if bulk > limit {
+            return Err(SendError::TooLong { len: bulk, limit });
+        }
+        if self.in_flight >= self.model.window_frames {
+            self.refused = true;
+            return Err(SendError::Full);
+        }
+        Ok(())
+    }
+
+    /// What becomes of a frame that departs at `departure`.
+    pub(crate) fn carry(&mut self, departure: Picos) -> Passage {
+        let lost = self.cut || self.random.chance(self.model.loss_per_million);
+        let doubled = self.random.chance(self.model.duplicates_per_million);
+        let arrival = self.arrival(departure);
+        Passage { arrival, lost, copy: (doubled && !lost).then(|| self.arrival(departure)) }
+    }
+
+    fn arrival(&mut self, departure: Picos) -> Picos {
+        let spread = self.model.delay_max.0.saturating_sub(self.model.delay_min.0);
+        let delay = self.model.delay_min.0 + self.random.below(spread.saturating_add(1));
+        let arrival = departure.after(Span(delay));
+        if !self.model.in_order {
+            return arrival;
+        }
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.last_arrival
+    }
+}
+
+/// The fate of one frame.
+pub(crate) struct Passage {
+    /// When it arrives, or would have.
+    pub(crate) arrival: Picos,
+    /// Whether it does not.
+    pub(crate) lost: bool,
+    /// When a second copy arrives.
+    pub(crate) copy: Option<Picos>,
+}

@@ -1,0 +1,166 @@
+//! What comes from a peer. Whatever an honest peer does not send cuts the channel.
+
+use crate::channel::Channel;
+use crate::codec::{
+    ANNOUNCE, ANNOUNCE_BYTES, Announce, CREDIT, Credit, FRAGMENT, GRANT, Grant, OPEN, PREFIX_BYTES, PROCEED,
+    Prefix, Proceed, REFUSED, Refused,
+};
+use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits, MessagingConfig};
+use crate::counters::Counters;
+use crate::credit::Allowance;
+use crate::incoming::Cost;
+use quintet_contract::{Frame, Kind};
+use quintet_errors::Code;
+use quintet_wire::registry::{MESSAGING, SESSION};
+use quintet_wire::{Decode, DecodeError, Reader};
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// It is the next message; its body begins after the prefix.
+    Deliver(Cost),
+    /// It is kept, or was for this layer.
+    Absorbed,
+    /// The peer can be reached from now on.
+    Opened,
+    /// The peer has cut the channel.
+    Refused(Code),
+}
+
+/// Why the channel is to be cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Broken(pub(crate) Code);
+
+const MALFORMED: Broken = Broken(Code::Malformed);
+
+impl From<DecodeError> for Broken {
+    fn from(_: DecodeError) -> Self {
+        MALFORMED
+    }
+}
+
+fn ensure(holds: bool) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(MALFORMED) }
+}
+
+impl Channel {
+    /// Takes a frame.
+    ///
+    /// # Errors
+    /// If no honest peer sends it.
+    pub(crate) fn arrive(
+        &mut self,
+        frame: Frame<'_>,
+        config: &MessagingConfig,
+        counters: &mut Counters,
+    ) -> Result<Arrival, Broken> {
+        if frame.kind == REFUSED {
+            return Ok(Arrival::Refused(Refused::decode_all(frame.body)?.0));
+        }
+        if frame.kind == OPEN {
+            return self.opened(frame.body);
+        }
+        ensure(self.peer.is_some())?;
+        match frame.kind {
+            CREDIT => self.take_back(Credit::decode_all(frame.body)?, config)?,
+            ANNOUNCE => self.announced(frame, config, counters)?,
+            GRANT => {
+                Grant::decode_all(frame.body)?;
+                ensure(self.outgoing.grant())?;
+            }
+            FRAGMENT => {
+                ensure(self.incoming.fragment(frame))?;
+                counters.fragments_received += 1;
+            }
+            PROCEED => self.proceed(Proceed::decode_all(frame.body)?)?,
+            kind if MESSAGING.contains(kind) || SESSION.contains(kind) => return Err(MALFORMED),
+            _ => return self.message(frame, config, counters),
+        }
+        Ok(Arrival::Absorbed)
+    }
+
+    fn opened(&mut self, body: &[u8]) -> Result<Arrival, Broken> {
+        ensure(self.peer.is_none())?;
+        let limits = Limits::decode_all(body)?;
+        self.allowance = Allowance { slots: limits.slots, bytes: limits.bytes };
+        ensure(self.outgoing.proceed(limits.fragments, limits.fragments))?;
+        self.peer = Some(limits);
+        self.eased = true;
+        Ok(Arrival::Opened)
+    }
+
+    fn take_back(&mut self, credit: Credit, config: &MessagingConfig) -> Result<(), Broken> {
+        if credit == Credit::default() {
+            return Ok(());
+        }
+        self.eased = true;
+        let factor = config.credit_factor();
+        ensure(self.peer.is_some_and(|window| self.allowance.take_back(credit, &window, factor)))
+    }
+
+    fn proceed(&mut self, Proceed(fragments): Proceed) -> Result<(), Broken> {
+        ensure(self.peer.is_some_and(|window| self.outgoing.proceed(fragments, window.fragments)))
+    }
+
+    fn message(
+        &mut self,
+        frame: Frame<'_>,
+        config: &MessagingConfig,
+        counters: &mut Counters,
+    ) -> Result<Arrival, Broken> {
+        let prefix = Prefix::decode(&mut Reader::new(frame.body))?;
+        let bytes = frame.body.len() - PREFIX_BYTES + frame.bulk.len();
+        ensure(!prefix.answer || frame.bulk.len() <= ANSWER_DIRECT_BYTES)?;
+        let cost = self.account(prefix, frame.kind, bytes, config)?;
+        if self.incoming.is_empty() {
+            return Ok(Arrival::Deliver(cost));
+        }
+        counters.held += 1;
+        self.incoming.hold(frame, PREFIX_BYTES, cost);
+        Ok(Arrival::Absorbed)
+    }
+
+    fn announced(
+        &mut self,
+        frame: Frame<'_>,
+        config: &MessagingConfig,
+        counters: &mut Counters,
+    ) -> Result<(), Broken> {
+        let mut reader = Reader::new(frame.body);
+        let prefix = Prefix::decode(&mut reader)?;
+        let Announce { total, kind } = Announce::decode(&mut reader)?;
+        ensure(frame.bulk.is_empty())?;
+        if total > self.own.bulk {
+            return Err(Broken(Code::TooLarge));
+        }
+        let head = &frame.body[ANNOUNCE_BYTES..];
+        let cost = self.account(prefix, kind, head.len(), config)?;
+        counters.held += u64::from(!self.incoming.is_empty());
+        self.incoming.announce(kind, frame.token, head, total as usize, cost);
+        Ok(())
+    }
+
+    /// Enters a message of so many bytes in the books.
+    fn account(
+        &mut self,
+        prefix: Prefix,
+        kind: Kind,
+        bytes: usize,
+        config: &MessagingConfig,
+    ) -> Result<Cost, Broken> {
+        self.take_back(prefix.credit, config)?;
+        let class = (config.class)(kind);
+        if prefix.answer {
+            ensure(class == Class::Answer && self.awaiting > 0)?;
+            self.awaiting -= 1;
+            self.eased = true;
+            return Ok(None);
+        }
+        ensure(self.ledger.charge(bytes))?;
+        if class == Class::Request {
+            self.permits += 1;
+            ensure(self.permits <= self.own.requests)?;
+        }
+        Ok(Some(u32::try_from(bytes).expect("the charge was within a window of 32 bits")))
+    }
+}

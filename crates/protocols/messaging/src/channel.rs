@@ -1,0 +1,186 @@
+//! One peer: what may be sent to it. What comes from it is in `arrival.rs`, what goes without being asked in `settle.rs`.
+
+use crate::codec::{Credit, Prefix};
+use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits};
+use crate::counters::CreditState;
+use crate::credit::{Allowance, Ledger};
+use crate::incoming::Incoming;
+use crate::outgoing::Outgoing;
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::{Address, Bytes, Incarnation, Kind, Outbox, SendError, Token};
+use std::collections::VecDeque;
+
+/// Both directions between this side and one life of a peer.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) address: Address,
+    pub(crate) incarnation: Incarnation,
+    /// The largest bulk that the link takes in one frame.
+    pub(crate) link_bulk: usize,
+    /// What this side takes.
+    pub(crate) own: Limits,
+    /// What the peer takes; none before its OPEN.
+    pub(crate) peer: Option<Limits>,
+    /// Whether this side's OPEN went.
+    pub(crate) open_sent: bool,
+    pub(crate) allowance: Allowance,
+    /// Requests sent and not answered.
+    pub(crate) awaiting: u32,
+    pub(crate) ledger: Ledger,
+    /// Requests received and not answered: each is a permit to answer without waiting.
+    pub(crate) permits: u32,
+    pub(crate) incoming: Incoming,
+    pub(crate) outgoing: Outgoing,
+    /// Answers that the link had no room for. While there are any, no credit goes back, so that their number is bounded by the
+    /// window and the requests taken before.
+    pub(crate) backlog: VecDeque<Encoded>,
+    /// Something changed for which the protocol above may have waited.
+    pub(crate) eased: bool,
+    /// Fragments can go in another `handle`.
+    pub(crate) more: bool,
+}
+
+/// A message as it goes to the link.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) kind: Kind,
+    pub(crate) token: Token,
+    pub(crate) body: Vec<u8>,
+    pub(crate) bulk: Bytes,
+    /// What the frame announces.
+    pub(crate) announced: Option<Bytes>,
+}
+
+/// Leave to send one message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Admission {
+    pub(crate) prefix: Prefix,
+    /// It will be answered.
+    request: bool,
+    /// Bytes of credit that it takes; none for answers.
+    cost: u32,
+    /// Its large data goes by announcement.
+    pub(crate) announce: bool,
+}
+
+impl Encoded {
+    /// # Errors
+    /// As [`Outbox::begin`].
+    pub(crate) fn send(&self, to: Address, out: &mut dyn Outbox) -> Result<(), SendError> {
+        if self.bulk.is_empty() {
+            out.send(to, self.kind, self.token, &self.body)
+        } else {
+            out.send_bulk(to, self.kind, self.token, &self.body, self.bulk.clone())
+        }
+    }
+}
+
+impl Channel {
+    pub(crate) fn new(address: Address, incarnation: Incarnation, link_bulk: usize, own: Limits) -> Self {
+        Channel {
+            address,
+            incarnation,
+            link_bulk,
+            own,
+            peer: None,
+            open_sent: false,
+            allowance: Allowance::default(),
+            awaiting: 0,
+            ledger: Ledger::new(&own),
+            permits: 0,
+            incoming: Incoming::new(&own),
+            outgoing: Outgoing::default(),
+            backlog: VecDeque::new(),
+            eased: false,
+            more: false,
+        }
+    }
+
+    /// Whether a message may go, and how.
+    ///
+    /// # Errors
+    /// [`SendError::Full`] without credit, [`SendError::TooLong`] above a limit of the peer.
+    pub(crate) fn admit(&self, class: Class, body: usize, bulk: usize) -> Result<Admission, SendError> {
+        if body > MAX_PAYLOAD_BYTES {
+            return Err(SendError::TooLong { len: body, limit: MAX_PAYLOAD_BYTES });
+        }
+        // This side's OPEN comes before its first message; the link may have had no room for it yet.
+        let (Some(peer), true) = (&self.peer, self.open_sent) else { return Err(SendError::Full) };
+        if bulk > peer.bulk as usize {
+            return Err(SendError::TooLong { len: bulk, limit: peer.bulk as usize });
+        }
+        if class == Class::Answer && self.permits > 0 {
+            let announce = bulk > self.link_bulk.min(ANSWER_DIRECT_BYTES);
+            let prefix = Prefix { credit: self.returnable(), answer: true };
+            return Ok(Admission { prefix, request: false, cost: 0, announce });
+        }
+        self.admit_on_credit(peer, class, body, bulk)
+    }
+
+    fn admit_on_credit(
+        &self,
+        peer: &Limits,
+        class: Class,
+        body: usize,
+        bulk: usize,
+    ) -> Result<Admission, SendError> {
+        let announce =
+            bulk > self.link_bulk.min(peer.direct_bytes()) || bulk > 0 && body + bulk > peer.frame_bytes();
+        let cost = if announce { body } else { body + bulk };
+        if cost > peer.frame_bytes() {
+            return Err(SendError::TooLong { len: cost, limit: peer.frame_bytes() });
+        }
+        let request = class == Class::Request;
+        let in_budget =
+            self.outgoing.is_empty() || self.outgoing.bytes().saturating_add(bulk as u64) <= peer.budget;
+        if !self.backlog.is_empty()
+            || !self.allowance.covers(cost)
+            || request && self.awaiting >= peer.requests.min(self.own.requests)
+            || announce && !in_budget
+        {
+            return Err(SendError::Full);
+        }
+        let cost = u32::try_from(cost).expect("half of a window fits 32 bits");
+        let prefix = Prefix { credit: self.returnable(), answer: false };
+        Ok(Admission { prefix, request, cost, announce })
+    }
+
+    /// The credit that the next frame can carry back.
+    fn returnable(&self) -> Credit {
+        if !self.backlog.is_empty() {
+            return Credit::default();
+        }
+        Credit { slots: self.ledger.owed.slots.min(u32::from(u16::MAX)), bytes: self.ledger.owed.bytes }
+    }
+
+    /// The message went.
+    pub(crate) fn departed(&mut self, admission: &Admission) {
+        self.ledger.returned(admission.prefix.credit);
+        if admission.prefix.answer {
+            self.permits -= 1;
+        } else {
+            self.allowance.spend(admission.cost);
+        }
+        self.awaiting += u32::from(admission.request);
+    }
+
+    /// Keeps an answer that the link has no room for. It carries no credit.
+    pub(crate) fn delay(&mut self, mut answer: Encoded) {
+        self.permits -= 1;
+        Prefix { credit: Credit::default(), answer: true }.write(&mut answer.body);
+        self.backlog.push_back(answer);
+    }
+
+    /// The books, for those who watch.
+    pub(crate) fn credit(&self) -> CreditState {
+        CreditState {
+            slots: self.allowance.slots,
+            bytes: self.allowance.bytes,
+            owed_slots: self.ledger.owed.slots,
+            owed_bytes: self.ledger.owed.bytes,
+            awaiting: self.awaiting,
+            unanswered: self.permits,
+            reserved_bytes: self.incoming.reserved(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the host decides.
+
+use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
+use quintet_contract::{Address, Kind};
+
+/// The settings of all channels of one instance. The windows are this side's, told to each peer: what it may send.
+#[derive(Clone, Debug)]
+pub struct MessagingConfig {
+    /// This instance. Frames from and to other addresses of its node pass through untouched.
+    pub me: Address,
+    /// Tells requests, answers and the rest apart. Must be the same on both sides.
+    pub class: fn(Kind) -> Class,
+    /// Frames of one peer that may be under way or held back here; 2 at least.
+    pub window_slots: u32,
+    /// Their bytes; a single frame may take half of them. 4 at least.
+    pub window_bytes: u32,
+    /// Requests of one peer that may be unanswered here, and of this side there; 1 at least.
+    pub requests: u32,
+    /// Large data accepted in one message; [`MAX_BULK_BYTES`] at most.
+    pub max_bulk_bytes: usize,
+    /// Large data of one peer that may be arriving at one time; never less than one message's.
+    pub bulk_budget_bytes: usize,
+    /// Fragments of one peer that may be under way; 1 at least.
+    pub window_fragments: u32,
+    /// A defect to have, in tests that show that it is found.
+    #[cfg(feature = "seeded-defects")]
+    pub defect: Option<Defect>,
+}
+
+/// What a kind of frame means for flow control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Answered exactly once. Waits for room here, and reserves room for its answer.
+    Request,
+    /// Answers a request. Never waits: it travels in the room that its request reserved.
+    Answer,
+    /// Neither. Waits for room.
+    OneWay,
+}
+
+/// A defect that can be chosen.
+#[cfg(feature = "seeded-defects")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Defect {
+    /// Credit that comes back is counted twice, so that the peer is overrun.
+    CreditCountedTwice,
+}
+
+impl MessagingConfig {
+    /// Windows of 256 frames and 1 MiB, 65,536 requests, 16 fragments, 64 MiB of large data arriving.
+    #[must_use]
+    pub fn new(me: Address, class: fn(Kind) -> Class) -> Self {
+        MessagingConfig {
+            me,
+            class,
+            window_slots: 256,
+            window_bytes: 1024 * 1024,
+            requests: 65_536,
+            max_bulk_bytes: MAX_BULK_BYTES,
+            bulk_budget_bytes: 64 * 1024 * 1024,
+            window_fragments: 16,
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
+        }
+    }
+
+    /// What peers are told.
+    pub(crate) fn limits(&self) -> Limits {
+        let bulk = self.max_bulk_bytes.min(MAX_BULK_BYTES);
+        Limits {
+            slots: self.window_slots.max(2),
+            bytes: self.window_bytes.max(4),
+            requests: self.requests.max(1),
+            bulk: u32::try_from(bulk).expect("MAX_BULK_BYTES fits 32 bits"),
+            budget: u64::try_from(self.bulk_budget_bytes.max(bulk)).expect("a length fits 64 bits"),
+            fragments: self.window_fragments.max(1),
+        }
+    }
+
+    /// How often returned credit counts.
+    pub(crate) fn credit_factor(&self) -> u32 {
+        #[cfg(feature = "seeded-defects")]
+        if self.defect == Some(Defect::CreditCountedTwice) {
+            return 2;
+        }
+        1
+    }
+}
+
+/// What one side takes from the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    pub(crate) slots: u32,
+    pub(crate) bytes: u32,
+    pub(crate) requests: u32,
+    pub(crate) bulk: u32,
+    pub(crate) budget: u64,
+    pub(crate) fragments: u32,
+}
+
+impl Limits {
+    /// The most that one frame may cost. With half of the window or more owed, credit is returned at once; so with nothing under
+    /// way more than half is there, and a frame of half never waits for ever.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        self.bytes as usize / 2
+    }
+
+    /// Large data up to this size goes in the frame itself, if the link takes it; a quarter of the window, so that small frames
+    /// find room beside it.
+    pub(crate) fn direct_bytes(&self) -> usize {
+        self.bytes as usize / 4
+    }
+}
+
+/// Large data with an answer goes in the frame itself up to this size; the requester reserved no more.
+pub(crate) const ANSWER_DIRECT_BYTES: usize = MAX_BODY_BYTES;

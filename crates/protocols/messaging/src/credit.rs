@@ -1,0 +1,117 @@
+//! The two books of one direction: what the sender may still send, and what the receiver still expects.
+//!
+//! ```text
+//!   window = may be sent (sender) + under way + held or being handled + owed (receiver) + on its way back
+//! ```
+
+use crate::codec::Credit;
+use crate::config::Limits;
+
+/// The sender's book.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Allowance {
+    pub(crate) slots: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Allowance {
+    pub(crate) fn covers(&self, bytes: usize) -> bool {
+        self.slots > 0 && bytes <= self.bytes as usize
+    }
+
+    /// A frame of so many bytes goes. [`covers`](Allowance::covers) was asked.
+    pub(crate) fn spend(&mut self, bytes: u32) {
+        self.slots -= 1;
+        self.bytes -= bytes;
+    }
+
+    /// Credit came back, counted `factor` times. False if it is more than was ever spent.
+    pub(crate) fn take_back(&mut self, credit: Credit, window: &Limits, factor: u32) -> bool {
+        self.slots = self.slots.saturating_add(credit.slots.saturating_mul(factor));
+        self.bytes = self.bytes.saturating_add(credit.bytes.saturating_mul(factor));
+        factor > 1 || self.slots <= window.slots && self.bytes <= window.bytes
+    }
+}
+
+/// The receiver's book.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ledger {
+    window: Credit,
+    /// What the peer may still send, as far as it knows.
+    open: Credit,
+    /// What was consumed and has not been returned.
+    pub(crate) owed: Credit,
+}
+
+impl Ledger {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let window = Credit { slots: limits.slots, bytes: limits.bytes };
+        Ledger { window, open: window, owed: Credit::default() }
+    }
+
+    /// A frame came. False if the peer had no credit for it.
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
+        match (self.open.slots.checked_sub(1), u32::try_from(bytes)) {
+            (Some(slots), Ok(bytes)) if bytes <= self.open.bytes => {
+                self.open = Credit { slots, bytes: self.open.bytes - bytes };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A frame that was charged has been consumed.
+    pub(crate) fn consumed(&mut self, bytes: u32) {
+        self.owed.slots += 1;
+        self.owed.bytes += bytes;
+    }
+
+    /// Half of the window is owed, so that it has to go back even if no frame goes that way.
+    pub(crate) fn is_due(&self) -> bool {
+        self.owed.slots >= self.window.slots.div_ceil(2) || self.owed.bytes >= self.window.bytes.div_ceil(2)
+    }
+
+    /// Credit went back.
+    pub(crate) fn returned(&mut self, credit: Credit) {
+        self.owed = Credit { slots: self.owed.slots - credit.slots, bytes: self.owed.bytes - credit.bytes };
+        self.open = Credit { slots: self.open.slots + credit.slots, bytes: self.open.bytes + credit.bytes };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { slots: 4, bytes: 100, requests: 1, bulk: 0, budget: 0, fragments: 1 };
+
+    #[test]
+    fn a_frame_without_credit_is_noticed() {
+        let mut ledger = Ledger::new(&LIMITS);
+        assert!(ledger.charge(90) && !ledger.charge(11) && ledger.charge(10));
+        assert!(ledger.charge(0) && ledger.charge(0) && !ledger.charge(0), "four slots");
+        assert!(!Ledger::new(&LIMITS).charge(usize::MAX));
+    }
+
+    #[test]
+    fn credit_is_due_at_half_of_the_window_and_comes_back() {
+        let mut ledger = Ledger::new(&LIMITS);
+        assert!(ledger.charge(49));
+        ledger.consumed(49);
+        assert!(!ledger.is_due());
+        assert!(ledger.charge(0));
+        ledger.consumed(0);
+        assert!(ledger.is_due(), "by slots");
+        let owed = ledger.owed;
+        ledger.returned(owed);
+        assert_eq!(ledger, Ledger::new(&LIMITS));
+    }
+
+    #[test]
+    fn more_credit_than_was_spent_is_noticed() {
+        let mut allowance = Allowance { slots: 4, bytes: 100 };
+        allowance.spend(60);
+        assert!(!allowance.covers(41) && allowance.covers(40));
+        assert!(allowance.take_back(Credit { slots: 1, bytes: 60 }, &LIMITS, 1));
+        assert!(!allowance.take_back(Credit { slots: 0, bytes: 1 }, &LIMITS, 1));
+    }
+}

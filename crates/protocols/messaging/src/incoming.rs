@@ -1,0 +1,142 @@
+//! The order of what arrives: frames behind a message whose fragments are still coming wait for it.
+
+use crate::config::Limits;
+use crate::reassembly::Reassembly;
+use quintet_contract::{Bytes, Frame, Kind, OwnedFrame, Token};
+use std::collections::VecDeque;
+
+/// What a frame took of the sender's credit; answers take none.
+pub(crate) type Cost = Option<u32>;
+
+/// A message in its place.
+#[derive(Debug)]
+enum Held {
+    Whole(OwnedFrame, Cost),
+    Arriving(Arriving),
+}
+
+#[derive(Debug)]
+struct Arriving {
+    kind: Kind,
+    token: Token,
+    head: Bytes,
+    cost: Cost,
+    granted: bool,
+    data: Reassembly,
+}
+
+/// What came from one peer and was not delivered. Bounded by the windows: frames by credit and by this side's own unanswered
+/// requests, large data by the budget.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    held: VecDeque<Held>,
+    budget: u64,
+    /// Bytes granted and not delivered.
+    reserved: u64,
+    window_fragments: u32,
+    /// Fragments that the peer may send, as far as it knows.
+    open_fragments: u32,
+    /// Fragments that came and were not made up for.
+    owed_fragments: u32,
+}
+
+impl Incoming {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Incoming {
+            held: VecDeque::new(),
+            budget: limits.budget,
+            reserved: 0,
+            window_fragments: limits.fragments,
+            open_fragments: limits.fragments,
+            owed_fragments: 0,
+        }
+    }
+
+    /// Whether a frame that comes now is the next to deliver.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Bytes of large data granted and not delivered.
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved
+    }
+
+    /// Takes a frame that has to wait. Its body begins after `prefix` bytes.
+    pub(crate) fn hold(&mut self, frame: Frame<'_>, prefix: usize, cost: Cost) {
+        let body = Bytes::copy_from_slice(&frame.body[prefix..]);
+        let frame = OwnedFrame { kind: frame.kind, token: frame.token, body, bulk: frame.bulk.clone() };
+        self.held.push_back(Held::Whole(frame, cost));
+    }
+
+    /// Takes an announcement.
+    pub(crate) fn announce(&mut self, kind: Kind, token: Token, head: &[u8], total: usize, cost: Cost) {
+        let (head, data) = (Bytes::copy_from_slice(head), Reassembly::new(total));
+        self.held.push_back(Held::Arriving(Arriving { kind, token, head, cost, granted: false, data }));
+    }
+
+    /// Whether the budget has room for the oldest announcement without a grant.
+    pub(crate) fn can_grant(&self) -> bool {
+        let mut waiting = self.held.iter().filter_map(|held| match held {
+            Held::Arriving(message) if !message.granted => Some(message.data.total() as u64),
+            _ => None,
+        });
+        waiting.next().is_some_and(|total| self.reserved.saturating_add(total) <= self.budget)
+    }
+
+    /// The grant went out: its bytes are reserved.
+    pub(crate) fn granted(&mut self) {
+        let oldest = self.held.iter_mut().find_map(|held| match held {
+            Held::Arriving(message) if !message.granted => Some(message),
+            _ => None,
+        });
+        if let Some(message) = oldest {
+            message.granted = true;
+            self.reserved += message.data.total() as u64;
+        }
+    }
+
+    /// Takes a fragment of the oldest announced message that is incomplete. False if there is none, if it was not granted, if the
+    /// fragment does not fit, or if the peer had no credit for it.
+    pub(crate) fn fragment(&mut self, frame: Frame<'_>) -> bool {
+        let Some(left) = self.open_fragments.checked_sub(1) else { return false };
+        let oldest = self.held.iter_mut().find_map(|held| match held {
+            Held::Arriving(message) if !message.data.is_complete() => Some(message),
+            _ => None,
+        });
+        self.open_fragments = left;
+        self.owed_fragments += 1;
+        oldest.is_some_and(|message| message.granted && message.data.add(frame.body, frame.bulk))
+    }
+
+    /// Fragments to make up for, once they are half of the window.
+    pub(crate) fn due_fragments(&self) -> Option<u32> {
+        (self.owed_fragments >= self.window_fragments.div_ceil(2)).then_some(self.owed_fragments)
+    }
+
+    /// They were.
+    pub(crate) fn proceeded(&mut self, fragments: u32) {
+        self.owed_fragments -= fragments;
+        self.open_fragments += fragments;
+    }
+
+    /// The next message, if it is complete.
+    pub(crate) fn take(&mut self) -> Option<(OwnedFrame, Cost)> {
+        match self.held.pop_front()? {
+            Held::Whole(frame, cost) => Some((frame, cost)),
+            Held::Arriving(message) if message.data.is_complete() => {
+                self.reserved -= message.data.total() as u64;
+                let Arriving { kind, token, head, cost, data, .. } = message;
+                Some((OwnedFrame { kind, token, body: head, bulk: data.finish() }, cost))
+            }
+            unfinished @ Held::Arriving(_) => {
+                self.held.push_front(unfinished);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "incoming/tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+use super::*;
+
+const LIMITS: Limits = Limits { slots: 4, bytes: 100, requests: 1, bulk: 10, budget: 10, fragments: 2 };
+
+fn piece(incoming: &mut Incoming, bytes: &[u8]) -> bool {
+    incoming.fragment(Frame::new(Kind(0x14), Token(0), bytes))
+}
+
+fn tokens(incoming: &mut Incoming) -> Vec<u64> {
+    core::iter::from_fn(|| incoming.take()).map(|(frame, _)| frame.token.0).collect()
+}
+
+#[test]
+fn frames_wait_behind_an_unfinished_message() {
+    let mut incoming = Incoming::new(&LIMITS);
+    incoming.announce(Kind(0xf0), Token(1), b"head", 3, Some(4));
+    incoming.hold(Frame::new(Kind(0xf0), Token(2), b"..body"), 2, Some(4));
+    assert!(incoming.can_grant());
+    incoming.granted();
+    assert!(piece(&mut incoming, b"ab") && tokens(&mut incoming).is_empty());
+    assert!(piece(&mut incoming, b"c"));
+    let (frame, cost) = incoming.take().expect("complete");
+    assert_eq!((&frame.body[..], &frame.bulk[..], cost), (&b"head"[..], &b"abc"[..], Some(4)));
+    assert_eq!(incoming.take().map(|(frame, _)| frame.body), Some(Bytes::from_static(b"body")));
+    assert_eq!(incoming.reserved(), 0);
+}
+
+#[test]
+fn a_fragment_needs_a_grant_and_credit() {
+    let mut incoming = Incoming::new(&LIMITS);
+    assert!(!piece(&mut incoming, b"a"), "nothing was announced");
+    let mut incoming = Incoming::new(&LIMITS);
+    incoming.announce(Kind(0xf0), Token(1), b"", 5, None);
+    assert!(!piece(&mut incoming, b"a"), "not granted");
+    let mut incoming = Incoming::new(&LIMITS);
+    incoming.announce(Kind(0xf0), Token(1), b"", 5, None);
+    incoming.granted();
+    assert!(piece(&mut incoming, b"a") && piece(&mut incoming, b"b") && !piece(&mut incoming, b"c"));
+    assert_eq!(incoming.due_fragments(), Some(2));
+    incoming.proceeded(2);
+    assert!(piece(&mut incoming, b"c"));
+}
+
+#[test]
+fn grants_keep_to_the_budget_and_to_the_order() {
+    let mut incoming = Incoming::new(&LIMITS);
+    for (token, total) in [(1, 6), (2, 6), (3, 1)] {
+        incoming.announce(Kind(0xf0), Token(token), b"", total, None);
+    }
+    assert!(incoming.can_grant());
+    incoming.granted();
+    assert!(!incoming.can_grant(), "the second does not fit, and the third does not overtake it");
+    assert!(piece(&mut incoming, b"123456"));
+    assert_eq!(tokens(&mut incoming), [1]);
+    assert!(incoming.can_grant());
+}

@@ -1,0 +1,273 @@
+//! The protocol.
+
+use crate::arrival::{Arrival, Broken};
+use crate::channel::Channel;
+use crate::codec::{PREFIX_BYTES, REFUSED, Refused};
+use crate::config::MessagingConfig;
+use crate::counters::{Counters, CreditState, Stall};
+use crate::incoming::Cost;
+use crate::outbox::{Begun, MessagingOutbox};
+use quintet_contract::{
+    Address, DownCause, Frame, Incarnation, Input, Outbox, PeerChange, Protocol, Time, Token,
+};
+use quintet_errors::Code;
+use quintet_wire::send;
+use std::collections::BTreeMap;
+
+/// Messages with flow control, under the protocol `P` and over sessions: compose as `Sessions<Messages<P>>`.
+///
+/// `P` sees a peer as up when both know each other's windows; [`PeerChange::Up`] then tells the largest bulk that the peer takes
+/// in one message. It may not send frames of the session's or this layer's own kinds.
+///
+/// ```
+/// use quintet_contract::{Address, Incarnation, Input, Kind, Outbox, Protocol, Time};
+/// use quintet_messaging::{Class, Messages, MessagingConfig};
+/// use quintet_session::{SessionConfig, Sessions};
+///
+/// struct Silent;
+/// impl Protocol for Silent {
+///     fn handle(&mut self, _now: Time, _input: Input<'_>, _out: &mut dyn Outbox) {}
+///     fn deadline(&self) -> Option<Time> {
+///         None
+///     }
+/// }
+/// fn class(kind: Kind) -> Class {
+///     if kind == Kind(0xf0) { Class::Request } else { Class::Answer }
+/// }
+/// let me = Address::new(1, 16);
+/// let messages = Messages::new(MessagingConfig::new(me, class), Silent);
+/// let node = Sessions::new(SessionConfig::new(me, 7, Incarnation(1), 42), messages);
+/// assert_eq!(node.inner().credit(Address::new(2, 16)), None);
+/// ```
+#[derive(Debug)]
+pub struct Messages<P> {
+    config: MessagingConfig,
+    inner: P,
+    peers: BTreeMap<Address, Peer>,
+    counters: Counters,
+    /// When `handle` was last called.
+    now: Time,
+}
+
+/// A peer that the layer below has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Peer {
+    /// While it is up and was not cut.
+    pub(crate) channel: Option<Box<Channel>>,
+    pub(crate) stall: Stall,
+    /// Why the channel was cut here; told as soon as there is room.
+    refusing: Option<Code>,
+    /// Why the peer cut it.
+    refused: Option<Code>,
+}
+
+impl Peer {
+    /// The protocol above was refused: it waits until something changes from now on.
+    pub(crate) fn wait(&mut self, now: Time) {
+        self.stall.begin(now);
+        if let Some(channel) = &mut self.channel {
+            channel.eased = false;
+        }
+    }
+}
+
+impl<P: Protocol> Messages<P> {
+    /// No peers yet.
+    #[must_use]
+    pub fn new(config: MessagingConfig, inner: P) -> Self {
+        let (peers, counters, now) = (BTreeMap::new(), Counters::default(), Time::ZERO);
+        Messages { config, inner, peers, counters, now }
+    }
+
+    /// The protocol above.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+
+    /// The protocol above. What it would send needs a `handle`.
+    pub fn inner_mut(&mut self) -> &mut P {
+        &mut self.inner
+    }
+
+    /// Messages so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How long the protocol above had to wait for each peer, in the order of their addresses: the stalled one can be named.
+    pub fn stalls(&self) -> impl Iterator<Item = (Address, Stall)> + '_ {
+        self.peers.iter().map(|(address, peer)| (*address, peer.stall))
+    }
+
+    /// The credit between this side and a peer; `None` if it is not up.
+    pub fn credit(&self, address: Address) -> Option<CreditState> {
+        Some(self.peers.get(&address)?.channel.as_ref()?.credit())
+    }
+
+    /// Why a peer cut the channel, if it did.
+    pub fn refusal(&self, address: Address) -> Option<Code> {
+        self.peers.get(&address)?.refused
+    }
+
+    /// Gives the protocol above one input.
+    fn tell(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        let mut out = MessagingOutbox {
+            now,
+            config: &self.config,
+            peers: &mut self.peers,
+            counters: &mut self.counters,
+            out,
+            begun: Begun::Untouched,
+        };
+        self.inner.handle(now, input, &mut out);
+    }
+
+    fn channel(&mut self, address: Address) -> Option<&mut Channel> {
+        self.peers.get_mut(&address)?.channel.as_deref_mut()
+    }
+
+    fn receive(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        let Some(channel) = self.peers.get_mut(&from).and_then(|peer| peer.channel.as_mut()) else { return };
+        let incarnation = channel.incarnation;
+        match channel.arrive(frame, &self.config, &mut self.counters) {
+            Ok(Arrival::Deliver(cost)) => {
+                let body = &frame.body[PREFIX_BYTES..];
+                self.deliver(now, from, Frame { body, ..frame }, cost, out);
+            }
+            Ok(Arrival::Absorbed) => {}
+            Ok(Arrival::Opened) => self.opened(now, from, incarnation, out),
+            Ok(Arrival::Refused(code)) => self.refused(now, from, code, out),
+            Err(Broken(code)) => self.cut(now, from, code, out),
+        }
+        while let Some((frame, cost)) = self.channel(from).and_then(|channel| channel.incoming.take()) {
+            self.deliver(now, from, frame.borrow(), cost, out);
+        }
+        self.settle(now, from, out);
+    }
+
+    fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, cost: Cost, out: &mut dyn Outbox) {
+        // `handle` is atomic: what it sends departs after it has consumed the frame, so that the credit can ride on it.
+        if let (Some(bytes), Some(channel)) = (cost, self.channel(from)) {
+            channel.ledger.consumed(bytes);
+        }
+        self.counters.received += 1;
+        self.tell(now, Input::Frame(from, frame), out);
+    }
+
+    fn opened(&mut self, now: Time, from: Address, incarnation: Incarnation, out: &mut dyn Outbox) {
+        let Some(limits) = self.channel(from).and_then(|channel| channel.peer) else { return };
+        let up = PeerChange::Up { incarnation, max_bulk_bytes: limits.bulk as usize };
+        self.tell(now, Input::Peer(from, up), out);
+    }
+
+    /// The peer broke the protocol: nothing more is taken from it, and it is told why.
+    fn cut(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
+        self.counters.cut += 1;
+        if let Some(peer) = self.peers.get_mut(&from) {
+            peer.refusing = Some(code);
+        }
+        self.down(now, from, DownCause::Misbehaved, out);
+    }
+
+    /// The peer has cut this side off. One of the two is broken, and it will not say more.
+    fn refused(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
+        if let Some(peer) = self.peers.get_mut(&from) {
+            peer.refused = Some(code);
+        }
+        self.down(now, from, DownCause::Misbehaved, out);
+    }
+
+    /// Ends the channel and tells the protocol above, if it knew the peer.
+    fn down(&mut self, now: Time, address: Address, cause: DownCause, out: &mut dyn Outbox) {
+        let Some(peer) = self.peers.get_mut(&address) else { return };
+        peer.stall.end(now);
+        if peer.channel.take().is_some_and(|channel| channel.peer.is_some()) {
+            self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
+        }
+    }
+
+    fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
+        match change {
+            PeerChange::Up { incarnation, max_bulk_bytes } => {
+                self.down(now, address, DownCause::Died, out);
+                let peer = self.peers.entry(address).or_default();
+                (peer.refusing, peer.refused) = (None, None);
+                let channel = Channel::new(address, incarnation, max_bulk_bytes, self.config.limits());
+                peer.channel = Some(Box::new(channel));
+                self.settle(now, address, out);
+            }
+            PeerChange::Down(cause) => {
+                if let Some(peer) = self.peers.get_mut(&address) {
+                    peer.refusing = None;
+                }
+                self.down(now, address, cause, out);
+                // A refusal ends what never began: the protocol above learns why nobody answers.
+                if matches!(cause, DownCause::Refused(_)) {
+                    self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
+                }
+            }
+        }
+    }
+
+    /// Sends what can go to a peer; tells the protocol above if it waited and may send again.
+    fn settle(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        let Some(peer) = self.peers.get_mut(&address) else { return };
+        if let Some(code) = peer.refusing
+            && send(out, address, REFUSED, Token(0), &Refused(code)).is_ok()
+        {
+            peer.refusing = None;
+        }
+        let Some(channel) = &mut peer.channel else { return };
+        channel.settle(out, &mut self.counters);
+        let waited = peer.stall.since.is_some();
+        if waited && channel.eased && channel.backlog.is_empty() {
+            peer.stall.end(now);
+            channel.eased = false;
+            self.tell(now, Input::Writable(address), out);
+        }
+    }
+
+    fn writable(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        if let Some(channel) = self.channel(address) {
+            channel.eased = true;
+        }
+        self.settle(now, address, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
+        let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
+        let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| *at).collect();
+        for address in due {
+            self.settle(now, address, out);
+        }
+        if self.inner.deadline().is_some_and(|at| at <= now) {
+            self.tell(now, Input::Wake, out);
+        }
+    }
+}
+
+impl<P: Protocol> Protocol for Messages<P> {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.now = now;
+        let own = |address: Address| address.node == self.config.me.node;
+        match input {
+            Input::Started => self.tell(now, input, out),
+            Input::Wake => self.wake(now, out),
+            Input::Frame(address, _) | Input::Writable(address) | Input::Peer(address, _) if own(address) => {
+                self.tell(now, input, out);
+            }
+            Input::Frame(from, frame) => self.receive(now, from, frame, out),
+            Input::Writable(address) => self.writable(now, address, out),
+            Input::Peer(address, change) => self.peer_change(now, address, change, out),
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
+        let fragments = self.peers.values().any(more).then_some(self.now);
+        match (fragments, self.inner.deadline()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}

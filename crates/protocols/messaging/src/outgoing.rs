@@ -1,0 +1,147 @@
+//! Large data on its way out, in fragments.
+
+use crate::codec::FRAGMENT;
+use quintet_contract::limits::{FRAGMENT_BYTES, MAX_PAYLOAD_BYTES};
+use quintet_contract::{Address, Bytes, Outbox, SendError, Token};
+use std::collections::VecDeque;
+
+/// Fragments sent in one `handle` at most, so that frames to others, and answers, get between them.
+pub(crate) const FRAGMENTS_PER_HANDLE: u32 = 4;
+/// A fragment where the link takes no bulk: half of a body, so that two fit beside other frames.
+const BODY_FRAGMENT_BYTES: usize = MAX_PAYLOAD_BYTES / 2;
+
+#[derive(Debug)]
+struct Leaving {
+    token: Token,
+    bulk: Bytes,
+    sent: usize,
+}
+
+/// The announced messages of one direction, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    queue: VecDeque<Leaving>,
+    /// How many of the oldest were granted.
+    granted: usize,
+    /// Fragments that may go.
+    credit: u32,
+    /// Bytes in the queue.
+    bytes: u64,
+}
+
+impl Outgoing {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Bytes announced and not gone.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn announced(&mut self, token: Token, bulk: Bytes) {
+        self.bytes += bulk.len() as u64;
+        self.queue.push_back(Leaving { token, bulk, sent: 0 });
+    }
+
+    /// The oldest message without a grant may go. False if there is none.
+    pub(crate) fn grant(&mut self) -> bool {
+        let waits = self.granted < self.queue.len();
+        self.granted += usize::from(waits);
+        waits
+    }
+
+    /// So many more fragments may go. False if that is more than `window`.
+    pub(crate) fn proceed(&mut self, fragments: u32, window: u32) -> bool {
+        self.credit = self.credit.saturating_add(fragments);
+        self.credit <= window
+    }
+
+    /// Whether a fragment can go, as far as the peer is concerned.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.granted > 0 && self.credit > 0
+    }
+
+    /// Sends fragments, [`FRAGMENTS_PER_HANDLE`] at most. `link`: the largest bulk that the link takes. How many went.
+    ///
+    /// # Errors
+    /// Why it stopped early.
+    pub(crate) fn send_some(
+        &mut self,
+        to: Address,
+        link: usize,
+        out: &mut dyn Outbox,
+    ) -> Result<u64, (u64, SendError)> {
+        let mut count = 0;
+        while self.is_ready() && count < u64::from(FRAGMENTS_PER_HANDLE) {
+            let Some(message) = self.queue.front_mut() else { break };
+            let end = message.bulk.len().min(message.sent + fragment_bytes(message.bulk.len(), link));
+            let piece = message.bulk.slice(message.sent..end);
+            let sent = match link {
+                0 => out.send(to, FRAGMENT, message.token, &piece),
+                _ => out.send_bulk(to, FRAGMENT, message.token, &[], piece),
+            };
+            sent.map_err(|error| (count, error))?;
+            message.sent = end;
+            self.credit -= 1;
+            count += 1;
+            if end == message.bulk.len() {
+                self.bytes -= message.bulk.len() as u64;
+                self.granted -= 1;
+                self.queue.pop_front();
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// The length of a message's fragments.
+fn fragment_bytes(total: usize, link: usize) -> usize {
+    match link {
+        0 => BODY_FRAGMENT_BYTES,
+        // The link takes it whole: no need to cut what it may share without a copy.
+        _ if total <= link => total,
+        _ => link.min(FRAGMENT_BYTES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::Effects;
+
+    const TO: Address = Address::new(2, 16);
+
+    fn lengths(outgoing: &mut Outgoing, link: usize) -> Vec<usize> {
+        let mut out = Effects::default();
+        outgoing.send_some(TO, link, &mut out).expect("the outbox refuses nothing");
+        out.frames().iter().map(|(_, frame)| frame.body.len() + frame.bulk.len()).collect()
+    }
+
+    #[test]
+    fn fragments_are_cut_to_the_link_and_share_the_data() {
+        let bulk = Bytes::from(vec![1; 150_000]);
+        for (link, expected) in [
+            (0, vec![BODY_FRAGMENT_BYTES; 4]),
+            (60_000, vec![60_000, 60_000, 30_000]),
+            (100_000, vec![65_536, 65_536, 18_928]),
+            (1 << 20, vec![150_000]),
+        ] {
+            let mut outgoing = Outgoing { credit: 100, ..Outgoing::default() };
+            outgoing.announced(Token(1), bulk.clone());
+            assert!(lengths(&mut outgoing, link).is_empty(), "not granted");
+            assert!(outgoing.grant() && !outgoing.grant());
+            assert_eq!(lengths(&mut outgoing, link), expected);
+        }
+    }
+
+    #[test]
+    fn a_handle_sends_a_few_and_credit_paces_them() {
+        let mut outgoing = Outgoing::default();
+        outgoing.announced(Token(1), Bytes::from(vec![1; 100 * FRAGMENT_BYTES]));
+        assert!(outgoing.grant() && outgoing.proceed(6, 6) && outgoing.is_ready());
+        assert_eq!(lengths(&mut outgoing, FRAGMENT_BYTES).len(), 4);
+        assert_eq!(lengths(&mut outgoing, FRAGMENT_BYTES).len(), 2);
+        assert!(!outgoing.is_ready() && !outgoing.proceed(7, 6));
+    }
+}

@@ -1,0 +1,127 @@
+//! Large data.
+
+use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
+use crate::network::{Conditions, Network};
+use crate::{A, B, C, LOSSY, Node, heard, layer, message, network, prompt, talker};
+use quintet_contract::limits::FRAGMENT_BYTES;
+use quintet_contract::{Address, Bytes, DownCause, Span};
+use quintet_messaging::{ANNOUNCE, FRAGMENT, MessagingConfig};
+use quintet_session::Reliability;
+
+const MIB: usize = 1024 * 1024;
+
+/// Data in which no two blocks are equal.
+fn data(bytes: usize) -> Bytes {
+    let mut data = vec![0; bytes];
+    for (n, block) in data.chunks_mut(4096).enumerate() {
+        block.fill(n as u8);
+        let stamp = n.to_le_bytes();
+        let len = stamp.len().min(block.len());
+        block[..len].copy_from_slice(&stamp[..len]);
+    }
+    data.into()
+}
+
+fn pair(
+    conditions: Conditions,
+    reliability: Reliability,
+    change: impl Fn(&mut MessagingConfig),
+) -> Network<Node> {
+    let mut network = network(1, conditions, reliability, &[A, B, C], change);
+    network.run(Span::from_millis(10));
+    network
+}
+
+fn say(network: &mut Network<Node>, to: Address, kind: quintet_contract::Kind, token: u64, bulk: Bytes) {
+    talker(network, A).say(to, message(kind, token, b"head", bulk));
+    prompt(network, A);
+}
+
+#[test]
+fn sixty_four_mebibytes_arrive_whole_in_their_place() {
+    for (conditions, reliability) in
+        [(Conditions::reliable(), Reliability::Link), (Conditions::lossy(20_000), LOSSY)]
+    {
+        let mut network = pair(conditions, reliability, |_| {});
+        let bulk = data(64 * MIB);
+        say(&mut network, B, ONE_WAY, 1, bulk.clone());
+        say(&mut network, B, ONE_WAY, 2, Bytes::new());
+        assert!(network.run_until(Span::from_secs(600), |network| heard(network, B, A).len() == 2));
+        assert_eq!(heard(&network, B, A)[0], message(ONE_WAY, 1, b"head", bulk));
+        assert_eq!(heard(&network, B, A)[1].token.0, 2);
+        let fragments = network.trace.iter().filter(|(.., frame)| frame.kind == FRAGMENT);
+        assert!(fragments.clone().count() >= 1024);
+        assert!(fragments.clone().all(|(.., frame)| frame.bulk.len() <= FRAGMENT_BYTES));
+        assert_eq!(layer(&network, B).credit(A).map(|credit| credit.reserved_bytes), Some(0));
+    }
+}
+
+#[test]
+fn an_answer_may_be_large_too() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, |config| config.requests = 1);
+    let bulk = data(MIB);
+    say(&mut network, B, REQUEST, 1, bulk.clone());
+    say(&mut network, B, REQUEST, 2, bulk.clone());
+    network.run(Span::from_secs(5));
+    let answers = [1, 2].map(|token| message(ANSWER, token, b"head", bulk.clone()));
+    assert_eq!(heard(&network, A, B), answers);
+    assert_eq!(talker(&mut network, B).too_long, []);
+}
+
+#[test]
+fn a_link_that_shares_memory_is_given_the_data_whole() {
+    let conditions = Conditions { max_bulk_bytes: 256 * MIB, ..Conditions::reliable() };
+    let mut network = pair(conditions, Reliability::Link, |_| {});
+    let bulk = data(8 * MIB);
+    say(&mut network, B, ONE_WAY, 1, bulk.clone());
+    network.run(Span::from_secs(1));
+    assert_eq!(heard(&network, B, A)[0].bulk.as_ptr(), bulk.as_ptr(), "not copied");
+}
+
+#[test]
+fn small_messages_get_between_the_fragments() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, |_| {});
+    say(&mut network, B, ONE_WAY, 1, data(32 * MIB));
+    network.run(Span::from_millis(1));
+    say(&mut network, C, ONE_WAY, 2, Bytes::new());
+    talker(&mut network, B).say(A, message(ONE_WAY, 3, b"", Bytes::new()));
+    prompt(&mut network, B);
+    network.run(Span::from_millis(1));
+    assert_eq!(heard(&network, B, A), [], "the large one is still coming");
+    assert_eq!((heard(&network, C, A).len(), heard(&network, A, B).len()), (1, 1));
+    network.run(Span::from_secs(5));
+    assert_eq!(heard(&network, B, A).len(), 1);
+}
+
+#[test]
+fn more_large_data_than_the_budget_waits_for_its_turn() {
+    let budget = |config: &mut MessagingConfig| {
+        config.max_bulk_bytes = MIB;
+        config.bulk_budget_bytes = MIB;
+    };
+    let mut network = pair(Conditions::reliable(), Reliability::Link, budget);
+    let bulk = data(MIB);
+    (0..5).for_each(|token| say(&mut network, B, ONE_WAY, token, bulk.clone()));
+    let announced = network.trace.iter().filter(|(.., frame)| frame.kind == ANNOUNCE).count();
+    assert_eq!(announced, 1, "the sender does not announce what the receiver cannot reserve");
+    let within = |network: &Network<Node>| {
+        let reserved = layer(network, B).credit(A).map(|credit| credit.reserved_bytes);
+        assert!(reserved <= Some(MIB as u64));
+        heard(network, B, A).len() == 5
+    };
+    assert!(network.run_until(Span::from_secs(10), within));
+    assert!(heard(&network, B, A).iter().all(|message| message.bulk == bulk));
+}
+
+#[test]
+fn a_peer_that_goes_down_takes_its_unfinished_data_with_it() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, |_| {});
+    say(&mut network, B, ONE_WAY, 1, data(32 * MIB));
+    network.run(Span::from_millis(1));
+    network.cut(A, B, DownCause::Died);
+    network.link(A, B);
+    say(&mut network, B, ONE_WAY, 2, Bytes::new());
+    network.run(Span::from_secs(5));
+    let tokens: Vec<_> = heard(&network, B, A).iter().map(|message| message.token.0).collect();
+    assert_eq!(tokens, [2], "half a message is none, and the new channel begins empty");
+}

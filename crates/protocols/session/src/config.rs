@@ -1,0 +1,154 @@
+//! What the host decides.
+
+use quintet_contract::{Address, Incarnation, Span};
+use std::collections::BTreeMap;
+
+/// The settings of all sessions of one instance.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// This instance. Frames from and to other addresses of its node pass through untouched.
+    pub me: Address,
+    /// The cluster; peers of another one are refused.
+    pub cluster: u128,
+    /// This life of the node. Larger than that of every earlier life.
+    pub incarnation: Incarnation,
+    /// What this node is, told to peers. The number's meaning is the program's.
+    pub role: Role,
+    /// What this program can do, told to peers; a session has what both can.
+    pub features: Features,
+    /// The layouts this program speaks.
+    pub versions: Versions,
+    /// Keys the numbers that tell sessions apart.
+    pub seed: u64,
+    /// A peer unheard for this long is pinged; zero: never.
+    pub keep_alive: Span,
+    /// A peer unheard for this long is [`Down(Silent)`](quintet_contract::DownCause::Silent); zero: never.
+    pub silence_limit: Span,
+    /// How long a session outlives its link, with [`Reliability::Retransmit`].
+    pub resume_window: Span,
+    /// Peers with settings of their own.
+    pub peers: BTreeMap<Address, PeerConfig>,
+    /// The settings of all others; `None`: a link to any other address is left unused.
+    pub others: Option<PeerConfig>,
+}
+
+/// The settings of one peer's session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerConfig {
+    /// Whether this side says HELLO. Exactly one side should; if both do, the smaller address does.
+    pub initiate: bool,
+    /// Whether the link may lose frames.
+    pub reliability: Reliability,
+}
+
+/// Who sees to it that every frame arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reliability {
+    /// The link: shared memory, in-process, TCP. Nothing is kept; a gap is a broken peer.
+    Link,
+    /// The session: frames are kept until they are acknowledged, and sent again.
+    Retransmit {
+        /// Wait for an acknowledgement before a round trip was measured.
+        initial_timeout: Span,
+        /// Unacknowledged frames at most, and frames held back for an earlier one; 1 at least.
+        window_frames: u32,
+        /// Their bytes at most. A single frame above it is sent when nothing else is unacknowledged.
+        window_bytes: usize,
+    },
+}
+
+/// What a node is. The number's meaning is the program's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Role(pub u8);
+
+/// Abilities, one a bit. The bits' meaning is the program's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Features(pub u64);
+
+/// A range of layouts, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Versions {
+    /// The oldest.
+    pub oldest: u16,
+    /// The newest.
+    pub newest: u16,
+}
+
+impl SessionConfig {
+    /// Sessions of `me` with peers on links that lose nothing and notice death themselves; peers say HELLO.
+    #[must_use]
+    pub fn new(me: Address, cluster: u128, incarnation: Incarnation, seed: u64) -> Self {
+        SessionConfig {
+            me,
+            cluster,
+            incarnation,
+            role: Role::default(),
+            features: Features::default(),
+            versions: Versions::default(),
+            seed,
+            keep_alive: Span::ZERO,
+            silence_limit: Span::ZERO,
+            resume_window: Span::ZERO,
+            peers: BTreeMap::new(),
+            others: Some(PeerConfig { initiate: false, reliability: Reliability::Link }),
+        }
+    }
+
+    /// The settings for `address`, if it may have a session.
+    #[must_use]
+    pub fn peer(&self, address: Address) -> Option<PeerConfig> {
+        self.peers.get(&address).copied().or(self.others)
+    }
+
+    /// Frames from `address` that can be held back for an earlier one.
+    pub(crate) fn window_frames(&self, address: Address) -> u32 {
+        match self.peer(address).map(|peer| peer.reliability) {
+            Some(Reliability::Retransmit { window_frames, .. }) => window_frames.max(1),
+            Some(Reliability::Link) | None => 0,
+        }
+    }
+}
+
+impl Reliability {
+    /// Frames that may be lost: a window of 256 frames and 4 MiB.
+    pub const LOSSY: Reliability = Reliability::Retransmit {
+        initial_timeout: Span::from_millis(100),
+        window_frames: 256,
+        window_bytes: 4 * 1024 * 1024,
+    };
+
+    pub(crate) fn retransmits(self) -> bool {
+        matches!(self, Reliability::Retransmit { .. })
+    }
+}
+
+impl Versions {
+    /// The newest version that both speak.
+    #[must_use]
+    pub fn common(self, other: Versions) -> Option<u16> {
+        let newest = self.newest.min(other.newest);
+        (newest >= self.oldest.max(other.oldest)).then_some(newest)
+    }
+}
+
+impl Default for Versions {
+    /// The layout of this program.
+    fn default() -> Self {
+        let version = u16::from(quintet_wire::VERSION);
+        Versions { oldest: version, newest: version }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_common_version_is_chosen() {
+        let range = |oldest, newest| Versions { oldest, newest };
+        assert_eq!(range(1, 3).common(range(2, 5)), Some(3));
+        assert_eq!(range(4, 5).common(range(1, 4)), Some(4));
+        assert_eq!(range(1, 2).common(range(3, 4)), None);
+        assert_eq!(range(2, 1).common(range(1, 2)), None, "an empty range has nothing in common");
+    }
+}

@@ -1,0 +1,136 @@
+//! The frames of a session.
+
+use crate::codec::{
+    ACKNOWLEDGE, Acknowledge, CHALLENGE, GOODBYE, HELLO, Named, PING, PONG, REFUSED, RESET, WELCOME,
+};
+use crate::codec::{FENCED_PREFIX_BYTES, Prefix};
+use crate::handshake::Phase;
+use crate::peer::Peer;
+use crate::stream::Arrival;
+use crate::turn::Turn;
+use quintet_contract::{DownCause, Frame, Kind, OwnedFrame, Token};
+use quintet_wire::registry::SESSION;
+use quintet_wire::{Decode, send};
+
+impl Peer {
+    /// Takes a frame from the peer's link.
+    pub(crate) fn receive(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
+        match frame.kind {
+            HELLO => self.hello(frame.body, turn),
+            WELCOME => self.welcomed(frame.body, turn),
+            REFUSED => self.refused(frame.body, turn),
+            ACKNOWLEDGE => match Acknowledge::decode_all(frame.body) {
+                Ok(note) => self.acknowledged(note, turn),
+                Err(_) => self.unreadable(turn),
+            },
+            PING | PONG | GOODBYE | RESET | CHALLENGE => match Named::decode_all(frame.body) {
+                Ok(Named(session)) => self.named(frame.kind, session, turn),
+                Err(_) => self.unreadable(turn),
+            },
+            kind if SESSION.contains(kind) => self.unreadable(turn),
+            _ => return self.receive_payload(frame, turn),
+        }
+        Arrival::Absorbed
+    }
+
+    fn receive_payload(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
+        let fenced = self.settings.reliability.retransmits();
+        if fenced && let Ok(Prefix { session: Some(session), .. }) = Prefix::read(frame.body, fenced) {
+            self.believe(session, turn);
+        }
+        let address = self.address;
+        let Some(live) = self.live_mut() else {
+            self.unknown(frame, turn);
+            return Arrival::Absorbed;
+        };
+        let arrival = live.stream.arrive(address, frame, turn);
+        match arrival {
+            Arrival::Deliver(_) | Arrival::Absorbed => live.hear(turn.now),
+            Arrival::Foreign => turn.counters.fenced += 1,
+            Arrival::Broken => self.over(DownCause::Misbehaved, turn),
+        }
+        arrival
+    }
+
+    /// A listener that kept a session and hears a frame of it goes on with it: the peer has not noticed the cut.
+    fn believe(&mut self, session: u64, turn: &mut Turn<'_>) {
+        let Phase::Listening(listening) = &mut self.phase else { return };
+        let Some(kept) = listening.suspended.take_if(|kept| kept.stream.id == session) else { return };
+        let first = kept.stream.first_kept();
+        let address = self.address;
+        self.live(kept.stream, true, turn).stream.resume(first, address, turn);
+    }
+
+    /// A frame of a session not known here. A peer that would wait for its acknowledgement for ever learns so. Not while this
+    /// side knocks: then it may be the first frame of the session whose WELCOME is still under way.
+    fn unknown(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) {
+        turn.counters.fenced += 1;
+        if !self.settings.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
+            return;
+        }
+        if let (Phase::Listening(_) | Phase::Ended(_), Ok(Prefix { session: Some(session), .. })) =
+            (&self.phase, Prefix::read(frame.body, true))
+        {
+            self.reset(session, turn);
+        }
+    }
+
+    /// Says that a session is not known here. If there is no room, the peer's next frame brings it up again.
+    fn reset(&mut self, session: u64, turn: &mut Turn<'_>) {
+        let _ = send(turn.out, self.address, RESET, Token(0), &Named(session));
+    }
+
+    fn acknowledged(&mut self, note: Acknowledge, turn: &mut Turn<'_>) {
+        self.believe(note.session, turn);
+        let address = self.address;
+        let Some(live) = self.live_mut().filter(|live| live.stream.id == note.session) else {
+            turn.counters.fenced += 1;
+            return;
+        };
+        live.hear(turn.now);
+        if !live.stream.acknowledged(note.acknowledged, true, address, turn) {
+            self.over(DownCause::Misbehaved, turn);
+        }
+    }
+
+    fn named(&mut self, kind: Kind, session: u64, turn: &mut Turn<'_>) {
+        if kind != RESET {
+            self.believe(session, turn);
+        }
+        if self.live_mut().is_none_or(|live| live.stream.id != session) {
+            return self.named_unknown(kind, session, turn);
+        }
+        let Some(live) = self.live_mut() else { return };
+        live.hear(turn.now);
+        match kind {
+            PING | CHALLENGE => live.owed.pong = true,
+            GOODBYE => self.over(DownCause::Closed, turn),
+            RESET => self.over(DownCause::Died, turn),
+            _ => {}
+        }
+    }
+
+    fn named_unknown(&mut self, kind: Kind, session: u64, turn: &mut Turn<'_>) {
+        turn.counters.fenced += 1;
+        let linked = !matches!(self.phase, Phase::Unlinked(_));
+        let kept = self.phase.stream().is_some_and(|stream| stream.id == session);
+        let idle = matches!(self.phase, Phase::Listening(_) | Phase::Ended(_));
+        if kind == CHALLENGE && linked && !kept || kind == PING && idle {
+            self.reset(session, turn);
+        }
+    }
+
+    /// Bytes that no peer of this version sends. On a link that loses nothing they are the peer's own; on another they may be
+    /// anyone's.
+    fn unreadable(&mut self, turn: &mut Turn<'_>) {
+        turn.counters.fenced += 1;
+        if !self.settings.reliability.retransmits() {
+            self.over(DownCause::Misbehaved, turn);
+        }
+    }
+
+    /// The next frame, if it came before one that has come since.
+    pub(crate) fn take_held(&mut self) -> Option<OwnedFrame> {
+        self.live_mut()?.stream.take_held()
+    }
+}

@@ -1,0 +1,196 @@
+//! The frames of the handshake.
+
+use crate::codec::{Attempt, Hello, REFUSED, Refused, Welcome};
+use crate::config::Features;
+use crate::handshake::{Ended, Phase};
+use crate::peer::Peer;
+use crate::refusal::{Refusal, RefusalCode};
+use crate::stream::{PeerInfo, Stream};
+use crate::turn::{Notice, Turn};
+use quintet_contract::{DownCause, Token};
+use quintet_wire::{Decode, send};
+
+impl Peer {
+    /// A HELLO came.
+    pub(crate) fn hello(&mut self, body: &[u8], turn: &mut Turn<'_>) {
+        let hello = match Hello::decode_all(body) {
+            Ok(hello) => hello,
+            Err(error) => {
+                // A try without a number: the initiator takes it for its latest.
+                return self.refuse(Attempt::default(), RefusalCode::Malformed, &error.to_string(), turn);
+            }
+        };
+        match self.examine(&hello, turn) {
+            Ok(info) => self.greet(&hello, info, turn),
+            Err((code, text)) => self.refuse(hello.attempt, code, &text, turn),
+        }
+    }
+
+    /// Whether the two sides fit.
+    fn examine(&self, hello: &Hello, turn: &Turn<'_>) -> Result<PeerInfo, (RefusalCode, String)> {
+        let config = turn.config;
+        let (mine, theirs) = (config.versions, hello.versions);
+        let Some(version) = mine.common(theirs) else {
+            let text = format!(
+                "this side speaks versions {} to {}, the other {} to {}",
+                mine.oldest, mine.newest, theirs.oldest, theirs.newest
+            );
+            return Err((RefusalCode::VersionMismatch, text));
+        };
+        if hello.cluster != config.cluster {
+            let text = format!("this side belongs to cluster {:032x}", config.cluster);
+            return Err((RefusalCode::WrongCluster, text));
+        }
+        if hello.node != self.address.node {
+            let text = format!("node {} speaks from {}", hello.node.0, self.address);
+            return Err((RefusalCode::Malformed, text));
+        }
+        if hello.retransmits != self.settings.reliability.retransmits() {
+            let text = "one side retransmits and the other does not".to_owned();
+            return Err((RefusalCode::VersionMismatch, text));
+        }
+        if let Some(latest) = self.latest.filter(|latest| hello.incarnation < *latest) {
+            let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
+            return Err((RefusalCode::DuplicateNode, text));
+        }
+        let features = Features(hello.features.0 & config.features.0);
+        Ok(PeerInfo { incarnation: hello.incarnation, role: hello.role, features, version })
+    }
+
+    fn greet(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
+        let newer = self.latest.is_some_and(|latest| info.incarnation > latest);
+        match &mut self.phase {
+            Phase::Unlinked(_) => {}
+            Phase::Ended(Ended { code }) if *code == RefusalCode::Closed || !newer => {
+                let code = *code;
+                self.refuse(hello.attempt, code, "the session has ended on this side", turn);
+            }
+            // Both say HELLO: the smaller address's counts.
+            Phase::Knocking(_) if turn.config.me < self.address => {}
+            Phase::Live(_) if newer => {
+                turn.notice(Notice::Down(DownCause::Died));
+                self.accept(hello, info, turn);
+            }
+            Phase::Live(_) => self.greet_again(hello, turn),
+            Phase::Ended(_) | Phase::Knocking(_) | Phase::Listening(_) => self.accept(hello, info, turn),
+        }
+    }
+
+    /// A HELLO of the life whose session lives: it was repeated, its link was cut unseen by this side, it has forgotten the
+    /// session, or it is another node's.
+    fn greet_again(&mut self, hello: &Hello, turn: &mut Turn<'_>) {
+        let address = self.address;
+        let Phase::Live(live) = &mut self.phase else { return };
+        let stream = &mut live.stream;
+        let later = hello.attempt.number > stream.attempt.number;
+        if hello.attempt == stream.attempt {
+            live.owed.welcome = true;
+        } else if later && stream.lossy.is_some() && hello.resume == stream.id {
+            stream.attempt = hello.attempt;
+            if !stream.resume(hello.received, address, turn) {
+                return self.over(DownCause::Misbehaved, turn);
+            }
+            (live.owed.welcome, live.resumed) = (true, true);
+        } else {
+            // If it is the same node, it no longer knows the session and says so: the next HELLO finds the place free.
+            live.owed.challenge |= later && stream.lossy.is_some();
+            let text = format!("incarnation {} of node {} lives", hello.incarnation.0, hello.node.0);
+            self.refuse(hello.attempt, RefusalCode::DuplicateNode, &text, turn);
+        }
+        self.settle(turn);
+    }
+
+    /// Continues the session asked for, or opens one.
+    fn accept(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
+        let address = self.address;
+        let kept = self.phase.suspended().is_some_and(|suspended| {
+            suspended.stream.id == hello.resume && suspended.stream.peer.incarnation == info.incarnation
+        });
+        if kept && let Some(mut suspended) = self.phase.take_suspended() {
+            suspended.stream.attempt = hello.attempt;
+            self.continue_session(suspended.stream, hello.received, turn);
+        } else {
+            self.forget(turn);
+            let bulk = self.max_bulk_bytes;
+            let id = turn.number();
+            let stream = Stream::new(id, hello.attempt, info, hello.window, self.settings, bulk);
+            self.live(stream, false, turn);
+        }
+        if let Some(live) = self.live_mut() {
+            live.owed.welcome = true;
+            live.settle(address, turn);
+        }
+    }
+
+    /// The session goes on over the new link; the peer has every frame before `received`.
+    fn continue_session(&mut self, stream: Stream, received: crate::sequence::Sequence, turn: &mut Turn<'_>) {
+        let address = self.address;
+        if !self.live(stream, true, turn).stream.resume(received, address, turn) {
+            self.over(DownCause::Misbehaved, turn);
+        }
+    }
+
+    /// A WELCOME came. One that answers no HELLO under way is an old one, or repeated.
+    pub(crate) fn welcomed(&mut self, body: &[u8], turn: &mut Turn<'_>) {
+        let Phase::Knocking(knocking) = &mut self.phase else { return };
+        let Ok(welcome) = Welcome::decode_all(body) else {
+            turn.counters.fenced += 1;
+            return;
+        };
+        let known = self.latest.is_some_and(|latest| welcome.incarnation < latest);
+        let versions = turn.config.versions;
+        let spoken = (versions.oldest..=versions.newest).contains(&welcome.version);
+        if welcome.attempt != knocking.attempt || known || !spoken {
+            turn.counters.fenced += 1;
+            return;
+        }
+        let attempt = knocking.attempt;
+        let kept = knocking.suspended.take_if(|kept| welcome.resumed && kept.stream.id == welcome.session);
+        if let Some(mut kept) = kept {
+            kept.stream.attempt = attempt;
+            self.continue_session(kept.stream, welcome.received, turn);
+        } else {
+            self.forget(turn);
+            let info = PeerInfo {
+                incarnation: welcome.incarnation,
+                role: welcome.role,
+                features: Features(welcome.features.0 & turn.config.features.0),
+                version: welcome.version,
+            };
+            let bulk = self.max_bulk_bytes;
+            let stream = Stream::new(welcome.session, attempt, info, welcome.window, self.settings, bulk);
+            self.live(stream, false, turn);
+        }
+        self.settle(turn);
+    }
+
+    /// A REFUSED came.
+    pub(crate) fn refused(&mut self, body: &[u8], turn: &mut Turn<'_>) {
+        let Phase::Knocking(knocking) = &self.phase else { return };
+        let Ok(refused) = Refused::decode_all(body) else {
+            turn.counters.fenced += 1;
+            return;
+        };
+        if refused.attempt != knocking.attempt && refused.attempt != Attempt::default() {
+            turn.counters.fenced += 1;
+            return;
+        }
+        self.refusal = Some(Refusal { code: refused.code, text: refused.text.to_owned() });
+        // The peer may still hold a session that this side has lost; it is asking. Knock on.
+        if refused.code == RefusalCode::DuplicateNode && self.settings.reliability.retransmits() {
+            return;
+        }
+        self.forget(turn);
+        turn.notice(Notice::Down(DownCause::Refused(refused.code.error() as u16)));
+        self.phase = Phase::Ended(Ended { code: refused.code });
+    }
+
+    fn refuse(&mut self, attempt: Attempt, code: RefusalCode, text: &str, turn: &mut Turn<'_>) {
+        if matches!(self.phase, Phase::Unlinked(_)) {
+            return;
+        }
+        turn.counters.refused += 1;
+        // If the link has no room, the initiator asks again or gives up: nothing here depends on it.
+        let _ = send(turn.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
+    }
+}

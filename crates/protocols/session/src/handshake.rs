@@ -1,0 +1,165 @@
+//! The states before and after a session, one type each. The session itself is [`Live`].
+//!
+//! ```text
+//!              link up, initiator            WELCOME
+//!  Unlinked ------------------------> Knocking ------+
+//!     |                                              +--> Live --> Ended (until the next link)
+//!     +-----------------------------> Listening -----+      |
+//!              link up, else                  HELLO         +--> Unlinked, Knocking or Listening
+//! ```
+
+use crate::codec::{Attempt, HELLO, Hello};
+use crate::config::{PeerConfig, Reliability, SessionConfig};
+use crate::estimator::LONGEST;
+use crate::live::Live;
+use crate::refusal::RefusalCode;
+use crate::sequence::Sequence;
+use crate::stream::{Stream, earlier};
+use crate::turn::Turn;
+use quintet_contract::{Address, DownCause, Span, Time, Token};
+use quintet_wire::send;
+
+/// Where a peer stands.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    Unlinked(Unlinked),
+    Knocking(Knocking),
+    Listening(Listening),
+    Live(Box<Live>),
+    Ended(Ended),
+}
+
+/// A session whose link was cut, kept for a while.
+#[derive(Debug)]
+pub(crate) struct Suspended {
+    pub(crate) stream: Stream,
+    pub(crate) until: Time,
+    /// What the protocol above learns if it is not resumed.
+    pub(crate) cause: DownCause,
+}
+
+/// There is no link.
+#[derive(Debug, Default)]
+pub(crate) struct Unlinked {
+    pub(crate) suspended: Option<Suspended>,
+}
+
+/// There is a link; the peer has to say HELLO.
+#[derive(Debug, Default)]
+pub(crate) struct Listening {
+    pub(crate) suspended: Option<Suspended>,
+}
+
+/// HELLO was said, or is to be said as soon as the link has room.
+#[derive(Debug)]
+pub(crate) struct Knocking {
+    pub(crate) attempt: Attempt,
+    pub(crate) suspended: Option<Suspended>,
+    /// When to say it again.
+    timer: Option<Time>,
+    interval: Span,
+    /// The link had no room.
+    unsent: bool,
+}
+
+/// Nothing more is wanted of this peer on this link.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// What its HELLO is answered with.
+    pub(crate) code: RefusalCode,
+}
+
+impl Knocking {
+    pub(crate) fn new(attempt: Attempt, settings: PeerConfig, suspended: Option<Suspended>) -> Self {
+        let interval = match settings.reliability {
+            Reliability::Link => Span::ZERO,
+            Reliability::Retransmit { initial_timeout, .. } => initial_timeout.max(Span(1)),
+        };
+        Knocking { attempt, suspended, timer: None, interval, unsent: false }
+    }
+
+    /// Says HELLO; on a link that may lose it, again after a while that doubles.
+    pub(crate) fn knock(&mut self, to: Address, turn: &mut Turn<'_>) {
+        let hello = self.hello(to, turn.config);
+        self.unsent = send(turn.out, to, HELLO, Token(0), &hello).is_err();
+        if self.interval > Span::ZERO {
+            self.timer = Some(turn.now + self.interval);
+            self.interval = Span(self.interval.0.saturating_mul(2)).min(LONGEST);
+        }
+    }
+
+    /// The link has room.
+    pub(crate) fn writable(&mut self, to: Address, turn: &mut Turn<'_>) {
+        if self.unsent {
+            self.knock(to, turn);
+        }
+    }
+
+    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
+        if self.timer.is_some_and(|timer| timer <= turn.now) {
+            self.knock(to, turn);
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        earlier(self.timer, self.suspended.as_ref().map(|suspended| suspended.until))
+    }
+
+    fn hello(&self, to: Address, config: &SessionConfig) -> Hello {
+        let stream = self.suspended.as_ref().map(|suspended| &suspended.stream);
+        Hello {
+            versions: config.versions,
+            attempt: self.attempt,
+            cluster: config.cluster,
+            node: config.me.node,
+            role: config.role,
+            retransmits: config.peer(to).is_some_and(|peer| peer.reliability.retransmits()),
+            incarnation: config.incarnation,
+            features: config.features,
+            resume: stream.map_or(0, |stream| stream.id),
+            received: stream.map_or(Sequence::default(), |stream| stream.expected),
+            window: config.window_frames(to),
+        }
+    }
+}
+
+impl Phase {
+    /// Takes the session kept from an earlier link.
+    pub(crate) fn take_suspended(&mut self) -> Option<Suspended> {
+        self.suspended_mut().and_then(Option::take)
+    }
+
+    pub(crate) fn suspended_mut(&mut self) -> Option<&mut Option<Suspended>> {
+        match self {
+            Phase::Unlinked(state) => Some(&mut state.suspended),
+            Phase::Knocking(state) => Some(&mut state.suspended),
+            Phase::Listening(state) => Some(&mut state.suspended),
+            Phase::Live(_) | Phase::Ended(_) => None,
+        }
+    }
+
+    pub(crate) fn suspended(&self) -> Option<&Suspended> {
+        match self {
+            Phase::Unlinked(state) => state.suspended.as_ref(),
+            Phase::Knocking(state) => state.suspended.as_ref(),
+            Phase::Listening(state) => state.suspended.as_ref(),
+            Phase::Live(_) | Phase::Ended(_) => None,
+        }
+    }
+
+    /// The session, with or without a link.
+    pub(crate) fn stream_mut(&mut self) -> Option<&mut Stream> {
+        match self {
+            Phase::Live(live) => Some(&mut live.stream),
+            other => other.suspended_mut()?.as_mut().map(|suspended| &mut suspended.stream),
+        }
+    }
+
+    /// See [`Phase::stream_mut`].
+    pub(crate) fn stream(&self) -> Option<&Stream> {
+        match self {
+            Phase::Live(live) => Some(&live.stream),
+            other => other.suspended().map(|suspended| &suspended.stream),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The state after the handshake.
+
+use crate::codec::{ACKNOWLEDGE, Acknowledge, CHALLENGE, Named, PING, PONG, WELCOME, Welcome};
+use crate::config::SessionConfig;
+use crate::stream::{Stream, earlier};
+use crate::turn::Turn;
+use quintet_contract::{Address, Kind, Outbox, SendError, Span, Time, Token};
+use quintet_wire::send;
+
+/// A session with a link under it.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) stream: Stream,
+    /// When the peer was last heard.
+    heard: Time,
+    /// When it was last pinged.
+    pinged: Time,
+    /// When it was first pinged without having been heard since.
+    unanswered_since: Option<Time>,
+    /// What the link had no room for; goes before anything else.
+    pub(crate) owed: Owed,
+    /// Whether the handshake continued an earlier link's session.
+    pub(crate) resumed: bool,
+}
+
+/// Control frames that have to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Owed {
+    pub(crate) welcome: bool,
+    pub(crate) challenge: bool,
+    pub(crate) pong: bool,
+}
+
+impl Live {
+    pub(crate) fn new(stream: Stream, now: Time, resumed: bool) -> Self {
+        Live { stream, heard: now, pinged: now, unanswered_since: None, owed: Owed::default(), resumed }
+    }
+
+    /// Sends the control frames owed.
+    ///
+    /// # Errors
+    /// As [`Outbox::begin`]; what did not go stays owed.
+    pub(crate) fn send_owed(
+        &mut self,
+        to: Address,
+        config: &SessionConfig,
+        out: &mut dyn Outbox,
+    ) -> Result<(), SendError> {
+        if self.owed == Owed::default() {
+            return Ok(());
+        }
+        if self.owed.welcome {
+            send(out, to, WELCOME, Token(0), &self.welcome(to, config))?;
+            self.owed.welcome = false;
+        }
+        if self.owed.challenge {
+            self.name(to, CHALLENGE, out)?;
+            self.owed.challenge = false;
+        }
+        if self.owed.pong {
+            self.name(to, PONG, out)?;
+            self.owed.pong = false;
+        }
+        Ok(())
+    }
+
+    fn welcome(&self, to: Address, config: &SessionConfig) -> Welcome {
+        Welcome {
+            version: self.stream.peer.version,
+            role: config.role,
+            resumed: self.resumed,
+            attempt: self.stream.attempt,
+            session: self.stream.id,
+            incarnation: config.incarnation,
+            features: config.features,
+            received: self.stream.expected,
+            window: config.window_frames(to),
+        }
+    }
+
+    /// Sends a frame that only names this session.
+    ///
+    /// # Errors
+    /// As [`Outbox::begin`].
+    pub(crate) fn name(&self, to: Address, kind: Kind, out: &mut dyn Outbox) -> Result<(), SendError> {
+        send(out, to, kind, Token(0), &Named(self.stream.id))
+    }
+
+    /// Sends what can go: control frames, waiting frames, an acknowledgement that is due.
+    pub(crate) fn settle(&mut self, to: Address, turn: &mut Turn<'_>) {
+        let owes_control = self.send_owed(to, turn.config, turn.out).is_err();
+        if !owes_control {
+            self.stream.send_waiting(to, turn);
+        }
+        let Some(lossy) = &mut self.stream.lossy else { return };
+        if lossy.arrivals.deadline().is_none_or(|due| due > turn.now) {
+            return;
+        }
+        let note = Acknowledge { session: self.stream.id, acknowledged: self.stream.expected };
+        if !owes_control && send(turn.out, to, ACKNOWLEDGE, Token(0), &note).is_ok() {
+            lossy.arrivals.acknowledged();
+        } else {
+            // Again with the next frame, or when there is room, or then. It may not stay due: the host would wake this
+            // side again at once, and never stop before the link has room.
+            lossy.arrivals.acknowledge_at(turn.now + crate::arrivals::ACKNOWLEDGE_DELAY);
+        }
+    }
+
+    /// Pings a silent peer; sends again what is due.
+    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
+        self.stream.resend_due(to, turn);
+        if self.ping_at(turn.config).is_some_and(|at| at <= turn.now) {
+            self.pinged = turn.now;
+            self.unanswered_since.get_or_insert(turn.now);
+            // A full link needs no ping: the peer's silence is counted all the same.
+            let _ = self.name(to, PING, turn.out);
+        }
+        self.settle(to, turn);
+    }
+
+    /// The peer was heard.
+    pub(crate) fn hear(&mut self, now: Time) {
+        self.heard = now;
+        self.unanswered_since = None;
+    }
+
+    /// When the peer has been silent for too long. With pings, silence counts from the first that was not answered: a host
+    /// that did not run for a while has heard nobody and must not blame the peer for it.
+    pub(crate) fn silent_at(&self, config: &SessionConfig) -> Option<Time> {
+        let pings = config.keep_alive > Span::ZERO;
+        let since = if pings { self.unanswered_since } else { Some(self.heard) };
+        since.filter(|_| config.silence_limit > Span::ZERO).map(|since| since + config.silence_limit)
+    }
+
+    fn ping_at(&self, config: &SessionConfig) -> Option<Time> {
+        (config.keep_alive > Span::ZERO).then(|| self.heard.max(self.pinged) + config.keep_alive)
+    }
+
+    pub(crate) fn deadline(&self, config: &SessionConfig) -> Option<Time> {
+        earlier(self.stream.deadline(), earlier(self.silent_at(config), self.ping_at(config)))
+    }
+}

@@ -1,0 +1,201 @@
+//! The way out for the protocol above: every frame to another node gets its number.
+
+use crate::codec::{FENCED_PREFIX_BYTES, PREFIX_BYTES, Prefix};
+use crate::config::SessionConfig;
+use crate::counters::Counters;
+use crate::handshake::Phase;
+use crate::peer::Peer;
+use crate::window::{Departure, Kept};
+use quintet_contract::limits::MAX_BODY_BYTES;
+use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Stage, Time, Token};
+use quintet_wire::registry::SESSION;
+use std::collections::BTreeMap;
+
+/// Wraps the outbox below.
+pub(crate) struct SessionOutbox<'a> {
+    pub(crate) now: Time,
+    pub(crate) config: &'a SessionConfig,
+    pub(crate) peers: &'a mut BTreeMap<Address, Peer>,
+    pub(crate) counters: &'a mut Counters,
+    pub(crate) out: &'a mut dyn Outbox,
+    pub(crate) begun: Begun,
+}
+
+/// The frame begun.
+pub(crate) enum Begun {
+    /// None, or one of this node: nothing is to be done at its commit but the commit.
+    Untouched,
+    /// One that lies in the link, its prefix before it.
+    Numbered(Address),
+    /// One that is kept until it is acknowledged.
+    Kept(Address, Kept),
+}
+
+/// How the next frame to a peer goes.
+enum Way {
+    /// With these numbers, straight into the link.
+    Numbered(Prefix),
+    /// Through the window.
+    Kept,
+}
+
+impl SessionOutbox<'_> {
+    /// How a frame goes to a peer, if it has a session. Control frames that the peer is owed go first.
+    fn way(&mut self, to: Address, kind: Kind, bulk: usize) -> Result<Way, SendError> {
+        assert!(
+            !SESSION.contains(kind),
+            "the protocol above sends a frame of kind {}, the session's own",
+            kind.0
+        );
+        let peer = self.peers.get_mut(&to).ok_or(SendError::Unreachable)?;
+        let limit = peer.phase.stream().ok_or(SendError::Unreachable)?.max_bulk_bytes;
+        if bulk > limit {
+            return Err(SendError::TooLong { len: bulk, limit });
+        }
+        match &mut peer.phase {
+            Phase::Live(live) if live.stream.lossy.is_none() => {
+                live.send_owed(to, self.config, self.out)?;
+                Ok(Way::Numbered(live.stream.prefix()))
+            }
+            _ => Ok(Way::Kept),
+        }
+    }
+
+    /// A frame went into the link.
+    fn numbered(&mut self, to: Address) {
+        self.counters.sent += 1;
+        if let Some(stream) = self.peers.get_mut(&to).and_then(|peer| peer.phase.stream_mut()) {
+            stream.next = stream.next.next();
+        }
+    }
+
+    /// Checks that a frame can be kept, and that the link, if there is one, could ever take its body.
+    fn reserve(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        body: usize,
+        bulk: usize,
+    ) -> Result<(), SendError> {
+        let Some(peer) = self.peers.get_mut(&to) else { return Err(SendError::Unreachable) };
+        let linked = matches!(peer.phase, Phase::Live(_));
+        let stream = peer.phase.stream_mut().ok_or(SendError::Unreachable)?;
+        let limit = MAX_BODY_BYTES - FENCED_PREFIX_BYTES;
+        if body > limit {
+            return Err(SendError::TooLong { len: body, limit });
+        }
+        if stream.lossy.as_mut().is_some_and(|lossy| !lossy.window.has_room(body + bulk)) {
+            return Err(SendError::Full);
+        }
+        match self.out.begin(to, kind, token, body + FENCED_PREFIX_BYTES) {
+            Err(error @ SendError::TooLong { .. }) if linked => Err(without(error, FENCED_PREFIX_BYTES)),
+            // Room or none now: it is kept, and goes when there is. What was begun here is abandoned.
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a frame and sends it, if there is a link and it has room.
+    fn keep(&mut self, to: Address, frame: Kept) {
+        let Some(peer) = self.peers.get_mut(&to) else { return };
+        self.counters.sent += 1;
+        let linked = matches!(peer.phase, Phase::Live(_));
+        let Some(stream) = peer.phase.stream_mut() else { return };
+        stream.keep(frame);
+        let (session, expected) = (stream.id, stream.expected);
+        let Some(lossy) = stream.lossy.as_mut().filter(|_| linked) else { return };
+        let (now, counters) = (self.now, &mut *self.counters);
+        let mut departure = Departure { to, now, session, expected, counters, out: self.out };
+        if lossy.window.send_waiting(&mut departure) {
+            lossy.arrivals.acknowledged();
+        }
+    }
+}
+
+impl Outbox for SessionOutbox<'_> {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        self.begun = Begun::Untouched;
+        if to.node == self.config.me.node {
+            return self.out.begin(to, kind, token, len);
+        }
+        match self.way(to, kind, 0)? {
+            Way::Numbered(prefix) => {
+                self.begun = Begun::Numbered(to);
+                let room = self.out.begin(to, kind, token, len + PREFIX_BYTES);
+                let room = room.map_err(|error| without(error, PREFIX_BYTES))?;
+                prefix.write(room);
+                Ok(&mut room[PREFIX_BYTES..])
+            }
+            Way::Kept => {
+                self.reserve(to, kind, token, len, 0)?;
+                let body = vec![0; len + FENCED_PREFIX_BYTES];
+                let kept = Begun::Kept(to, Kept::new(kind, token, body, Bytes::new()));
+                self.begun = kept;
+                match &mut self.begun {
+                    Begun::Kept(_, frame) => Ok(&mut frame.body[FENCED_PREFIX_BYTES..]),
+                    _ => unreachable!("set in the line before"),
+                }
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        match core::mem::replace(&mut self.begun, Begun::Untouched) {
+            Begun::Untouched => self.out.commit(),
+            Begun::Numbered(to) => {
+                self.out.commit();
+                self.numbered(to);
+            }
+            Begun::Kept(to, frame) => self.keep(to, frame),
+        }
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        self.begun = Begun::Untouched;
+        if to.node == self.config.me.node {
+            return self.out.send_bulk(to, kind, token, head, bulk);
+        }
+        match self.way(to, kind, bulk.len())? {
+            Way::Numbered(prefix) => {
+                let mut body = vec![0; PREFIX_BYTES];
+                prefix.write(&mut body);
+                body.extend_from_slice(head);
+                let sent = self.out.send_bulk(to, kind, token, &body, bulk);
+                sent.map_err(|error| without(error, PREFIX_BYTES))?;
+                self.numbered(to);
+            }
+            Way::Kept => {
+                self.reserve(to, kind, token, head.len(), bulk.len())?;
+                let mut body = vec![0; FENCED_PREFIX_BYTES];
+                body.extend_from_slice(head);
+                self.keep(to, Kept::new(kind, token, body, bulk));
+            }
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, stage: Stage, units: u32) {
+        self.out.work(stage, units);
+    }
+
+    fn observe(&mut self, words: &mut [u64]) {
+        self.out.observe(words);
+    }
+}
+
+/// A lower limit as the protocol above sees it. (Bulk, which no prefix narrows, was checked before.)
+fn without(error: SendError, prefix: usize) -> SendError {
+    match error {
+        SendError::TooLong { len, limit } => {
+            SendError::TooLong { len: len.saturating_sub(prefix), limit: limit.saturating_sub(prefix) }
+        }
+        SendError::Full | SendError::Unreachable => error,
+    }
+}

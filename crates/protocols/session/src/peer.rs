@@ -1,0 +1,183 @@
+//! One peer: its links, its timers, the end of its sessions. The handshake's frames are in `greeting.rs`, those of a session in
+//! `conversation.rs`.
+
+use crate::codec::{Attempt, GOODBYE};
+use crate::config::{PeerConfig, SessionConfig};
+use crate::handshake::{Ended, Knocking, Listening, Phase, Suspended, Unlinked};
+use crate::live::Live;
+use crate::refusal::{Refusal, RefusalCode};
+use crate::stream::Stream;
+use crate::turn::{Notice, Turn};
+use quintet_contract::{Address, DownCause, Incarnation, Span, Time};
+
+/// A remote address.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: Address,
+    pub(crate) settings: PeerConfig,
+    pub(crate) phase: Phase,
+    /// The latest life seen; earlier ones are fenced.
+    pub(crate) latest: Option<Incarnation>,
+    /// The peer's last refusal of this side.
+    pub(crate) refusal: Option<Refusal>,
+    /// What the link takes in one frame.
+    pub(crate) max_bulk_bytes: usize,
+    attempts: u32,
+}
+
+impl Peer {
+    pub(crate) fn new(address: Address, settings: PeerConfig) -> Self {
+        let phase = Phase::Unlinked(Unlinked::default());
+        Peer { address, settings, phase, latest: None, refusal: None, max_bulk_bytes: 0, attempts: 0 }
+    }
+
+    /// The link is there. Another one while a link is there changes nothing: the HELLO that comes over it decides.
+    pub(crate) fn link_up(&mut self, max_bulk_bytes: usize, turn: &mut Turn<'_>) {
+        if !matches!(self.phase, Phase::Unlinked(_)) {
+            return;
+        }
+        self.max_bulk_bytes = max_bulk_bytes;
+        // A smaller limit would strand bulk that was accepted under the larger one.
+        if self.phase.stream().is_some_and(|stream| stream.max_bulk_bytes > max_bulk_bytes) {
+            self.forget(turn);
+        }
+        let suspended = self.phase.take_suspended();
+        self.begin(suspended, turn);
+    }
+
+    /// The link is gone.
+    pub(crate) fn link_down(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+        let window = turn.config.resume_window;
+        let resumable = self.settings.reliability.retransmits() && window > Span::ZERO;
+        let mut suspended = self.phase.take_suspended();
+        if let Phase::Live(live) = core::mem::replace(&mut self.phase, Phase::Unlinked(Unlinked::default())) {
+            suspended = Some(Suspended { stream: live.stream, until: turn.now + window, cause });
+        }
+        if suspended.is_some() && (!resumable || cause == DownCause::Closed) {
+            suspended = None;
+            turn.notice(Notice::Down(cause));
+        }
+        self.phase = Phase::Unlinked(Unlinked { suspended });
+    }
+
+    /// Starts a handshake over the link.
+    pub(crate) fn begin(&mut self, suspended: Option<Suspended>, turn: &mut Turn<'_>) {
+        if !self.settings.initiate {
+            self.phase = Phase::Listening(Listening { suspended });
+            return;
+        }
+        self.attempts = self.attempts.wrapping_add(1);
+        let attempt = Attempt { number: self.attempts, nonce: turn.number() };
+        let mut knocking = Knocking::new(attempt, self.settings, suspended);
+        knocking.knock(self.address, turn);
+        self.phase = Phase::Knocking(knocking);
+    }
+
+    /// Drops the session kept from an earlier link, if there is one.
+    pub(crate) fn forget(&mut self, turn: &mut Turn<'_>) {
+        if let Some(suspended) = self.phase.take_suspended() {
+            turn.notice(Notice::Down(suspended.cause));
+        }
+    }
+
+    /// The session lives from now on.
+    pub(crate) fn live(&mut self, stream: Stream, resumed: bool, turn: &mut Turn<'_>) -> &mut Live {
+        self.latest = Some(stream.peer.incarnation);
+        self.refusal = None;
+        if !resumed {
+            let incarnation = stream.peer.incarnation;
+            turn.notice(Notice::Up { incarnation, max_bulk_bytes: stream.max_bulk_bytes });
+        }
+        self.phase = Phase::Live(Box::new(Live::new(stream, turn.now, resumed)));
+        self.live_mut().expect("it was made live in the line before")
+    }
+
+    pub(crate) fn live_mut(&mut self) -> Option<&mut Live> {
+        match &mut self.phase {
+            Phase::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    /// Ends the session that lives, if one does, while its link stays.
+    pub(crate) fn over(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+        let Phase::Live(live) = &mut self.phase else { return };
+        turn.notice(Notice::Down(cause));
+        let end = |code| Phase::Ended(Ended { code });
+        match cause {
+            DownCause::Misbehaved => {
+                // Best effort: a peer that does not hear it hears nothing else either.
+                let _ = live.name(self.address, GOODBYE, turn.out);
+                self.phase = end(RefusalCode::Malformed);
+            }
+            DownCause::Closed if self.settings.initiate => self.phase = end(RefusalCode::Closed),
+            DownCause::Closed | DownCause::Died | DownCause::Silent | DownCause::Refused(_) => {
+                self.begin(None, turn);
+            }
+        }
+    }
+
+    /// This side ends the session for good.
+    pub(crate) fn close(&mut self, turn: &mut Turn<'_>) {
+        if self.phase.stream().is_some() {
+            turn.notice(Notice::Down(DownCause::Closed));
+        }
+        if let Phase::Live(live) = &mut self.phase {
+            // Best effort: a peer that does not hear it is answered with RESET when it speaks.
+            let _ = live.name(self.address, GOODBYE, turn.out);
+        }
+        self.phase = match self.phase {
+            Phase::Unlinked(_) => Phase::Unlinked(Unlinked::default()),
+            _ => Phase::Ended(Ended { code: RefusalCode::Closed }),
+        };
+    }
+
+    /// The link has room.
+    pub(crate) fn writable(&mut self, turn: &mut Turn<'_>) {
+        match &mut self.phase {
+            Phase::Knocking(knocking) => knocking.writable(self.address, turn),
+            Phase::Live(live) => {
+                live.settle(self.address, turn);
+                // With retransmission the window decides who waits, not the link.
+                if live.stream.lossy.is_none() {
+                    turn.notice(Notice::Writable);
+                }
+            }
+            Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
+        }
+    }
+
+    pub(crate) fn wake(&mut self, turn: &mut Turn<'_>) {
+        if self.phase.suspended().is_some_and(|suspended| suspended.until <= turn.now) {
+            self.forget(turn);
+            if matches!(self.phase, Phase::Knocking(_)) {
+                // The HELLO under way asks to resume; say another.
+                self.begin(None, turn);
+            }
+        }
+        match &mut self.phase {
+            Phase::Knocking(knocking) => knocking.wake(self.address, turn),
+            Phase::Live(live) if live.silent_at(turn.config).is_some_and(|at| at <= turn.now) => {
+                self.over(DownCause::Silent, turn);
+            }
+            Phase::Live(live) => live.wake(self.address, turn),
+            Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
+        }
+    }
+
+    /// Sends what can go.
+    pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) {
+        let address = self.address;
+        if let Some(live) = self.live_mut() {
+            live.settle(address, turn);
+        }
+    }
+
+    pub(crate) fn deadline(&self, config: &SessionConfig) -> Option<Time> {
+        match &self.phase {
+            Phase::Knocking(knocking) => knocking.deadline(),
+            Phase::Live(live) => live.deadline(config),
+            other => other.suspended().map(|suspended| suspended.until),
+        }
+    }
+}

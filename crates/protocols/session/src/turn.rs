@@ -1,0 +1,35 @@
+//! What one call of `handle` carries through the session machines.
+
+use crate::config::SessionConfig;
+use crate::counters::Counters;
+use quintet_contract::{DownCause, Incarnation, Outbox, Random, Time};
+
+/// The time, the way out, and what all sessions share.
+pub(crate) struct Turn<'a> {
+    pub(crate) now: Time,
+    pub(crate) config: &'a SessionConfig,
+    pub(crate) random: &'a mut Random,
+    pub(crate) counters: &'a mut Counters,
+    /// For the protocol above, in order.
+    pub(crate) notices: &'a mut Vec<Notice>,
+    pub(crate) out: &'a mut dyn Outbox,
+}
+
+/// What the protocol above learns about a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Notice {
+    Up { incarnation: Incarnation, max_bulk_bytes: usize },
+    Down(DownCause),
+    Writable,
+}
+
+impl Turn<'_> {
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    /// A random number that is never 0, which stands for "none".
+    pub(crate) fn number(&mut self) -> u64 {
+        self.random.bits().max(1)
+    }
+}

@@ -1,0 +1,86 @@
+use super::*;
+use quintet_contract::Effects;
+
+const TO: Address = Address::new(2, 16);
+
+fn window(frames: u32) -> Window {
+    Window::new(Span::from_millis(10), frames, 1000, 1000)
+}
+
+fn frame(bytes: usize) -> Kept {
+    Kept::new(Kind(0xf0), Token(1), vec![0; 16 + bytes], Bytes::new())
+}
+
+/// Runs `act` at `now` and gives the sequence numbers that departed.
+fn departed(now: Time, act: impl FnOnce(&mut Departure<'_>)) -> Vec<u32> {
+    let mut out = Effects::default();
+    let expected = Sequence(7);
+    act(&mut Departure {
+        to: TO,
+        now,
+        session: 9,
+        expected,
+        counters: &mut Counters::default(),
+        out: &mut out,
+    });
+    let sequence = |body: &[u8]| Prefix::read(body, true).expect("a prefix").sequence.0;
+    out.frames().iter().map(|(_, frame)| sequence(&frame.body)).collect()
+}
+
+#[test]
+fn full_by_frames_and_by_bytes_but_never_when_empty() {
+    let mut by_frames = window(2);
+    (0..2).for_each(|_| by_frames.keep(frame(1)));
+    assert!(!by_frames.has_room(1) && by_frames.take_blocked());
+    let mut by_bytes = window(100);
+    assert!(by_bytes.has_room(5000), "alone, a frame above the limit goes");
+    by_bytes.keep(frame(900));
+    assert!(!by_bytes.has_room(100) && by_bytes.has_room(50));
+}
+
+#[test]
+fn time_out_resends_the_oldest_and_waits_twice_as_long() {
+    let mut window = window(10);
+    (0..3).for_each(|_| window.keep(frame(1)));
+    assert_eq!(departed(Time(0), |d| assert!(window.send_waiting(d))), [0, 1, 2]);
+    let due = window.deadline().expect("running");
+    assert_eq!(due, Time::ZERO + Span::from_millis(10));
+    assert_eq!(departed(due, |d| assert!(window.time_out(d))), [0]);
+    assert_eq!(window.deadline(), Some(due + Span::from_millis(20)));
+    // A partial acknowledgement names the next loss at once.
+    assert_eq!(window.acknowledge(Sequence(1), true, due), Progress::Lost);
+    assert_eq!(departed(due, |d| assert!(window.resend_oldest(d))), [1]);
+    assert_eq!(window.acknowledge(Sequence(3), true, due), Progress::Released);
+    assert_eq!(window.deadline(), None);
+}
+
+#[test]
+fn three_repeated_acknowledgements_mean_loss() {
+    let mut window = window(10);
+    (0..5).for_each(|_| window.keep(frame(1)));
+    departed(Time(0), |d| assert!(window.send_waiting(d)));
+    let again = |window: &mut Window| window.acknowledge(Sequence(0), true, Time(5));
+    assert_eq!([again(&mut window), again(&mut window)], [Progress::None; 2]);
+    assert_eq!(again(&mut window), Progress::Lost);
+    assert_eq!(again(&mut window), Progress::None, "once");
+}
+
+#[test]
+fn an_acknowledgement_of_frames_never_sent_is_impossible() {
+    let mut window = window(10);
+    window.keep(frame(1));
+    assert_eq!(window.acknowledge(Sequence(2), true, Time(0)), Progress::Impossible);
+    assert_eq!(window.acknowledge(Sequence(u32::MAX), true, Time(0)), Progress::None, "an old one");
+    assert_eq!(window.acknowledge(Sequence(1), true, Time(0)), Progress::Released);
+}
+
+#[test]
+fn a_new_link_is_given_everything_again() {
+    let mut window = window(10);
+    (0..3).for_each(|_| window.keep(frame(1)));
+    departed(Time(0), |d| assert!(window.send_waiting(d)));
+    window.rewind();
+    assert_eq!(window.deadline(), None);
+    assert_eq!(window.acknowledge(Sequence(1), true, Time(1)), Progress::Released);
+    assert_eq!(departed(Time(2), |d| assert!(window.send_waiting(d))), [1, 2]);
+}

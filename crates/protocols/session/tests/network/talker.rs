@@ -1,0 +1,111 @@
+//! A protocol that sends what it is told to, answers requests, and writes down what it gets.
+
+use quintet_contract::{
+    Address, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
+};
+use quintet_wire::registry::USER;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Answered with [`ANSWER`], same token, same contents.
+pub(crate) const REQUEST: Kind = USER.kind(0);
+pub(crate) const ANSWER: Kind = USER.kind(1);
+pub(crate) const ONE_WAY: Kind = USER.kind(2);
+
+#[derive(Default, Debug)]
+pub(crate) struct Talker {
+    /// What is still to be sent.
+    pub(crate) queues: BTreeMap<Address, VecDeque<OwnedFrame>>,
+    /// What was accepted for sending, in order.
+    pub(crate) said: BTreeMap<Address, Vec<(Kind, Token)>>,
+    /// What came, in order.
+    pub(crate) received: BTreeMap<Address, Vec<OwnedFrame>>,
+    /// What was told about peers.
+    pub(crate) changes: Vec<(Address, PeerChange)>,
+    /// Sends refused for good.
+    pub(crate) too_long: Vec<(Address, Token, SendError)>,
+    up: BTreeSet<Address>,
+    own: Option<Address>,
+}
+
+impl Talker {
+    pub(crate) fn new(own: Address) -> Self {
+        Talker { own: Some(own), ..Talker::default() }
+    }
+
+    pub(crate) fn say(&mut self, to: Address, frame: OwnedFrame) {
+        self.queues.entry(to).or_default().push_back(frame);
+    }
+
+    pub(crate) fn from(&self, peer: Address) -> &[OwnedFrame] {
+        self.received.get(&peer).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn changes_of(&self, peer: Address) -> Vec<PeerChange> {
+        self.changes.iter().filter(|(address, _)| *address == peer).map(|(_, change)| *change).collect()
+    }
+
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.queues.values().all(VecDeque::is_empty)
+    }
+
+    /// Sends to one peer until it is full.
+    fn pump(&mut self, to: Address, out: &mut dyn Outbox) {
+        let Some(queue) = self.queues.get_mut(&to).filter(|_| self.up.contains(&to)) else { return };
+        while let Some(frame) = queue.front() {
+            match send(to, frame.kind, frame, out) {
+                Ok(()) => self.said.entry(to).or_default().push((frame.kind, frame.token)),
+                Err(SendError::Full) => return,
+                Err(error) => self.too_long.push((to, frame.token, error)),
+            }
+            queue.pop_front();
+        }
+    }
+
+    fn answer(&mut self, from: Address, frame: &OwnedFrame, out: &mut dyn Outbox) {
+        if frame.kind != REQUEST {
+            return;
+        }
+        match send(from, ANSWER, frame, out) {
+            Ok(()) => self.said.entry(from).or_default().push((ANSWER, frame.token)),
+            // Under `Sessions` alone answers may wait; under `Messages` the tests look here.
+            Err(error) => self.too_long.push((from, frame.token, error)),
+        }
+    }
+}
+
+fn send(to: Address, kind: Kind, frame: &OwnedFrame, out: &mut dyn Outbox) -> Result<(), SendError> {
+    if frame.bulk.is_empty() {
+        out.send(to, kind, frame.token, &frame.body)
+    } else {
+        out.send_bulk(to, kind, frame.token, &frame.body, frame.bulk.clone())
+    }
+}
+
+impl Protocol for Talker {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Started | Input::Wake => {}
+            Input::Frame(from, _) if Some(from.node) == self.own.map(|own| own.node) => {
+                self.up.clone().into_iter().for_each(|peer| self.pump(peer, out));
+            }
+            Input::Frame(from, frame) => {
+                let frame = frame.to_owned();
+                self.answer(from, &frame, out);
+                self.received.entry(from).or_default().push(frame);
+            }
+            Input::Writable(peer) => self.pump(peer, out),
+            Input::Peer(peer, change) => {
+                self.changes.push((peer, change));
+                match change {
+                    PeerChange::Up { .. } => self.up.insert(peer),
+                    PeerChange::Down(_) => self.up.remove(&peer),
+                };
+                self.pump(peer, out);
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}

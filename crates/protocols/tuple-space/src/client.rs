@@ -1,0 +1,230 @@
+//! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
+
+use crate::codec::{
+    ACK, CANCEL, COUNT, Encoded, LeaseId, OUT, READ, RELEASE, RENEW, RETURN, STATUS, Settled, TAKE, TooLarge,
+    TupleLengths, Wait, Want,
+};
+use crate::{Template, Tuple};
+use bytes::Bytes;
+use core::fmt;
+use quintet_contract::{
+    Address, Kind, Outbox, SendError, Span, Token,
+    limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES},
+};
+use quintet_errors::Code;
+use quintet_wire::{Encode, Sink, encode_to_vec, send};
+
+/// What a program asks of a space.
+#[derive(Clone, Copy, Debug)]
+pub enum Request<'a> {
+    /// Puts the tuples, all or none. Waits for room for at most `deadline`.
+    Out {
+        /// How long it may wait; none: without end.
+        deadline: Option<Span>,
+        /// At least one.
+        tuples: &'a [Tuple],
+    },
+    /// Takes the oldest matching tuple.
+    Take {
+        /// How long to wait for one.
+        wait: Wait,
+        /// For a leased take, how long the lease lives unless renewed.
+        lease: Option<Span>,
+        /// What to take.
+        template: &'a Template,
+    },
+    /// Reads the oldest matching tuple, which stays.
+    Read {
+        /// How long to wait for one.
+        wait: Wait,
+        /// What to read.
+        template: &'a Template,
+    },
+    /// Ends the wait of the request with the same token.
+    Cancel,
+    /// Undoes the plain take with the same token, which is not settled yet.
+    Return,
+    /// Ends a lease for good and puts `tuples`, at one instant. Waits for room as `Out` does.
+    Ack {
+        /// The lease.
+        lease: LeaseId,
+        /// How long it may wait; none: without end.
+        deadline: Option<Span>,
+        /// The results, if any.
+        tuples: &'a [Tuple],
+    },
+    /// Ends a lease; the tuple returns to its place.
+    Release {
+        /// The lease.
+        lease: LeaseId,
+    },
+    /// Extends every lease of the sender by its time to live from now.
+    Renew,
+    /// Counts the matching tuples.
+    Count {
+        /// What to count.
+        template: &'a Template,
+    },
+    /// Asks how the space is.
+    Status,
+}
+
+/// Why a request was not sent. Nothing of it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestError {
+    /// It is above a limit and can never be sent.
+    TooLarge(TooLarge),
+    /// The link did not take it.
+    Link(SendError),
+}
+
+impl RequestError {
+    /// The code under which it is reported; none if the request may simply be sent again when there is room.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            RequestError::TooLarge(_) | RequestError::Link(SendError::TooLong { .. }) => Some(Code::TooLarge),
+            RequestError::Link(SendError::Unreachable) => Some(Code::Unreachable),
+            RequestError::Link(SendError::Full) => None,
+        }
+    }
+}
+
+impl Request<'_> {
+    /// The kind of frame it travels in.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Request::Out { .. } => OUT,
+            Request::Take { .. } => TAKE,
+            Request::Read { .. } => READ,
+            Request::Cancel => CANCEL,
+            Request::Return => RETURN,
+            Request::Ack { .. } => ACK,
+            Request::Release { .. } => RELEASE,
+            Request::Renew => RENEW,
+            Request::Count { .. } => COUNT,
+            Request::Status => STATUS,
+        }
+    }
+
+    /// Sends it to the manager at `to`. `settled`: the sender has received for good the answers to all its takes whose
+    /// tokens lie below it, and will not undo them.
+    ///
+    /// # Errors
+    /// Why it was not sent.
+    pub fn send(
+        &self,
+        out: &mut dyn Outbox,
+        to: Address,
+        token: Token,
+        settled: Token,
+    ) -> Result<(), RequestError> {
+        let body = Body { request: self, settled: Settled(settled.0) };
+        match self.bulk()? {
+            bulk if bulk.is_empty() => send(out, to, self.kind(), token, &body)?,
+            bulk => out.send_bulk(to, self.kind(), token, &encode_to_vec(&body), bulk)?,
+        }
+        Ok(())
+    }
+
+    /// Checks the sizes and gathers the bulk.
+    fn bulk(&self) -> Result<Bytes, TooLarge> {
+        match self {
+            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => bulk_of(tuples),
+            Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
+                Ok(Encoded::template(template)?.bulk())
+            }
+            _ => Ok(Bytes::new()),
+        }
+    }
+}
+
+fn bulk_of(tuples: &[Tuple]) -> Result<Bytes, TooLarge> {
+    if let [tuple] = tuples {
+        return Ok(Encoded::tuple(tuple)?.bulk());
+    }
+    let (mut body, mut bulk_len) = (crate::codec::REQUEST_BYTES, 0usize);
+    for tuple in tuples {
+        let encoded = Encoded::tuple(tuple)?;
+        body += 8 + encoded.encoded_len();
+        bulk_len = bulk_len.next_multiple_of(crate::codec::BULK_ALIGNMENT) + encoded.bulk_len();
+    }
+    for (bytes, limit) in [(body, MAX_PAYLOAD_BYTES), (bulk_len, MAX_BULK_BYTES)] {
+        if bytes > limit {
+            return Err(TooLarge::Request { tuples: tuples.len(), bytes, limit });
+        }
+    }
+    let mut bulk = Vec::with_capacity(bulk_len);
+    for tuple in tuples {
+        Encoded::tuple(tuple)?.append_bulk(&mut bulk);
+    }
+    Ok(bulk.into())
+}
+
+/// A request with the word in front, sizes checked.
+struct Body<'a> {
+    request: &'a Request<'a>,
+    settled: Settled,
+}
+
+impl Encode for Body<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.settled.encode(sink);
+        match self.request {
+            Request::Out { deadline, tuples } => encode_tuples(*deadline, tuples, sink),
+            Request::Ack { lease, deadline, tuples } => {
+                lease.encode(sink);
+                encode_tuples(*deadline, tuples, sink);
+            }
+            Request::Take { wait, lease, template } => {
+                Want::encode_front(*wait, *lease, sink);
+                encode_template(template, sink);
+            }
+            Request::Read { wait, template } => {
+                Want::encode_front(*wait, None, sink);
+                encode_template(template, sink);
+            }
+            Request::Count { template } => encode_template(template, sink),
+            Request::Release { lease } => lease.encode(sink),
+            Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
+        }
+    }
+}
+
+fn encode_template(template: &Template, sink: &mut impl Sink) {
+    Encoded::template(template).expect("checked with the bulk").encode(sink);
+}
+
+fn encode_tuples(deadline: Option<Span>, tuples: &[Tuple], sink: &mut impl Sink) {
+    sink.u64(deadline.map_or(u64::MAX, |span| span.0));
+    sink.u32(u32::try_from(tuples.len()).expect("checked with the bulk: they fit a frame"));
+    for tuple in tuples {
+        let encoded = Encoded::tuple(tuple).expect("checked with the bulk");
+        TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
+        encoded.encode(sink);
+    }
+}
+
+impl From<TooLarge> for RequestError {
+    fn from(error: TooLarge) -> RequestError {
+        RequestError::TooLarge(error)
+    }
+}
+
+impl From<SendError> for RequestError {
+    fn from(error: SendError) -> RequestError {
+        RequestError::Link(error)
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RequestError::TooLarge(error) => error.fmt(f),
+            RequestError::Link(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RequestError {}

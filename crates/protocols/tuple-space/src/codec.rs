@@ -1,0 +1,121 @@
+//! What travels between a program and the manager of a space. All numbers are little-endian.
+//!
+//! ```text
+//! tuple     head:  n u8 | n tags (an array's tag is followed by its number of dimensions u8) | n fields
+//!           field: bool, integer, float: its bytes
+//!                  text, binary:         place u8 | length u32 | the data, or its offset in the bulk u32
+//!                  array:                each dimension u64 | place u8 | length u32 | data or offset
+//!           bulk:  long data, in the order of the fields, each at the next multiple of 64
+//! template  n u8 | tags | which fields are actual u64 (bit 0: the first) | n fields
+//!           a formal has no bytes, but for an array each dimension u64, all ones where it is free
+//! ```
+//!
+//! The part up to the tags is the [`Signature`](crate::Signature): tuples are sorted by it without being decoded. Data
+//! up to [`MAX_IN_PLACE_BYTES`] lies in the head, longer data in the bulk; a tuple with one long field sends that
+//! field's bytes as they are.
+//!
+//! Every request begins with `settled u64`: the sender has received for good the answers to all its takes whose tokens
+//! lie below it. Every request but [`CANCEL`], [`RETURN`] and [`RENEW`] is answered exactly once, under its token.
+//!
+//! | request | body after `settled` | answer |
+//! | --- | --- | --- |
+//! | [`OUT`] | deadline span u64, then n u32 and n tuples | [`DONE`] |
+//! | [`TAKE`] | how it waits u8, span u64, time to live of the lease u64 (0: plain), template | [`TUPLE`], [`NO_MATCH`] |
+//! | [`READ`] | as [`TAKE`], the lease 0 | the same |
+//! | [`CANCEL`] | nothing; the token is that of the request to cancel | none of its own |
+//! | [`RETURN`] | nothing; the token is that of the take to undo | none |
+//! | [`ACK`] | lease u64, then as [`OUT`] with n from 0 | [`DONE`] |
+//! | [`RELEASE`] | lease u64 | [`DONE`] |
+//! | [`RENEW`] | nothing | none |
+//! | [`COUNT`] | template | [`COUNTED`] |
+//! | [`STATUS`] | nothing | [`STATE`] |
+//!
+//! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
+//! frame's bulk, each at the next multiple of 64. Any request may be answered by [`ERROR`] instead.
+
+mod answer;
+mod fields;
+mod request;
+#[cfg(test)]
+mod tests;
+mod view;
+mod write;
+
+pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
+pub use request::{LeaseId, Wait};
+pub use write::{Encoded, TooLarge};
+
+pub(crate) use answer::TupleFront;
+pub(crate) use request::{Asked, Put, PutTuples, Settled, TupleLengths, Want};
+pub(crate) use view::{Layout, View};
+
+use quintet_contract::{Kind, limits};
+use quintet_wire::registry::TUPLE_SPACE;
+
+/// Puts tuples, all or none.
+pub const OUT: Kind = TUPLE_SPACE.kind(0);
+/// Takes the oldest matching tuple.
+pub const TAKE: Kind = TUPLE_SPACE.kind(1);
+/// Reads the oldest matching tuple.
+pub const READ: Kind = TUPLE_SPACE.kind(2);
+/// Ends the wait of an earlier request.
+pub const CANCEL: Kind = TUPLE_SPACE.kind(3);
+/// Puts a tuple that was taken back to its old place.
+pub const RETURN: Kind = TUPLE_SPACE.kind(4);
+/// Ends a lease for good and puts the results, at one instant.
+pub const ACK: Kind = TUPLE_SPACE.kind(5);
+/// Ends a lease and returns the tuple.
+pub const RELEASE: Kind = TUPLE_SPACE.kind(6);
+/// Extends every lease of the sender.
+pub const RENEW: Kind = TUPLE_SPACE.kind(7);
+/// Counts the matching tuples.
+pub const COUNT: Kind = TUPLE_SPACE.kind(8);
+/// Asks how the space is.
+pub const STATUS: Kind = TUPLE_SPACE.kind(9);
+
+/// The request had its effect. No body.
+pub const DONE: Kind = TUPLE_SPACE.kind(16);
+/// A tuple: lease u64 (0: none), attempt u32, head; its bulk is the frame's.
+pub const TUPLE: Kind = TUPLE_SPACE.kind(17);
+/// No tuple matched at that instant. No body.
+pub const NO_MATCH: Kind = TUPLE_SPACE.kind(18);
+/// How many tuples matched: u64.
+pub const COUNTED: Kind = TUPLE_SPACE.kind(19);
+/// How the space is: [`State`].
+pub const STATE: Kind = TUPLE_SPACE.kind(20);
+/// The request failed and changed nothing: code u16, text.
+pub const ERROR: Kind = TUPLE_SPACE.kind(21);
+
+/// Data of a field up to this length lies in the head, longer data in the bulk.
+pub const MAX_IN_PLACE_BYTES: usize = 1024;
+/// Data in the bulk begins at multiples of this: a cache line, and enough for every vector instruction.
+pub const BULK_ALIGNMENT: usize = 64;
+/// What a request or an answer may add in front of a head.
+pub const REQUEST_BYTES: usize = 64;
+/// What a dead letter may add to a head.
+pub const DEAD_LETTER_BYTES: usize = 256;
+/// The head of a tuple or template.
+pub const MAX_HEAD_BYTES: usize = limits::MAX_PAYLOAD_BYTES - REQUEST_BYTES - DEAD_LETTER_BYTES;
+/// The text of an error.
+pub const MAX_ERROR_TEXT_BYTES: usize = 1024;
+
+/// Marks a free dimension of a formal array.
+const FREE_DIMENSION: u64 = u64::MAX;
+/// The data follows.
+const PLACE_HEAD: u8 = 0;
+/// The offset of the data in the bulk follows.
+const PLACE_BULK: u8 = 1;
+
+/// The next multiple of [`BULK_ALIGNMENT`].
+const fn aligned(offset: usize) -> usize {
+    offset.next_multiple_of(BULK_ALIGNMENT)
+}
+
+/// The head of a tuple all of whose data lies in the bulk: what spilling can bring any tuple down to.
+const SPILLED_BYTES: usize = 1 + 8 + limits::MAX_FIELDS * (2 + 8 * limits::MAX_DIMENSIONS + 1 + 4 + 4);
+
+const _: () = {
+    assert!(SPILLED_BYTES <= MAX_HEAD_BYTES, "every tuple fits, once enough of it lies in the bulk");
+    assert!(limits::MAX_FIELDS <= 64, "a set of fields is one word");
+    assert!(MAX_IN_PLACE_BYTES * 2 < MAX_HEAD_BYTES);
+};

@@ -1,0 +1,222 @@
+//! The bodies of answers.
+
+use super::fields::check_signature;
+use super::{COUNTED, DONE, ERROR, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, STATE, TUPLE};
+use crate::{Signature, Tuple};
+use bytes::Bytes;
+use core::fmt;
+use quintet_contract::Kind;
+use quintet_errors::Code;
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// The answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It had its effect.
+    Done,
+    /// A tuple, and its lease if one was asked for.
+    Tuple(Tuple, Option<Attempt>),
+    /// No tuple matched at that instant.
+    NoMatch,
+    /// How many tuples matched.
+    Count(u64),
+    /// How the space is.
+    State(State),
+    /// It failed and changed nothing.
+    Error(Refusal),
+}
+
+/// A tuple held under a lease.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// Names the lease.
+    pub lease: LeaseId,
+    /// How often the tuple has been leased, this time included: 1 is the first.
+    pub attempt: u32,
+}
+
+/// Why a request failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Which error.
+    pub code: Code,
+    /// What is particular to this time, and what to do.
+    pub text: String,
+}
+
+/// How the space is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct State {
+    /// Tuples that can be taken.
+    pub tuples: u64,
+    /// Bytes that count for the quota: of the tuples and of those under a lease.
+    pub bytes: u64,
+    /// Tuples under a lease or in delivery.
+    pub hidden: u64,
+    /// Takes and reads that wait.
+    pub waiters: u64,
+    /// Leases held.
+    pub leases: u64,
+    /// Requests that wait for room.
+    pub parked: u64,
+    /// Leases that ended without an acknowledgement, so far.
+    pub redone: u64,
+    /// Dead letters made so far.
+    pub dead_letters: u64,
+    /// Signatures known.
+    pub signatures: u64,
+    /// One row for each of the first [`State::MAX_ROWS`] signatures.
+    pub rows: Vec<SignatureState>,
+}
+
+/// The tuples of one signature.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SignatureState {
+    /// The types of their fields.
+    pub signature: Signature,
+    /// Tuples that can be taken.
+    pub tuples: u64,
+    /// Tuples under a lease or in delivery.
+    pub hidden: u64,
+    /// Takes and reads that wait.
+    pub waiters: u64,
+}
+
+/// What stands before the head in a [`TUPLE`] answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TupleFront(pub(crate) Option<Attempt>);
+
+impl State {
+    /// Rows a [`State`] has at most.
+    pub const MAX_ROWS: usize = 64;
+}
+
+impl Answer {
+    /// Reads an answer. Long data is shared with `bulk`.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes; [`DecodeError::Invalid`] for a kind that is no answer.
+    pub fn decode(kind: Kind, body: &[u8], bulk: &Bytes) -> Result<Answer, DecodeError> {
+        let mut reader = Reader::new(body);
+        let answer = match kind {
+            DONE => Answer::Done,
+            NO_MATCH => Answer::NoMatch,
+            COUNTED => Answer::Count(reader.u64()?),
+            STATE => Answer::State(State::decode(&mut reader)?),
+            ERROR => Answer::Error(Refusal::decode(&mut reader)?),
+            TUPLE => {
+                let front = TupleFront::decode(&mut reader)?;
+                Answer::Tuple(Tuple::decode(reader.bytes(reader.left())?, bulk)?, front.0)
+            }
+            Kind(value) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: value.into() }),
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl Refusal {
+    /// A refusal; the text is cut to [`MAX_ERROR_TEXT_BYTES`].
+    #[must_use]
+    pub fn new(code: Code, text: impl Into<String>) -> Refusal {
+        let mut text = text.into();
+        text.truncate(text.floor_char_boundary(MAX_ERROR_TEXT_BYTES));
+        Refusal { code, text }
+    }
+}
+
+impl Encode for Refusal {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u16(self.code as u16);
+        sink.counted(self.text.as_bytes());
+    }
+}
+
+impl Decode<'_> for Refusal {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let number = reader.u16()?;
+        let code = Code::from_number(number).ok_or_else(|| reader.invalid("error code", number, 2))?;
+        Ok(Refusal { code, text: reader.text("text of an error", MAX_ERROR_TEXT_BYTES)?.into() })
+    }
+}
+
+impl Encode for TupleFront {
+    fn encode(&self, sink: &mut impl Sink) {
+        let (lease, attempt) = self.0.map_or((0, 0), |held| (held.lease.0, held.attempt));
+        sink.u64(lease);
+        sink.u32(attempt);
+    }
+}
+
+impl Decode<'_> for TupleFront {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (lease, attempt) = (reader.u64()?, reader.u32()?);
+        match (lease, attempt) {
+            (0, 0) => Ok(TupleFront(None)),
+            (0, _) | (_, 0) => Err(reader.invalid("attempt", attempt, 4)),
+            _ => Ok(TupleFront(Some(Attempt { lease: LeaseId(lease), attempt }))),
+        }
+    }
+}
+
+impl Encode for State {
+    fn encode(&self, sink: &mut impl Sink) {
+        for number in [self.tuples, self.bytes, self.hidden, self.waiters, self.leases] {
+            sink.u64(number);
+        }
+        for number in [self.parked, self.redone, self.dead_letters, self.signatures] {
+            sink.u64(number);
+        }
+        sink.u32(u32::try_from(self.rows.len()).expect("at most MAX_ROWS rows"));
+        for row in &self.rows {
+            sink.counted(&row.signature.0);
+            for number in [row.tuples, row.hidden, row.waiters] {
+                sink.u64(number);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for State {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut state = State {
+            tuples: reader.u64()?,
+            bytes: reader.u64()?,
+            hidden: reader.u64()?,
+            waiters: reader.u64()?,
+            leases: reader.u64()?,
+            parked: reader.u64()?,
+            redone: reader.u64()?,
+            dead_letters: reader.u64()?,
+            signatures: reader.u64()?,
+            rows: Vec::new(),
+        };
+        for _ in 0..reader.length("number of rows", State::MAX_ROWS)? {
+            state.rows.push(SignatureState {
+                signature: Signature::decode(reader)?,
+                tuples: reader.u64()?,
+                hidden: reader.u64()?,
+                waiters: reader.u64()?,
+            });
+        }
+        Ok(state)
+    }
+}
+
+impl Decode<'_> for Signature {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let bytes = reader.counted("length of a signature", MAX_HEAD_BYTES)?;
+        match bytes.len() - check_signature(bytes)? {
+            0 => Ok(Signature(bytes.into())),
+            left => Err(DecodeError::Trailing { at: bytes.len() - left, left }),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.text)
+    }
+}
+
+impl core::error::Error for Refusal {}

@@ -1,0 +1,346 @@
+//! The fields of an encoded tuple or template, one after the other.
+//!
+//! One piece of code reads them, both to check what a stranger sent and to walk what was checked before: it is the
+//! innermost loop of matching. It says only *that* bytes are no field; [`Fields::fault`] then says why.
+
+use super::{FREE_DIMENSION, MAX_HEAD_BYTES, PLACE_BULK, PLACE_HEAD, aligned};
+use crate::types::{TAG_ARRAY, TAG_BINARY, TAG_TEXT};
+use crate::{Array, ElementType, Type, Value, array};
+use bytes::Bytes;
+use bytestring::ByteString;
+use core::hash::Hasher;
+use quintet_contract::limits::{MAX_BULK_BYTES, MAX_DIMENSIONS, MAX_FIELDS};
+use quintet_wire::{DecodeError, Reader};
+
+/// One field where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldBytes<'a> {
+    tag: u8,
+    pub(crate) is_actual: bool,
+    /// Where its data begins in the bulk, or [`NO_OFFSET`] if it lies in the head.
+    offset: u32,
+    shape: &'a [u8],
+    data: &'a [u8],
+}
+
+/// No data begins here: a bulk is at most 2 GiB.
+const NO_OFFSET: u32 = u32::MAX;
+
+/// Walks the fields of checked bytes; [`Fields::check`] checks them.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields<'a> {
+    tags: &'a [u8],
+    actuals: u64,
+    rest: &'a [u8],
+    bulk: &'a [u8],
+}
+
+/// Bytes of a scalar by its tag; 0 for the tags of text and binary.
+const SCALAR_WIDTHS: [u8; 16] = {
+    let mut widths = [0; 16];
+    let mut at = 0;
+    while at < ElementType::ALL.len() {
+        let element = ElementType::ALL[at];
+        widths[element.tag() as usize] = element.width() as u8;
+        at += 1;
+    }
+    widths
+};
+
+/// Which bytes are tags.
+const ARE_TAGS: [bool; 64] = {
+    let mut are_tags = [false; 64];
+    let mut at = 0;
+    while at < ElementType::ALL.len() {
+        let tag = ElementType::ALL[at].tag();
+        are_tags[tag as usize] = true;
+        are_tags[(TAG_ARRAY | tag) as usize] = true;
+        at += 1;
+    }
+    are_tags[TAG_TEXT as usize] = true;
+    are_tags[TAG_BINARY as usize] = true;
+    are_tags
+};
+
+#[inline]
+fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (taken, left) = rest.split_at_checked(length)?;
+    *rest = left;
+    Some(taken)
+}
+
+impl<'a> Fields<'a> {
+    /// `tags`: a checked signature without its count. `rest`: what follows the signature, and in a template the set
+    /// of actuals.
+    #[inline]
+    pub(crate) fn new(tags: &'a [u8], actuals: u64, rest: &'a [u8], bulk: &'a [u8]) -> Self {
+        Fields { tags, actuals, rest, bulk }
+    }
+
+    /// The tag of the next field and its number of dimensions.
+    #[inline]
+    fn read_tag(&mut self) -> Option<(u8, usize)> {
+        let (tag, rest) = self.tags.split_first()?;
+        self.tags = rest;
+        if tag & TAG_ARRAY == 0 {
+            return Some((*tag, 0));
+        }
+        let (dimensions, rest) = self.tags.split_first()?;
+        self.tags = rest;
+        Some((*tag, usize::from(*dimensions)))
+    }
+
+    /// The next field; none if the bytes are not one.
+    #[inline]
+    fn read_field(&mut self, tag: u8, dimensions: usize) -> Option<FieldBytes<'a>> {
+        let is_actual = self.actuals & 1 == 1;
+        self.actuals >>= 1;
+        let shape = if dimensions == 0 { &[][..] } else { take(&mut self.rest, dimensions * 8)? };
+        let width = SCALAR_WIDTHS.get(usize::from(tag)).copied().unwrap_or(0);
+        let (data, offset) = match width {
+            _ if !is_actual => (&[][..], NO_OFFSET),
+            0 => self.read_data()?,
+            width => (take(&mut self.rest, width.into())?, NO_OFFSET),
+        };
+        Some(FieldBytes { tag, is_actual, offset, shape, data })
+    }
+
+    #[inline]
+    fn read_data(&mut self) -> Option<(&'a [u8], u32)> {
+        let ([place, length @ ..], rest) = self.rest.split_first_chunk::<5>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if *place == PLACE_HEAD {
+            let (data, rest) = rest.split_at_checked(length)?;
+            self.rest = rest;
+            return Some((data, NO_OFFSET));
+        }
+        let (offset, rest) = rest.split_first_chunk::<4>().filter(|_| *place == PLACE_BULK)?;
+        self.rest = rest;
+        let offset = u32::from_le_bytes(*offset);
+        let data = self.bulk.get(offset as usize..)?.get(..length)?;
+        Some((data, offset))
+    }
+
+    /// Checks all fields of a head that long; whether a formal array fixes a dimension.
+    pub(crate) fn check(mut self, head_len: usize) -> Result<bool, DecodeError> {
+        let (mut bulk_end, mut fixes_shapes) = (0, false);
+        while let Some((tag, dimensions)) = self.read_tag() {
+            let start = self.rest;
+            let field = self.read_field(tag, dimensions);
+            let field = field.ok_or_else(|| self.fault(tag, dimensions, start, head_len))?;
+            let at = head_len - start.len();
+            if field.is_actual {
+                bulk_end = field.check(at, bulk_end)?;
+            } else if dimensions > 0 {
+                fixes_shapes |= field.check_formal(at)?;
+            }
+        }
+        match (self.rest.len(), self.bulk.len() - bulk_end) {
+            (0, 0) => Ok(fixes_shapes),
+            (0, left) => Err(DecodeError::Trailing { at: bulk_end, left }),
+            (left, _) => Err(DecodeError::Trailing { at: head_len - left, left }),
+        }
+    }
+
+    /// Why the bytes at `start` are not a field.
+    #[cold]
+    fn fault(&self, tag: u8, dimensions: usize, start: &[u8], head_len: usize) -> DecodeError {
+        let mut reader = Reader::new(start);
+        let mut read = || {
+            reader.bytes(dimensions * 8)?;
+            if let Some(element) = ElementType::from_tag(tag) {
+                return reader.bytes(element.width()).map(drop);
+            }
+            match reader.u8()? {
+                PLACE_HEAD => reader.counted("length of a field", MAX_HEAD_BYTES).map(drop),
+                PLACE_BULK => {
+                    let length = reader.length("length of a field", MAX_BULK_BYTES)?;
+                    let offset = reader.u32()? as usize;
+                    let left = self.bulk.len().saturating_sub(offset);
+                    Err(DecodeError::Truncated { at: offset, needed: length, left })
+                }
+                other => Err(reader.invalid("place of a field", other, 1)),
+            }
+        };
+        let base = head_len - start.len();
+        match read() {
+            Err(DecodeError::Truncated { at, needed, left }) => {
+                DecodeError::Truncated { at: at + base, needed, left }
+            }
+            Err(DecodeError::Invalid { at, field, value }) => {
+                DecodeError::Invalid { at: at + base, field, value }
+            }
+            Err(other) => other,
+            Ok(()) => DecodeError::Invalid { at: base, field: "tag of a field", value: tag.into() },
+        }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = FieldBytes<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<FieldBytes<'a>> {
+        let (tag, dimensions) = self.read_tag()?;
+        Some(self.read_field(tag, dimensions).expect("the bytes were checked before"))
+    }
+}
+
+/// Checks the signature with which a head begins; its length.
+pub(crate) fn check_signature(head: &[u8]) -> Result<usize, DecodeError> {
+    let truncated = || DecodeError::Truncated { at: head.len(), needed: 1, left: 0 };
+    let invalid = |at, field, value: u8| Err(DecodeError::Invalid { at, field, value: value.into() });
+    let (count, tags) = head.split_first().ok_or_else(truncated)?;
+    if !(1..=MAX_FIELDS).contains(&usize::from(*count)) {
+        return invalid(0, "number of fields", *count);
+    }
+    let mut rest = tags;
+    for _ in 0..*count {
+        let at = head.len() - rest.len();
+        let (tag, after) = rest.split_first().ok_or_else(truncated)?;
+        rest = after;
+        match ARE_TAGS.get(usize::from(*tag)) {
+            Some(true) if tag & TAG_ARRAY == 0 => continue,
+            Some(true) => {}
+            _ => return invalid(at, "tag of a field", *tag),
+        }
+        let (dimensions, after) = rest.split_first().ok_or_else(truncated)?;
+        rest = after;
+        if usize::from(*dimensions) > MAX_DIMENSIONS {
+            return invalid(at + 1, "number of dimensions", *dimensions);
+        }
+    }
+    Ok(head.len() - rest.len())
+}
+
+impl FieldBytes<'_> {
+    /// Checks an actual that was read up to `at`. `bulk_end`: where the long data before it ended; returns where it
+    /// ends now, as the bulk holds the long fields in order, without gaps but for the alignment.
+    #[inline]
+    fn check(&self, at: usize, bulk_end: usize) -> Result<usize, DecodeError> {
+        let invalid = |field, value| Err(DecodeError::Invalid { at, field, value });
+        match self.tag {
+            TAG_TEXT if core::str::from_utf8(self.data).is_err() => return Err(DecodeError::NotText { at }),
+            TAG_TEXT | TAG_BINARY => {}
+            tag if tag & TAG_ARRAY != 0 => {
+                let len = self.data.len() as u64;
+                match array::data_len(self.element(), self.sizes()) {
+                    Ok(needed) if needed == len => {}
+                    Ok(needed) => return invalid("length of an array whose shape asks for another", needed),
+                    Err(_) => return invalid("dimension of an array", self.sizes().max().unwrap_or(0)),
+                }
+            }
+            tag if tag == ElementType::Bool.tag() && self.data != [0] && self.data != [1] => {
+                return invalid("truth value", self.data[0].into());
+            }
+            _ => {}
+        }
+        match self.offset {
+            NO_OFFSET => Ok(bulk_end),
+            offset if offset as usize == aligned(bulk_end) => Ok(offset as usize + self.data.len()),
+            offset => invalid("offset of a field", offset.into()),
+        }
+    }
+
+    /// Checks a formal; whether it fixes a dimension.
+    fn check_formal(&self, at: usize) -> Result<bool, DecodeError> {
+        let mut fixes = false;
+        for size in self.sizes().filter(|size| *size != FREE_DIMENSION) {
+            array::check_dimension(0, size).map_err(|_| DecodeError::Invalid {
+                at,
+                field: "dimension of a formal array",
+                value: size,
+            })?;
+            fixes = true;
+        }
+        Ok(fixes)
+    }
+
+    /// Whether it and `other` have the same part of their signatures.
+    pub(crate) fn has_type_of(&self, other: &FieldBytes<'_>) -> bool {
+        self.tag == other.tag && self.shape.len() == other.shape.len()
+    }
+
+    /// Feeds shape and data to a hash.
+    #[inline]
+    pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
+        if !self.shape.is_empty() {
+            hasher.write(self.shape);
+        }
+        match self.data.as_array::<8>() {
+            Some(word) => hasher.write_u64(u64::from_le_bytes(*word)),
+            None => hasher.write(self.data),
+        }
+    }
+
+    /// Whether this field of a template matches `field` of the same type.
+    pub(crate) fn matches(&self, field: &FieldBytes<'_>) -> bool {
+        if self.is_actual {
+            self.data == field.data && self.shape == field.shape
+        } else {
+            self.sizes().zip(field.sizes()).all(|(wanted, size)| wanted == FREE_DIMENSION || wanted == size)
+        }
+    }
+
+    /// Whether it is this text.
+    pub(crate) fn is_text(&self, text: &str) -> bool {
+        self.tag == TAG_TEXT && self.data == text.as_bytes()
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.shape.chunks_exact(8).map(|size| u64::from_le_bytes(size.try_into().expect("chunks of eight")))
+    }
+
+    fn element(&self) -> ElementType {
+        ElementType::from_tag(self.tag & !TAG_ARRAY).expect("tags are checked with the signature")
+    }
+
+    /// Its type: an actual array's with every dimension fixed.
+    pub(crate) fn field_type(&self) -> Type {
+        match self.tag {
+            TAG_TEXT => Type::Text,
+            TAG_BINARY => Type::Binary,
+            tag if tag & TAG_ARRAY == 0 => Type::Scalar(self.element()),
+            _ => Type::Array {
+                element: self.element(),
+                dimensions: self.sizes().map(|size| (size != FREE_DIMENSION).then_some(size)).collect(),
+            },
+        }
+    }
+
+    /// Its value, sharing long data with `bulk`.
+    pub(crate) fn value(&self, bulk: &Bytes) -> Value {
+        let data = || match self.offset {
+            NO_OFFSET => Bytes::copy_from_slice(self.data),
+            offset => bulk.slice(offset as usize..offset as usize + self.data.len()),
+        };
+        match self.tag {
+            TAG_TEXT => {
+                Value::Text(ByteString::try_from(data()).expect("the text was checked with the bytes"))
+            }
+            TAG_BINARY => Value::Binary(data()),
+            tag if tag & TAG_ARRAY == 0 => scalar(self.element(), self.data),
+            _ => Value::Array(
+                Array::new(self.element(), self.sizes().collect(), data())
+                    .expect("the shape was checked with the bytes"),
+            ),
+        }
+    }
+}
+
+fn scalar(element: ElementType, bytes: &[u8]) -> Value {
+    use crate::Element;
+    match element {
+        ElementType::Bool => Value::Bool(bool::read(bytes)),
+        ElementType::I8 => Value::I8(i8::read(bytes)),
+        ElementType::I16 => Value::I16(i16::read(bytes)),
+        ElementType::I32 => Value::I32(i32::read(bytes)),
+        ElementType::I64 => Value::I64(i64::read(bytes)),
+        ElementType::U8 => Value::U8(u8::read(bytes)),
+        ElementType::U16 => Value::U16(u16::read(bytes)),
+        ElementType::U32 => Value::U32(u32::read(bytes)),
+        ElementType::U64 => Value::U64(u64::read(bytes)),
+        ElementType::F32 => Value::F32(f32::read(bytes)),
+        ElementType::F64 => Value::F64(f64::read(bytes)),
+    }
+}

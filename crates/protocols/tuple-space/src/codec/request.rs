@@ -1,0 +1,320 @@
+//! The bodies of requests.
+
+use super::{
+    ACK, CANCEL, COUNT, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS, TAKE, View, aligned,
+};
+use crate::MAX_TUPLE_FIELDS;
+use bytes::Bytes;
+use quintet_contract::{Frame, Kind, Span, Token};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// How long a request waits for a tuple.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Not at all: it is answered from what the space holds at that instant.
+    AtOnce,
+    /// For at most this long.
+    For(Span),
+    /// Until there is one.
+    Forever,
+}
+
+impl Wait {
+    fn parts(self) -> (u8, u64) {
+        match self {
+            Wait::AtOnce => (0, 0),
+            Wait::For(span) => (1, span.0),
+            Wait::Forever => (2, 0),
+        }
+    }
+}
+
+/// The word every request begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled(pub(crate) u64);
+
+impl Encode for Settled {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.0);
+    }
+}
+
+/// What [`TAKE`](super::TAKE) and [`READ`](super::READ) want, as the manager reads it after `settled`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want<'a> {
+    pub(crate) wait: Wait,
+    /// For how long the tuple is leased unless renewed; none for a plain take and for a read.
+    pub(crate) lease: Option<Span>,
+    pub(crate) template: View<'a>,
+}
+
+impl<'a> Want<'a> {
+    /// Writes what stands in front of the template.
+    pub(crate) fn encode_front(wait: Wait, lease: Option<Span>, sink: &mut impl Sink) {
+        let (how, span) = wait.parts();
+        sink.u8(how);
+        sink.u64(span);
+        // 0 stands for a plain take: the shortest lease lives a nanosecond.
+        sink.u64(lease.map_or(0, |ttl| ttl.0.max(1)));
+    }
+
+    fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Self, DecodeError> {
+        let (how, span) = (reader.u8()?, reader.u64()?);
+        let wait = match (how, span) {
+            (0, 0) => Wait::AtOnce,
+            (1, span) => Wait::For(Span(span)),
+            (2, 0) => Wait::Forever,
+            (0 | 2, span) => return Err(reader.invalid("span of a request without deadline", span, 8)),
+            (how, _) => return Err(reader.invalid("manner of waiting", how, 9)),
+        };
+        let lease = Some(reader.u64()?).filter(|ttl| *ttl != 0).map(Span);
+        Ok(Want { wait, lease, template: template(reader, bulk)? })
+    }
+}
+
+/// The template to the end of the body.
+fn template<'a>(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<View<'a>, DecodeError> {
+    View::template(reader.bytes(reader.left())?, bulk)
+}
+
+/// A request as the manager reads it: everything checked, nothing copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'a> {
+    Out(Put<'a>),
+    Take(Want<'a>),
+    Read(Want<'a>),
+    Cancel,
+    Return,
+    Ack(LeaseId, Put<'a>),
+    Release(LeaseId),
+    Renew,
+    Count(View<'a>),
+    Status,
+}
+
+impl<'a> Asked<'a> {
+    /// Whether a frame of this kind is a request.
+    pub(crate) fn is_request(kind: Kind) -> bool {
+        (OUT..=STATUS).contains(&kind)
+    }
+
+    /// Whether a request of this kind is answered under its own name. The token of the others names another request.
+    pub(crate) fn is_answered(kind: Kind) -> bool {
+        !matches!(kind, CANCEL | RETURN | RENEW)
+    }
+
+    /// Reads a request, and the token below which the sender's takes are settled.
+    pub(crate) fn decode(frame: &Frame<'a>) -> Result<(Token, Asked<'a>), DecodeError> {
+        let mut reader = Reader::new(frame.body);
+        let settled = Token(reader.u64()?);
+        let asked = Asked::decode_rest(frame, &mut reader)?;
+        reader.finish()?;
+        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT);
+        if !takes_bulk && !frame.bulk.is_empty() {
+            return Err(DecodeError::Trailing { at: 0, left: frame.bulk.len() });
+        }
+        Ok((settled, asked))
+    }
+
+    fn decode_rest(frame: &Frame<'a>, reader: &mut Reader<'a>) -> Result<Asked<'a>, DecodeError> {
+        Ok(match frame.kind {
+            OUT => {
+                let put = Put::decode(reader, frame.bulk)?;
+                if put.tuples.is_empty() {
+                    return Err(reader.invalid("number of tuples", 0u32, 4));
+                }
+                Asked::Out(put)
+            }
+            TAKE => Asked::Take(Want::decode(reader, frame.bulk)?),
+            READ => {
+                let want = Want::decode(reader, frame.bulk)?;
+                match want.lease {
+                    None => Asked::Read(want),
+                    Some(ttl) => return Err(reader.invalid("lease of a read", ttl.0, 8)),
+                }
+            }
+            CANCEL => Asked::Cancel,
+            RETURN => Asked::Return,
+            ACK => Asked::Ack(LeaseId::decode(reader)?, Put::decode(reader, frame.bulk)?),
+            RELEASE => Asked::Release(LeaseId::decode(reader)?),
+            RENEW => Asked::Renew,
+            COUNT => Asked::Count(template(reader, frame.bulk)?),
+            STATUS => Asked::Status,
+            Kind(other) => return Err(reader.invalid("kind", other, 0)),
+        })
+    }
+}
+
+/// Names a lease. No two leases of one manager's life have the same; it is never 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LeaseId(pub u64);
+
+impl Encode for LeaseId {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.0);
+    }
+}
+
+impl Decode<'_> for LeaseId {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.u64().map(LeaseId)
+    }
+}
+
+/// What [`OUT`](super::OUT) and [`ACK`](super::ACK) put, as the manager reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Put<'a> {
+    /// For how long the request may wait for room; `u64::MAX` without end.
+    pub(crate) deadline: Span,
+    /// The tuples.
+    pub(crate) tuples: PutTuples<'a>,
+}
+
+impl<'a> Put<'a> {
+    /// Reads it and checks every tuple.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub(crate) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Put<'a>, DecodeError> {
+        let deadline = Span(reader.u64()?);
+        let count = reader.u32()?;
+        let mut tuples = PutTuples { count, total_bytes: 0, bytes: reader.bytes(reader.left())?, bulk };
+        tuples.total_bytes = tuples.check()?;
+        Ok(Put { deadline, tuples })
+    }
+}
+
+/// Lengths in front of one tuple of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TupleLengths {
+    pub(crate) head: usize,
+    pub(crate) bulk: usize,
+}
+
+impl Encode for TupleLengths {
+    fn encode(&self, sink: &mut impl Sink) {
+        for length in [self.head, self.bulk] {
+            sink.u32(u32::try_from(length).expect("lengths are checked against limits below 4 GiB"));
+        }
+    }
+}
+
+impl TupleLengths {
+    const BYTES: usize = 8;
+
+    #[inline]
+    fn from_bytes(bytes: &[u8; Self::BYTES]) -> TupleLengths {
+        let [a, b, c, d, e, f, g, h] = *bytes;
+        TupleLengths {
+            head: u32::from_le_bytes([a, b, c, d]) as usize,
+            bulk: u32::from_le_bytes([e, f, g, h]) as usize,
+        }
+    }
+}
+
+/// The encoded tuples of a request, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PutTuples<'a> {
+    count: u32,
+    /// Bytes they take in the space: heads and bulks.
+    total_bytes: u64,
+    bytes: &'a [u8],
+    bulk: &'a Bytes,
+}
+
+impl<'a> PutTuples<'a> {
+    /// Tuples that were checked before and kept.
+    pub(crate) fn kept(count: u32, total_bytes: u64, bytes: &'a [u8], bulk: &'a Bytes) -> PutTuples<'a> {
+        PutTuples { count, total_bytes, bytes, bulk }
+    }
+
+    /// Number of tuples.
+    pub(crate) fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Their encoding and their bulk.
+    pub(crate) fn parts(&self) -> (&'a [u8], &'a Bytes) {
+        (self.bytes, self.bulk)
+    }
+
+    /// Bytes they take in the space.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// Checks every tuple; the bytes they take.
+    fn check(&self) -> Result<u64, DecodeError> {
+        let (mut total_bytes, mut walk) = (0, self.walk());
+        for _ in 0..self.count {
+            let (head, bulk) = walk.next_parts().ok_or_else(|| walk.fault(self.bytes.len()))?;
+            let tuple = View::tuple(head, bulk)?;
+            if tuple.len() > MAX_TUPLE_FIELDS || head.len() > MAX_HEAD_BYTES {
+                let (value, limit) = (tuple.len() as u64, MAX_TUPLE_FIELDS as u64);
+                return Err(DecodeError::TooLarge { at: 0, field: "number or size of fields", value, limit });
+            }
+            total_bytes += tuple.bytes();
+        }
+        let at = self.bytes.len() - walk.rest.len();
+        match (walk.rest.len(), self.bulk.len() - walk.bulk_end) {
+            (0, 0) => Ok(total_bytes),
+            (0, left) => Err(DecodeError::Trailing { at: walk.bulk_end, left }),
+            (left, _) => Err(DecodeError::Trailing { at, left }),
+        }
+    }
+
+    fn walk(&self) -> Walk<'a> {
+        Walk { rest: self.bytes, bulk: self.bulk, bulk_end: 0 }
+    }
+
+    /// The tuples, each with its part of the bulk.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (View<'a>, Bytes)> + use<'a> {
+        let (whole, mut walk) = (self.bulk, self.walk());
+        (0..self.count).map(move |_| {
+            let (head, bulk) = walk.next_parts().expect("checked when they were read");
+            let own = if bulk.is_empty() { Bytes::new() } else { whole.slice_ref(bulk) };
+            (View::checked_tuple(head, bulk), own)
+        })
+    }
+}
+
+/// Walks the tuples of a request.
+struct Walk<'a> {
+    rest: &'a [u8],
+    bulk: &'a [u8],
+    bulk_end: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// The head and the bulk of the next tuple; none if they are not there.
+    #[inline]
+    fn next_parts(&mut self) -> Option<(&'a [u8], &'a [u8])> {
+        let (lengths, rest) = self.rest.split_first_chunk()?;
+        let lengths = TupleLengths::from_bytes(lengths);
+        let (head, rest) = rest.split_at_checked(lengths.head)?;
+        let start = if lengths.bulk == 0 { self.bulk_end } else { aligned(self.bulk_end) };
+        let bulk = self.bulk.get(start..)?.get(..lengths.bulk)?;
+        (self.rest, self.bulk_end) = (rest, start + lengths.bulk);
+        Some((head, bulk))
+    }
+
+    /// Why there is no next tuple, in a request with that many bytes of tuples.
+    #[cold]
+    fn fault(&self, len: usize) -> DecodeError {
+        let (at, left) = (len - self.rest.len(), self.rest.len());
+        let Some((lengths, rest)) = self.rest.split_first_chunk() else {
+            return DecodeError::Truncated { at, needed: TupleLengths::BYTES, left };
+        };
+        let lengths = TupleLengths::from_bytes(lengths);
+        if lengths.head > rest.len() {
+            return DecodeError::Truncated { at, needed: lengths.head, left: rest.len() };
+        }
+        let left = self.bulk.len().saturating_sub(self.bulk_end);
+        DecodeError::Truncated { at: self.bulk_end, needed: lengths.bulk, left }
+    }
+}

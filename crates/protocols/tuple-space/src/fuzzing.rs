@@ -1,0 +1,76 @@
+//! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
+
+use crate::codec::{self, Answer};
+use crate::{Space, SpaceConfig, Template, Tuple};
+use bytes::Bytes;
+use quintet_contract::{
+    Address, DownCause, Effects, Frame, Input, Kind, PeerChange, Protocol, Span, Time, Token,
+};
+
+/// Reads any bytes as a tuple, a template and every kind of answer. What can be read must be the same after it was
+/// written and read again.
+///
+/// The first two bytes say how many of the rest are the head; what follows the head is the bulk.
+///
+/// # Panics
+/// If it is not: a defect of the codec.
+pub fn tuple(data: &[u8]) {
+    let Some((length, rest)) = data.split_first_chunk::<2>() else { return };
+    let (head, bulk) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
+    let bulk = Bytes::copy_from_slice(bulk);
+    if let Ok(tuple) = Tuple::decode(head, &bulk) {
+        let (head, bulk) = tuple.encode().expect("what came in one frame fits one");
+        assert_eq!(Tuple::decode(&head, &bulk), Ok(tuple));
+    }
+    if let Ok(template) = Template::decode(head, &bulk) {
+        let (head, bulk) = template.encode().expect("what came in one frame fits one");
+        assert_eq!(Template::decode(&head, &bulk), Ok(template));
+    }
+    for kind in codec::DONE.0..=codec::ERROR.0 {
+        // Any result will do, but no panic.
+        let _ = Answer::decode(Kind(kind), head, &bulk);
+    }
+}
+
+/// Gives a small space any requests from three senders, with deaths and passing time between them.
+///
+/// Each step is a byte that says what happens, a byte for the sender and time, a byte for the token, and for a request
+/// a byte for the length of its body and that body.
+///
+/// # Panics
+/// If the manager panics, contradicts itself, or answers what cannot be read: a defect of the manager.
+pub fn requests(data: &[u8]) {
+    let limits = SpaceConfig {
+        max_bytes: 512,
+        max_tuples: 8,
+        max_attempts: 2,
+        max_waiting: 4,
+        ..SpaceConfig::default()
+    };
+    let (mut space, mut now, mut effects) = (Space::new(limits), Time::ZERO, Effects::default());
+    let mut rest = data;
+    while let Some((&[what, who, token], after)) = rest.split_first_chunk::<3>() {
+        let sender = Address::new(u16::from(who % 3) + 1, 1);
+        now += Span(u64::from(who / 3));
+        rest = after;
+        match what {
+            0xff => space.handle(now, Input::Peer(sender, PeerChange::Down(DownCause::Died)), &mut effects),
+            0xfe => space.handle(now, Input::Wake, &mut effects),
+            0xfd => space.handle(now, Input::Writable(sender), &mut effects),
+            kind => {
+                let length = usize::from(rest.first().copied().unwrap_or(0));
+                let (body, after) =
+                    rest.get(1..).unwrap_or(&[]).split_at_checked(length).unwrap_or((&[], &[]));
+                rest = after;
+                let kind = Kind(codec::OUT.0 + kind % 10);
+                let frame = Frame::new(kind, Token(token.into()), body);
+                space.handle(now, Input::Frame(sender, frame), &mut effects);
+            }
+        }
+        space.verify();
+        for (_, frame) in effects.frames() {
+            let answer = Answer::decode(frame.kind, &frame.body, &frame.bulk);
+            assert!(answer.is_ok(), "{answer:?}");
+        }
+    }
+}

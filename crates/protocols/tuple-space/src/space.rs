@@ -1,0 +1,256 @@
+//! The manager of a space: a protocol that keeps tuples and answers requests for them.
+//!
+//! # What it promises
+//! - **Order.** Tuples have the order in which they were put; a take or read gets the oldest that matches. Requests that
+//!   wait are served oldest first: a tuple goes to the oldest take that matches it, and to every read that is older
+//!   than that take.
+//! - **Nothing is lost.** A tuple that was given to a take is *hidden*, not removed. A plain take is gone once delivered:
+//!   it is removed when a later request of its taker says that the answer arrived for good (`settled`), and also when
+//!   the taker goes down; until then [`RETURN`](crate::codec::RETURN) puts it back to its old place, so that a
+//!   cancelled take loses nothing. A leased take is removed by its acknowledgement only: it returns, to its old place,
+//!   when it is released, when its lease is not renewed in time, and when its taker goes down. The answer is given to
+//!   the link first; only when the link took it is the tuple hidden.
+//! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first; bounds for what one sender may have
+//!   unfinished. A tuple given to a plain take leaves the quota at once; one under a lease counts until its end.
+//! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
+//!   letter: `("quintet.dead-letter", reason, attempts, original fields...)`, a tuple like any other. A dead letter
+//!   that fails again stays what it is.
+//!
+//! # Where to read
+//! | file | does |
+//! | --- | --- |
+//! | `want.rs`, `waiter.rs` | takes and reads, and those that wait |
+//! | `put.rs`, `room.rs` | puts, and those that wait for room |
+//! | `lease.rs` | leases and dead letters |
+//! | `store.rs`, `index.rs`, `slab.rs` | the tuples of one signature, and how they are found |
+//! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
+//! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
+//! | `due.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
+
+mod config;
+mod defect;
+mod due;
+mod index;
+mod lease;
+mod near_miss;
+mod put;
+mod reply;
+mod report;
+mod room;
+mod sender;
+mod slab;
+mod store;
+mod verify;
+mod waiter;
+mod want;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::SpaceConfig;
+#[cfg(feature = "seeded-defects")]
+pub use defect::Defect;
+pub use lease::DEAD_LETTER;
+
+use crate::codec::Asked;
+use defect::seeded;
+use due::{Agenda, Due};
+use foldhash::fast::FixedState;
+use lease::{Failure, Leases};
+use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Time, Token};
+use quintet_errors::Code;
+use room::Room;
+use sender::{Senders, Unanswered, Unsettled};
+use slab::Slab;
+use store::Stores;
+use waiter::{Asker, Use, Waiter};
+
+/// The stages of a manager's work, as declared to [`Outbox::work`].
+pub mod stages {
+    use quintet_contract::Stage;
+
+    /// Finding a tuple or a waiting request. Units: how many were compared, and one for the look-up.
+    pub const MATCH: Stage = Stage(0);
+    /// Storing a tuple. Units: tuples.
+    pub const STORE: Stage = Stage(1);
+}
+
+/// The manager of a space. How it behaves stands at the head of this module's file; what it understands, in
+/// [`codec`](crate::codec).
+#[derive(Debug)]
+pub struct Space {
+    config: SpaceConfig,
+    key: FixedState,
+    stores: Stores,
+    waiters: Slab<Waiter>,
+    senders: Senders,
+    leases: Leases,
+    room: Room,
+    agenda: Agenda,
+    /// One counter gives tuples, waiters, leases and parked requests their age; none is 0.
+    next_order: u64,
+    /// Leases that ended without an acknowledgement.
+    redone: u64,
+    dead_letters: u64,
+    /// Gathers a head that goes out with a bulk.
+    scratch: Vec<u8>,
+}
+
+impl Space {
+    /// An empty space.
+    #[must_use]
+    pub fn new(config: SpaceConfig) -> Space {
+        let key = FixedState::with_seed(config.seed);
+        Space {
+            stores: Stores::new(key.clone()),
+            waiters: Slab::new(),
+            senders: Senders::new(key.clone()),
+            key,
+            leases: Leases::new(),
+            room: Room::new(&config),
+            agenda: Agenda::default(),
+            next_order: 1,
+            redone: 0,
+            dead_letters: 0,
+            scratch: Vec::new(),
+            config,
+        }
+    }
+
+    fn order(&mut self) -> u64 {
+        let order = self.next_order;
+        self.next_order += 1;
+        order
+    }
+
+    fn frame(&mut self, now: Time, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        if !Asked::is_request(frame.kind) {
+            return;
+        }
+        match Asked::decode(frame) {
+            Ok((settled, asked)) => {
+                self.settle(from, settled);
+                self.answer(now, from, frame, &asked, out);
+            }
+            // The token of a request that is not answered names another one, which an error would seem to answer.
+            Err(error) if Asked::is_answered(frame.kind) => {
+                self.refuse(from, frame.token, Code::Malformed, error.to_string(), out);
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn answer(
+        &mut self,
+        now: Time,
+        from: Address,
+        frame: &Frame<'_>,
+        asked: &Asked<'_>,
+        out: &mut dyn Outbox,
+    ) {
+        let token = frame.token;
+        if Asked::is_answered(frame.kind) && self.senders.get(from).is_some_and(|sender| sender.uses(token)) {
+            let text = format!("token {} belongs to a request that is not finished", token.0);
+            return self.refuse(from, token, Code::Malformed, text, out);
+        }
+        match asked {
+            Asked::Out(put) => self.out(now, from, token, put, out),
+            Asked::Take(want) => {
+                let purpose = want.lease.map_or(Use::Take, Use::Lease);
+                self.want(now, Asker { address: from, token, purpose }, want, frame.bulk, out);
+            }
+            Asked::Read(want) => {
+                let asker = Asker { address: from, token, purpose: Use::Read };
+                self.want(now, asker, want, frame.bulk, out);
+            }
+            Asked::Cancel => self.cancel(now, from, token, out),
+            Asked::Return => self.undo(now, from, token, out),
+            Asked::Ack(lease, put) => self.acknowledge(now, from, token, *lease, put, out),
+            Asked::Release(lease) => self.release(now, from, token, *lease, out),
+            Asked::Renew => self.renew(now, from),
+            Asked::Count(template) => self.count(from, token, template, out),
+            Asked::Status => self.status(from, token, out),
+        }
+    }
+
+    /// Removes the tuples of the takes below `token`: their answers arrived for good.
+    fn settle(&mut self, from: Address, token: Token) {
+        while let Some(settled) = self.senders.get_mut(from).and_then(|sender| sender.settle_below(token)) {
+            self.remove_unsettled(settled);
+        }
+    }
+
+    fn remove_unsettled(&mut self, settled: Unsettled) {
+        let entry = self.stores[settled.place.store].remove(settled.place.entry);
+        self.room.unsettled_bytes -= entry.bytes();
+        if seeded!(self.config, CreditCountedTwice) {
+            self.room.free(entry.bytes());
+        }
+    }
+
+    /// Does what is due.
+    fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
+        while let Some(due) = self.agenda.pop(now) {
+            match due {
+                Due::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
+                Due::Parked(key) => self.time_out_parked(now, key, out),
+                Due::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
+            }
+        }
+    }
+
+    /// Tries again what found the link to `to` full.
+    fn retry(&mut self, now: Time, to: Address, out: &mut dyn Outbox) {
+        if !self.flush_replies(to, out) {
+            return;
+        }
+        let mut after = 0;
+        while let Some(sender) = self.senders.get(to) {
+            let Some((order, waiter)) = sender.blocked.range(after..).next().map(|(o, w)| (*o, *w)) else {
+                return;
+            };
+            after = order + 1;
+            if !self.retry_waiter(now, waiter, out) {
+                return;
+            }
+        }
+    }
+
+    /// Ends everything that is unfinished with an address that went down. Nothing is answered.
+    fn forget(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        let Some(mut sender) = self.senders.remove(address) else { return };
+        for unanswered in sender.unanswered.into_values() {
+            match unanswered {
+                Unanswered::Waiter(waiter) => drop(self.drop_waiter(waiter)),
+                Unanswered::Parked(key) => drop(self.drop_parked(now, key)),
+            }
+        }
+        while let Some(settled) = sender.unsettled.pop_front() {
+            self.remove_unsettled(settled);
+        }
+        for lease in sender.leases {
+            if seeded!(self.config, LeaseNeverReturned) {
+                self.end_lease(lease);
+            } else {
+                self.fail_lease(now, lease, Failure::HolderDown, out);
+            }
+        }
+    }
+}
+
+impl Protocol for Space {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.expire(now, out);
+        match input {
+            Input::Started | Input::Wake | Input::Peer(_, PeerChange::Up { .. }) => {}
+            Input::Frame(from, frame) => self.frame(now, from, &frame, out),
+            Input::Writable(to) => self.retry(now, to, out),
+            Input::Peer(address, PeerChange::Down(_)) => self.forget(now, address, out),
+        }
+        self.serve_parked(now, out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.agenda.first()
+    }
+}

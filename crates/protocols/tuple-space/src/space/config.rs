@@ -1,0 +1,39 @@
+//! What a space is made with.
+
+/// The limits of a space and the seed of its hashing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpaceConfig {
+    /// Bytes of tuples (heads and bulks) it holds, those under a lease included. Default 1 GiB.
+    pub max_bytes: u64,
+    /// Tuples it holds, those under a lease included. Default 16,777,216.
+    pub max_tuples: u64,
+    /// Leases of one tuple that may end without an acknowledgement; then it becomes a dead letter. Default 5, at least 1.
+    pub max_attempts: u32,
+    /// Requests of one sender that may wait at one time, and answers that may wait for its link. Default 65,536.
+    pub max_waiting: usize,
+    /// Bytes of all requests that wait: their templates, or the tuples for which there is no room. Default 1 GiB.
+    pub max_waiting_bytes: u64,
+    /// Takes of one sender that may be undone at one time; older ones are settled. Default 1,024.
+    pub max_unsettled: usize,
+    /// Keys the hashing, so that a stranger cannot choose fields that collide. Any number; the same seed, the same run.
+    pub seed: u64,
+    /// A defect built in on purpose, for a test that must find it.
+    #[cfg(feature = "seeded-defects")]
+    pub defect: Option<super::Defect>,
+}
+
+impl Default for SpaceConfig {
+    fn default() -> Self {
+        SpaceConfig {
+            max_bytes: 1 << 30,
+            max_tuples: 1 << 24,
+            max_attempts: 5,
+            max_waiting: 1 << 16,
+            max_waiting_bytes: 1 << 30,
+            max_unsettled: 1 << 10,
+            seed: 0,
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Defects built in on purpose.
+//!
+//! Each is a mistake that tuple spaces really have. A test switches one on to show that the explorer, or the model,
+//! finds it; without the feature `seeded-defects` none of this is compiled.
+
+/// A defect built in on purpose.
+#[cfg(feature = "seeded-defects")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Defect {
+    /// A tuple that returns to the space wakes nobody who waits for it.
+    LostWakeUp,
+    /// The tuples that a dead peer held under a lease stay hidden for ever.
+    LeaseNeverReturned,
+    /// The quota that a taken tuple used is given back at its delivery, and once more when that is settled.
+    CreditCountedTwice,
+    /// A tuple is removed before its answer is sent, and is lost when the link has no room for that.
+    LostBetweenRemovalAndReply,
+}
+
+/// Whether this defect is switched on. Always false without the feature.
+macro_rules! seeded {
+    ($config:expr, $defect:ident) => {{
+        #[cfg(feature = "seeded-defects")]
+        let on = $config.defect == Some($crate::space::Defect::$defect);
+        #[cfg(not(feature = "seeded-defects"))]
+        let on = false;
+        on
+    }};
+}
+pub(super) use seeded;

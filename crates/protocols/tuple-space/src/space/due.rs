@@ -1,0 +1,43 @@
+//! What happens at which time.
+
+use super::room::ParkedKey;
+use quintet_contract::Time;
+use std::collections::BTreeMap;
+
+/// Something that happens unless it is called off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Due {
+    /// A waiter's deadline passes.
+    Waiter(u32),
+    /// A parked request's deadline passes.
+    Parked(ParkedKey),
+    /// A lease ends.
+    Lease(u64),
+}
+
+/// All of it, by time and then by age. Every operation is O(log n).
+#[derive(Debug, Default)]
+pub(super) struct Agenda(BTreeMap<(Time, u64), Due>);
+
+impl Agenda {
+    /// The time of the first thing.
+    pub(super) fn first(&self) -> Option<Time> {
+        self.0.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    /// `order` is the age of what happens: a number nothing else has.
+    pub(super) fn add(&mut self, time: Time, order: u64, due: Due) {
+        self.0.insert((time, order), due);
+    }
+
+    /// Calls it off.
+    pub(super) fn remove(&mut self, time: Time, order: u64) {
+        self.0.remove(&(time, order));
+    }
+
+    /// Takes out the first thing that is due.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
+        let first = self.0.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+}

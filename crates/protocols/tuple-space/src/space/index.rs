@@ -1,0 +1,158 @@
+//! Finding the oldest tuple, or the oldest waiting request, with given values in given fields.
+//!
+//! An index is a table from the hash of some fields to the members with that hash, each bucket ordered by age. The
+//! cost of a look-up does not grow with the number of members, nor does the removal of the oldest. Two different
+//! values may share a hash: whoever looks up compares the fields themselves.
+
+use hashbrown::{HashTable, hash_table::Entry};
+use std::collections::BTreeMap;
+
+/// Indexes of one signature for one purpose. Beyond it, requests use the one that fits best and compare the rest.
+pub(super) const MAX_INDEXES: usize = 8;
+
+/// Members by the hash of the same fields.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// The fields, one bit each. With none, the index is the members in order.
+    fields: u64,
+    buckets: HashTable<Bucket>,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    hash: u64,
+    members: Members,
+}
+
+/// Most keys have one member, and the members of a queue share one key: both are kept small.
+#[derive(Debug)]
+enum Members {
+    One { order: u64, place: u32 },
+    Many(Box<Ordered>),
+}
+
+type Ordered = BTreeMap<u64, u32>;
+
+impl Index {
+    pub(super) fn new(fields: u64) -> Self {
+        Index { fields, buckets: HashTable::new(), len: 0 }
+    }
+
+    pub(super) fn fields(&self) -> u64 {
+        self.fields
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds the member at `place`. `order` is its age: no two members have the same.
+    pub(super) fn insert(&mut self, hash: u64, order: u64, place: u32) {
+        self.len += 1;
+        match self.buckets.entry(hash, |bucket| bucket.hash == hash, |bucket| bucket.hash) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Bucket { hash, members: Members::One { order, place } });
+            }
+            Entry::Occupied(mut occupied) => match &mut occupied.get_mut().members {
+                Members::Many(ordered) => {
+                    ordered.insert(order, place);
+                }
+                one @ Members::One { .. } => {
+                    let Members::One { order: first, place: first_place } = *one else { return };
+                    let ordered = Ordered::from([(first, first_place), (order, place)]);
+                    *one = Members::Many(Box::new(ordered));
+                }
+            },
+        }
+    }
+
+    /// Removes the member of that age.
+    pub(super) fn remove(&mut self, hash: u64, order: u64) {
+        let Ok(mut bucket) = self.buckets.find_entry(hash, |bucket| bucket.hash == hash) else { return };
+        self.len -= 1;
+        if let Members::Many(ordered) = &mut bucket.get_mut().members {
+            ordered.remove(&order);
+            if !ordered.is_empty() {
+                return;
+            }
+        }
+        bucket.remove();
+    }
+
+    /// The members with that hash, of that age or younger, oldest first.
+    pub(super) fn members(&self, hash: u64, from: u64) -> impl Iterator<Item = (u64, u32)> {
+        let bucket = self.buckets.find(hash, |bucket| bucket.hash == hash);
+        let (one, many) = match bucket.map(|bucket| &bucket.members) {
+            None => (None, None),
+            Some(Members::One { order, place }) => (Some((*order, *place)).filter(|one| one.0 >= from), None),
+            Some(Members::Many(ordered)) => (None, Some(ordered.range(from..))),
+        };
+        let many = many.into_iter().flatten().map(|(order, place)| (*order, *place));
+        one.into_iter().chain(many)
+    }
+}
+
+/// A few indexes over the same members.
+#[derive(Debug, Default)]
+pub(super) struct IndexSet(Vec<Index>);
+
+/// Which index to use.
+pub(super) enum Choice {
+    /// The one at this position.
+    Existing(usize),
+    /// A new one of these fields, pushed by the caller.
+    New(u64),
+}
+
+impl IndexSet {
+    /// Chooses an index for members that are known by `fields`: exactly of those fields if there is one or there may
+    /// be, else of as many of them as possible. The last place is kept for the index of no fields, which fits all.
+    pub(super) fn choose(&mut self, fields: u64) -> Choice {
+        if let Some(position) = self.position(fields) {
+            return Choice::Existing(position);
+        }
+        if self.0.len() >= MAX_INDEXES - 1 {
+            self.0.retain(|index| index.len > 0);
+        }
+        if self.0.len() < MAX_INDEXES - 1 {
+            return Choice::New(fields);
+        }
+        let usable = self.0.iter().enumerate().filter(|(_, index)| index.fields & !fields == 0);
+        let best = usable.max_by_key(|(_, index)| index.fields.count_ones());
+        best.map_or(Choice::New(0), |(position, _)| Choice::Existing(position))
+    }
+
+    /// The index of exactly these fields.
+    pub(super) fn position(&self, fields: u64) -> Option<usize> {
+        self.0.iter().position(|index| index.fields == fields)
+    }
+
+    /// Adds an index; its position.
+    pub(super) fn push(&mut self, index: Index) -> usize {
+        self.0.push(index);
+        self.0.len() - 1
+    }
+
+    pub(super) fn iter(&self) -> core::slice::Iter<'_, Index> {
+        self.0.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Index> {
+        self.0.iter_mut()
+    }
+}
+
+impl core::ops::Index<usize> for IndexSet {
+    type Output = Index;
+
+    fn index(&self, position: usize) -> &Index {
+        &self.0[position]
+    }
+}
+
+impl core::ops::IndexMut<usize> for IndexSet {
+    fn index_mut(&mut self, position: usize) -> &mut Index {
+        &mut self.0[position]
+    }
+}

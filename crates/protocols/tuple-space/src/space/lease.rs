@@ -1,0 +1,191 @@
+//! Leases: tuples hidden until their taker has done its work.
+
+use super::room::ParkedKey;
+use super::store::Place;
+use super::{Due, Space, stages};
+use crate::Tuple;
+use crate::codec::{DONE, Encoded, LeaseId, View};
+use quintet_contract::{Address, Outbox, Span, Time, Token};
+use quintet_errors::Code;
+use quintet_wire::encode_to_vec;
+use std::collections::BTreeMap;
+
+/// The first field of a dead letter.
+pub const DEAD_LETTER: &str = "quintet.dead-letter";
+
+/// One lease.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lease {
+    pub(super) holder: Address,
+    pub(super) place: Place,
+    /// How long it lives unless renewed.
+    pub(super) ttl: Span,
+    /// When it ends unless renewed; none while its acknowledgement waits for room, as the work is done then.
+    pub(super) due: Option<Time>,
+    /// The acknowledgement that waits for room.
+    pub(super) parked: Option<ParkedKey>,
+}
+
+/// All leases, by their number.
+pub(super) type Leases = BTreeMap<u64, Lease>;
+
+/// Why a lease ended without an acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Failure {
+    /// Its holder gave it back.
+    Released,
+    /// It was not renewed in time.
+    Expired,
+    /// Its holder is gone.
+    HolderDown,
+}
+
+impl Failure {
+    /// In a few words, for the dead letter.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Failure::Released => "released by its holder",
+            Failure::Expired => "the lease was not renewed in time",
+            Failure::HolderDown => "its holder went down",
+        }
+    }
+}
+
+impl Space {
+    /// The lease of this name, if `holder` holds it.
+    pub(super) fn held(&self, holder: Address, id: LeaseId) -> Option<Lease> {
+        self.leases.get(&id.0).filter(|lease| lease.holder == holder).copied()
+    }
+
+    /// Hides a tuple under a lease named by the next age: the caller has said so in its answer.
+    pub(super) fn hold_under_lease(&mut self, now: Time, place: Place, holder: Address, ttl: Span) {
+        let id = self.order();
+        self.stores[place.store].hide(place.entry, &self.key);
+        let due = (ttl.0 != u64::MAX).then(|| now + ttl);
+        self.leases.insert(id, Lease { holder, place, ttl, due, parked: None });
+        self.senders.get_or_add(holder).leases.insert(id);
+        if let Some(due) = due {
+            self.agenda.add(due, id, Due::Lease(id));
+        }
+    }
+
+    /// Extends every lease of `holder` by its time to live from now. O(leases of the holder).
+    pub(super) fn renew(&mut self, now: Time, holder: Address) {
+        let Some(sender) = self.senders.get(holder) else { return };
+        for id in &sender.leases {
+            let Some(lease) = self.leases.get_mut(id) else { continue };
+            if let Some(due) = lease.due {
+                self.agenda.remove(due, *id);
+                lease.due = Some(now + lease.ttl);
+                self.agenda.add(now + lease.ttl, *id, Due::Lease(*id));
+            }
+        }
+    }
+
+    /// Lets a lease live without end while its acknowledgement waits for room.
+    pub(super) fn suspend_lease(&mut self, id: LeaseId, parked: ParkedKey) {
+        let Some(lease) = self.leases.get_mut(&id.0) else { return };
+        lease.parked = Some(parked);
+        if let Some(due) = lease.due.take() {
+            self.agenda.remove(due, id.0);
+        }
+    }
+
+    /// The acknowledgement was called off: the lease lives on from now.
+    pub(super) fn resume_lease(&mut self, now: Time, id: LeaseId) {
+        let Some(lease) = self.leases.get_mut(&id.0) else { return };
+        lease.parked = None;
+        lease.due = (lease.ttl.0 != u64::MAX).then(|| now + lease.ttl);
+        if let Some(due) = lease.due {
+            self.agenda.add(due, id.0, Due::Lease(id.0));
+        }
+    }
+
+    /// Ends a lease for good: its tuple is gone.
+    pub(super) fn finish_lease(&mut self, id: LeaseId, lease: &Lease) {
+        self.end_lease(id.0);
+        let entry = self.stores[lease.place.store].remove(lease.place.entry);
+        self.room.free(entry.bytes());
+    }
+
+    /// Forgets a lease; its tuple stays hidden.
+    pub(super) fn end_lease(&mut self, id: u64) -> Option<Lease> {
+        let lease = self.leases.remove(&id)?;
+        if let Some(due) = lease.due {
+            self.agenda.remove(due, id);
+        }
+        if let Some(sender) = self.senders.get_mut(lease.holder) {
+            sender.leases.remove(&id);
+        }
+        Some(lease)
+    }
+
+    /// Answers that a lease is not held.
+    pub(super) fn refuse_lost(&mut self, to: Address, token: Token, id: LeaseId, out: &mut dyn Outbox) {
+        let text = format!("lease {} is not held by this sender, or is being acknowledged", id.0);
+        self.refuse(to, token, Code::LeaseLost, text, out);
+    }
+
+    /// Ends a lease at its holder's request; the tuple returns.
+    pub(super) fn release(
+        &mut self,
+        now: Time,
+        from: Address,
+        token: Token,
+        id: LeaseId,
+        out: &mut dyn Outbox,
+    ) {
+        match self.held(from, id) {
+            Some(lease) if lease.parked.is_none() => {
+                self.fail_lease(now, id.0, Failure::Released, out);
+                self.reply(from, DONE, token, out);
+            }
+            _ => self.refuse_lost(from, token, id, out),
+        }
+    }
+
+    /// Ends a lease without an acknowledgement: its tuple returns to its old place, or becomes a dead letter.
+    pub(super) fn fail_lease(&mut self, now: Time, id: u64, failure: Failure, out: &mut dyn Outbox) {
+        let Some(lease) = self.end_lease(id) else { return };
+        self.redone += 1;
+        let entry = self.stores[lease.place.store].entry_mut(lease.place.entry);
+        entry.failed = entry.failed.saturating_add(1);
+        let is_exhausted = entry.failed >= self.config.max_attempts.max(1);
+        if is_exhausted && !is_dead_letter(&self.stores.view(lease.place)) {
+            self.bury(now, lease.place, failure, out);
+        } else {
+            self.bring_back(now, lease.place, out);
+        }
+    }
+
+    /// Puts a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
+    fn bury(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
+        self.dead_letters += 1;
+        let entry = self.stores[place.store].entry(place.entry);
+        let head = dead_letter(&self.stores.view(place), failure, entry.failed);
+        let bulk = entry.bulk();
+        let removed = self.stores[place.store].remove(place.entry);
+        self.room.free(removed.bytes());
+        out.work(stages::STORE, 1);
+        self.put(now, &View::checked_tuple(&head, &bulk), bulk.clone(), out);
+    }
+}
+
+/// The head of a dead letter: three fields in front of those of `tuple`, whose bulk it shares.
+fn dead_letter(tuple: &View<'_>, failure: Failure, attempts: u32) -> Vec<u8> {
+    let front = Tuple::from_values([DEAD_LETTER.into(), failure.text().into(), i64::from(attempts).into()]);
+    let front = encode_to_vec(&Encoded::tuple(&front).expect("three short fields"));
+    let (front_tags, front_fields) = front.split_at(1 + 3);
+    let (tags, fields) = tuple.head().split_at(tuple.signature().len());
+    let mut head = Vec::with_capacity(front.len() + tuple.head().len());
+    head.push(tags[0] + 3);
+    for part in [&front_tags[1..], &tags[1..], front_fields, fields] {
+        head.extend_from_slice(part);
+    }
+    head
+}
+
+fn is_dead_letter(tuple: &View<'_>) -> bool {
+    let mut fields = tuple.fields();
+    fields.next().is_some_and(|first| first.is_text(DEAD_LETTER))
+}

@@ -1,0 +1,156 @@
+//! Puts: `out`, and the results that come with an acknowledgement.
+
+use super::lease::Lease;
+use super::room::{Parked, ParkedKey, Size};
+use super::store::Place;
+use super::{Due, Space, Unanswered, stages};
+use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
+use bytes::Bytes;
+use quintet_contract::{Address, Outbox, Time, Token};
+use quintet_errors::Code;
+
+impl Space {
+    /// Puts tuples, all or none; waits while the space is full.
+    pub(super) fn out(
+        &mut self,
+        now: Time,
+        from: Address,
+        token: Token,
+        put: &Put<'_>,
+        out: &mut dyn Outbox,
+    ) {
+        let size = Size::of(&put.tuples);
+        if !self.room.has_parked_out() && self.room.fits(size, Size::default()) {
+            self.put_all(now, &put.tuples, out);
+            self.reply(from, DONE, token, out);
+        } else if self.may_park(from, token, put, size, out) {
+            self.park(now, Parked::new(from, token, None, put.deadline, &put.tuples));
+        }
+    }
+
+    /// Ends a lease and puts the results, at one instant; waits while there is no room for them.
+    pub(super) fn acknowledge(
+        &mut self,
+        now: Time,
+        from: Address,
+        token: Token,
+        id: LeaseId,
+        put: &Put<'_>,
+        out: &mut dyn Outbox,
+    ) {
+        let Some(lease) = self.held(from, id).filter(|lease| lease.parked.is_none()) else {
+            return self.refuse_lost(from, token, id, out);
+        };
+        let size = Size::of(&put.tuples);
+        if self.room.fits(size, self.size_of(lease.place)) {
+            self.finish_lease(id, &lease);
+            self.put_all(now, &put.tuples, out);
+            self.reply(from, DONE, token, out);
+        } else if self.may_park(from, token, put, size, out) {
+            let key = self.park(now, Parked::new(from, token, Some(id), put.deadline, &put.tuples));
+            self.suspend_lease(id, key);
+        }
+    }
+
+    /// What the tuple at `place` takes of the quota.
+    fn size_of(&self, place: Place) -> Size {
+        Size { bytes: self.stores.entry(place).bytes(), tuples: 1 }
+    }
+
+    /// Whether a put may wait for room; if not, it is answered.
+    fn may_park(
+        &mut self,
+        from: Address,
+        token: Token,
+        put: &Put<'_>,
+        size: Size,
+        out: &mut dyn Outbox,
+    ) -> bool {
+        let limit = self.room.limit();
+        if !self.room.could_fit(size) {
+            let text = format!(
+                "{} tuples of {} bytes never fit a space of {} tuples and {} bytes",
+                size.tuples, size.bytes, limit.tuples, limit.bytes
+            );
+            self.refuse(from, token, Code::TooLarge, text, out);
+            return false;
+        }
+        if put.deadline.0 == 0 {
+            let text = format!("no room for {} bytes now: {}", size.bytes, self.room.describe());
+            self.refuse(from, token, Code::SpaceFull, text, out);
+            return false;
+        }
+        self.may_wait(from, token, size.bytes, out)
+    }
+
+    fn park(&mut self, now: Time, mut parked: Parked) -> ParkedKey {
+        let key = ParkedKey { is_out: parked.lease.is_none(), order: self.order() };
+        parked.due = (parked.waits.0 != u64::MAX).then(|| now + parked.waits);
+        if let Some(due) = parked.due {
+            self.agenda.add(due, key.order, Due::Parked(key));
+        }
+        self.senders.get_or_add(parked.address).unanswered.insert(parked.token, Unanswered::Parked(key));
+        self.room.park(key, parked);
+        key
+    }
+
+    /// Removes a parked request from everywhere. The lease that it would have ended lives again from now.
+    pub(super) fn drop_parked(&mut self, now: Time, key: ParkedKey) -> Option<Parked> {
+        let parked = self.room.unpark(key)?;
+        if let Some(due) = parked.due {
+            self.agenda.remove(due, key.order);
+        }
+        if let Some(sender) = self.senders.get_mut(parked.address) {
+            sender.unanswered.remove(&parked.token);
+        }
+        if let Some(lease) = parked.lease {
+            self.resume_lease(now, lease);
+        }
+        Some(parked)
+    }
+
+    /// Ends a parked request whose deadline has passed.
+    pub(super) fn time_out_parked(&mut self, now: Time, key: ParkedKey, out: &mut dyn Outbox) {
+        let Some(parked) = self.drop_parked(now, key) else { return };
+        let room = self.room.describe();
+        let text = format!("no room for {} bytes within {}: {room}", parked.size.bytes, parked.waits);
+        self.refuse(parked.address, parked.token, Code::SpaceFull, text, out);
+    }
+
+    /// Does the parked requests for which there is room now.
+    pub(super) fn serve_parked(&mut self, now: Time, out: &mut dyn Outbox) {
+        while let Some(key) = self.next_parked() {
+            let Some(parked) = self.drop_parked(now, key) else { return };
+            if let Some((id, lease)) = parked.lease.and_then(|id| Some((id, self.held(parked.address, id)?)))
+            {
+                self.finish_lease(id, &lease);
+            }
+            self.put_all(now, &parked.tuples(), out);
+            self.reply(parked.address, DONE, parked.token, out);
+        }
+    }
+
+    fn next_parked(&mut self) -> Option<ParkedKey> {
+        let (stores, leases) = (&self.stores, &self.leases);
+        self.room.next_parked(|lease| {
+            let freed = |lease: &Lease| stores.entry(lease.place).bytes();
+            leases.get(&lease.0).map_or(Size::default(), |lease| Size { bytes: freed(lease), tuples: 1 })
+        })
+    }
+
+    fn put_all(&mut self, now: Time, tuples: &PutTuples<'_>, out: &mut dyn Outbox) {
+        out.work(stages::STORE, tuples.len());
+        for (tuple, bulk) in tuples.iter() {
+            self.put(now, &tuple, bulk, out);
+        }
+    }
+
+    /// Puts one tuple for which there is room.
+    pub(super) fn put(&mut self, now: Time, tuple: &View<'_>, bulk: Bytes, out: &mut dyn Outbox) {
+        let order = self.order();
+        let store = self.stores.find_or_add(tuple.signature());
+        let entry = self.stores[store].add(order, tuple.head(), bulk);
+        self.room.add(tuple.bytes());
+        self.offer(now, Place { store, entry }, out);
+    }
+}

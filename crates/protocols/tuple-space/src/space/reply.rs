@@ -1,0 +1,137 @@
+//! Answers.
+
+use super::sender::Reply;
+use super::store::Place;
+use super::waiter::{Asker, Use};
+use super::{Space, seeded};
+use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront};
+use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
+use quintet_errors::Code;
+use quintet_wire::{Encode, Sink, encode_to_vec, send};
+
+/// A body without bytes.
+struct Empty;
+
+impl Encode for Empty {
+    fn encode(&self, _: &mut impl Sink) {}
+}
+
+impl Space {
+    /// Answers with a kind that says everything.
+    pub(super) fn reply(&mut self, to: Address, kind: Kind, token: Token, out: &mut dyn Outbox) {
+        self.reply_with(to, kind, token, &Empty, out);
+    }
+
+    /// Answers that a request failed.
+    pub(super) fn refuse(
+        &mut self,
+        to: Address,
+        token: Token,
+        code: Code,
+        text: impl Into<String>,
+        out: &mut dyn Outbox,
+    ) {
+        self.reply_with(to, codec::ERROR, token, &Refusal::new(code, text), out);
+    }
+
+    /// Answers. Where the link has no room, the answer waits for it; a sender with `max_waiting` answers waiting asks
+    /// without regard to the room it has for answers, and gets no more of them.
+    pub(super) fn reply_with(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        body: &impl Encode,
+        out: &mut dyn Outbox,
+    ) {
+        if send(out, to, kind, token, body) == Err(SendError::Full) {
+            let limit = self.config.max_waiting;
+            let replies = &mut self.senders.get_or_add(to).replies;
+            if replies.len() < limit {
+                replies.push_back(Reply { kind, token, body: encode_to_vec(body) });
+            }
+        }
+    }
+
+    /// Sends the answers that waited for the link to `to`; whether it took all of them.
+    pub(super) fn flush_replies(&mut self, to: Address, out: &mut dyn Outbox) -> bool {
+        let Some(sender) = self.senders.get_mut(to) else { return true };
+        while let Some(reply) = sender.replies.front() {
+            if out.send(to, reply.kind, reply.token, &reply.body) == Err(SendError::Full) {
+                return false;
+            }
+            sender.replies.pop_front();
+        }
+        true
+    }
+
+    /// Gives the tuple at `place` to the link, and only if that took it changes what the space holds.
+    ///
+    /// # Errors
+    /// Why the link did not take it; nothing was changed.
+    pub(super) fn deliver(
+        &mut self,
+        now: Time,
+        place: Place,
+        asker: &Asker,
+        out: &mut dyn Outbox,
+    ) -> Result<(), SendError> {
+        if seeded!(self.config, LostBetweenRemovalAndReply) && asker.purpose != Use::Read {
+            self.stores[place.store].hide(place.entry, &self.key);
+        }
+        let entry = self.stores.entry(place);
+        let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
+        let front = TupleFront(matches!(asker.purpose, Use::Lease(_)).then_some(attempt));
+        let body = TupleBody { front, head: entry.head() };
+        match entry.bulk() {
+            bulk if bulk.is_empty() => send(out, asker.address, TUPLE, asker.token, &body)?,
+            bulk => {
+                self.scratch.clear();
+                body.encode(&mut self.scratch);
+                out.send_bulk(asker.address, TUPLE, asker.token, &self.scratch, bulk)?;
+            }
+        }
+        match asker.purpose {
+            Use::Read => {}
+            Use::Take => self.hold_until_settled(place, asker),
+            Use::Lease(ttl) => self.hold_under_lease(now, place, asker.address, ttl),
+        }
+        Ok(())
+    }
+
+    /// Hides a tuple that a plain take was given, until that is settled.
+    fn hold_until_settled(&mut self, place: Place, asker: &Asker) {
+        let store = &mut self.stores[place.store];
+        store.hide(place.entry, &self.key);
+        let bytes = store.entry(place.entry).bytes();
+        self.room.free(bytes);
+        self.room.unsettled_bytes += bytes;
+        self.senders.get_or_add(asker.address).hold(asker.token, place);
+        self.settle_surplus(asker);
+    }
+
+    /// Settles the oldest takes of a sender that has too many, or when all take too much memory.
+    fn settle_surplus(&mut self, asker: &Asker) {
+        while let Some(sender) = self.senders.get_mut(asker.address) {
+            let too_many = sender.unsettled.len() > self.config.max_unsettled;
+            if !too_many && self.room.unsettled_bytes <= self.config.max_bytes {
+                return;
+            }
+            let Some(settled) = sender.settle_oldest_but(asker.token) else { return };
+            self.remove_unsettled(settled);
+        }
+    }
+}
+
+/// A [`TUPLE`] answer without its bulk.
+struct TupleBody<'a> {
+    front: TupleFront,
+    head: &'a [u8],
+}
+
+impl Encode for TupleBody<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.front.encode(sink);
+        sink.bytes(self.head);
+    }
+}

@@ -1,0 +1,10 @@
+//! The rules of a space, one test each, and a model that random runs are compared with.
+
+mod answers;
+mod bench;
+mod leases;
+mod model;
+mod order;
+mod random_runs;
+mod room;
+mod sizes;

@@ -1,0 +1,418 @@
+//! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
+
+use super::bench::Sent;
+use crate::{Answer, Attempt, DEAD_LETTER, LeaseId, Refusal, SpaceConfig, Template, Tuple, Value, Wait};
+use quintet_contract::{Span, Time};
+use quintet_errors::Code;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Shown,
+    Taken { by: u16, token: u64 },
+    Leased { by: u16, lease: u64, ttl: Span, due: Option<Time>, is_acknowledging: bool },
+}
+
+struct Stored {
+    order: u64,
+    tuple: Tuple,
+    failed: u32,
+    place: Place,
+}
+
+#[derive(Clone)]
+struct Waiting {
+    order: u64,
+    from: u16,
+    token: u64,
+    purpose: Purpose,
+    wait: Wait,
+    due: Option<Time>,
+    template: Template,
+    is_blocked: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Purpose {
+    Read,
+    Take,
+    Lease(Span),
+}
+
+#[derive(Clone)]
+struct Parked {
+    order: u64,
+    from: u16,
+    token: u64,
+    lease: Option<u64>,
+    due: Option<Time>,
+    tuples: Vec<Tuple>,
+}
+
+pub(super) struct Model {
+    config: SpaceConfig,
+    pub(super) now: Time,
+    next: u64,
+    stored: Vec<Stored>,
+    waiting: Vec<Waiting>,
+    parked: Vec<Parked>,
+    replies: Vec<Sent>,
+    pub(super) full: BTreeSet<u16>,
+    pub(super) sent: Vec<Sent>,
+}
+
+fn bytes(tuple: &Tuple) -> u64 {
+    let (head, bulk) = tuple.encode().unwrap();
+    (head.len() + bulk.len()) as u64
+}
+
+impl Model {
+    pub(super) fn new(config: SpaceConfig) -> Model {
+        Model {
+            config,
+            now: Time::ZERO,
+            next: 1,
+            stored: vec![],
+            waiting: vec![],
+            parked: vec![],
+            replies: vec![],
+            full: BTreeSet::new(),
+            sent: vec![],
+        }
+    }
+
+    fn order(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn reply(&mut self, to: u16, token: u64, answer: Answer) {
+        if !self.full.contains(&to) {
+            self.sent.push((to, token, answer));
+        } else if self.replies.iter().filter(|reply| reply.0 == to).count() < self.config.max_waiting {
+            self.replies.push((to, token, answer));
+        }
+    }
+
+    fn refuse(&mut self, to: u16, token: u64, code: Code) {
+        self.reply(to, token, Answer::Error(Refusal::new(code, "")));
+    }
+
+    pub(super) fn begin(&mut self) {
+        while let Some((_, order)) = self.first_due().filter(|(time, _)| *time <= self.now) {
+            if let Some(at) = self.waiting.iter().position(|w| w.order == order) {
+                let waiting = self.waiting.remove(at);
+                self.refuse(waiting.from, waiting.token, Code::TimedOut);
+            } else if let Some(at) = self.parked.iter().position(|p| p.order == order) {
+                let parked = self.parked.remove(at);
+                self.resume(&parked);
+                self.refuse(parked.from, parked.token, Code::SpaceFull);
+            } else {
+                self.fail(order, "the lease was not renewed in time");
+            }
+        }
+    }
+
+    fn first_due(&self) -> Option<(Time, u64)> {
+        let waiting = self.waiting.iter().filter_map(|w| Some((w.due?, w.order)));
+        let parked = self.parked.iter().filter_map(|p| Some((p.due?, p.order)));
+        let leases = self.stored.iter().filter_map(|s| match s.place {
+            Place::Leased { lease, due: Some(due), .. } => Some((due, lease)),
+            _ => None,
+        });
+        waiting.chain(parked).chain(leases).min()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.first_due().map(|(time, _)| time)
+    }
+
+    /// Serves those who wait for room: acknowledgements, then the oldest put.
+    pub(super) fn end(&mut self) {
+        while let Some(at) = self.next_parked() {
+            let parked = self.parked.remove(at);
+            if let Some(lease) = parked.lease {
+                self.stored.retain(|s| !matches!(s.place, Place::Leased { lease: id, .. } if id == lease));
+            }
+            self.put_all(&parked.tuples);
+            self.reply(parked.from, parked.token, Answer::Done);
+        }
+    }
+
+    fn next_parked(&self) -> Option<usize> {
+        let ack = |p: &Parked| p.lease.is_some() && self.fits(&p.tuples, p.lease);
+        let oldest_out = self.parked.iter().position(|p| p.lease.is_none());
+        let fitting_out = oldest_out.filter(|at| self.fits(&self.parked[*at].tuples, None));
+        self.parked.iter().position(ack).or(fitting_out)
+    }
+
+    fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
+        let counted = self.stored.iter().filter(|s| match s.place {
+            Place::Shown => true,
+            Place::Taken { .. } => false,
+            Place::Leased { lease, .. } => Some(lease) != ending,
+        });
+        let all: Vec<u64> = counted.map(|s| bytes(&s.tuple)).chain(tuples.iter().map(bytes)).collect();
+        all.len() as u64 <= self.config.max_tuples && all.iter().sum::<u64>() <= self.config.max_bytes
+    }
+
+    fn put_all(&mut self, tuples: &[Tuple]) {
+        for tuple in tuples {
+            let order = self.order();
+            self.stored.push(Stored { order, tuple: tuple.clone(), failed: 0, place: Place::Shown });
+            self.offer(order);
+        }
+    }
+
+    fn offer(&mut self, order: u64) {
+        self.waiting.sort_by_key(|w| w.order);
+        for waiting in self.waiting.clone() {
+            let at = self.stored.iter().position(|s| s.order == order).unwrap();
+            if waiting.is_blocked || !waiting.template.matches(&self.stored[at].tuple) {
+                continue;
+            }
+            if self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
+                self.waiting.retain(|w| w.order != waiting.order);
+                if waiting.purpose != Purpose::Read {
+                    return;
+                }
+            } else {
+                self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = true;
+            }
+        }
+    }
+
+    fn deliver(&mut self, at: usize, to: u16, token: u64, purpose: Purpose) -> bool {
+        if self.full.contains(&to) {
+            return false;
+        }
+        let tuple = self.stored[at].tuple.clone();
+        let mut held = None;
+        match purpose {
+            Purpose::Read => {}
+            Purpose::Take => self.stored[at].place = Place::Taken { by: to, token },
+            Purpose::Lease(ttl) => {
+                let lease = self.order();
+                held = Some(Attempt { lease: LeaseId(lease), attempt: self.stored[at].failed + 1 });
+                let due = Some(self.now + ttl);
+                self.stored[at].place = Place::Leased { by: to, lease, ttl, due, is_acknowledging: false };
+            }
+        }
+        self.sent.push((to, token, Answer::Tuple(tuple, held)));
+        if purpose == Purpose::Take {
+            let mut taken: Vec<u64> = self.taken_by(to).filter(|other| *other != token).collect();
+            taken.sort_unstable();
+            let surplus = (taken.len() + 1).saturating_sub(self.config.max_unsettled);
+            taken.truncate(surplus);
+            self.stored.retain(|s| !taken.iter().any(|t| s.place == Place::Taken { by: to, token: *t }));
+        }
+        true
+    }
+
+    fn taken_by(&self, sender: u16) -> impl Iterator<Item = u64> {
+        self.stored.iter().filter_map(move |s| match s.place {
+            Place::Taken { by, token } if by == sender => Some(token),
+            _ => None,
+        })
+    }
+
+    fn oldest(&self, template: &Template) -> Option<usize> {
+        let matching = self.stored.iter().enumerate().filter(|(_, s)| s.place == Place::Shown);
+        matching.filter(|(_, s)| template.matches(&s.tuple)).min_by_key(|(_, s)| s.order).map(|(at, _)| at)
+    }
+
+    pub(super) fn settle(&mut self, from: u16, below: u64) {
+        self.stored.retain(|s| !matches!(s.place, Place::Taken { by, token } if by == from && token < below));
+    }
+
+    fn may_wait(&mut self, from: u16, token: u64) -> bool {
+        let waiting = self.waiting.iter().filter(|w| w.from == from).count();
+        let parked = self.parked.iter().filter(|p| p.from == from).count();
+        let may = waiting + parked < self.config.max_waiting;
+        if !may {
+            self.refuse(from, token, Code::TooLarge);
+        }
+        may
+    }
+
+    pub(super) fn want(&mut self, from: u16, token: u64, purpose: Purpose, wait: Wait, template: &Template) {
+        let found = self.oldest(template);
+        let is_blocked = match found {
+            Some(at) if self.deliver(at, from, token, purpose) => return,
+            Some(_) => true,
+            None if wait == Wait::AtOnce => return self.reply(from, token, Answer::NoMatch),
+            None => false,
+        };
+        if self.may_wait(from, token) {
+            let due = if let Wait::For(span) = wait { Some(self.now + span) } else { None };
+            let (order, template) = (self.order(), template.clone());
+            self.waiting.push(Waiting { order, from, token, purpose, wait, due, template, is_blocked });
+        }
+    }
+
+    pub(super) fn out(&mut self, from: u16, token: u64, tuples: &[Tuple], deadline: Option<Span>) {
+        if self.parked.iter().all(|p| p.lease.is_some()) && self.fits(tuples, None) {
+            self.put_all(tuples);
+            self.reply(from, token, Answer::Done);
+        } else {
+            self.park(from, token, None, tuples, deadline);
+        }
+    }
+
+    fn park(
+        &mut self,
+        from: u16,
+        token: u64,
+        lease: Option<u64>,
+        tuples: &[Tuple],
+        deadline: Option<Span>,
+    ) -> bool {
+        let total: u64 = tuples.iter().map(bytes).sum();
+        if tuples.len() as u64 > self.config.max_tuples || total > self.config.max_bytes {
+            self.refuse(from, token, Code::TooLarge);
+            return false;
+        }
+        if deadline == Some(Span::ZERO) {
+            self.refuse(from, token, Code::SpaceFull);
+            return false;
+        }
+        let may = self.may_wait(from, token);
+        if may {
+            let (order, due) = (self.order(), deadline.map(|span| self.now + span));
+            self.parked.push(Parked { order, from, token, lease, due, tuples: tuples.to_vec() });
+        }
+        may
+    }
+
+    pub(super) fn acknowledge(
+        &mut self,
+        from: u16,
+        token: u64,
+        id: u64,
+        tuples: &[Tuple],
+        deadline: Option<Span>,
+    ) {
+        let Some(at) = self.held(from, id) else { return self.refuse(from, token, Code::LeaseLost) };
+        if self.fits(tuples, Some(id)) {
+            self.stored.remove(at);
+            self.put_all(tuples);
+            self.reply(from, token, Answer::Done);
+        } else if self.park(from, token, Some(id), tuples, deadline)
+            && let Place::Leased { due, is_acknowledging, .. } = &mut self.stored[at].place
+        {
+            (*due, *is_acknowledging) = (None, true);
+        }
+    }
+
+    fn held(&self, from: u16, id: u64) -> Option<usize> {
+        self.stored.iter().position(|s| {
+            matches!(s.place, Place::Leased { by, lease, is_acknowledging: false, .. } if (by, lease) == (from, id))
+        })
+    }
+
+    fn resume(&mut self, parked: &Parked) {
+        for stored in &mut self.stored {
+            if let Place::Leased { lease, ttl, due, is_acknowledging, .. } = &mut stored.place
+                && Some(*lease) == parked.lease
+            {
+                (*due, *is_acknowledging) = (Some(self.now + *ttl), false);
+            }
+        }
+    }
+
+    pub(super) fn release(&mut self, from: u16, token: u64, id: u64) {
+        if self.held(from, id).is_none() {
+            return self.refuse(from, token, Code::LeaseLost);
+        }
+        self.fail(id, "released by its holder");
+        self.reply(from, token, Answer::Done);
+    }
+
+    fn fail(&mut self, id: u64, reason: &str) {
+        let is_it = |s: &Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
+        let at = self.stored.iter().position(is_it).unwrap();
+        self.stored[at].failed += 1;
+        let Stored { order, failed, ref tuple, .. } = self.stored[at];
+        if failed < self.config.max_attempts || tuple[0] == Value::from(DEAD_LETTER) {
+            self.stored[at].place = Place::Shown;
+            return self.offer(order);
+        }
+        let mut values: Vec<Value> = vec![DEAD_LETTER.into(), reason.into(), i64::from(failed).into()];
+        values.extend(self.stored.remove(at).tuple);
+        self.put_all(&[Tuple::new(values).unwrap()]);
+    }
+
+    pub(super) fn renew(&mut self, from: u16) {
+        let now = self.now;
+        for stored in &mut self.stored {
+            if let Place::Leased { by, ttl, due: Some(due), .. } = &mut stored.place {
+                *due = if *by == from { now + *ttl } else { *due };
+            }
+        }
+    }
+
+    pub(super) fn cancel(&mut self, from: u16, token: u64) {
+        if let Some(at) = self.waiting.iter().position(|w| (w.from, w.token) == (from, token)) {
+            self.waiting.remove(at);
+        } else if let Some(at) = self.parked.iter().position(|p| (p.from, p.token) == (from, token)) {
+            let parked = self.parked.remove(at);
+            self.resume(&parked);
+        } else {
+            return;
+        }
+        self.refuse(from, token, Code::Cancelled);
+    }
+
+    pub(super) fn undo(&mut self, from: u16, token: u64) {
+        let taken = Place::Taken { by: from, token };
+        if let Some(stored) = self.stored.iter_mut().find(|s| s.place == taken) {
+            stored.place = Place::Shown;
+            let order = stored.order;
+            self.offer(order);
+        }
+    }
+
+    pub(super) fn count(&mut self, from: u16, token: u64, template: &Template) {
+        let matching = self.stored.iter().filter(|s| s.place == Place::Shown && template.matches(&s.tuple));
+        let number = matching.count() as u64;
+        self.reply(from, token, Answer::Count(number));
+    }
+
+    pub(super) fn writable(&mut self, to: u16) {
+        let (flushed, kept) = core::mem::take(&mut self.replies).into_iter().partition(|reply| reply.0 == to);
+        self.replies = kept;
+        self.sent.extend::<Vec<Sent>>(flushed);
+        self.waiting.sort_by_key(|w| w.order);
+        for waiting in self.waiting.clone().into_iter().filter(|w| w.from == to && w.is_blocked) {
+            let found = self.oldest(&waiting.template);
+            if found.is_none() && waiting.wait != Wait::AtOnce {
+                self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = false;
+                continue;
+            }
+            self.waiting.retain(|w| w.order != waiting.order);
+            match found {
+                Some(at) => assert!(self.deliver(at, to, waiting.token, waiting.purpose)),
+                None => self.reply(to, waiting.token, Answer::NoMatch),
+            }
+        }
+    }
+
+    pub(super) fn down(&mut self, address: u16) {
+        self.waiting.retain(|w| w.from != address);
+        self.parked.retain(|p| p.from != address);
+        self.replies.retain(|r| r.0 != address);
+        self.stored.retain(|s| !matches!(s.place, Place::Taken { by, .. } if by == address));
+        let mut leases: Vec<u64> = self
+            .stored
+            .iter()
+            .filter_map(|s| match s.place {
+                Place::Leased { by, lease, .. } if by == address => Some(lease),
+                _ => None,
+            })
+            .collect();
+        leases.sort_unstable();
+        for lease in leases {
+            self.fail(lease, "its holder went down");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Random runs, in which the manager must answer as the model does.
+
+use super::bench::{Bench, Sent};
+use super::model::{Model, Purpose};
+use crate::{
+    Answer, ArrayOf, LeaseId, Refusal, Request, SpaceConfig, Template, Tuple, Wait, template, tuple,
+};
+use proptest::prelude::*;
+use quintet_contract::{Protocol, Span};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Out(Vec<Tuple>, Option<Span>),
+    Want(Purpose, Wait, Template),
+    /// These four name a request or lease of the past, counted back from the last.
+    Cancel(u64),
+    Return(u64),
+    Ack(usize, Vec<Tuple>, Option<Span>),
+    Release(usize),
+    Renew,
+    Count(Template),
+    Fill,
+    Writable,
+    Down,
+    /// Time passes with wakes, or without until the next input.
+    Pass(Span),
+    Late(Span),
+}
+
+fn config() -> SpaceConfig {
+    SpaceConfig {
+        max_bytes: 160,
+        max_tuples: 7,
+        max_attempts: 2,
+        max_waiting: 4,
+        max_unsettled: 3,
+        ..SpaceConfig::default()
+    }
+}
+
+fn one_tuple() -> impl Strategy<Value = Tuple> {
+    let name = prop_oneof![Just("a"), Just("b")];
+    prop_oneof![
+        4 => (name, 0..3i64).prop_map(|(name, n)| tuple![name, n]),
+        1 => (0..2i32).prop_map(|n| tuple!["a", n]),
+        1 => (0..2i64, 0..2i64).prop_map(|(n, m)| tuple![n, m]),
+        1 => (0..3u64).prop_map(|n| {
+            tuple![crate::Array::from_elements(&[n], &vec![1u8; usize::try_from(n).unwrap()]).unwrap()]
+        }),
+    ]
+}
+
+fn a_template() -> impl Strategy<Value = Template> {
+    let name = prop_oneof![Just("a"), Just("b")];
+    prop_oneof![
+        3 => Just(template![?str, ?i64]),
+        2 => name.prop_map(|name| template![name, ?i64]),
+        2 => (0..3i64).prop_map(|n| template![?str, n]),
+        2 => (0..3i64).prop_map(|n| template!["a", n]),
+        1 => Just(template![?str, ?i32]),
+        1 => (0..2i64).prop_map(|n| template![?i64, n]),
+        1 => Just(template![?ArrayOf<u8, 1>]),
+        1 => (0..3u64).prop_map(|n| {
+            template![crate::Type::Array { element: crate::ElementType::U8, dimensions: vec![Some(n)] }]
+        }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let tuples = |from| proptest::collection::vec(one_tuple(), from..4);
+    let deadline = || prop_oneof![Just(None), (0..30u64).prop_map(|n| Some(Span(n)))];
+    let wait =
+        prop_oneof![Just(Wait::AtOnce), Just(Wait::Forever), (0..30u64).prop_map(|n| Wait::For(Span(n)))];
+    let purpose = prop_oneof![
+        1 => Just(Purpose::Read),
+        2 => Just(Purpose::Take),
+        2 => (1..40u64).prop_map(|n| Purpose::Lease(Span(n))),
+    ];
+    prop_oneof![
+        8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
+        10 => (purpose, wait, a_template()).prop_map(|(p, w, t)| Step::Want(p, w, t)),
+        2 => (1..6u64).prop_map(Step::Cancel),
+        2 => (1..6u64).prop_map(Step::Return),
+        3 => (0..4usize, tuples(0), deadline()).prop_map(|(l, t, d)| Step::Ack(l, t, d)),
+        2 => (0..4usize).prop_map(Step::Release),
+        1 => Just(Step::Renew),
+        1 => a_template().prop_map(Step::Count),
+        2 => Just(Step::Fill),
+        3 => Just(Step::Writable),
+        1 => Just(Step::Down),
+        3 => (0..30u64).prop_map(|n| Step::Pass(Span(n))),
+        2 => (0..30u64).prop_map(|n| Step::Late(Span(n))),
+    ]
+}
+
+/// A manager and a model in the same situation.
+struct Pair {
+    bench: Bench,
+    model: Model,
+    /// The last token of each sender.
+    tokens: [u64; 4],
+    leases: Vec<u64>,
+}
+
+impl Pair {
+    fn new(config: SpaceConfig) -> Pair {
+        Pair { bench: Bench::new(config), model: Model::new(config), tokens: [0; 4], leases: vec![] }
+    }
+
+    fn lease(&self, back: usize) -> LeaseId {
+        LeaseId(self.leases.iter().rev().nth(back).copied().unwrap_or(1_000_000))
+    }
+
+    /// Does one step on both; what each answered.
+    fn step(&mut self, from: u16, settled_back: u64, step: &Step) -> (Vec<Sent>, Vec<Sent>) {
+        let last = self.tokens[usize::from(from)];
+        match step {
+            Step::Fill => {
+                self.bench.link.full.insert(from);
+                self.model.full.insert(from);
+                (vec![], vec![])
+            }
+            Step::Late(span) => {
+                self.bench.now += *span;
+                self.model.now += *span;
+                (vec![], vec![])
+            }
+            Step::Pass(span) => (self.bench.pass(*span), self.pass_model(*span)),
+            Step::Writable => {
+                self.model.full.remove(&from);
+                (self.bench.writable(from), self.input(|model| model.writable(from)))
+            }
+            Step::Down => (self.bench.down(from), self.input(|model| model.down(from))),
+            request => {
+                let names_another = matches!(request, Step::Cancel(_) | Step::Return(_));
+                let token = match request {
+                    Step::Cancel(back) | Step::Return(back) => last.saturating_sub(*back) + 1,
+                    _ => last + 1,
+                };
+                self.tokens[usize::from(from)] = if names_another { last } else { token };
+                let settled = if settled_back == 0 { 0 } else { last.saturating_sub(settled_back) };
+                let sent = self.ask(from, token, settled, request);
+                self.model.end();
+                (sent, core::mem::take(&mut self.model.sent))
+            }
+        }
+    }
+
+    fn pass_model(&mut self, span: Span) -> Vec<Sent> {
+        let end = self.model.now + span;
+        let mut sent = vec![];
+        while let Some(due) = self.model.deadline().filter(|due| *due <= end) {
+            self.model.now = self.model.now.max(due);
+            sent.extend(self.input(|_| ()));
+        }
+        self.model.now = end;
+        sent
+    }
+
+    fn input(&mut self, act: impl FnOnce(&mut Model)) -> Vec<Sent> {
+        self.model.begin();
+        act(&mut self.model);
+        self.model.end();
+        core::mem::take(&mut self.model.sent)
+    }
+
+    fn ask(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
+        self.model.begin();
+        self.model.settle(from, settled);
+        let model = &mut self.model;
+        let bench = &mut self.bench;
+        match step {
+            Step::Out(tuples, deadline) => {
+                model.out(from, token, tuples, *deadline);
+                bench.ask_settled(from, token, settled, Request::Out { deadline: *deadline, tuples })
+            }
+            Step::Want(purpose, wait, template) => {
+                model.want(from, token, *purpose, *wait, template);
+                let wait = *wait;
+                let request = match purpose {
+                    Purpose::Read => Request::Read { wait, template },
+                    Purpose::Take => Request::Take { wait, lease: None, template },
+                    Purpose::Lease(ttl) => Request::Take { wait, lease: Some(*ttl), template },
+                };
+                bench.ask_settled(from, token, settled, request)
+            }
+            Step::Cancel(_) => {
+                model.cancel(from, token);
+                bench.ask_settled(from, token, settled, Request::Cancel)
+            }
+            Step::Return(_) => {
+                model.undo(from, token);
+                bench.ask_settled(from, token, settled, Request::Return)
+            }
+            Step::Renew => {
+                model.renew(from);
+                bench.ask_settled(from, token, settled, Request::Renew)
+            }
+            Step::Count(template) => {
+                model.count(from, token, template);
+                bench.ask_settled(from, token, settled, Request::Count { template })
+            }
+            Step::Ack(..) | Step::Release(_) => self.ask_about_lease(from, token, settled, step),
+            other => unreachable!("{other:?} is no request"),
+        }
+    }
+
+    fn ask_about_lease(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
+        match step {
+            Step::Ack(back, tuples, deadline) => {
+                let (lease, deadline) = (self.lease(*back), *deadline);
+                self.model.acknowledge(from, token, lease.0, tuples, deadline);
+                self.bench.ask_settled(from, token, settled, Request::Ack { lease, deadline, tuples })
+            }
+            Step::Release(back) => {
+                let lease = self.lease(*back);
+                self.model.release(from, token, lease.0);
+                self.bench.ask_settled(from, token, settled, Request::Release { lease })
+            }
+            other => unreachable!("{other:?} names no lease"),
+        }
+    }
+
+    fn remember_leases(&mut self, sent: &[Sent]) {
+        self.leases.extend(sent.iter().filter_map(|(_, _, answer)| match answer {
+            Answer::Tuple(_, Some(attempt)) => Some(attempt.lease.0),
+            _ => None,
+        }));
+    }
+}
+
+/// Errors are compared by their codes.
+fn without_texts(sent: &[Sent]) -> Vec<Sent> {
+    let without = |answer: &Answer| match answer {
+        Answer::Error(Refusal { code, .. }) => Answer::Error(Refusal::new(*code, "")),
+        other => other.clone(),
+    };
+    sent.iter().map(|(to, token, answer)| (*to, *token, without(answer))).collect()
+}
+
+type Steps = Vec<(u16, u64, Step)>;
+
+fn steps() -> impl Strategy<Value = Steps> {
+    proptest::collection::vec((1..4u16, 0..5u64, step()), 1..60)
+}
+
+/// Does the steps on both and compares what was answered and when either wants to be woken.
+fn compare(mut pair: Pair, steps: &Steps) -> Result<(), TestCaseError> {
+    for (number, (from, settled_back, step)) in steps.iter().enumerate() {
+        let (sent, expected) = pair.step(*from, *settled_back, step);
+        pair.remember_leases(&sent);
+        prop_assert_eq!(without_texts(&sent), expected, "step {}: {:?} of {}", number, step, from);
+        prop_assert_eq!(pair.bench.space.deadline(), pair.model.deadline(), "deadline after step {}", number);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_manager_answers_as_the_model_does(steps in steps()) {
+        compare(Pair::new(config()), &steps)?;
+    }
+}
+
+/// The comparison finds every defect that is built in on purpose, by the answers alone.
+#[cfg(feature = "seeded-defects")]
+#[test]
+fn every_seeded_defect_is_found() {
+    use crate::Defect::{CreditCountedTwice, LeaseNeverReturned, LostBetweenRemovalAndReply, LostWakeUp};
+    for defect in [LostWakeUp, LeaseNeverReturned, CreditCountedTwice, LostBetweenRemovalAndReply] {
+        let settings = ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() };
+        let found = proptest::test_runner::TestRunner::new(settings).run(&steps(), |steps| {
+            let mut pair = Pair::new(SpaceConfig { defect: Some(defect), ..config() });
+            pair.bench.verifies = false;
+            compare(pair, &steps)
+        });
+        assert!(found.is_err(), "{defect:?} was not found");
+    }
+}

@@ -1,0 +1,77 @@
+//! Requests that wait for a tuple.
+
+use crate::codec::{Layout, View, Wait};
+use bytes::Bytes;
+use quintet_contract::{Address, Span, Time, Token};
+
+/// What becomes of the tuple that answers a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// It stays.
+    Read,
+    /// It is gone when the answer is settled.
+    Take,
+    /// It is hidden under a lease that lives this long unless renewed.
+    Lease(Span),
+}
+
+/// Who asks, and for what use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    pub(super) address: Address,
+    pub(super) token: Token,
+    pub(super) purpose: Use,
+}
+
+/// A take or read without an answer so far.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    pub(super) asker: Asker,
+    /// Its age: the oldest is served first.
+    pub(super) order: u64,
+    pub(super) wait: Wait,
+    pub(super) since: Time,
+    template: Box<[u8]>,
+    bulk: Bytes,
+    layout: Layout,
+    /// Where it is filed; none while it waits for its sender's link.
+    pub(super) filed: Option<Filed>,
+}
+
+/// Where a waiter is filed among those of its signature.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filed {
+    pub(super) store: u32,
+    pub(super) fields: u64,
+    pub(super) hash: u64,
+}
+
+impl Waiter {
+    pub(super) fn new(
+        asker: Asker,
+        order: u64,
+        wait: Wait,
+        since: Time,
+        template: &View<'_>,
+        bulk: &Bytes,
+    ) -> Self {
+        let (layout, template, bulk) = (template.layout(), template.head().into(), bulk.clone());
+        Waiter { asker, order, wait, since, template, bulk, layout, filed: None }
+    }
+
+    /// When it is answered with an error.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        match self.wait {
+            Wait::For(span) => Some(self.since + span),
+            Wait::AtOnce | Wait::Forever => None,
+        }
+    }
+
+    pub(super) fn template(&self) -> View<'_> {
+        View::checked(&self.template, &self.bulk, self.layout)
+    }
+
+    pub(super) fn bulk(&self) -> &Bytes {
+        &self.bulk
+    }
+}

@@ -1,0 +1,217 @@
+//! Takes and reads.
+
+use super::store::{Place, Stores};
+use super::waiter::{Asker, Use, Waiter};
+use super::{Due, Space, Unanswered, seeded, stages};
+use crate::codec::{NO_MATCH, View, Wait, Want};
+use bytes::Bytes;
+use foldhash::fast::FixedState;
+use quintet_contract::{Address, Outbox, SendError, Time, Token};
+use quintet_errors::Code;
+
+impl Space {
+    /// Answers a take or read from what the space holds, or lets it wait.
+    pub(super) fn want(
+        &mut self,
+        now: Time,
+        asker: Asker,
+        want: &Want<'_>,
+        bulk: &Bytes,
+        out: &mut dyn Outbox,
+    ) {
+        let found = oldest(&mut self.stores, &want.template, &self.key, out);
+        let sent = found.map(|place| self.deliver(now, place, &asker, out));
+        match (sent, want.wait) {
+            (None, Wait::AtOnce) => self.reply(asker.address, NO_MATCH, asker.token, out),
+            (None | Some(Err(SendError::Full)), _) => self.wait(now, asker, want, bulk, sent.is_some(), out),
+            (Some(sent), _) => self.conclude(&asker, sent, out),
+        }
+    }
+
+    /// Answers a request whose tuple the link will never take. Nobody is left to answer if the link is gone.
+    fn conclude(&mut self, asker: &Asker, sent: Result<(), SendError>, out: &mut dyn Outbox) {
+        if let Err(error @ SendError::TooLong { .. }) = sent {
+            let text = format!("the tuple cannot be sent to you: {error}");
+            self.refuse(asker.address, asker.token, Code::TooLarge, text, out);
+        }
+    }
+
+    /// Keeps a request. `is_blocked`: it waits for its sender's link, not for a tuple.
+    fn wait(
+        &mut self,
+        now: Time,
+        asker: Asker,
+        want: &Want<'_>,
+        bulk: &Bytes,
+        is_blocked: bool,
+        out: &mut dyn Outbox,
+    ) {
+        if !self.may_wait(asker.address, asker.token, want.template.bytes(), out) {
+            return;
+        }
+        let order = self.order();
+        let waiter = Waiter::new(asker, order, want.wait, now, &want.template, bulk);
+        let due = waiter.deadline();
+        let place = self.waiters.add(waiter);
+        if let Some(due) = due {
+            self.agenda.add(due, order, Due::Waiter(place));
+        }
+        let sender = self.senders.get_or_add(asker.address);
+        sender.unanswered.insert(asker.token, Unanswered::Waiter(place));
+        if is_blocked {
+            sender.blocked.insert(order, place);
+        } else {
+            self.file(place);
+        }
+    }
+
+    /// Whether one more request of this sender may wait, with so many bytes; if not, it is answered.
+    pub(super) fn may_wait(&mut self, from: Address, token: Token, bytes: u64, out: &mut dyn Outbox) -> bool {
+        let waiting = self.senders.get(from).map_or(0, |sender| sender.unanswered.len());
+        let text = if waiting >= self.config.max_waiting {
+            format!("{waiting} requests of this sender wait already, and no more may")
+        } else if !self.room.keep(bytes) {
+            format!("the requests that wait may have {} bytes together", self.config.max_waiting_bytes)
+        } else {
+            return true;
+        };
+        self.refuse(from, token, Code::TooLarge, text, out);
+        false
+    }
+
+    fn file(&mut self, place: u32) {
+        let waiter = &mut self.waiters[place];
+        waiter.filed = Some(self.stores.file(&waiter.template(), waiter.order, place, &self.key));
+    }
+
+    /// Lets a waiter wait for its sender's link: tuples pass it by meanwhile.
+    fn block(&mut self, place: u32) {
+        let waiter = &mut self.waiters[place];
+        if let Some(filed) = waiter.filed.take() {
+            self.stores.unfile(filed, waiter.order);
+        }
+        self.senders.get_or_add(waiter.asker.address).blocked.insert(waiter.order, place);
+    }
+
+    /// Removes a waiter from everywhere.
+    pub(super) fn drop_waiter(&mut self, place: u32) -> Waiter {
+        let waiter = self.waiters.remove(place);
+        self.room.unkeep(waiter.template().bytes());
+        if let Some(filed) = waiter.filed {
+            self.stores.unfile(filed, waiter.order);
+        }
+        if let Some(due) = waiter.deadline() {
+            self.agenda.remove(due, waiter.order);
+        }
+        if let Some(sender) = self.senders.get_mut(waiter.asker.address) {
+            sender.unanswered.remove(&waiter.asker.token);
+            sender.blocked.remove(&waiter.order);
+        }
+        waiter
+    }
+
+    /// Offers a hidden tuple to those who wait for it, oldest first: to reads, until a take has it. If none has, it can
+    /// be taken from now on.
+    pub(super) fn offer(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        let mut from = 0;
+        loop {
+            let store = &self.stores[place.store];
+            let (next, compared) = store.next_waiter(place.entry, from, &self.waiters, &self.key);
+            if compared > 0 {
+                out.work(stages::MATCH, compared);
+            }
+            let Some((order, waiter)) = next else { break };
+            from = order + 1;
+            if self.serve(now, place, waiter, out) {
+                return;
+            }
+        }
+        self.stores[place.store].show(place.entry, &self.key);
+    }
+
+    /// Gives a tuple to one who waits; whether it is taken.
+    fn serve(&mut self, now: Time, place: Place, waiter: u32, out: &mut dyn Outbox) -> bool {
+        let asker = self.waiters[waiter].asker;
+        match self.deliver(now, place, &asker, out) {
+            Err(SendError::Full) => {
+                self.block(waiter);
+                false
+            }
+            sent => {
+                self.drop_waiter(waiter);
+                self.conclude(&asker, sent, out);
+                sent.is_ok() && asker.purpose != Use::Read
+            }
+        }
+    }
+
+    /// Tries a waiter again whose link has room now. False: it has none.
+    pub(super) fn retry_waiter(&mut self, now: Time, place: u32, out: &mut dyn Outbox) -> bool {
+        let waiter = &self.waiters[place];
+        let (asker, wait, order) = (waiter.asker, waiter.wait, waiter.order);
+        let found = oldest(&mut self.stores, &waiter.template(), &self.key, out);
+        match found.map(|found| self.deliver(now, found, &asker, out)) {
+            Some(Err(SendError::Full)) => return false,
+            Some(sent) => {
+                self.drop_waiter(place);
+                self.conclude(&asker, sent, out);
+            }
+            None if wait == Wait::AtOnce => {
+                self.drop_waiter(place);
+                self.reply(asker.address, NO_MATCH, asker.token, out);
+            }
+            None => {
+                if let Some(sender) = self.senders.get_mut(asker.address) {
+                    sender.blocked.remove(&order);
+                }
+                self.file(place);
+            }
+        }
+        true
+    }
+
+    /// Ends a waiter whose deadline has passed.
+    pub(super) fn time_out_waiter(&mut self, now: Time, place: u32, out: &mut dyn Outbox) {
+        let waiter = self.drop_waiter(place);
+        let waited = now.since(waiter.since);
+        let text = self.near_miss(&waiter, waited);
+        self.refuse(waiter.asker.address, waiter.asker.token, Code::TimedOut, text, out);
+    }
+
+    /// Ends a request that waits. One that was answered stays as answered.
+    pub(super) fn cancel(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
+        let unanswered = self.senders.get(from).and_then(|sender| sender.unanswered.get(&token));
+        match unanswered {
+            None => return,
+            Some(Unanswered::Waiter(waiter)) => drop(self.drop_waiter(*waiter)),
+            Some(Unanswered::Parked(key)) => drop(self.drop_parked(now, *key)),
+        }
+        self.refuse(from, token, Code::Cancelled, "at the sender's request", out);
+    }
+
+    /// Undoes a plain take that is not settled.
+    pub(super) fn undo(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
+        let Some(taken) = self.senders.get_mut(from).and_then(|sender| sender.undo(token)) else { return };
+        let bytes = self.stores.entry(taken.place).bytes();
+        self.room.unsettled_bytes -= bytes;
+        self.room.add(bytes);
+        self.bring_back(now, taken.place, out);
+    }
+
+    /// Lets a hidden tuple be taken again, at its old place.
+    pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        if seeded!(self.config, LostWakeUp) {
+            self.stores[place.store].show(place.entry, &self.key);
+        } else {
+            self.offer(now, place, out);
+        }
+    }
+}
+
+/// The oldest tuple that matches and can be taken.
+fn oldest(stores: &mut Stores, template: &View<'_>, key: &FixedState, out: &mut dyn Outbox) -> Option<Place> {
+    let store = stores.find(template.signature())?;
+    let (found, compared) = stores[store].oldest(template, key);
+    out.work(stages::MATCH, compared + 1);
+    found.map(|entry| Place { store, entry })
+}

@@ -1,0 +1,124 @@
+//! Templates: what a tuple is asked for with.
+
+use crate::{Tuple, Type, Typed, Value, ValueError, tuple::check_count, types::write_list};
+use core::fmt;
+use quintet_contract::limits::MAX_FIELDS;
+
+/// One field of a template.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// Matches this value only.
+    Actual(Value),
+    /// Matches any value of this type.
+    Formal(Type),
+}
+
+/// An ordered list of actuals and formals, at least one.
+///
+/// It matches a tuple with the same number of fields when every actual equals its field (as [`Value`]s are equal) and
+/// every formal's type [accepts](Type::accepts) its field.
+///
+/// ```
+/// use quintet_tuple_space::{template, tuple, ArrayOf};
+/// let wanted = template!["row", ?i64, ?ArrayOf<f64, 2>];
+/// assert_eq!(wanted.to_string(), r#"("row", ?i64, ?f64[?,?])"#);
+/// assert!(template!["row", ?i64].matches(&tuple!["row", 3i64]));
+/// assert!(!template!["row", ?i64].matches(&tuple!["row", 3i32]));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Template(Vec<Field>);
+
+impl Field {
+    /// A formal of the type that stands for `T`.
+    #[must_use]
+    pub fn formal<T: Typed + ?Sized>() -> Field {
+        Field::Formal(T::tuple_type())
+    }
+
+    /// Whether it matches this value.
+    #[must_use]
+    pub fn matches(&self, value: &Value) -> bool {
+        match self {
+            Field::Actual(actual) => actual == value,
+            Field::Formal(wanted) => wanted.accepts(value),
+        }
+    }
+}
+
+impl Template {
+    /// A template of these fields.
+    ///
+    /// # Errors
+    /// [`ValueError::NoFields`]; [`ValueError::TooManyFields`] above `limits::MAX_FIELDS`; for a formal array
+    /// [`ValueError::TooManyDimensions`] and [`ValueError::Dimension`].
+    pub fn new(fields: Vec<Field>) -> Result<Template, ValueError> {
+        check_count(fields.len(), MAX_FIELDS)?;
+        for field in &fields {
+            if let Field::Formal(wanted) = field {
+                wanted.check()?;
+            }
+        }
+        Ok(Template(fields))
+    }
+
+    /// Its fields, in order.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        &self.0
+    }
+
+    /// Whether it matches `tuple`.
+    #[must_use]
+    pub fn matches(&self, tuple: &Tuple) -> bool {
+        self.0.len() == tuple.values().len()
+            && self.0.iter().zip(tuple.values()).all(|(field, value)| field.matches(value))
+    }
+}
+
+impl<T: Into<Value>> From<T> for Field {
+    fn from(value: T) -> Field {
+        Field::Actual(value.into())
+    }
+}
+
+impl From<Type> for Field {
+    fn from(formal: Type) -> Field {
+        Field::Formal(formal)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Actual(value) => value.fmt(f),
+            Field::Formal(wanted) => write!(f, "?{wanted}"),
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_list(f, self.0.iter())
+    }
+}
+
+/// A [`Template`] of actuals and formals: `template!["row", ?i64, ?ArrayOf<f64, 2>]`. `?T` stands for any value of the
+/// type `T`; everything else is a value, or a [`Type`] made at run time, which stands for any value of that type.
+///
+/// # Panics
+/// As [`Template::new`] fails.
+#[macro_export]
+macro_rules! template {
+    (@fields [$($done:expr,)*]) => {
+        $crate::Template::new(vec![$($done),*]).expect("a template has 1 to 64 fields and valid types")
+    };
+    (@fields [$($done:expr,)*] ? $formal:ty $(, $($rest:tt)*)?) => {
+        $crate::template!(@fields [$($done,)* $crate::Field::formal::<$formal>(),] $($($rest)*)?)
+    };
+    (@fields [$($done:expr,)*] $actual:expr $(, $($rest:tt)*)?) => {
+        $crate::template!(@fields [$($done,)* $crate::Field::from($actual),] $($($rest)*)?)
+    };
+    ($($fields:tt)+) => {
+        $crate::template!(@fields [] $($fields)+)
+    };
+}

@@ -1,0 +1,360 @@
+//! The flight recorder's file: every input of every protocol of a process, and what the protocol did with it.
+//!
+//! ```text
+//! file   = "QREC" version:u32 record*
+//! record = length:u32 crc32:u32 entry            (length and crc32 of the entry)
+//! entry  = 1 instance | 2 bulk | 3 step          (first byte)
+//! ```
+//!
+//! A step holds one call of `handle`: the time, the input, and each call the protocol made to its outbox with the
+//! outbox's answer. Bulk data is stored once, when it is first seen, and named by number after that. A file that ends
+//! inside a record belongs to a process that was killed; everything before is good.
+//!
+//! Reading and writing files is the hosts' business; this module only lays out bytes.
+
+use crate::{Decode, DecodeError, Encode, Reader, Sink};
+use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
+use quintet_contract::{Address, DownCause, Incarnation, Kind, SendError, Time, Token};
+
+/// The first bytes of a recording.
+pub const JOURNAL_MAGIC: [u8; 4] = *b"QREC";
+/// The version of the layout, the next four bytes.
+pub const JOURNAL_VERSION: u32 = 1;
+/// The longest entry: a bulk, or a step that sent very many frames.
+pub const MAX_ENTRY_BYTES: usize = MAX_BULK_BYTES;
+/// The longest protocol name.
+const MAX_NAME_BYTES: usize = 64;
+/// Calls of one step.
+const MAX_CALLS: usize = 1 << 24;
+
+/// Names bulk data within a file. Zero: none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct BulkId(pub u32);
+
+/// One entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Entry<'a> {
+    /// A protocol instance, told once before its first step.
+    Instance {
+        /// Its number in this file.
+        number: u16,
+        /// Where it ran.
+        at: Address,
+        /// Which protocol it is; the replaying program finds the constructor under this name.
+        name: &'a str,
+        /// What the constructor was given.
+        config: &'a [u8],
+    },
+    /// Bulk data, told once before the first step that names it.
+    Bulk(BulkId, &'a [u8]),
+    /// One call of `handle`.
+    Step {
+        /// The instance.
+        number: u16,
+        /// The time it was given.
+        now: Time,
+        /// The input it was given.
+        input: RecordedInput<'a>,
+        /// What it did.
+        calls: Vec<Call<'a>>,
+    },
+}
+
+/// An input, as recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordedInput<'a> {
+    /// The host runs.
+    Started,
+    /// The deadline passed.
+    Wake,
+    /// A frame came.
+    Frame(Address, Message<'a>),
+    /// An address has room again.
+    Writable(Address),
+    /// A peer came: its incarnation and largest bulk.
+    Up(Address, Incarnation, u64),
+    /// A peer went.
+    Down(Address, DownCause),
+}
+
+/// The parts of a frame, as recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its token.
+    pub token: Token,
+    /// Its body.
+    pub body: &'a [u8],
+    /// Its bulk data.
+    pub bulk: BulkId,
+}
+
+/// A call to the outbox, as recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Call<'a> {
+    /// A frame was taken.
+    Sent(Address, Message<'a>),
+    /// A frame was refused.
+    Refused(Address, Kind, Token, SendError),
+    /// A cell was read: the words.
+    Observed(Vec<u64>),
+}
+
+impl Encode for Entry<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Entry::Instance { number, at, name, config } => {
+                sink.u8(1);
+                sink.u16(*number);
+                sink.u32(at.to_bits());
+                sink.counted(name.as_bytes());
+                sink.counted(config);
+            }
+            Entry::Bulk(id, bytes) => {
+                sink.u8(2);
+                sink.u32(id.0);
+                sink.counted(bytes);
+            }
+            Entry::Step { number, now, input, calls } => {
+                sink.u8(3);
+                sink.u16(*number);
+                sink.u64(now.0);
+                input.encode(sink);
+                sink.u32(u32::try_from(calls.len()).expect("a step makes fewer than 2^32 calls"));
+                calls.iter().for_each(|call| call.encode(sink));
+            }
+        }
+    }
+}
+
+impl<'a> Decode<'a> for Entry<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            1 => Entry::Instance {
+                number: reader.u16()?,
+                at: Address::from_bits(reader.u32()?),
+                name: reader.text("protocol name", MAX_NAME_BYTES)?,
+                config: reader.counted("configuration", MAX_BODY_BYTES)?,
+            },
+            2 => Entry::Bulk(BulkId(reader.u32()?), reader.counted("bulk data", MAX_BULK_BYTES)?),
+            3 => Entry::Step {
+                number: reader.u16()?,
+                now: Time(reader.u64()?),
+                input: RecordedInput::decode(reader)?,
+                calls: decode_calls(reader)?,
+            },
+            other => return Err(reader.invalid("entry type", other, 1)),
+        })
+    }
+}
+
+fn decode_calls<'a>(reader: &mut Reader<'a>) -> Result<Vec<Call<'a>>, DecodeError> {
+    let count = reader.length("number of calls", MAX_CALLS)?;
+    // The count is a stranger's word: room grows as calls are really read.
+    let mut calls = Vec::new();
+    for _ in 0..count {
+        calls.push(Call::decode(reader)?);
+    }
+    Ok(calls)
+}
+
+impl Encode for RecordedInput<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            RecordedInput::Started => sink.u8(1),
+            RecordedInput::Wake => sink.u8(2),
+            RecordedInput::Frame(from, message) => {
+                sink.u8(3);
+                sink.u32(from.to_bits());
+                message.encode(sink);
+            }
+            RecordedInput::Writable(to) => {
+                sink.u8(4);
+                sink.u32(to.to_bits());
+            }
+            RecordedInput::Up(peer, incarnation, max_bulk) => {
+                sink.u8(5);
+                sink.u32(peer.to_bits());
+                sink.u64(incarnation.0);
+                sink.u64(*max_bulk);
+            }
+            RecordedInput::Down(peer, cause) => {
+                sink.u8(6);
+                sink.u32(peer.to_bits());
+                let (tag, code) = match cause {
+                    DownCause::Closed => (1, 0),
+                    DownCause::Died => (2, 0),
+                    DownCause::Silent => (3, 0),
+                    DownCause::Misbehaved => (4, 0),
+                    DownCause::Refused(code) => (5, *code),
+                };
+                sink.u8(tag);
+                sink.u16(code);
+            }
+        }
+    }
+}
+
+impl<'a> Decode<'a> for RecordedInput<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let tag = reader.u8()?;
+        if tag == 1 || tag == 2 {
+            return Ok(if tag == 1 { RecordedInput::Started } else { RecordedInput::Wake });
+        }
+        let peer = Address::from_bits(reader.u32()?);
+        Ok(match tag {
+            3 => RecordedInput::Frame(peer, Message::decode(reader)?),
+            4 => RecordedInput::Writable(peer),
+            5 => RecordedInput::Up(peer, Incarnation(reader.u64()?), reader.u64()?),
+            6 => RecordedInput::Down(peer, decode_cause(reader)?),
+            other => return Err(reader.invalid("input type", other, 5)),
+        })
+    }
+}
+
+fn decode_cause(reader: &mut Reader<'_>) -> Result<DownCause, DecodeError> {
+    let (tag, code) = (reader.u8()?, reader.u16()?);
+    Ok(match tag {
+        1 => DownCause::Closed,
+        2 => DownCause::Died,
+        3 => DownCause::Silent,
+        4 => DownCause::Misbehaved,
+        5 => DownCause::Refused(code),
+        other => return Err(reader.invalid("cause", other, 3)),
+    })
+}
+
+impl Encode for Message<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u8(self.kind.0);
+        sink.u64(self.token.0);
+        sink.counted(self.body);
+        sink.u32(self.bulk.0);
+    }
+}
+
+impl<'a> Decode<'a> for Message<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Message {
+            kind: Kind(reader.u8()?),
+            token: Token(reader.u64()?),
+            body: reader.counted("body", MAX_BODY_BYTES)?,
+            bulk: BulkId(reader.u32()?),
+        })
+    }
+}
+
+impl Encode for Call<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Call::Sent(to, message) => {
+                sink.u8(1);
+                sink.u32(to.to_bits());
+                message.encode(sink);
+            }
+            Call::Refused(to, kind, token, error) => {
+                sink.u8(2);
+                sink.u32(to.to_bits());
+                sink.u8(kind.0);
+                sink.u64(token.0);
+                encode_error(*error, sink);
+            }
+            Call::Observed(words) => {
+                sink.u8(3);
+                sink.u8(u8::try_from(words.len()).expect("a cell holds a few words"));
+                words.iter().for_each(|word| sink.u64(*word));
+            }
+        }
+    }
+}
+
+impl<'a> Decode<'a> for Call<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            1 => Call::Sent(Address::from_bits(reader.u32()?), Message::decode(reader)?),
+            2 => Call::Refused(
+                Address::from_bits(reader.u32()?),
+                Kind(reader.u8()?),
+                Token(reader.u64()?),
+                decode_error(reader)?,
+            ),
+            3 => {
+                let count = reader.u8()?;
+                Call::Observed((0..count).map(|_| reader.u64()).collect::<Result<_, _>>()?)
+            }
+            other => return Err(reader.invalid("call type", other, 1)),
+        })
+    }
+}
+
+fn encode_error(error: SendError, sink: &mut impl Sink) {
+    let (tag, len, limit) = match error {
+        SendError::Full => (1, 0, 0),
+        SendError::TooLong { len, limit } => (2, len, limit),
+        SendError::Unreachable => (3, 0, 0),
+    };
+    sink.u8(tag);
+    sink.u64(len as u64);
+    sink.u64(limit as u64);
+}
+
+fn decode_error(reader: &mut Reader<'_>) -> Result<SendError, DecodeError> {
+    let tag = reader.u8()?;
+    let mut size = || Ok(usize::try_from(reader.u64()?).unwrap_or(usize::MAX));
+    let (len, limit) = (size()?, size()?);
+    Ok(match tag {
+        1 => SendError::Full,
+        2 => SendError::TooLong { len, limit },
+        3 => SendError::Unreachable,
+        other => return Err(reader.invalid("refusal", other, 17)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode_to_vec;
+    use proptest::prelude::*;
+
+    fn entries() -> Vec<Entry<'static>> {
+        let at = Address::new(1, 2);
+        let message = Message { kind: Kind(3), token: Token(4), body: b"body", bulk: BulkId(5) };
+        let step = |input| Entry::Step { number: 6, now: Time(7), input, calls: Vec::new() };
+        let calls = vec![
+            Call::Sent(at, message),
+            Call::Refused(at, Kind(1), Token(2), SendError::TooLong { len: 3, limit: 2 }),
+            Call::Refused(at, Kind(1), Token(2), SendError::Full),
+            Call::Observed(vec![1, 2]),
+        ];
+        vec![
+            Entry::Instance { number: 6, at, name: "tuple-space", config: b"{}" },
+            Entry::Bulk(BulkId(5), b"large"),
+            step(RecordedInput::Wake),
+            step(RecordedInput::Writable(at)),
+            step(RecordedInput::Up(at, Incarnation(9), 1 << 40)),
+            step(RecordedInput::Down(at, DownCause::Refused(11))),
+            Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message), calls },
+        ]
+    }
+
+    #[test]
+    fn entries_come_back_as_they_were() {
+        for entry in entries() {
+            assert_eq!(Entry::decode_all(&encode_to_vec(&entry)), Ok(entry));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_entry_is_read_or_refused(which in 0usize..7, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
+            let mut bytes = encode_to_vec(&entries()[which]);
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            bytes.truncate(keep.index(bytes.len() + 1));
+            if let Ok(entry) = Entry::decode_all(&bytes) {
+                prop_assert_eq!(encode_to_vec(&entry).len(), bytes.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What went wrong, for a program and for a person.
+
+use core::fmt;
+use quintet_contract::SendError;
+use quintet_errors::Code;
+use quintet_link::BootstrapError;
+use quintet_runtime::CallError;
+use quintet_tuple_space::{TooLarge, ValueError};
+
+/// An operation's error: a code for the program, words for a person.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    code: Code,
+    text: String,
+}
+
+impl Error {
+    /// An error of this code; `text` says what is particular to this time, and what to do. It may be empty.
+    #[must_use]
+    pub fn new(code: Code, text: impl Into<String>) -> Self {
+        Error { code, text: text.into() }
+    }
+
+    /// Which error.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is particular to this time.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.text.is_empty() {
+            return write!(f, "{}", self.code);
+        }
+        write!(f, "{}: {}", self.code, self.text)
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::NotSent(error @ SendError::TooLong { .. }) => {
+                Error::new(Code::TooLarge, error.to_string())
+            }
+            CallError::NotSent(error) => Error::new(Code::Unreachable, error.to_string()),
+            CallError::Failed(code) => Error::new(code, "the space can be reached no more"),
+        }
+    }
+}
+
+impl From<BootstrapError> for Error {
+    fn from(error: BootstrapError) -> Self {
+        Error::new(error.code(), error.to_string())
+    }
+}
+
+impl From<ValueError> for Error {
+    fn from(error: ValueError) -> Self {
+        Error::new(error.code(), error.to_string())
+    }
+}
+
+impl From<TooLarge> for Error {
+    fn from(error: TooLarge) -> Self {
+        Error::new(Code::TooLarge, error.to_string())
+    }
+}

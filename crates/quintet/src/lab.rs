@@ -1,0 +1,104 @@
+//! A connection to everything.
+
+use crate::heartbeat::Heartbeat;
+use crate::stack::{self, StackConfig};
+use crate::{Error, Recorder, Space};
+use quintet_contract::{Address, Incarnation, NodeId};
+use quintet_errors::Code;
+use quintet_link::shared_memory_connect;
+use quintet_runtime::{Calls, Instance};
+use quintet_tuple_space::SpaceConfig;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often another node number is tried when one is in use.
+const NODE_NUMBERS_TRIED: u32 = 5;
+
+/// A connection to everything. Cheap to clone; all clones are one connection.
+#[derive(Clone)]
+pub struct Lab {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all handles of one connection share.
+pub(crate) struct Shared {
+    pub(crate) calls: Arc<Calls>,
+    /// How long a lease lives unless renewed; none: as long as this process.
+    pub(crate) lease: Option<Duration>,
+    pub(crate) heartbeat: Heartbeat,
+}
+
+impl Lab {
+    /// A lab in this process: nothing to start, nothing to configure. Its tuples end with it.
+    #[must_use]
+    pub fn embedded() -> Lab {
+        Lab::embedded_with(SpaceConfig::default(), None)
+    }
+
+    /// A lab in this process with limits of its own, recorded if a recorder is given.
+    #[must_use]
+    pub fn embedded_with(space: SpaceConfig, recorder: Option<&Recorder>) -> Lab {
+        let config = StackConfig { cluster: 0, incarnation: Incarnation(1), seed: space.seed, space };
+        let instance = Instance::new(quintet_tuple_space::Space::new(space));
+        let instance = match recorder {
+            Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
+            None => instance,
+        };
+        Lab::over(Calls::embedded(stack::SPACE, instance), None)
+    }
+
+    /// Connects to the space that listens at `socket`, as a member of `cluster`. `lease`: how long a leased tuple stays
+    /// hidden after this process was last heard; it is renewed every third of that while the process lives.
+    ///
+    /// # Errors
+    /// Nobody listens there, or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
+    pub fn connect(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+        let mut tried = 1;
+        loop {
+            match Lab::connect_once(socket, cluster, lease) {
+                Err(error) if error.code() == Code::PeerDied && tried < NODE_NUMBERS_TRIED => tried += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Takes a node number by chance. If it is in use the link is closed, which the first call shows.
+    fn connect_once(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+        let end = shared_memory_connect(socket)?;
+        let seed = RandomState::new().hash_one(std::process::id());
+        let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
+        let me = Address { node, port: stack::PORT_RELAY };
+        let incarnation = Incarnation(nanoseconds_since_1970());
+        let config = StackConfig { cluster, incarnation, seed, space: SpaceConfig::default() };
+        let instance = Instance::new(stack::client(me, &config));
+        let calls = Calls::linked(me, instance, stack::SPACE, incarnation, end);
+        let lab = Lab::over(calls, Some(lease));
+        lab.space().status()?;
+        Ok(lab)
+    }
+
+    fn over(calls: Calls, lease: Option<Duration>) -> Lab {
+        let calls = Arc::new(calls);
+        let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat }) }
+    }
+
+    /// The tuple space.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        Space::new(self.clone())
+    }
+
+    /// Whether the lab lives in this process.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.shared.lease.is_none()
+    }
+}
+
+fn nanoseconds_since_1970() -> u64 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
+}

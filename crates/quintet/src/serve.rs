@@ -1,0 +1,84 @@
+//! A space for other processes of this machine.
+
+use crate::stack::{self, StackConfig};
+use crate::{Error, Recorder, SpaceConfig};
+use quintet_contract::Incarnation;
+use quintet_errors::Code;
+use quintet_link::SharedMemoryListener;
+use quintet_runtime::{Instance, Node, NodeHandle, Services};
+use quintet_wire::registry::PORT_SPACE;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+/// What a server is made with.
+#[derive(Clone, Default)]
+pub struct ServeConfig {
+    /// The cluster; clients of another one are refused.
+    pub cluster: u128,
+    /// The space's limits.
+    pub space: SpaceConfig,
+    /// Records the space, if given.
+    pub recorder: Option<Recorder>,
+}
+
+/// A space that serves other processes from a thread of this one. Dropped, it ends, and its tuples with it.
+pub struct Server {
+    handle: NodeHandle,
+    thread: Option<JoinHandle<std::io::Result<()>>>,
+}
+
+impl Server {
+    /// Serves at `socket`, for processes of this user.
+    ///
+    /// # Errors
+    /// The socket is in use, or cannot be made; or the system refused.
+    pub fn start(socket: &Path, config: &ServeConfig) -> Result<Server, Error> {
+        let listener = SharedMemoryListener::bind(socket)?;
+        let system = |error: std::io::Error| Error::new(Code::Resource, error.to_string());
+        let mut node = Node::new(stack::SPACE_NODE, Services::none()).map_err(system)?;
+        let stack_config = StackConfig {
+            cluster: config.cluster,
+            incarnation: Incarnation(1),
+            seed: config.space.seed,
+            space: config.space,
+        };
+        let instance = Instance::new(stack::served(&stack_config));
+        let instance = match &config.recorder {
+            Some(recorder) => {
+                instance.recorded(recorder, stack::SPACE, stack::SERVED, &stack_config.to_bytes())
+            }
+            None => instance,
+        };
+        node.add(PORT_SPACE, instance);
+        node.listen(listener, PORT_SPACE);
+        let handle = node.handle();
+        let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
+        Ok(Server { handle, thread: Some(thread.map_err(system)?) })
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// The system refused to wait for links while it ran.
+    ///
+    /// # Panics
+    /// If the server's thread panicked.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.handle.stop();
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let ended = thread.join().expect("the space's thread does not panic");
+        ended.map_err(|error| Error::new(Code::Resource, error.to_string()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("quintet: the space ended: {error}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The tuple space's operations.
+
+use crate::pending::{Outcome, Pending};
+use crate::{Error, Lab, Lease};
+use quintet_contract::Span;
+use quintet_errors::Code;
+use quintet_tuple_space::{Request, State, Template, Tuple, Wait};
+use std::time::Duration;
+
+/// A tuple space. Cheap to clone.
+///
+/// A *tuple* is an ordered list of typed fields; a *template* has values and typed place-holders. They match when number,
+/// types and values of the fields are equal. The oldest match is taken; waiters are served oldest first.
+#[derive(Clone)]
+pub struct Space {
+    lab: Lab,
+}
+
+impl Space {
+    pub(crate) fn new(lab: Lab) -> Self {
+        Space { lab }
+    }
+
+    /// Puts a tuple. When this returns, the space has it. Waits while the space is full.
+    ///
+    /// # Errors
+    /// [`Code::TooLarge`] for a tuple that can never fit; [`Code::PeerDied`] and its kin if the space is gone.
+    pub fn out(&self, tuple: Tuple) -> Result<(), Error> {
+        self.out_many(&[tuple], None)
+    }
+
+    /// Puts tuples, all or none, waiting for room at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Space::out`], and [`Code::SpaceFull`] after `limit`.
+    pub fn out_many(&self, tuples: &[Tuple], limit: Option<Duration>) -> Result<(), Error> {
+        if tuples.is_empty() {
+            return Ok(());
+        }
+        self.initiate_out(tuples, limit)?.finish().map(|_| ())
+    }
+
+    /// Takes the oldest matching tuple, waiting for one.
+    ///
+    /// # Errors
+    /// [`Code::PeerDied`] and its kin if the space is gone.
+    pub fn take(&self, template: &Template) -> Result<Tuple, Error> {
+        one(self.initiate_take(template, None)?.finish()?)
+    }
+
+    /// As [`Space::take`], waiting at most `limit`.
+    ///
+    /// # Errors
+    /// [`Code::TimedOut`], whose text says what nearly matched.
+    pub fn take_within(&self, template: &Template, limit: Duration) -> Result<Tuple, Error> {
+        one(self.initiate_take(template, Some(limit))?.finish()?)
+    }
+
+    /// Takes the oldest matching tuple if there is one. `None` is exact: at one instant there was none.
+    ///
+    /// # Errors
+    /// The space is gone.
+    pub fn take_if(&self, template: &Template) -> Result<Option<Tuple>, Error> {
+        perhaps(self.ask(&Request::Take { wait: Wait::AtOnce, lease: None, template })?)
+    }
+
+    /// Reads the oldest matching tuple, waiting for one; it stays.
+    ///
+    /// # Errors
+    /// As [`Space::take`].
+    pub fn read(&self, template: &Template) -> Result<Tuple, Error> {
+        one(self.initiate_read(template, None)?.finish()?)
+    }
+
+    /// As [`Space::read`], waiting at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Space::take_within`].
+    pub fn read_within(&self, template: &Template, limit: Duration) -> Result<Tuple, Error> {
+        one(self.initiate_read(template, Some(limit))?.finish()?)
+    }
+
+    /// Reads the oldest matching tuple if there is one.
+    ///
+    /// # Errors
+    /// The space is gone.
+    pub fn read_if(&self, template: &Template) -> Result<Option<Tuple>, Error> {
+        perhaps(self.ask(&Request::Read { wait: Wait::AtOnce, template })?)
+    }
+
+    /// Takes the oldest matching tuple under a lease, waiting for one at most `limit` (none: without end).
+    ///
+    /// # Errors
+    /// As [`Space::take_within`].
+    pub fn lease(&self, template: &Template, limit: Option<Duration>) -> Result<Lease, Error> {
+        self.leased(self.initiate_lease(template, limit)?.finish()?)
+    }
+
+    /// Turns the outcome of [`Space::initiate_lease`] into the lease.
+    ///
+    /// # Errors
+    /// [`Code::Malformed`] if it is another operation's.
+    pub fn leased(&self, outcome: Outcome) -> Result<Lease, Error> {
+        match outcome {
+            Outcome::Tuple(tuple, Some(attempt)) => Ok(Lease::new(self.lab.clone(), tuple, attempt)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// How many tuples match now.
+    ///
+    /// # Errors
+    /// The space is gone.
+    pub fn count(&self, template: &Template) -> Result<u64, Error> {
+        match self.ask(&Request::Count { template })? {
+            Outcome::Count(count) => Ok(count),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// How the space is.
+    ///
+    /// # Errors
+    /// The space is gone.
+    pub fn status(&self) -> Result<State, Error> {
+        match self.ask(&Request::Status)? {
+            Outcome::State(state) => Ok(state),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Begins [`Space::out_many`].
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_out(&self, tuples: &[Tuple], limit: Option<Duration>) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Out { deadline: limit.map(Span::from), tuples })
+    }
+
+    /// Begins [`Space::take`] or [`Space::take_within`].
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_take(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Take { wait: waiting(limit), lease: None, template })
+    }
+
+    /// Begins [`Space::read`] or [`Space::read_within`].
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_read(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Read { wait: waiting(limit), template })
+    }
+
+    /// Begins [`Space::lease`]; [`Space::leased`] turns the outcome into the lease.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_lease(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
+        // In this process a lease needs no renewal: it ends with its holder.
+        let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
+        Pending::begin(&self.lab, &Request::Take { wait: waiting(limit), lease: Some(lease), template })
+    }
+
+    fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
+        Pending::begin(&self.lab, request)?.finish()
+    }
+}
+
+fn waiting(limit: Option<Duration>) -> Wait {
+    limit.map_or(Wait::Forever, |limit| Wait::For(Span::from(limit)))
+}
+
+fn one(outcome: Outcome) -> Result<Tuple, Error> {
+    match outcome {
+        Outcome::Tuple(tuple, _) => Ok(tuple),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn perhaps(outcome: Outcome) -> Result<Option<Tuple>, Error> {
+    match outcome {
+        Outcome::NoMatch => Ok(None),
+        other => one(other).map(Some),
+    }
+}
+
+fn unexpected(outcome: &Outcome) -> Error {
+    Error::new(Code::Malformed, format!("the space answered another question: {outcome:?}"))
+}

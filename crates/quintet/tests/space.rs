@@ -1,0 +1,195 @@
+//! The public interface from outside: the same behaviour embedded and over shared memory.
+
+use quintet::{Code, Lab, Outcome, ServeConfig, Server, SpaceConfig, template, tuple};
+use quintet_testbed::TempDir;
+use std::sync::mpsc;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_millis(20);
+const LONG: Duration = Duration::from_secs(30);
+
+/// Runs a test on both placements; each client it asks for is a connection of its own where there are connections.
+fn everywhere(test: impl Fn(&dyn Fn() -> Lab)) {
+    let lab = Lab::embedded();
+    test(&|| lab.clone());
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    test(&|| Lab::connect(&socket, 0, LEASE).expect("the space is there"));
+    server.stop().expect("it ends in order");
+}
+
+#[test]
+fn what_is_put_is_taken_once() {
+    everywhere(|client| {
+        let (a, b) = (client().space(), client().space());
+        a.out(tuple!["x", 1i64]).unwrap();
+        a.out(tuple!["x", 2i64]).unwrap();
+        assert_eq!(b.count(&template!["x", ?i64]).unwrap(), 2);
+        assert_eq!(b.read(&template!["x", ?i64]).unwrap(), tuple!["x", 1i64]);
+        assert_eq!(b.take(&template!["x", ?i64]).unwrap(), tuple!["x", 1i64], "oldest first");
+        assert_eq!(a.take_if(&template!["x", ?i64]).unwrap(), Some(tuple!["x", 2i64]));
+        assert_eq!(a.take_if(&template!["x", ?i64]).unwrap(), None);
+    });
+}
+
+#[test]
+fn a_blocked_take_is_woken_by_another_client() {
+    everywhere(|client| {
+        let (taker, putter) = (client().space(), client().space());
+        let waiting = std::thread::spawn(move || taker.take(&template!["late", ?i64]));
+        while putter.status().unwrap().waiters == 0 {
+            std::thread::yield_now();
+        }
+        putter.out(tuple!["late", 5i64]).unwrap();
+        assert_eq!(waiting.join().expect("it does not panic").unwrap(), tuple!["late", 5i64]);
+    });
+}
+
+#[test]
+fn a_take_that_meets_its_deadline_says_what_nearly_matched() {
+    everywhere(|client| {
+        let space = client().space();
+        space.out(tuple!["row", 3i32]).unwrap();
+        let error = space.take_within(&template!["row", ?i64], SOON).unwrap_err();
+        assert_eq!(error.code(), Code::TimedOut);
+        assert!(error.text().contains("field 1"), "{error}");
+        space.take(&template!["row", ?i32]).unwrap();
+    });
+}
+
+#[test]
+fn a_dropped_take_loses_nothing() {
+    everywhere(|client| {
+        let space = client().space();
+        for round in 0..200i64 {
+            let pending = space.initiate_take(&template!["kept", ?i64], None).unwrap();
+            space.out(tuple!["kept", round]).unwrap();
+            drop(pending);
+            assert_eq!(space.take_within(&template!["kept", ?i64], LONG).unwrap(), tuple!["kept", round]);
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_take_ends_once() {
+    everywhere(|client| {
+        let space = client().space();
+        let mut pending = space.initiate_take(&template!["never", ?i64], None).unwrap();
+        assert!(pending.wait(SOON).is_none());
+        pending.cancel();
+        let error = pending.wait(LONG).expect("it ends").unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled);
+        assert!(pending.wait(SOON).is_none(), "once");
+        assert_eq!(space.status().unwrap().waiters, 0);
+    });
+}
+
+#[test]
+fn a_lease_is_acknowledged_with_its_result_or_returned() {
+    everywhere(|client| {
+        let (worker, other) = (client().space(), client().space());
+        other.out(tuple!["task", 1i64]).unwrap();
+        let template = template!["task", ?i64];
+        let lease = worker.lease(&template, Some(LONG)).unwrap();
+        assert_eq!((lease.attempt(), lease.tuple()), (1, &tuple!["task", 1i64]));
+        assert_eq!(other.take_if(&template).unwrap(), None, "hidden");
+        drop(lease);
+        let lease = other.lease(&template, Some(LONG)).unwrap();
+        assert_eq!(lease.attempt(), 2);
+        lease.acknowledge(&[tuple!["result", 1i64]]).unwrap();
+        assert_eq!(worker.take_if(&template).unwrap(), None);
+        assert_eq!(worker.take(&template!["result", ?i64]).unwrap(), tuple!["result", 1i64]);
+    });
+}
+
+#[test]
+fn a_lease_outlives_its_time_while_its_holder_computes() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    let worker = Lab::connect(&socket, 0, Duration::from_millis(90)).unwrap().space();
+    let other = Lab::connect(&socket, 0, LEASE).unwrap().space();
+    other.out(tuple!["long", 1i64]).unwrap();
+    let lease = worker.lease(&template!["long", ?i64], None).unwrap();
+    // The holder makes no call for several lives of its lease.
+    let error = other.take_within(&template!["long", ?i64], Duration::from_millis(500)).unwrap_err();
+    assert_eq!(error.code(), Code::TimedOut);
+    lease.acknowledge(&[]).unwrap();
+}
+
+#[test]
+fn large_arrays_arrive_whole() {
+    everywhere(|client| {
+        let (a, b) = (client().space(), client().space());
+        let values: Vec<f64> = (0..1_000_000).map(f64::from).collect();
+        let array = quintet::Array::from_elements(&[1000, 1000], &values).unwrap();
+        a.out(tuple!["matrix", array.clone()]).unwrap();
+        let back = b.take(&template!["matrix", ?quintet::ArrayOf<f64, 2>]).unwrap();
+        assert_eq!(back, tuple!["matrix", array]);
+    });
+}
+
+#[test]
+fn a_full_space_holds_back_and_then_says_so() {
+    let space = SpaceConfig { max_tuples: 1, ..SpaceConfig::default() };
+    let space = Lab::embedded_with(space, None).space();
+    space.out(tuple![1i64]).unwrap();
+    let error = space.out_many(&[tuple![2i64]], Some(SOON)).unwrap_err();
+    assert_eq!(error.code(), Code::SpaceFull);
+    let (sender, put) = mpsc::channel();
+    let other = space.clone();
+    std::thread::spawn(move || sender.send(other.out_many(&[tuple![3i64]], Some(LONG))));
+    while space.status().unwrap().parked == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(space.take(&template![?i64]).unwrap(), tuple![1i64]);
+    put.recv_timeout(LONG).expect("room is noticed").unwrap();
+    assert_eq!(space.take(&template![?i64]).unwrap(), tuple![3i64]);
+}
+
+#[test]
+fn another_cluster_is_refused_by_name() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let config = ServeConfig { cluster: 7, ..ServeConfig::default() };
+    let _server = Server::start(&socket, &config).expect("the space starts");
+    let error = Lab::connect(&socket, 8, LEASE).err().expect("it is another cluster");
+    assert_eq!(error.code(), Code::WrongCluster);
+    let error = Lab::connect(&dir.join("nobody"), 7, LEASE).err().expect("nobody is there");
+    assert_eq!(error.code(), Code::Unreachable);
+}
+
+#[test]
+fn a_space_that_ends_ends_every_wait() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    let space = Lab::connect(&socket, 0, LEASE).unwrap().space();
+    let mut pending = space.initiate_take(&template!["x"], None).unwrap();
+    server.stop().unwrap();
+    let error = pending.wait(LONG).expect("the end is noticed").unwrap_err();
+    assert_eq!(error.code(), Code::PeerDied);
+    assert_eq!(space.out(tuple!["x"]).unwrap_err().code(), Code::PeerDied);
+}
+
+#[test]
+fn an_outcome_can_be_announced() {
+    everywhere(|client| {
+        let (space, other) = (client().space(), client().space());
+        let mut pending = space.initiate_take(&template!["told"], None).unwrap();
+        let (sender, told) = mpsc::channel();
+        pending.notify(Box::new(move || sender.send(()).expect("the test listens")));
+        assert!(told.try_recv().is_err());
+        other.out(tuple!["told"]).unwrap();
+        // Any call of this connection brings what has come.
+        while told.try_recv().is_err() {
+            space.status().unwrap();
+        }
+        assert_eq!(
+            pending.wait(SOON).expect("it was announced").unwrap(),
+            Outcome::Tuple(tuple!["told"], None)
+        );
+    });
+}

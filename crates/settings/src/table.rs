@@ -1,0 +1,152 @@
+//! Every setting. A new one is added here and nowhere else.
+
+use crate::setting::{Environment, Location, Number, Setting, Switch, Text, Unit};
+use std::path::PathBuf;
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $id:ident: $kind:ident = { $($field:ident: $value:expr),* $(,)? };)*) => {
+        $(
+            $(#[$doc])*
+            pub static $id: $kind = $kind { $($field: $value),* };
+        )*
+        /// Every setting, in the order of the documentation.
+        pub static ALL: &[Setting] = &[$(Setting::$kind(&$id)),*];
+    };
+}
+
+settings! {
+    /// `cluster.name`
+    CLUSTER_NAME: Text = {
+        name: "cluster.name",
+        default: "local",
+        longest: 64,
+        text: "What people call the cluster. It is part of the default socket's name.",
+    };
+    /// `cluster.id`
+    CLUSTER_ID: Number = {
+        name: "cluster.id",
+        unit: Unit::Count,
+        default: 0,
+        range: 0..=i64::MAX as u64,
+        text: "Tells clusters apart: peers with another number are refused. The same in every process of a cluster.",
+    };
+    /// `socket.path`
+    SOCKET_PATH: Location = {
+        name: "socket.path",
+        default: default_socket,
+        default_text: "$XDG_RUNTIME_DIR/quintet/local.sock, or /tmp/quintet-UID/local.sock",
+        text: "The Unix socket at which processes of this user find the service. Where it is not given, its name follows cluster.name.",
+    };
+    /// `space.max_bytes`
+    SPACE_MAX_BYTES: Number = {
+        name: "space.max_bytes",
+        unit: Unit::Bytes,
+        default: 1 << 30,
+        range: 1..=1 << 50,
+        text: "Bytes of tuples a space holds, those under a lease included. At the limit an out waits.",
+    };
+    /// `space.max_tuples`
+    SPACE_MAX_TUPLES: Number = {
+        name: "space.max_tuples",
+        unit: Unit::Count,
+        default: 1 << 24,
+        range: 1..=1 << 40,
+        text: "Tuples a space holds, those under a lease included. At the limit an out waits.",
+    };
+    /// `space.max_attempts`
+    SPACE_MAX_ATTEMPTS: Number = {
+        name: "space.max_attempts",
+        unit: Unit::Count,
+        default: 5,
+        range: 1..=u32::MAX as u64,
+        text: "Leases of one tuple that may end without an acknowledgement; then it becomes a dead letter.",
+    };
+    /// `space.max_waiting`
+    SPACE_MAX_WAITING: Number = {
+        name: "space.max_waiting",
+        unit: Unit::Count,
+        default: 1 << 16,
+        range: 1..=1 << 32,
+        text: "Requests of one sender that may wait at one time, and answers that may wait for its link.",
+    };
+    /// `space.lease_ms`
+    SPACE_LEASE_MS: Number = {
+        name: "space.lease_ms",
+        unit: Unit::Milliseconds,
+        default: 10_000,
+        range: 30..=86_400_000,
+        text: "How long a leased take lives unless it is renewed. A live holder renews after each third of it.",
+    };
+    /// `wait.spin_us`
+    WAIT_SPIN_US: Number = {
+        name: "wait.spin_us",
+        unit: Unit::Microseconds,
+        default: 8,
+        range: 0..=1_000,
+        text: "How long a waiting thread spins before it yields and sleeps. Shorter than a wake-up (about 5 us) makes both sides sleep; 0 never spins.",
+    };
+    /// `messaging.window_frames`
+    MESSAGING_WINDOW_FRAMES: Number = {
+        name: "messaging.window_frames",
+        unit: Unit::Count,
+        default: 256,
+        range: 2..=u32::MAX as u64,
+        text: "Frames of one peer that may be under way or held back here.",
+    };
+    /// `messaging.window_bytes`
+    MESSAGING_WINDOW_BYTES: Number = {
+        name: "messaging.window_bytes",
+        unit: Unit::Bytes,
+        default: 1024 * 1024,
+        range: 131_072..=u32::MAX as u64,
+        text: "Their bytes. A single frame may take half of them, so the least value lets the longest frame pass.",
+    };
+    /// `messaging.max_requests`
+    MESSAGING_MAX_REQUESTS: Number = {
+        name: "messaging.max_requests",
+        unit: Unit::Count,
+        default: 65_536,
+        range: 1..=u32::MAX as u64,
+        text: "Requests of one peer that may be unanswered here, and of this side there.",
+    };
+    /// `messaging.bulk_budget_bytes`
+    MESSAGING_BULK_BUDGET_BYTES: Number = {
+        name: "messaging.bulk_budget_bytes",
+        unit: Unit::Bytes,
+        default: 64 * 1024 * 1024,
+        range: 1..=1 << 50,
+        text: "Large data of one peer that may be arriving at one time. One message of any permitted size always may.",
+    };
+    /// `messaging.window_fragments`
+    MESSAGING_WINDOW_FRAGMENTS: Number = {
+        name: "messaging.window_fragments",
+        unit: Unit::Count,
+        default: 16,
+        range: 1..=u32::MAX as u64,
+        text: "Fragments of large data of one peer that may be under way.",
+    };
+    /// `run.workers`
+    RUN_WORKERS: Number = {
+        name: "run.workers",
+        unit: Unit::Count,
+        default: 4,
+        range: 1..=1_024,
+        text: "Worker processes of the job that `make run` shows.",
+    };
+    /// `run.kill_one`
+    RUN_KILL_ONE: Switch = {
+        name: "run.kill_one",
+        default: true,
+        text: "Whether that job kills one of its workers half-way, to show that no task is lost.",
+    };
+}
+
+/// In the user's runtime folder if there is one, which only that user can enter; else in one of their own below `/tmp`.
+fn default_socket(environment: &Environment, user: u32) -> PathBuf {
+    let runtime = environment.get("XDG_RUNTIME_DIR").filter(|path| path.starts_with('/'));
+    let folder = match runtime {
+        Some(path) => PathBuf::from(path).join("quintet"),
+        None => PathBuf::from(format!("/tmp/quintet-{user}")),
+    };
+    folder.join("local.sock")
+}

@@ -1,0 +1,36 @@
+//! The first inputs of each target, written with the product's own encoders.
+
+mod layers;
+mod space;
+mod wire;
+
+/// An input with a name that says what it reaches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seed {
+    /// The target it is for.
+    pub target: &'static str,
+    /// The name of its file.
+    pub name: &'static str,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Every seed. The same bytes each time.
+#[must_use]
+pub fn seeds() -> Vec<Seed> {
+    [
+        wire::headers(),
+        wire::journal_entries(),
+        space::tuples(),
+        space::requests(),
+        layers::sessions(),
+        layers::messages(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn named(target: &'static str, list: Vec<(&'static str, Vec<u8>)>) -> Vec<Seed> {
+    list.into_iter().map(|(name, bytes)| Seed { target, name, bytes }).collect()
+}

@@ -1,0 +1,98 @@
+//! Tuples, templates and requests to a space.
+
+use super::{Seed, named};
+use quintet_contract::{Address, Effects, Span, Token};
+use quintet_tuple_space::{Array, LeaseId, Request, Template, Tuple, Wait, codec, template, tuple};
+
+/// The length of the head, the head, the bulk.
+fn with_length((head, bulk): (Vec<u8>, quintet_tuple_space::Bytes)) -> Vec<u8> {
+    let length = u16::try_from(head.len()).expect("a head fits a frame");
+    [&length.to_le_bytes(), head.as_slice(), &bulk].concat()
+}
+
+fn of_tuple(tuple: &Tuple) -> Vec<u8> {
+    with_length(tuple.encode().expect("a small tuple"))
+}
+
+fn of_template(template: &Template) -> Vec<u8> {
+    with_length(template.encode().expect("a small template"))
+}
+
+pub(super) fn tuples() -> Vec<Seed> {
+    let array = Array::from_elements(&[2, 3], &[1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("two rows of three");
+    let long = "x".repeat(codec::MAX_IN_PLACE_BYTES + 1);
+    named(
+        "tuple",
+        vec![
+            ("row", of_tuple(&tuple!["row", 3i64, 0.5])),
+            ("scalars", of_tuple(&tuple![true, 1i8, 2u16, 3i32, 4u64, 0.25f32])),
+            ("binary", of_tuple(&tuple!["name", b"\x00\xff"])),
+            ("array", of_tuple(&tuple!["m", array])),
+            ("bulk", of_tuple(&tuple![long.as_str(), 1i64])),
+            ("template", of_template(&template!["row", ?i64, 0.5])),
+        ],
+    )
+}
+
+/// A step as `quintet_tuple_space::fuzzing::requests` reads it.
+fn step(request: Request<'_>, sender: u8, token: u8) -> Vec<u8> {
+    let mut link = Effects::default();
+    request.send(&mut link, Address::new(0, 16), Token(token.into()), Token(0)).expect("a small request");
+    let (_, frame) = link.frames().pop().expect("it was sent");
+    let length = u8::try_from(frame.body.len()).expect("a small request");
+    [&[frame.kind.0 - codec::OUT.0, sender, token, length], &frame.body[..]].concat()
+}
+
+const SENDER_DOWN: [u8; 3] = [0xff, 1, 0];
+const LATER: [u8; 3] = [0xfe, 0xff, 0];
+const ROOM: [u8; 3] = [0xfd, 0, 0];
+
+pub(super) fn requests() -> Vec<Seed> {
+    let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
+    let out = |sender, token| step(Request::Out { deadline: None, tuples: &rows }, sender, token);
+    let take =
+        |wait, lease, sender, token| step(Request::Take { wait, lease, template: &any }, sender, token);
+    let lease = Some(Span(10));
+    let id = LeaseId(2);
+    named(
+        "space_requests",
+        vec![
+            ("out-take", [out(0, 1), take(Wait::AtOnce, None, 1, 2)].concat()),
+            ("take-waits", [take(Wait::Forever, None, 1, 1), out(0, 2)].concat()),
+            ("take-times-out", [take(Wait::For(Span(1)), None, 1, 1), LATER.to_vec()].concat()),
+            (
+                "take-returned",
+                [out(0, 1), take(Wait::AtOnce, None, 1, 2), step(Request::Return, 1, 2)].concat(),
+            ),
+            ("take-cancelled", [take(Wait::Forever, None, 1, 1), step(Request::Cancel, 1, 1)].concat()),
+            ("holder-dies", [out(0, 1), take(Wait::AtOnce, lease, 1, 2), SENDER_DOWN.to_vec()].concat()),
+            ("lease-expires", [out(0, 1), take(Wait::AtOnce, lease, 1, 2), LATER.to_vec()].concat()),
+            (
+                "lease-acknowledged",
+                [
+                    out(0, 1),
+                    take(Wait::AtOnce, lease, 1, 2),
+                    step(Request::Renew, 1, 3),
+                    step(Request::Ack { lease: id, deadline: None, tuples: &rows }, 1, 4),
+                ]
+                .concat(),
+            ),
+            (
+                "lease-released",
+                [out(0, 1), take(Wait::AtOnce, lease, 1, 2), step(Request::Release { lease: id }, 1, 3)]
+                    .concat(),
+            ),
+            ("full", [(1..=12).flat_map(|token| out(0, token)).collect(), ROOM.to_vec()].concat()),
+            (
+                "counted",
+                [
+                    out(0, 1),
+                    step(Request::Read { wait: Wait::AtOnce, template: &any }, 1, 2),
+                    step(Request::Count { template: &any }, 1, 3),
+                    step(Request::Status, 1, 4),
+                ]
+                .concat(),
+            ),
+        ],
+    )
+}

@@ -1,0 +1,26 @@
+//! Three small protocols that prove the contract on both hosts, each standing for something that will need it.
+//!
+//! | file | holds | stands for |
+//! | --- | --- | --- |
+//! | `ring.rs` | a token ring with timers | logical time |
+//! | `halves.rs` | one protocol in two halves that share a latest value | the TCP engine |
+//! | `errand.rs` | an echo that waits for a disk write and a device | durability and accelerators |
+#![forbid(unsafe_code)]
+
+mod errand;
+mod halves;
+mod ring;
+
+pub use errand::Errand;
+pub use halves::{Follower, Leader};
+pub use ring::Ring;
+
+use quintet_contract::Kind;
+use quintet_wire::registry::USER;
+
+/// A probe's request.
+pub const ASK: Kind = USER.kind(0);
+/// A probe's answer.
+pub const ANSWER: Kind = USER.kind(1);
+/// The ring's token.
+pub const TOKEN: Kind = USER.kind(2);

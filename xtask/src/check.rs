@@ -1,0 +1,40 @@
+//! Checks of what no compiler checks. None writes.
+
+mod hot_path;
+mod lengths;
+mod links;
+mod purity;
+
+use crate::docs;
+use crate::tree::{self, File};
+use std::path::Path;
+
+/// Runs every check and prints what each found.
+///
+/// # Errors
+/// How many faults there are.
+pub(crate) fn all(root: &Path) -> Result<(), String> {
+    let files = tree::files(root)?;
+    let checks: [(&str, Vec<String>); 6] = [
+        ("generated documentation is current", stale_pages(&files)),
+        ("the hot path's functions exist", hot_path::faults(&files)),
+        ("files stay short", lengths::faults(&files)),
+        ("links in documents lead somewhere", links::faults(root, &files)),
+        ("protocols touch nothing but frames and time", purity::impure(&files)),
+        ("unsafe code stands only where it may", purity::unsafe_code(&files)),
+    ];
+    let mut count = 0;
+    for (what, faults) in checks {
+        println!("{} {what}", if faults.is_empty() { "ok   " } else { "FAULT" });
+        faults.iter().for_each(|fault| println!("      {fault}"));
+        count += faults.len();
+    }
+    if count > 0 { Err(format!("{count} faults")) } else { Ok(()) }
+}
+
+fn stale_pages(files: &[File]) -> Vec<String> {
+    let is_stored =
+        |page: &docs::Page| files.iter().any(|file| file.path == page.path && file.text == page.text);
+    let stale = docs::pages().into_iter().filter(|page| !is_stored(page));
+    stale.map(|page| format!("{} is stale: run `cargo xtask docs`", page.path)).collect()
+}

@@ -22,7 +22,8 @@ fn main() -> ExitCode {
         Some(_) => explore(&options, &mut |_| {}),
         None => replay(first, &options, &mut |line| println!("{line}")),
     };
-    let per_second = f64::from(u32::try_from(report.schedules).unwrap_or(u32::MAX)) / started.elapsed().as_secs_f64();
+    let per_second =
+        f64::from(u32::try_from(report.schedules).unwrap_or(u32::MAX)) / started.elapsed().as_secs_f64();
     print!("{report}");
     println!("{per_second:.0} schedules a second");
     ExitCode::from(u8::from(report.failure.is_some()))

@@ -64,7 +64,14 @@ struct Undecided {
 impl Mind {
     /// Makes the requests of `plan`, of which `requests` are left.
     pub(crate) fn new(random: Random, plan: ClientPlan, requests: u32, now: Time) -> Mind {
-        Mind { plan: Some(plan), requests, next_request: now, next_renewal: now, paused_until: now, ..Mind::without(random) }
+        Mind {
+            plan: Some(plan),
+            requests,
+            next_request: now,
+            next_renewal: now,
+            paused_until: now,
+            ..Mind::without(random)
+        }
     }
 
     /// Asks what it is told to.
@@ -119,7 +126,10 @@ impl Mind {
         }
         match (ask, outcome) {
             (Ask::Take { .. }, Outcome::Tuple(_, Some(attempt))) => {
-                let fate = *pick(&mut self.random, &[Fate::Acknowledge, Fate::Acknowledge, Fate::Release, Fate::Abandon]);
+                let fate = *pick(
+                    &mut self.random,
+                    &[Fate::Acknowledge, Fate::Acknowledge, Fate::Release, Fate::Abandon],
+                );
                 let at = now + Span(self.random.below(2) * self.random.below(20_000_000));
                 if self.held.is_empty() {
                     self.next_renewal = now + RENEWAL;
@@ -205,7 +215,8 @@ impl Behaviour<'_> {
 
     fn decide(&mut self) {
         let now = self.now;
-        let due: Vec<_> = self.client.mind.undecided.extract_if(.., |undecided| undecided.at <= now).collect();
+        let due: Vec<_> =
+            self.client.mind.undecided.extract_if(.., |undecided| undecided.at <= now).collect();
         for undecided in due.into_iter().filter(|undecided| undecided.returns) {
             self.client.say(undecided.token, Ask::Return);
         }
@@ -244,7 +255,9 @@ impl Behaviour<'_> {
     fn make_request(&mut self) {
         let is_busy = self.client.queue.len() >= MAX_QUEUED || self.client.pending.len() >= MAX_PENDING;
         let mind = &mut self.client.mind;
-        let Some(plan) = mind.plan.filter(|_| mind.requests > 0 && mind.next_request <= self.now) else { return };
+        let Some(plan) = mind.plan.filter(|_| mind.requests > 0 && mind.next_request <= self.now) else {
+            return;
+        };
         mind.next_request = self.now + Span(1 + mind.random.below(plan.gap.0));
         mind.requests -= 1;
         // A client that waits for ever for others would never say another word: it gives one of them up.

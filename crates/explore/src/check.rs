@@ -103,7 +103,9 @@ fn check_answer(request: &Request<'_>, is_whole: bool) -> Result<(), Violation> 
     let outcome = match &request.fate {
         Fate::Answered(_, outcome) => outcome,
         Fate::Unknown => return Ok(()),
-        Fate::Open if is_whole => return Err(Violation::new(Rule::AnsweredOnce, format!("{request}: never answered"))),
+        Fate::Open if is_whole => {
+            return Err(Violation::new(Rule::AnsweredOnce, format!("{request}: never answered")));
+        }
         Fate::Open => return Ok(()),
     };
     let is_right = match (request.ask, outcome) {

@@ -46,15 +46,28 @@ pub(crate) enum What {
     Up(SessionNumber),
     Down(DownCause),
     /// A request was accepted for sending.
-    Sent { session: SessionNumber, token: Token, ask: Ask },
+    Sent {
+        session: SessionNumber,
+        token: Token,
+        ask: Ask,
+    },
     /// The request sent in the event of this index was answered.
-    Answered { request: usize, outcome: Outcome },
+    Answered {
+        request: usize,
+        outcome: Outcome,
+    },
     /// Its session ended before it was answered.
-    Unknown { request: usize },
+    Unknown {
+        request: usize,
+    },
     /// An answer came for which there is no request.
-    Stray { token: Token },
+    Stray {
+        token: Token,
+    },
     /// A request was refused for good on this side.
-    Unsendable { text: String },
+    Unsendable {
+        text: String,
+    },
     Paused(Span),
     Crashed,
     Restarted,
@@ -104,7 +117,11 @@ impl History {
     /// The last `count` events as text, one a line.
     pub(crate) fn last(&self, count: usize) -> Vec<String> {
         let first = self.events.len().saturating_sub(count);
-        self.events[first..].iter().enumerate().map(|(index, event)| format!("{:5}  {event}", first + index)).collect()
+        self.events[first..]
+            .iter()
+            .enumerate()
+            .map(|(index, event)| format!("{:5}  {event}", first + index))
+            .collect()
     }
 }
 

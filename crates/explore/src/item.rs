@@ -69,7 +69,8 @@ impl Item {
             Shape::Blob(length) => tuple![number, vec![self.fill(); length.into()]],
             Shape::Grid(length) => {
                 let elements = vec![i32::from(self.fill()); length.into()];
-                let grid = Array::from_elements(&[u64::from(length)], &elements).expect("its length is the shape's");
+                let grid =
+                    Array::from_elements(&[u64::from(length)], &elements).expect("its length is the shape's");
                 tuple!["grid", number, grid]
             }
         }
@@ -161,14 +162,19 @@ mod tests {
 
     #[test]
     fn an_item_is_read_back_and_matched_as_the_product_matches_it() {
-        for (number, shape) in
-            [Shape::Job(2), Shape::Note, Shape::Blob(0), Shape::Blob(3000), Shape::Grid(3)].into_iter().enumerate()
+        for (number, shape) in [Shape::Job(2), Shape::Note, Shape::Blob(0), Shape::Blob(3000), Shape::Grid(3)]
+            .into_iter()
+            .enumerate()
         {
             let item = Item { shape, number: number as u64 + 1 };
             let seen = Seen { item, is_dead: false };
             assert_eq!(Item::of(&item.tuple()), Some(seen));
             for pattern in EVERYTHING.into_iter().chain([Pattern::Job(1), Pattern::Job(2), Pattern::Named]) {
-                assert_eq!(pattern.matches(seen), pattern.template().matches(&item.tuple()), "{pattern:?} {item}");
+                assert_eq!(
+                    pattern.matches(seen),
+                    pattern.template().matches(&item.tuple()),
+                    "{pattern:?} {item}"
+                );
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use crate::client::Client;
 use crate::plan::{ClientPlan, Plan};
-use quintet_contract::{Address, Incarnation, Kind, OwnedFrame, Port, Span, Time, Token};
+use quintet_contract::{Address, Incarnation, Kind, OwnedFrame, Port, Protocol, Span, Time, Token};
 use quintet_messaging::{Class, Messages, MessagingConfig};
 use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_simulate::{Hosted, LinkModel, Restart, Simulation};
 use quintet_tuple_space::{Space, SpaceConfig, codec};
 use quintet_wire::registry::{PORT_SPACE, PORT_USER, USER};
+use std::any::Any;
 
 /// Where the manager is.
 pub(crate) const SPACE: Address = Address { node: quintet_contract::NodeId(0), port: PORT_SPACE };
@@ -112,7 +113,12 @@ impl Network {
         self.seeded.messaging(config)
     }
 
-    fn client_sessions(&self, me: Address, incarnation: Incarnation, reliability: Reliability) -> SessionConfig {
+    fn client_sessions(
+        &self,
+        me: Address,
+        incarnation: Incarnation,
+        reliability: Reliability,
+    ) -> SessionConfig {
         let mut sessions = self.sessions(me, incarnation);
         sessions.peers.insert(SPACE, PeerConfig { initiate: true, reliability });
         sessions
@@ -158,6 +164,20 @@ impl Network {
         found.expect("the run added this client")
     }
 
+    /// Whether every frame that the manager and this client sent has arrived.
+    pub(crate) fn is_idle(&self, client: u16) -> bool {
+        let at = address(client);
+        if self.has_messages {
+            self.has_delivered::<Messages<Client>>(at) && self.has_delivered::<Messages<Space>>(SPACE)
+        } else {
+            self.has_delivered::<Client>(at) && self.has_delivered::<Space>(SPACE)
+        }
+    }
+
+    fn has_delivered<P: Protocol + Any>(&self, at: Address) -> bool {
+        self.simulation.get::<Sessions<P>>(at).is_some_and(Sessions::is_idle)
+    }
+
     /// Lets a client send what it was given to ask.
     pub(crate) fn prompt(&mut self, client: u16) {
         let (body, bulk) = Default::default();
@@ -178,4 +198,3 @@ impl Network {
 pub(crate) fn number(index: usize) -> u16 {
     u16::try_from(index + 1).expect("a handful of clients")
 }
-

@@ -91,7 +91,8 @@ impl Plan {
 }
 
 fn draw_space(seed: u64, random: &mut Random) -> SpaceConfig {
-    let mut space = SpaceConfig { seed, max_attempts: *pick(random, &[1, 2, 3, 5]), ..SpaceConfig::default() };
+    let mut space =
+        SpaceConfig { seed, max_attempts: *pick(random, &[1, 2, 3, 5]), ..SpaceConfig::default() };
     if random.chance(400_000) {
         space.max_tuples = 2 + random.below(6);
     }

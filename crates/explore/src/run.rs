@@ -36,7 +36,8 @@ pub(crate) fn run(seed: u64, events_limit: u64, seeded: Seeded) -> Outcomes {
     let history = SharedHistory::default();
     let mut run = Run::new(seed, &plan, history.clone(), events_limit, seeded);
     let violation = run.play().err();
-    let (events, digest, redone) = (run.network.simulation.events(), run.network.simulation.digest(), run.redone);
+    let (events, digest, redone) =
+        (run.network.simulation.events(), run.network.simulation.digest(), run.redone);
     drop(run);
     let history = std::mem::take(&mut *history.borrow_mut());
     let violation = check::history(&plan, &history, violation.is_none()).err().or(violation);
@@ -151,18 +152,26 @@ impl<'a> Run<'a> {
     /// Runs until nothing happens to any client for longer than a lease lives.
     fn come_to_rest(&mut self) -> Result<(), Violation> {
         let end = self.network.simulation.now() + PEACE;
-        while !(0..self.plan.clients.len()).all(|index| self.network.client_mut(number(index)).is_patient()) {
-            self.advance(GLANCE)?;
-            self.require(self.network.simulation.now() < end, "a client still waits for an answer or a session")?;
-        }
         loop {
             let before = self.history.borrow().events.len();
+            while !self.is_patient() {
+                self.advance(GLANCE)?;
+                let text = "a client still waits for an answer or a session";
+                self.require(self.network.simulation.now() < end, text)?;
+            }
             self.advance(QUIET)?;
-            if self.history.borrow().events.len() == before {
+            if self.is_patient() && self.history.borrow().events.len() == before {
                 return Ok(());
             }
             self.require(self.network.simulation.now() < end, "the clients still get answers")?;
         }
+    }
+
+    /// Whether every client waits only for what may take for ever, and nothing is under way.
+    fn is_patient(&mut self) -> bool {
+        (0..self.plan.clients.len())
+            .map(number)
+            .all(|client| self.network.client_mut(client).is_patient() && self.network.is_idle(client))
     }
 
     fn require(&self, holds: bool, text: &str) -> Result<(), Violation> {
@@ -215,7 +224,8 @@ impl<'a> Run<'a> {
             for pending in self.network.client_mut(number(index)).pending.values() {
                 match &pending.ask {
                     Ask::Take { pattern, .. } | Ask::Read { pattern, .. } => wanted.push(*pattern),
-                    ask => puts.push((ask.items().len() as u64, ask.items().iter().map(|item| item.bytes()).sum())),
+                    ask => puts
+                        .push((ask.items().len() as u64, ask.items().iter().map(|item| item.bytes()).sum())),
                 }
             }
         }
@@ -264,7 +274,8 @@ impl<'a> Run<'a> {
         self.redone = before.redone;
         let unfinished = before.hidden + before.waiters + before.leases + before.parked;
         if unfinished != 0 {
-            let text = format!("nothing is unfinished, and the space says: {}", Outcome::State(Box::new(before)));
+            let text =
+                format!("nothing is unfinished, and the space says: {}", Outcome::State(Box::new(before)));
             return Err(Violation::new(Rule::CountsReturn, text));
         }
         let (tuples, bytes) = self.drain()?;

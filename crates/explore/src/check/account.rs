@@ -70,10 +70,13 @@ fn put<'a>(records: &'a Records<'a>) -> Lives<'a> {
 fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Violation> {
     for request in &records.requests {
         let Fate::Answered(at, Outcome::Tuple(seen, attempt)) = &request.fate else { continue };
-        let life = lives.get_mut(&seen.item.number).filter(|life| life.item == seen.item && !life.is_refused());
+        let life =
+            lives.get_mut(&seen.item.number).filter(|life| life.item == seen.item && !life.is_refused());
         let (pattern, kind) = match (request.ask, attempt) {
             (Ask::Read { pattern, .. }, _) => (*pattern, Kind::Read),
-            (Ask::Take { pattern, lease: Some(ttl), .. }, Some(attempt)) => (*pattern, Kind::Leased(*attempt, *ttl)),
+            (Ask::Take { pattern, lease: Some(ttl), .. }, Some(attempt)) => {
+                (*pattern, Kind::Leased(*attempt, *ttl))
+            }
             (Ask::Take { pattern, .. }, _) => (*pattern, Kind::Plain { returned: records.returned(request) }),
             _ => continue,
         };
@@ -172,7 +175,10 @@ impl Life<'_> {
                 return twice(format!("it was leased twice as attempt {}", attempt.attempt));
             }
             if let Some(other) = self.intruder(records, delivery, attempt, ttl) {
-                return twice(format!("{}, under whose lease it was, and {}", delivery.request, other.request));
+                return twice(format!(
+                    "{}, under whose lease it was, and {}",
+                    delivery.request, other.request
+                ));
             }
         }
         if attempts.values().is_sorted() { Ok(()) } else { twice("later attempts have older leases".into()) }
@@ -224,7 +230,8 @@ fn excuse(records: &Records<'_>, missing: &[&Life<'_>]) -> Result<(), Violation>
     let mut taken = vec![None; takes.len()];
     for (index, life) in missing.iter().enumerate() {
         if !assign(index, missing, &takes, &mut taken, &mut vec![false; takes.len()]) {
-            let text = format!("{}, put by {}: it is not in the space and nobody took it", life.item, life.put);
+            let text =
+                format!("{}, put by {}: it is not in the space and nobody took it", life.item, life.put);
             return Err(Violation::new(Rule::NothingLost, text));
         }
     }

@@ -4,9 +4,9 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
 use crate::{A, B, C, config, node, prompt, retransmit, talker};
 use quintet_contract::{
-    Address, Bytes, DownCause, Incarnation, Input, OwnedFrame, PeerChange, Random, Span, Token,
+    Address, Bytes, DownCause, Incarnation, Input, OwnedFrame, PeerChange, Protocol, Random, Span, Token,
 };
-use quintet_session::{Counters, Reliability, Sessions};
+use quintet_session::{Counters, PING, Reliability, Sessions};
 
 type Talking = Network<Sessions<crate::network::talker::Talker>>;
 
@@ -209,4 +209,33 @@ fn a_cut_that_only_one_side_saw_is_resumed_too() {
             assert_eq!(network.nodes[to].inner().from(*from), frames, "seed {seed}: {from} to {to}");
         }
     }
+}
+
+/// Found by the explorer: the acknowledgement stayed due behind a control frame that had no room, and a host that wakes a
+/// protocol whose deadline has passed did nothing else any more.
+#[test]
+fn an_acknowledgement_behind_a_control_frame_without_room_is_put_off() {
+    let mut network = Network::new(8, Conditions::reliable());
+    for me in [A, B] {
+        let mut config = config(me, retransmit(16, 10_000));
+        config.keep_alive = Span::from_millis(10);
+        network.add(me, node(config));
+    }
+    network.link(A, B);
+    network.run(Span::from_millis(50));
+    let pinged = |(from, _, frame): &&(Address, Address, OwnedFrame)| *from == A && frame.kind == PING;
+    let ping = network.trace.iter().find(pinged).expect("nobody spoke for long").2.clone();
+
+    crate::say(&mut network, A, B, crate::word(1));
+    network.conditions.full = 1_000_000;
+    network.inject(A, B, &ping);
+    let arrived = |network: &Talking| network.nodes[&B].inner().from(A).len() == 1;
+    assert!(network.run_until(Span::from_micros(100), arrived));
+    network.now += Span::from_millis(1);
+    network.input(B, Input::Wake);
+    let deadline = network.nodes[&B].deadline().expect("it owes an acknowledgement");
+    assert!(deadline > network.now, "it would be woken again at once");
+
+    network.conditions.full = 0;
+    assert!(network.run_until(Span::from_millis(10), |network| network.nodes[&A].is_idle()));
 }

@@ -1,0 +1,190 @@
+//! What a crash or a freeze of a process means to the others: nothing acknowledged is lost, a leased task is done again,
+//! nobody waits for the dead.
+
+use quintet::{Code, Lab, ServeConfig, Server, Template, Tuple, Value, template, tuple};
+use quintet_testbed::{Child, Program, TempDir, argument};
+use std::path::Path;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(5);
+
+fn tasks() -> Template {
+    template!["task", ?i64]
+}
+
+fn start(test: &str, socket: &Path) -> Child {
+    Program::this_test(test, socket).expect("this test's executable is known").spawn().expect("it starts")
+}
+
+fn connect(socket: impl AsRef<Path>, lease: Duration) -> quintet::Space {
+    Lab::connect(socket.as_ref(), 0, lease).expect("the space is there").space()
+}
+
+fn integer(tuple: &Tuple, field: usize) -> i64 {
+    match tuple.values()[field] {
+        Value::I64(value) => value,
+        ref other => panic!("{other} is no integer"),
+    }
+}
+
+#[test]
+fn the_task_of_a_killed_worker_returns_at_once() {
+    const NAME: &str = "the_task_of_a_killed_worker_returns_at_once";
+    if let Some(socket) = argument() {
+        let lease = connect(socket, LONG).lease(&tasks(), None).expect("there is a task");
+        println!("holding {}", lease.attempt());
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let space = connect(&socket, LEASE);
+    space.out(tuple!["task", 1i64]).unwrap();
+    for attempt in 1..=3 {
+        let mut worker = start(NAME, &socket);
+        let said = worker.output().wait_for("holding", LONG).expect("it takes the task");
+        assert_eq!(said, format!(" {attempt}"), "the attempt");
+        assert_eq!(space.take_if(&tasks()).unwrap(), None);
+        worker.kill().unwrap();
+        // Its lease would live for half a minute; the space sees the death itself.
+        assert_eq!(space.read_within(&tasks(), LONG).unwrap(), tuple!["task", 1i64]);
+    }
+    assert_eq!(space.lease(&tasks(), None).unwrap().attempt(), 4);
+}
+
+#[test]
+fn a_frozen_worker_loses_its_lease_and_its_result_is_not_put() {
+    const NAME: &str = "a_frozen_worker_loses_its_lease_and_its_result_is_not_put";
+    if let Some(socket) = argument() {
+        let lease =
+            connect(socket, Duration::from_millis(300)).lease(&tasks(), None).expect("there is a task");
+        println!("holding");
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).expect("the test speaks");
+        let error = lease.acknowledge(&[tuple!["result", 1i64]]).expect_err("it was frozen for too long");
+        println!("refused {}", error.code().name());
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let space = connect(&socket, LEASE);
+    space.out(tuple!["task", 1i64]).unwrap();
+    let mut worker = start(NAME, &socket);
+    worker.output().wait_for("holding", LONG).expect("it takes the task");
+    worker.freeze().unwrap();
+    let lease = space.lease(&tasks(), Some(LONG)).expect("the lease runs out");
+    assert_eq!(lease.attempt(), 2);
+    worker.thaw().unwrap();
+    worker.say("go on").unwrap();
+    assert_eq!(worker.output().wait_for("refused", LONG).as_deref(), Some(" LeaseLost"));
+    lease.acknowledge(&[tuple!["result", 2i64]]).unwrap();
+    assert_eq!(space.take(&template!["result", ?i64]).unwrap(), tuple!["result", 2i64]);
+    assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 0);
+}
+
+#[test]
+fn a_killed_space_fails_every_wait_with_its_reason() {
+    const NAME: &str = "a_killed_space_fails_every_wait_with_its_reason";
+    if let Some(socket) = argument() {
+        let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
+        println!("serving");
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let mut server = start(NAME, &socket);
+    server.output().wait_for("serving", LONG).expect("it serves");
+    let space = connect(&socket, LEASE);
+    let waits: Vec<_> = (0..8)
+        .map(|n: i64| {
+            let space = space.clone();
+            std::thread::spawn(move || {
+                space.take(&template!["never", n]).expect_err("the space is killed").code()
+            })
+        })
+        .collect();
+    while space.status().unwrap().waiters < 8 {
+        std::thread::yield_now();
+    }
+    server.kill().unwrap();
+    for wait in waits {
+        assert_eq!(wait.join().expect("it does not panic"), Code::PeerDied);
+    }
+}
+
+#[test]
+fn a_frozen_space_is_noticed() {
+    const NAME: &str = "a_frozen_space_is_noticed";
+    if let Some(socket) = argument() {
+        let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
+        println!("serving");
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let server = start(NAME, &socket);
+    server.output().wait_for("serving", LONG).expect("it serves");
+    let space = connect(&socket, LEASE);
+    let mut pending = space.initiate_take(&template!["never"], None).unwrap();
+    server.freeze().unwrap();
+    let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");
+    assert_eq!(error.code(), Code::PeerSilent);
+    assert_eq!(space.out(tuple!["x"]).unwrap_err().code(), Code::PeerSilent);
+}
+
+/// Tasks of the long run; each is at least four operations: out, lease, acknowledgement, take of the result.
+const TASKS: i64 = 26_000;
+const WORKERS: usize = 3;
+
+#[test]
+fn a_long_run_with_kills_loses_nothing_and_doubles_nothing() {
+    const NAME: &str = "a_long_run_with_kills_loses_nothing_and_doubles_nothing";
+    if let Some(socket) = argument() {
+        let space = connect(socket, LEASE);
+        loop {
+            let lease = space.lease(&tasks(), None).expect("the space lives longer than its workers");
+            let id = integer(lease.tuple(), 1);
+            let result = tuple!["result", id, i64::from(lease.attempt())];
+            lease.acknowledge(&[result]).expect("nobody is frozen here");
+        }
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let space = connect(&socket, LEASE);
+    let mut workers: Vec<_> = (0..WORKERS).map(|_| start(NAME, &socket)).collect();
+    let mut seen = vec![false; usize::try_from(TASKS).expect("it is small")];
+    let (mut put, mut redone) = (0, 0);
+    for done in 0..TASKS {
+        while put < TASKS && put < done + 64 {
+            space.out(tuple!["task", put]).unwrap();
+            put += 1;
+        }
+        let result = space.take_within(&template!["result", ?i64, ?i64], LONG).expect("every task is done");
+        let id = usize::try_from(integer(&result, 1)).expect("ids are not negative");
+        assert!(!std::mem::replace(&mut seen[id], true), "task {id} was done twice");
+        redone += i64::from(integer(&result, 2) > 1);
+        if done % 2_000 == 1_999 {
+            let victim = usize::try_from(done / 2_000).expect("it is small") % WORKERS;
+            workers[victim].kill().unwrap();
+            workers[victim] = start(NAME, &socket);
+        }
+    }
+    assert!(seen.iter().all(|seen| *seen));
+    let state = space.status().unwrap();
+    assert_eq!((state.tuples, state.hidden, state.bytes, state.dead_letters), (0, 0, 0, 0), "{state:?}");
+    assert_eq!(
+        u64::try_from(redone).expect("it is not negative"),
+        state.redone,
+        "a redone task is a returned lease"
+    );
+}
+
+/// Until the test kills this process.
+fn hold() -> ! {
+    loop {
+        std::thread::park();
+    }
+}

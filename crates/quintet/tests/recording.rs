@@ -1,0 +1,70 @@
+//! A live run again in the simulator's replay, byte for byte, with kills and large data in it.
+
+use quintet::{Array, ArrayOf, Lab, Recorder, ServeConfig, Server, SpaceConfig, stack, template, tuple};
+use quintet_simulate::{ReplayError, replay};
+use quintet_testbed::{Program, TempDir, argument};
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn an_embedded_job_replays() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.join("job.qrec");
+    let recorder = Recorder::create(&path).unwrap();
+    let space = Lab::embedded_with(SpaceConfig::default(), Some(&recorder)).space();
+    for n in 0..100i64 {
+        space.out(tuple!["x", n]).unwrap();
+        space.take(&template!["x", ?i64]).unwrap();
+    }
+    space.take_within(&template!["x", ?i64], Duration::from_millis(5)).unwrap_err();
+    recorder.finish().unwrap();
+    let replayed = replay(File::open(&path).unwrap(), &stack::make).expect("the same, byte for byte");
+    assert!(replayed.steps > 200 && replayed.frames >= 201, "{replayed:?}");
+}
+
+#[test]
+fn a_served_job_with_a_killed_worker_replays() {
+    const NAME: &str = "a_served_job_with_a_killed_worker_replays";
+    if let Some(socket) = argument() {
+        let space = Lab::connect(Path::new(&socket), 0, LONG).expect("the space is there").space();
+        let _lease = space.lease(&template!["task", ?ArrayOf<f64, 1>], None).expect("there is a task");
+        println!("holding");
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let (socket, path) = (dir.join("space"), dir.join("job.qrec"));
+    let recorder = Recorder::create(&path).unwrap();
+    let config = ServeConfig { recorder: Some(recorder.clone()), ..ServeConfig::default() };
+    let server = Server::start(&socket, &config).unwrap();
+    let space = Lab::connect(&socket, 0, LONG).unwrap().space();
+    let values: Vec<f64> = (0..200_000).map(f64::from).collect();
+    space.out(tuple!["task", Array::from_elements(&[200_000], &values).unwrap()]).unwrap();
+    let mut worker = Program::this_test(NAME, &socket).unwrap().spawn().unwrap();
+    worker.output().wait_for("holding", LONG).expect("it takes the task");
+    worker.kill().unwrap();
+    let lease = space.lease(&template!["task", ?ArrayOf<f64, 1>], Some(LONG)).unwrap();
+    assert_eq!(lease.attempt(), 2);
+    lease.acknowledge(&[tuple!["result", 7i64]]).unwrap();
+    server.stop().unwrap();
+    recorder.finish().unwrap();
+    let recording = std::fs::read(&path).unwrap();
+    let replayed = replay(&recording[..], &stack::make).expect("the same, byte for byte");
+    assert!(replayed.bytes > 1_600_000 * 2, "the array came and went twice: {replayed:?}");
+    // Another configuration is another run: the first answer differs.
+    let other_cluster = |name: &str, at, config: &[u8]| {
+        let mut config = config.to_vec();
+        config[0] ^= 1;
+        stack::make(name, at, &config)
+    };
+    assert!(matches!(replay(&recording[..], &other_cluster), Err(ReplayError::Different(_))));
+}
+
+/// Until the test kills this process.
+fn hold() -> ! {
+    loop {
+        std::thread::park();
+    }
+}

@@ -160,7 +160,8 @@ impl Mind {
         let shape = match self.random.below(10) {
             0..=5 => Shape::Job(u8::try_from(self.random.below(3)).expect("below 3")),
             6..=7 => Shape::Note,
-            8 => Shape::Blob(*pick(&mut self.random, &[0, 10, 900, 1500, 3000])),
+            // Four of them fit a frame where nothing cuts large data into fragments, and half of the smallest window.
+            8 => Shape::Blob(*pick(&mut self.random, &[0, 10, 400, 1100, 1900])),
             _ => Shape::Grid(u8::try_from(self.random.below(5)).expect("below 5")),
         };
         Item { shape, number }

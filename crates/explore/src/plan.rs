@@ -66,12 +66,12 @@ impl Plan {
         let requests = (30 + random.below(31)) / number as u64;
         let mut clients: Vec<_> = (0..number).map(|_| ClientPlan::draw(requests, random)).collect();
         let mut faults = Vec::new();
-        for index in 0..number {
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.is_steady &= windows.are_wide();
             if random.chance(350_000) {
-                draw_fault(index, &clients[index], random, &mut faults);
-                clients[index].is_steady = false;
+                draw_fault(index, client, random, &mut faults);
+                client.is_steady = false;
             }
-            clients[index].is_steady &= windows.are_wide();
         }
         faults.sort_by_key(|(at, _)| *at);
         let resume_window = *pick(random, &[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);

@@ -18,7 +18,7 @@ const WORK: Span = Span::from_millis(40);
 const PEACE: Span = Span::from_secs(60);
 /// How often it is looked whether that is so.
 const GLANCE: Span = Span::from_millis(5);
-/// More than one exchange with the manager takes on a bad link without loss.
+/// Longer than any lease lives, and than an exchange takes on a link that loses nothing.
 const QUIET: Span = Span(LONGEST_LEASE.0 + 20_000_000);
 
 /// What came of a run.

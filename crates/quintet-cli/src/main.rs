@@ -1,1 +1,103 @@
-fn main() {}
+//! The command line of Quintet.
+//!
+//! Each command is a file of `commands/` with its arguments and its code; this file only says which there are. What a
+//! command prints for a program stands on standard output and is one JSON object with `--json`; what it says to a person
+//! meanwhile stands on standard error.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `main.rs` | which commands there are |
+//! | `commands/` | one command a file; `run` is the largest: begin at `commands/run.rs` |
+//! | `bench.rs` | `quintet bench`: measurements beside peers |
+//! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
+//! | `interrupt.rs` | ctrl-C and its kin |
+//! | `pinning.rs` | which processors there are, and staying on one |
+//! | `python.rs` | which Python is used |
+#![forbid(unsafe_code)]
+
+mod bench;
+mod commands;
+mod connection;
+mod interrupt;
+mod pinning;
+mod python;
+
+use clap::{Parser, Subcommand};
+use commands::{completions, doctor, exit_status, explore, replay, run, serve, status, supervise_child};
+use quintet::Error;
+use std::process::ExitCode;
+
+/// The status of a command line that cannot be understood: EX_USAGE of sysexits.h.
+const USAGE: u8 = 64;
+
+#[derive(Parser)]
+#[command(
+    name = "quintet",
+    version,
+    about = "Coordinates a handful of machines: tasks survive crashes",
+    after_help = "`quintet help COMMAND` shows an example of each; `quintet help exit-status` what a status means."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a job: a space, workers and a master, all ended together
+    Run(run::Arguments),
+    /// Serve a tuple space until ctrl-C
+    Serve(serve::Arguments),
+    /// Show how a served space is
+    Status(status::Arguments),
+    /// Replay a recording and compare every byte
+    Replay(replay::Arguments),
+    /// Search random schedules and faults for a broken promise
+    Explore(explore::Arguments),
+    /// Check this machine, and say what to do
+    Doctor(doctor::Arguments),
+    /// Measure beside peers and limits
+    Bench(bench::Arguments),
+    /// Print a script that completes this command in a shell
+    Completions(completions::Arguments),
+    /// Say what each exit status means
+    #[command(long_about = exit_status::text(), after_help = "Example:\n  quintet help exit-status")]
+    ExitStatus,
+    #[command(hide = true)]
+    SuperviseChild(supervise_child::Arguments),
+    #[command(hide = true)]
+    BenchEcho(bench::EchoArguments),
+}
+
+impl Command {
+    fn run(self) -> Result<ExitCode, Error> {
+        match self {
+            Command::Run(arguments) => run::run(&arguments),
+            Command::Serve(arguments) => serve::run(&arguments),
+            Command::Status(arguments) => status::run(&arguments),
+            Command::Replay(arguments) => replay::run(&arguments),
+            Command::Explore(arguments) => explore::run(&arguments),
+            Command::Doctor(arguments) => doctor::run(&arguments),
+            Command::Bench(arguments) => bench::run(&arguments),
+            Command::Completions(arguments) => Ok(completions::run::<CommandLine>(&arguments)),
+            Command::ExitStatus => Ok(exit_status::run()),
+            Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
+            Command::BenchEcho(arguments) => bench::echo(&arguments),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            // If the terminal is gone there is nobody to tell.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    command_line.command.run().unwrap_or_else(|error| {
+        eprintln!("quintet: {error}");
+        ExitCode::from(error.code().exit_status())
+    })
+}

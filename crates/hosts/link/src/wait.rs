@@ -29,7 +29,7 @@ const STRIKES: u32 = 2;
 const PROBE: u32 = 128;
 
 /// What waits.
-pub(crate) trait Waiting {
+pub trait Waiting {
     /// Whether the wait is over. Cheap: called every few nanoseconds.
     fn ready(&self) -> bool;
     /// Sleeps until somebody wakes it or `limit` has passed. May return early.
@@ -38,7 +38,7 @@ pub(crate) trait Waiting {
 
 /// What one waiter has learnt about spinning.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub struct Patience {
     strikes: u32,
     /// Waits since spinning was turned off.
     waits: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Patience {
 impl Patience {
     /// Waits until `waiting` is ready or `limit` has passed.
     #[inline]
-    pub(crate) fn wait(&mut self, waiting: &mut impl Waiting, limit: Option<Duration>) {
+    pub fn wait(&mut self, waiting: &mut impl Waiting, limit: Option<Duration>) {
         if waiting.ready() || limit == Some(Duration::ZERO) {
             return;
         }

@@ -17,6 +17,8 @@ pub(crate) struct Mailbox(Arc<Shared>);
 
 struct Shared {
     letters: Mutex<VecDeque<Letter>>,
+    /// Whether the loop should look. Read in its every turn, so that an empty mailbox costs one load.
+    rung: AtomicBool,
     stop: AtomicBool,
     bell: OwnedFd,
 }
@@ -24,7 +26,12 @@ struct Shared {
 impl Mailbox {
     pub(crate) fn new() -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Mailbox(Arc::new(Shared { letters: Mutex::default(), stop: AtomicBool::new(false), bell })))
+        Ok(Mailbox(Arc::new(Shared {
+            letters: Mutex::default(),
+            rung: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            bell,
+        })))
     }
 
     /// Leaves a frame and rings.
@@ -43,9 +50,15 @@ impl Mailbox {
         self.0.stop.load(Ordering::Acquire)
     }
 
+    /// Whether there may be something to take.
+    pub(crate) fn has_letters(&self) -> bool {
+        self.0.rung.load(Ordering::Acquire)
+    }
+
     /// Takes everything left so far.
     pub(crate) fn take(&self) -> VecDeque<Letter> {
-        // The bell is drained first: a letter left after that rings again.
+        // The bell is silenced first: a letter left after that rings again.
+        self.0.rung.store(false, Ordering::Release);
         let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
         std::mem::take(&mut *self.0.letters.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -55,6 +68,7 @@ impl Mailbox {
     }
 
     fn ring(&self) {
+        self.0.rung.store(true, Ordering::Release);
         // The only failure is a full counter, and then it has been rung.
         let _ = rustix::io::write(&self.0.bell, &1u64.to_ne_bytes());
     }

@@ -4,18 +4,22 @@ use crate::instance::Instance;
 use crate::mailbox::{Letter, Mailbox};
 use crate::node_outbox::{NodeOutbox, Outlet, Outlets};
 use crate::services::{RunningServices, Services};
-use crate::sleep::Sleeper;
+use crate::sleep::sleep_on;
 use quintet_clock::LiveClock;
 use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, NodeId, OwnedFrame, PeerChange, Port, Time,
+    Address, DownCause, Frame, Incarnation, Input, NodeId, OwnedFrame, PeerChange, Port, Span, Time,
 };
-use quintet_link::{End, LinkError, Receiver, Route, SharedMemoryListener};
+use quintet_link::{End, LinkError, Patience, Receiver, Route, SharedMemoryListener, Waiting};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Frames taken from one link in a burst, so that one peer cannot keep the loop from the others.
 const BURST: usize = 64;
+
+/// Under constant load, new links are looked for every so many turns.
+const TURNS_BETWEEN_LINKS: u32 = 256;
 
 /// A node that runs on the thread which calls [`Node::run`].
 pub struct Node {
@@ -29,6 +33,8 @@ pub struct Node {
     listener: Option<Listener>,
     /// Links whose first frame, which names the peer, has not come yet.
     unnamed: Vec<End>,
+    /// Turns until new links are looked for.
+    links_in: u32,
     clock: LiveClock,
 }
 
@@ -69,6 +75,7 @@ impl Node {
             mailbox,
             listener: None,
             unnamed: Vec::new(),
+            links_in: 0,
             clock: LiveClock::start(),
         })
     }
@@ -112,14 +119,14 @@ impl Node {
     /// # Errors
     /// The system refuses to wait on the links' descriptors.
     pub fn run(&mut self) -> io::Result<()> {
-        let mut sleeper = Sleeper::new();
+        let mut patience = Patience::default();
         while !self.mailbox.is_stopped() {
             let now = self.clock.now();
-            let worked = self.turn(now);
-            if worked {
-                sleeper.worked();
-            } else if sleeper.may_sleep() {
-                self.sleep(&mut sleeper)?;
+            if !self.turn(now) {
+                let limit = self.next_deadline().map(|deadline| Duration::from(deadline.since(now)));
+                let mut idle = Idle { node: self, failed: None };
+                patience.wait(&mut idle, limit);
+                idle.failed.map_or(Ok(()), Err)?;
             }
         }
         Ok(())
@@ -128,12 +135,11 @@ impl Node {
     /// Does what is there to do, each link a burst. False if there was nothing.
     fn turn(&mut self, now: Time) -> bool {
         let mut worked = self.take_links(now);
-        self.local.append(&mut self.mailbox.take());
-        worked |= self.run_local(now);
-        let peers: Vec<_> = self.inlets.keys().copied().collect();
-        for peer in peers {
-            worked |= self.poll(now, peer);
+        if self.mailbox.has_letters() {
+            self.local.append(&mut self.mailbox.take());
         }
+        worked |= self.run_local(now);
+        worked |= self.poll_links(now);
         worked |= self.wake(now);
         self.report_room(now);
         self.run_local(now);
@@ -141,8 +147,22 @@ impl Node {
         worked
     }
 
+    /// Whether the next turn asks the listener.
+    fn looks_for_links(&self) -> bool {
+        self.listener.is_some() && self.links_in == 0
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.instances.values().filter_map(Instance::deadline).min()
+    }
+
     fn take_links(&mut self, now: Time) -> bool {
         let Some(listener) = self.listener.as_mut() else { return false };
+        if let Some(left) = self.links_in.checked_sub(1) {
+            self.links_in = left;
+            return false;
+        }
+        self.links_in = TURNS_BETWEEN_LINKS;
         // A client that fails the link's handshake is told there, and is its own trouble.
         while let Ok(Some(end)) = listener.listener.accept() {
             self.unnamed.push(end);
@@ -179,37 +199,38 @@ impl Node {
         worked
     }
 
-    fn poll(&mut self, now: Time, peer: NodeId) -> bool {
-        // The link is taken out while its frames are handled, since handling them needs the rest of the node.
-        let Some(mut inlet) = self.inlets.remove(&peer) else { return false };
-        let id = self.id;
-        let polled = inlet.receiver.poll(BURST, &mut |route: Route, frame: Frame<'_>| {
-            if route.from.node == peer && route.to.node == id {
-                self.give(now, route.to.port, Input::Frame(route.from, frame));
-            }
-        });
-        match polled {
-            Ok(count) => {
-                self.inlets.insert(peer, inlet);
-                count > 0
-            }
-            Err(error) => {
-                self.lose(now, peer, &inlet.joined, &error);
-                true
+    fn poll_links(&mut self, now: Time) -> bool {
+        // The links are taken out while their frames are handled, since handling them needs the rest of the node.
+        let mut inlets = std::mem::take(&mut self.inlets);
+        let (mut received, mut failed, id) = (0, Vec::new(), self.id);
+        for (peer, inlet) in &mut inlets {
+            let polled = inlet.receiver.poll(BURST, &mut |route: Route, frame: Frame<'_>| {
+                if route.from.node == *peer && route.to.node == id {
+                    self.give(now, route.to.port, Input::Frame(route.from, frame));
+                }
+            });
+            match polled {
+                Ok(count) => received += count,
+                Err(error) => failed.push((*peer, error)),
             }
         }
+        self.inlets = inlets;
+        for (peer, error) in &failed {
+            self.lose(now, *peer, error);
+        }
+        received > 0 || !failed.is_empty()
     }
 
-    fn lose(&mut self, now: Time, peer: NodeId, joined: &[(Address, Address)], error: &LinkError) {
+    fn lose(&mut self, now: Time, peer: NodeId, error: &LinkError) {
         self.outlets.remove(&peer);
-        self.inlets.remove(&peer);
+        let Some(inlet) = self.inlets.remove(&peer) else { return };
         let cause = match error {
             LinkError::Closed => DownCause::Closed,
             LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
             LinkError::Malformed(_) => DownCause::Misbehaved,
         };
-        for (here, there) in joined {
-            self.give(now, here.port, Input::Peer(*there, PeerChange::Down(cause)));
+        for (here, there) in inlet.joined {
+            self.give(now, here.port, Input::Peer(there, PeerChange::Down(cause)));
         }
     }
 
@@ -237,8 +258,7 @@ impl Node {
         let flushed = self.outlets.iter_mut().map(|(peer, outlet)| (*peer, outlet.sender.flush()));
         let failed: Vec<_> = flushed.filter_map(|(peer, done)| Some((peer, done.err()?))).collect();
         for (peer, error) in failed {
-            let joined = self.inlets.get(&peer).map(|inlet| inlet.joined.clone()).unwrap_or_default();
-            self.lose(now, peer, &joined, &error);
+            self.lose(now, peer, &error);
         }
     }
 
@@ -249,24 +269,45 @@ impl Node {
         instance.handle(now, input, &mut NodeOutbox { from, outlets, services, local, begun: None });
     }
 
-    /// Sleeps until a link, the mailbox or a deadline calls.
-    fn sleep(&mut self, sleeper: &mut Sleeper) -> io::Result<()> {
-        let deadline = self.instances.values().filter_map(Instance::deadline).min();
-        let limit = deadline.map(|deadline| deadline.since(self.clock.now()));
+    fn receivers(&self) -> impl Iterator<Item = &dyn Receiver> {
+        let unnamed = self.unnamed.iter().map(|end| &*end.receiver);
+        self.inlets.values().map(|inlet| &*inlet.receiver).chain(unnamed)
+    }
+
+    fn receivers_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Receiver>> {
         let unnamed = self.unnamed.iter_mut().map(|end| &mut end.receiver);
-        let named = self.inlets.values_mut().map(|inlet| &mut inlet.receiver);
-        let mut receivers: Vec<_> = named.chain(unnamed).collect();
+        self.inlets.values_mut().map(|inlet| &mut inlet.receiver).chain(unnamed)
+    }
+}
+
+/// A node that has nothing to do.
+struct Idle<'a> {
+    node: &'a mut Node,
+    failed: Option<io::Error>,
+}
+
+impl Waiting for Idle<'_> {
+    fn ready(&self) -> bool {
+        self.failed.is_some()
+            || self.node.looks_for_links()
+            || self.node.mailbox.has_letters()
+            || self.node.receivers().any(|receiver| receiver.has_frames())
+    }
+
+    /// Sleeps until a link, the mailbox, the listener or a deadline calls.
+    fn sleep(&mut self, limit: Option<Duration>) {
         // Every one is armed, also after one has refused: each is disarmed below.
-        let refused = receivers.iter_mut().filter_map(|receiver| (!receiver.arm()).then_some(())).count();
-        let slept = if refused == 0 {
-            let links = receivers.iter().map(|receiver| receiver.fd());
-            let listener = self.listener.iter().map(|listener| listener.listener.as_fd());
-            sleeper.sleep(links.chain(listener).chain([self.mailbox.fd()]), limit)
-        } else {
-            Ok(())
-        };
-        receivers.iter_mut().for_each(|receiver| receiver.disarm());
-        slept
+        let refused =
+            self.node.receivers_mut().map(|receiver| !receiver.arm()).filter(|refused| *refused).count();
+        if refused == 0 {
+            let links = self.node.receivers().map(|receiver| receiver.fd());
+            let listener = self.node.listener.iter().map(|listener| listener.listener.as_fd());
+            let calling = links.chain(listener).chain([self.node.mailbox.fd()]);
+            self.failed = sleep_on(calling, limit.map(Span::from)).err();
+        }
+        self.node.receivers_mut().for_each(|receiver| receiver.disarm());
+        // Whatever it was may have been a new link.
+        self.node.links_in = 0;
     }
 }
 

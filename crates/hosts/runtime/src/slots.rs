@@ -42,7 +42,9 @@ struct Slot {
 /// The unanswered and uncollected requests of a process, by token.
 #[derive(Default)]
 pub(crate) struct Slots {
-    open: BTreeMap<Token, Slot>,
+    /// The one opened last: most calls are answered before the next begins, and never touch the map.
+    latest: Option<(Token, Slot)>,
+    earlier: BTreeMap<Token, Slot>,
     issued: u64,
     woken: Vec<Waker>,
 }
@@ -50,54 +52,73 @@ pub(crate) struct Slots {
 impl Slots {
     /// A token for a new request, larger than every earlier one.
     pub(crate) fn open(&mut self) -> Token {
+        self.earlier.extend(self.latest.take());
         self.issued += 1;
         let token = Token(self.issued);
-        self.open.insert(token, Slot::default());
+        self.latest = Some((token, Slot::default()));
         token
     }
 
     /// The oldest token whose answer was not collected yet, or the next to be issued.
     pub(crate) fn oldest_open(&self) -> Token {
-        self.open.first_key_value().map_or(Token(self.issued + 1), |(token, _)| *token)
+        let latest = self.latest.as_ref().map(|(token, _)| *token);
+        self.earlier.keys().next().copied().or(latest).unwrap_or(Token(self.issued + 1))
+    }
+
+    fn get(&mut self, token: Token) -> Option<&mut Slot> {
+        match &mut self.latest {
+            Some((latest, slot)) if *latest == token => Some(slot),
+            _ => self.earlier.get_mut(&token),
+        }
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.earlier.values_mut().chain(self.latest.iter_mut().map(|(_, slot)| slot))
     }
 
     /// Fills a slot. An answer that nobody waits for (a protocol's mistake, or a forgotten request) is dropped.
     pub(crate) fn fill(&mut self, token: Token, result: Result<Answer, Code>) {
-        if let Some(slot) = self.open.get_mut(&token) {
+        if let Some(slot) = self.get(token) {
             slot.result = Some(result);
-            self.woken.extend(slot.waker.take());
+            let waker = slot.waker.take();
+            self.woken.extend(waker);
         }
     }
 
     /// Ends every unanswered request with `code`.
     pub(crate) fn fail_all(&mut self, code: Code) {
-        for slot in self.open.values_mut().filter(|slot| slot.result.is_none()) {
+        let mut woken = Vec::new();
+        for slot in self.all().filter(|slot| slot.result.is_none()) {
             slot.result = Some(Err(code));
-            self.woken.extend(slot.waker.take());
+            woken.extend(slot.waker.take());
         }
+        self.woken.append(&mut woken);
     }
 
     /// Takes the result and closes the slot, if it was filled.
     pub(crate) fn take(&mut self, token: Token) -> Option<Result<Answer, Code>> {
-        let slot = self.open.get_mut(&token)?;
-        let result = slot.result.take()?;
-        self.open.remove(&token);
+        let result = self.get(token)?.result.take()?;
+        self.close(token);
         Some(result)
     }
 
     /// The result, which stays.
-    pub(crate) fn peek(&self, token: Token) -> Option<Result<Answer, Code>> {
-        self.open.get(&token)?.result.clone()
+    pub(crate) fn peek(&mut self, token: Token) -> Option<Result<Answer, Code>> {
+        self.get(token)?.result.clone()
     }
 
     /// Closes a slot without its result.
     pub(crate) fn close(&mut self, token: Token) {
-        self.open.remove(&token);
+        if self.latest.as_ref().is_some_and(|(latest, _)| *latest == token) {
+            self.latest = None;
+        } else {
+            self.earlier.remove(&token);
+        }
     }
 
     /// Sets who is told when the slot is filled. Gives the waker back if that has happened already.
     pub(crate) fn watch(&mut self, token: Token, waker: Waker) -> Result<(), Waker> {
-        match self.open.get_mut(&token) {
+        match self.get(token) {
             Some(slot) if slot.result.is_none() => {
                 slot.waker = Some(waker);
                 Ok(())
@@ -112,8 +133,8 @@ impl Slots {
     }
 
     /// A thread that still waits, to take over the polling of the link.
-    pub(crate) fn any_waiting_thread(&self) -> Option<Thread> {
-        self.open.values().find_map(|slot| match &slot.waker {
+    pub(crate) fn any_waiting_thread(&mut self) -> Option<Thread> {
+        self.all().find_map(|slot| match &slot.waker {
             Some(Waker::Thread(thread)) if slot.result.is_none() => Some(thread.clone()),
             _ => None,
         })

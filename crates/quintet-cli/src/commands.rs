@@ -1,0 +1,11 @@
+//! The commands.
+
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod exit_status;
+pub(crate) mod explore;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod supervise_child;

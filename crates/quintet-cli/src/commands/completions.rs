@@ -1,0 +1,29 @@
+//! `quintet completions`.
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::{Shell, generate};
+use std::process::ExitCode;
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  quintet completions bash > ~/.local/share/bash-completion/completions/quintet")]
+pub(crate) struct Arguments {
+    /// The shell
+    shell: Kind,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> ExitCode {
+    let shell = match arguments.shell {
+        Kind::Bash => Shell::Bash,
+        Kind::Zsh => Shell::Zsh,
+        Kind::Fish => Shell::Fish,
+    };
+    generate(shell, &mut C::command(), "quintet", &mut std::io::stdout());
+    ExitCode::SUCCESS
+}

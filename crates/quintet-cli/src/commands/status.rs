@@ -1,0 +1,96 @@
+//! `quintet status`.
+
+use crate::connection::ConnectionArguments;
+use clap::Args;
+use quintet::{Error, State};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  quintet status --socket /tmp/space --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    connection: ConnectionArguments,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let state = arguments.connection.load()?.lab()?.space().status()?;
+    if arguments.json {
+        println!("{}", as_json(&state));
+    } else {
+        print!("{}", as_table(&state));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counts(state: &State) -> [(&'static str, u64); 9] {
+    [
+        ("tuples", state.tuples),
+        ("bytes", state.bytes),
+        ("hidden", state.hidden),
+        ("waiters", state.waiters),
+        ("leases", state.leases),
+        ("parked", state.parked),
+        ("redone", state.redone),
+        ("dead_letters", state.dead_letters),
+        ("signatures", state.signatures),
+    ]
+}
+
+fn as_json(state: &State) -> Value {
+    let mut object: serde_json::Map<String, Value> =
+        counts(state).into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let rows = state.rows.iter().map(|row| {
+        json!({
+            "signature": row.signature.to_string(),
+            "tuples": row.tuples,
+            "hidden": row.hidden,
+            "waiters": row.waiters,
+        })
+    });
+    object.insert("rows".to_owned(), rows.collect());
+    object.into()
+}
+
+fn as_table(state: &State) -> String {
+    let mut lines: Vec<String> = counts(state)
+        .iter()
+        .map(|(name, count)| format!("{:<14}{count:>12}", name.replace('_', " ")))
+        .collect();
+    if !state.rows.is_empty() {
+        lines.push(format!("\n{:>10} {:>10} {:>10}  signature", "tuples", "hidden", "waiters"));
+    }
+    for row in &state.rows {
+        lines.push(format!("{:>10} {:>10} {:>10}  {}", row.tuples, row.hidden, row.waiters, row.signature));
+    }
+    let left_out = state.signatures.saturating_sub(state.rows.len() as u64);
+    if left_out > 0 {
+        lines.push(format!("and {left_out} signatures more"));
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet::{Lab, template, tuple};
+
+    #[test]
+    fn both_forms_show_the_same_counts() {
+        let space = Lab::embedded().space();
+        space.out(tuple!["x", 1i64]).unwrap();
+        space.out(tuple!["x", 2i64]).unwrap();
+        let lease = space.lease(&template!["x", ?i64], None).unwrap();
+        let state = space.status().unwrap();
+        let object = as_json(&state);
+        assert_eq!((&object["tuples"], &object["leases"]), (&json!(1), &json!(1)));
+        assert_eq!(object["rows"][0]["signature"], "(text, i64)");
+        let table = as_table(&state);
+        assert!(table.contains("leases                   1"), "{table}");
+        assert!(table.ends_with("         1          1          0  (text, i64)\n"), "{table}");
+        lease.release().unwrap();
+    }
+}

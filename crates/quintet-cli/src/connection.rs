@@ -1,0 +1,90 @@
+//! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
+
+use clap::Args;
+use quintet::{Code, Error, Lab, SpaceConfig};
+use quintet_settings::{
+    CLUSTER_ID, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING,
+    Settings, Sources,
+};
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Settings from everywhere they may stand.
+#[derive(Args)]
+pub(crate) struct SettingArguments {
+    /// Give a setting a value; docs/settings.md lists them
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// Read settings from this file instead of quintet.toml
+    #[arg(long, value_name = "FILE")]
+    settings_file: Option<PathBuf>,
+}
+
+/// Which space.
+#[derive(Args)]
+pub(crate) struct ConnectionArguments {
+    /// The space's socket; else the setting socket.path
+    #[arg(long, env = "QUINTET_SOCKET", value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// The number of its cluster; else the setting cluster.id
+    #[arg(long, env = "QUINTET_CLUSTER", value_name = "N")]
+    cluster: Option<u128>,
+    #[command(flatten)]
+    settings: SettingArguments,
+}
+
+/// Which space, with all that was not given filled in.
+pub(crate) struct Connection {
+    pub(crate) socket: PathBuf,
+    pub(crate) cluster: u128,
+    pub(crate) settings: Settings,
+}
+
+impl SettingArguments {
+    pub(crate) fn load(&self) -> Result<Settings, Error> {
+        let user = rustix::process::getuid().as_raw();
+        let mut sources = Sources::of_this_process(self.settings.clone(), user);
+        sources.file = self.settings_file.clone();
+        Settings::load(&sources).map_err(|error| Error::new(error.code(), error.to_string()))
+    }
+}
+
+impl ConnectionArguments {
+    pub(crate) fn load(&self) -> Result<Connection, Error> {
+        let settings = self.settings.load()?;
+        let socket = self.socket.clone().unwrap_or_else(|| settings.socket_path());
+        let cluster = self.cluster.unwrap_or_else(|| settings.number(&CLUSTER_ID).into());
+        Ok(Connection { socket, cluster, settings })
+    }
+}
+
+impl Connection {
+    pub(crate) fn lab(&self) -> Result<Lab, Error> {
+        let lease = Duration::from_millis(self.settings.number(&SPACE_LEASE_MS));
+        Lab::connect(&self.socket, self.cluster, lease)
+    }
+}
+
+/// The limits of a space, and a key for its hashing that nobody can know before.
+pub(crate) fn space_config(settings: &Settings) -> SpaceConfig {
+    let fits = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    SpaceConfig {
+        max_bytes: settings.number(&SPACE_MAX_BYTES),
+        max_tuples: settings.number(&SPACE_MAX_TUPLES),
+        max_attempts: u32::try_from(settings.number(&SPACE_MAX_ATTEMPTS)).unwrap_or(u32::MAX),
+        max_waiting: fits(settings.number(&SPACE_MAX_WAITING)),
+        seed: random(),
+        ..SpaceConfig::default()
+    }
+}
+
+/// A number from the system's randomness.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// What the system refused, and when.
+pub(crate) fn refused(doing: &str) -> impl Fn(std::io::Error) -> Error + '_ {
+    move |error| Error::new(Code::Resource, format!("{doing}: {error}"))
+}

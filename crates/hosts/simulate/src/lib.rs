@@ -14,20 +14,25 @@
 //! | `node.rs` | a modelled process: its instances, its inbox, its processor's time |
 //! | `service.rs` | [`ServiceModel`]: disk and device |
 //! | `replay.rs` | [`replay`](replay()): a live run again, byte for byte |
+//! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
 #![forbid(unsafe_code)]
 
+mod comparing;
 mod digest;
 mod link;
 mod node;
 mod outbox;
+mod recording;
 mod replay;
 mod schedule;
 mod service;
 mod simulation;
+mod verdict;
 
 pub use link::LinkModel;
 pub use node::Hosted;
 pub use outbox::Costs;
-pub use replay::{Difference, Factory, ReplayError, Replayed, replay};
+pub use replay::{Factory, replay};
 pub use service::ServiceModel;
 pub use simulation::{Restart, Simulation};
+pub use verdict::{Difference, ReplayError, Replayed};

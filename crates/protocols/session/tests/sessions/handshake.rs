@@ -33,12 +33,16 @@ fn lossy(change: impl Fn(&mut SessionConfig)) -> Network<Sessions<Talker>> {
     pair(retransmit(8, 64_000), Conditions::lossy(0), change)
 }
 
+fn refusal(code: RefusalCode) -> PeerChange {
+    PeerChange::Down(DownCause::Refused(code.error() as u16))
+}
+
 fn refused_with(network: &mut Network<Sessions<Talker>>) -> RefusalCode {
     network.run(Span::from_secs(10));
-    for (at, about) in [(A, B), (B, A)] {
-        assert_eq!(talker(network, at).changes_of(about), [], "{at} must not see a refused peer");
-    }
-    network.nodes[&A].refusal(B).expect("the initiator was refused").code
+    let code = network.nodes[&A].refusal(B).expect("the initiator was refused").code;
+    assert_eq!(talker(network, A).changes_of(B), [refusal(code)], "it learns why, and sees no peer");
+    assert_eq!(talker(network, B).changes_of(A), [], "who refuses must not see the peer");
+    code
 }
 
 #[test]
@@ -267,7 +271,8 @@ fn a_goodbye_that_was_lost_is_made_up_for_when_the_peer_speaks() {
     network.nodes.get_mut(&B).expect("it exists").close(now, &mut Effects::default());
     say(&mut network, A, B, word(1));
     network.run(Span::from_secs(1));
-    assert_eq!(talker(&mut network, A).changes_of(B), [UP, PeerChange::Down(DownCause::Died)]);
+    let died = PeerChange::Down(DownCause::Died);
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, died, refusal(RefusalCode::Closed)]);
     assert_eq!(network.nodes[&A].refusal(B).map(|refusal| refusal.code), Some(RefusalCode::Closed));
 }
 

@@ -1,0 +1,138 @@
+//! NumPy's scalars and arrays. NumPy is imported when the first is seen, so that a program without arrays starts quickly.
+
+use crate::error::{bad_value, raise};
+use crate::value::{shared, type_name};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use quintet::{Array, ElementType, Value};
+
+static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// The module `numpy`.
+///
+/// # Errors
+/// It cannot be imported.
+pub(crate) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    let module = NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?;
+    Ok(module.bind(py))
+}
+
+/// The element type of a dtype, of either byte order; none if no tuple can hold it.
+pub(crate) fn element_type(dtype: &Bound<'_, PyAny>) -> PyResult<Option<ElementType>> {
+    let kind: char = dtype.getattr("kind")?.extract()?;
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    Ok(match (kind, width) {
+        ('b', 1) => Some(ElementType::Bool),
+        ('i', 1) => Some(ElementType::I8),
+        ('i', 2) => Some(ElementType::I16),
+        ('i', 4) => Some(ElementType::I32),
+        ('i', 8) => Some(ElementType::I64),
+        ('u', 1) => Some(ElementType::U8),
+        ('u', 2) => Some(ElementType::U16),
+        ('u', 4) => Some(ElementType::U32),
+        ('u', 8) => Some(ElementType::U64),
+        ('f', 4) => Some(ElementType::F32),
+        ('f', 8) => Some(ElementType::F64),
+        _ => None,
+    })
+}
+
+/// NumPy's name of the element type, little-endian: `<f8`.
+pub(crate) fn type_string(element: ElementType) -> String {
+    let kind = match element {
+        ElementType::Bool => 'b',
+        ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64 => 'i',
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => 'u',
+        ElementType::F32 | ElementType::F64 => 'f',
+    };
+    let order = if element.width() == 1 { '|' } else { '<' };
+    format!("{order}{kind}{}", element.width())
+}
+
+/// The value of a NumPy array (with one copy) or scalar; none if the field is neither.
+///
+/// # Errors
+/// `BadValue` for a dtype that no tuple can hold.
+pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<Value>> {
+    let numpy = numpy(field.py())?;
+    let is_array = field.is_instance(&numpy.getattr("ndarray")?)?;
+    if !is_array && !field.is_instance(&numpy.getattr("generic")?)? {
+        return Ok(None);
+    }
+    let dtype = field.getattr("dtype")?;
+    let Some(element) = element_type(&dtype)? else {
+        let name = type_name(field);
+        return Err(bad_value(index, format!("{name} of dtype {dtype} cannot be in a tuple")));
+    };
+    if is_array { to_array(field, element).map(|array| Some(Value::Array(array))) } else { to_scalar(field, element).map(Some) }
+}
+
+fn to_array(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Array> {
+    let travelling = type_string(element);
+    let same = field.getattr("dtype")?.getattr("str")?.extract::<String>()? == travelling;
+    let ordered = if same { field.clone() } else { field.call_method1("astype", (travelling,))? };
+    // In C order whatever the order in memory, and the only copy.
+    let data = ordered.call_method0("tobytes")?;
+    let shape: Vec<u64> = field.getattr("shape")?.extract()?;
+    Array::new(element, shape, shared(data.cast::<PyBytes>()?)).map_err(raise)
+}
+
+fn to_scalar(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Value> {
+    let value = field.call_method0("item")?;
+    Ok(match element {
+        ElementType::Bool => Value::Bool(value.extract()?),
+        ElementType::I8 => Value::I8(value.extract()?),
+        ElementType::I16 => Value::I16(value.extract()?),
+        ElementType::I32 => Value::I32(value.extract()?),
+        ElementType::I64 => Value::I64(value.extract()?),
+        ElementType::U8 => Value::U8(value.extract()?),
+        ElementType::U16 => Value::U16(value.extract()?),
+        ElementType::U32 => Value::U32(value.extract()?),
+        ElementType::U64 => Value::U64(value.extract()?),
+        ElementType::F32 => Value::F32(value.extract()?),
+        ElementType::F64 => Value::F64(value.extract()?),
+    })
+}
+
+/// Keeps the data of a received array while NumPy looks at it.
+#[pyclass(frozen, module = "quintet._native")]
+struct ReceivedArray {
+    array: Array,
+}
+
+#[pymethods]
+impl ReceivedArray {
+    /// NumPy's array interface, version 3: read-only, as everybody who received this array shares the data.
+    #[getter(__array_interface__)]
+    fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", type_string(self.array.element()))?;
+        interface.set_item("shape", PyTuple::new(py, self.array.shape())?)?;
+        interface.set_item("data", (self.array.data().as_ptr() as usize, true))?;
+        Ok(interface)
+    }
+}
+
+/// A NumPy array over the received data, which is not copied.
+///
+/// # Errors
+/// NumPy is not there.
+pub(crate) fn from_array(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
+    let owner = Bound::new(py, ReceivedArray { array })?;
+    numpy(py)?.getattr("asarray")?.call1((owner,))
+}
+
+/// The dtype that a type or dtype object names, or none if it names none.
+pub(crate) fn named_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let numpy = numpy(object.py())?;
+    let dtype = numpy.getattr("dtype")?;
+    if object.is_instance(&dtype)? {
+        return Ok(Some(object.clone()));
+    }
+    match object.cast::<PyType>() {
+        Ok(class) if class.is_subclass(&numpy.getattr("generic")?)? => Ok(Some(dtype.call1((class,))?)),
+        _ => Ok(None),
+    }
+}

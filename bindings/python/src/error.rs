@@ -1,0 +1,54 @@
+//! Errors as Python exceptions. The classes stand in `quintet/errors.py`; there is one for each code.
+
+use pyo3::prelude::*;
+use quintet::{Code, Error, Fault, Retry};
+
+/// The exception for an error.
+pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    Python::attach(|py| {
+        let made = py
+            .import("quintet.errors")
+            .and_then(|errors| errors.getattr("from_code"))
+            .and_then(|make| make.call1((error.code() as u16, error.text())));
+        made.map_or_else(|failed| failed, PyErr::from_value)
+    })
+}
+
+/// A field that cannot be a value. `what` says what it is, after the field's number.
+pub(crate) fn bad_value(field: usize, what: impl std::fmt::Display) -> PyErr {
+    raise(Error::new(Code::BadValue, format!("field {field}: {what}")))
+}
+
+/// An integer that is too large for 64 bits.
+pub(crate) fn integer_overflow(py: Python<'_>, field: usize, value: &str) -> PyErr {
+    let text = format!("field {field}: {value} does not fit into a signed integer of 64 bits");
+    let made = py
+        .import("quintet.errors")
+        .and_then(|errors| errors.getattr("IntegerOverflow"))
+        .and_then(|class| class.call1((Code::BadValue as u16, text)));
+    made.map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// A row of [`codes`].
+type Row = (u16, &'static str, &'static str, &'static str, &'static str, u8);
+
+/// Every error code: number, name, text, fault, retry, exit status.
+#[pyfunction]
+pub(crate) fn codes() -> Vec<Row> {
+    let row = |code: &Code| {
+        let fault = match code.fault() {
+            Fault::Misuse => "misuse",
+            Fault::Peer => "peer",
+            Fault::Limit => "limit",
+            Fault::System => "system",
+        };
+        let retry = match code.retry() {
+            Retry::Safe => "safe",
+            Retry::Indeterminate => "indeterminate",
+            Retry::Useless => "useless",
+        };
+        (*code as u16, code.name(), code.text(), fault, retry, code.exit_status())
+    };
+    Code::ALL.iter().map(row).collect()
+}

@@ -1,0 +1,110 @@
+//! Formals: types that stand for any value in a template.
+
+use crate::array::{element_type, named_dtype, numpy, type_string};
+use crate::error::{bad_value, raise};
+use crate::value::to_value;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyTuple, PyType};
+use quintet::{Code, ElementType, Error, Field, Template, Type};
+
+/// Any array of an element type and a number of dimensions, some of which may be fixed. Made by `quintet.array`.
+#[pyclass(frozen, eq, module = "quintet")]
+#[derive(PartialEq)]
+pub(crate) struct ArrayFormal {
+    element: ElementType,
+    dimensions: Vec<Option<u64>>,
+}
+
+#[pymethods]
+impl ArrayFormal {
+    fn __repr__(&self) -> String {
+        let sizes: Vec<String> =
+            self.dimensions.iter().map(|size| size.map_or("None".to_owned(), |size| size.to_string())).collect();
+        let comma = if sizes.len() == 1 { "," } else { "" };
+        format!("quintet.array({:?}, ({}{comma}))", type_string(self.element), sizes.join(", "))
+    }
+}
+
+/// What `quintet.array` takes for its dimensions.
+#[derive(FromPyObject)]
+pub(crate) enum Dimensions {
+    /// How many, all free.
+    Count(usize),
+    /// Each one: its size, or None where it is free.
+    Each(Vec<Option<u64>>),
+}
+
+/// Stands for any array of this dtype and number of dimensions in a template.
+///
+/// `dimensions` is their number, or a tuple with each one's size, or None for any size: `array("f8", (3, None))`.
+///
+/// Raises BadValue for a dtype that no tuple can hold.
+#[pyfunction]
+#[pyo3(signature = (dtype, dimensions = Dimensions::Count(1)), text_signature = "(dtype, dimensions=1)")]
+pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResult<ArrayFormal> {
+    let named = numpy(dtype.py())?.getattr("dtype")?.call1((dtype,));
+    let element = named.and_then(|named| element_type(&named));
+    let Ok(Some(element)) = element else {
+        return Err(raise(Error::new(Code::BadValue, format!("an array of dtype {dtype} cannot be in a tuple"))));
+    };
+    let dimensions = match dimensions {
+        // Above the limit by one is enough for the template to refuse it by its number.
+        Dimensions::Count(count) => vec![None; count.min(quintet_contract::limits::MAX_DIMENSIONS + 1)],
+        Dimensions::Each(sizes) => sizes,
+    };
+    Ok(ArrayFormal { element, dimensions })
+}
+
+/// A template of these fields.
+///
+/// # Errors
+/// `BadValue` for a field that is neither a value nor a formal.
+pub(crate) fn to_template(fields: &Bound<'_, PyTuple>) -> PyResult<Template> {
+    let fields = fields.iter().enumerate().map(|(index, field)| to_field(&field, index));
+    Template::new(fields.collect::<PyResult<_>>()?).map_err(raise)
+}
+
+fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
+    if let Ok(formal) = field.cast::<ArrayFormal>() {
+        let formal = formal.get();
+        return Ok(Field::Formal(Type::Array { element: formal.element, dimensions: formal.dimensions.clone() }));
+    }
+    if let Ok(class) = field.cast::<PyType>()
+        && let Some(formal) = plain(class)
+    {
+        return Ok(Field::Formal(formal));
+    }
+    let is_plain_value = field.is_instance_of::<PyString>() || field.is_instance_of::<PyInt>();
+    if !is_plain_value && let Some(dtype) = named_dtype(field)? {
+        return match element_type(&dtype)? {
+            Some(element) => Ok(Field::Formal(Type::Scalar(element))),
+            None => Err(bad_value(index, format!("no tuple holds the dtype {dtype}"))),
+        };
+    }
+    if let Ok(class) = field.cast::<PyType>() {
+        let hint = if class.is(&numpy(field.py())?.getattr("ndarray")?) { "; write quintet.array(dtype, dimensions)" } else { "" };
+        return Err(bad_value(index, format!("{class} is not the type of a field{hint}")));
+    }
+    to_value(field, index).map(Field::Actual)
+}
+
+/// The type that one of Python's own classes stands for.
+fn plain(class: &Bound<'_, PyType>) -> Option<Type> {
+    let py = class.py();
+    if class.is(py.get_type::<PyInt>()) {
+        Some(Type::Scalar(ElementType::I64))
+    } else if class.is(py.get_type::<PyFloat>()) {
+        Some(Type::Scalar(ElementType::F64))
+    } else if class.is(py.get_type::<PyBool>()) {
+        Some(Type::Scalar(ElementType::Bool))
+    } else if class.is(py.get_type::<PyString>()) {
+        Some(Type::Text)
+    } else if class.is(py.get_type::<PyBytes>())
+        || class.is(py.get_type::<PyByteArray>())
+        || class.is(py.get_type::<PyMemoryView>())
+    {
+        Some(Type::Binary)
+    } else {
+        None
+    }
+}

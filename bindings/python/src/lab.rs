@@ -1,0 +1,78 @@
+//! A connection to everything.
+
+use crate::connection::Connection;
+use crate::error::raise;
+use crate::space::Space;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection to everything. Made by `quintet.connect`; a context manager that closes it.
+#[pyclass(frozen, weakref, module = "quintet")]
+pub(crate) struct Lab {
+    connection: Arc<Connection>,
+    /// Where the space is; none: in this process.
+    socket: Option<PathBuf>,
+}
+
+#[pymethods]
+impl Lab {
+    /// A lab in this process. Its tuples end with it.
+    #[staticmethod]
+    fn embedded() -> Lab {
+        Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), socket: None }
+    }
+
+    /// Connects to the space at a socket of this machine. `lease_ms`: how long, in milliseconds, a leased tuple stays
+    /// hidden after this process was last heard.
+    ///
+    /// Raises Unreachable, NotAllowed, WrongCluster, VersionMismatch or Resource.
+    #[staticmethod]
+    fn link(py: Python<'_>, socket: PathBuf, cluster: u128, lease_ms: u64) -> PyResult<Lab> {
+        let lease = Duration::from_millis(lease_ms);
+        let lab = py.detach(|| quintet::Lab::connect(&socket, cluster, lease)).map_err(raise)?;
+        Ok(Lab { connection: Arc::new(Connection::new(lab)), socket: Some(socket) })
+    }
+
+    /// The tuple space.
+    #[getter]
+    fn space(&self) -> Space {
+        Space::new(Arc::clone(&self.connection))
+    }
+
+    /// Whether the space lives in this process.
+    #[getter]
+    fn is_embedded(&self) -> bool {
+        self.socket.is_none()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.connection.is_closed()
+    }
+
+    /// Ends the connection. Waits of other threads end with Closed. A second call does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.connection.close());
+    }
+
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        let place = match &self.socket {
+            None => "embedded".to_owned(),
+            Some(socket) => format!("quintet://{}", socket.display()),
+        };
+        let closed = if self.connection.is_closed() { ", closed" } else { "" };
+        format!("<quintet.Lab {place}{closed}>")
+    }
+}

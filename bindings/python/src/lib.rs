@@ -1,0 +1,45 @@
+//! The native half of the Python package `quintet`: what Python calls is translated to the crate [`quintet`] and back.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `lab.rs` | `Lab`: a connection; read this first |
+//! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
+//! | `space.rs` | `Space`: the operations |
+//! | `pending.rs`, `lease.rs` | an operation under way; a tuple taken until it is acknowledged |
+//! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
+//! | `server.rs` | `Server`: a space for other processes |
+//! | `error.rs` | errors as Python exceptions |
+//!
+//! Nothing here waits while it holds the interpreter: a callback that needs the interpreter may run on the thread that is
+//! waited for.
+#![deny(unsafe_code)]
+
+mod array;
+mod connection;
+mod error;
+mod formal;
+mod lab;
+mod lease;
+mod pending;
+mod server;
+mod space;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The module `quintet._native`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<lab::Lab>()?;
+    module.add_class::<space::Space>()?;
+    module.add_class::<lease::Lease>()?;
+    module.add_class::<pending::Pending>()?;
+    module.add_class::<formal::ArrayFormal>()?;
+    module.add_class::<server::Server>()?;
+    module.add_function(wrap_pyfunction!(formal::array, module)?)?;
+    module.add_function(wrap_pyfunction!(error::codes, module)?)?;
+    module.add("DEAD_LETTER", quintet::DEAD_LETTER)?;
+    module.add("MAX_BYTES", quintet_contract::limits::MAX_BULK_BYTES)?;
+    module.add("MAX_FIELDS", quintet::MAX_TUPLE_FIELDS)?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! An operation under way.
+
+use crate::connection::{Connection, SLICE, end_of, limit};
+use crate::error::raise;
+use crate::lease::Lease;
+use crate::value::from_tuple;
+use pyo3::prelude::*;
+use quintet::{Code, Error, Outcome};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// An operation under way. Dropped before it is done, it is cancelled, and a tuple on its way goes back to its place.
+#[pyclass(frozen, module = "quintet")]
+pub(crate) struct Pending {
+    connection: Arc<Connection>,
+    state: Mutex<State>,
+}
+
+enum State {
+    UnderWay(quintet::Pending),
+    Done(PyResult<Py<PyAny>>),
+}
+
+#[pymethods]
+impl Pending {
+    /// The outcome: a tuple, a Lease, or None for what was put. It may be asked for again.
+    ///
+    /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.
+    #[pyo3(signature = (timeout = None))]
+    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        let end = end_of(limit(timeout)?);
+        loop {
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
+            if let Some(outcome) = self.look(py, left) {
+                return outcome;
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Err(raise(Error::new(Code::TimedOut, "the operation goes on")));
+            }
+            self.connection.look_about(py)?;
+        }
+    }
+
+    /// Whether `result` would give the outcome at once.
+    fn done(&self, py: Python<'_>) -> bool {
+        self.look(py, Duration::ZERO).is_some()
+    }
+
+    /// Asks for the operation's end. It still ends exactly once: with Cancelled, or as it would have.
+    fn cancel(&self, py: Python<'_>) {
+        py.detach(|| {
+            if let State::UnderWay(pending) = &*self.state() {
+                pending.cancel();
+            }
+        });
+    }
+
+    /// Calls `callback` once `result` would give the outcome, on the thread that brings it. It must hand over and return.
+    /// A wait for the result that begins later takes its place.
+    fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
+        let call = move || {
+            // Without an interpreter there is nobody left to tell.
+            Python::try_attach(|py| {
+                if let Err(error) = callback.call0(py) {
+                    error.write_unraisable(py, Some(callback.bind(py)));
+                }
+            });
+        };
+        py.detach(|| {
+            let state = self.state();
+            if let State::UnderWay(pending) = &*state {
+                pending.notify(Box::new(call));
+                return;
+            }
+            drop(state);
+            call();
+        });
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> &'static str {
+        if self.done(py) { "<quintet.Pending done>" } else { "<quintet.Pending under way>" }
+    }
+}
+
+impl Pending {
+    pub(crate) fn new(connection: Arc<Connection>, pending: quintet::Pending) -> Self {
+        Pending { connection, state: Mutex::new(State::UnderWay(pending)) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The outcome, if it comes within `limit`.
+    fn look(&self, py: Python<'_>, limit: Duration) -> Option<PyResult<Py<PyAny>>> {
+        // Both locks are never waited for together: the state's is taken without the interpreter, and what needs the
+        // interpreter is made on this thread before another one sees the state.
+        py.detach(|| {
+            let mut state = self.state();
+            if let State::UnderWay(pending) = &mut *state {
+                let outcome = pending.wait(limit)?;
+                *state = State::Done(Python::attach(|py| self.converted(py, outcome)));
+            }
+            let State::Done(done) = &*state else { return None };
+            Some(Python::attach(|py| match done {
+                Ok(outcome) => Ok(outcome.clone_ref(py)),
+                Err(error) => Err(error.clone_ref(py)),
+            }))
+        })
+    }
+
+    fn converted(&self, py: Python<'_>, outcome: Result<Outcome, Error>) -> PyResult<Py<PyAny>> {
+        match outcome.map_err(raise)? {
+            Outcome::Tuple(tuple, None) => Ok(from_tuple(py, tuple)?.into_any().unbind()),
+            leased @ Outcome::Tuple(_, Some(_)) => {
+                let lease = self.connection.ask(py, |space| space.leased(leased))?;
+                Ok(Py::new(py, Lease::new(py, lease)?)?.into_any())
+            }
+            _ => Ok(py.None()),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let state = std::mem::replace(
+            self.state.get_mut().unwrap_or_else(PoisonError::into_inner),
+            State::Done(Err(pyo3::exceptions::PyRuntimeError::new_err(()))),
+        );
+        Python::attach(|py| py.detach(|| drop(state)));
+    }
+}

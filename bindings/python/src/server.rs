@@ -1,0 +1,70 @@
+//! A space for other processes.
+
+use crate::error::raise;
+use pyo3::prelude::*;
+use quintet::{Code, Error, ServeConfig};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A space that serves other processes of this user from a thread of this one. A context manager that stops it.
+#[pyclass(frozen, module = "quintet")]
+pub(crate) struct Server {
+    socket: PathBuf,
+    cluster: u128,
+    server: Mutex<Option<quintet::Server>>,
+}
+
+#[pymethods]
+impl Server {
+    /// Serves at a socket, as a member of a cluster.
+    ///
+    /// Raises Resource or another Error if the socket is in use or cannot be made.
+    #[new]
+    #[pyo3(signature = (socket, cluster = 0))]
+    fn new(py: Python<'_>, socket: PathBuf, cluster: u128) -> PyResult<Server> {
+        let config = ServeConfig { cluster, ..ServeConfig::default() };
+        let server = py.detach(|| quintet::Server::start(&socket, &config)).map_err(raise)?;
+        Ok(Server { socket, cluster, server: Mutex::new(Some(server)) })
+    }
+
+    /// What `quintet.connect` takes to come here.
+    #[getter]
+    fn address(&self) -> PyResult<String> {
+        let socket = std::path::absolute(&self.socket)
+            .map_err(|error| raise(Error::new(Code::Resource, error.to_string())))?;
+        Ok(format!("quintet://{}", socket.display()))
+    }
+
+    /// The cluster that it belongs to.
+    #[getter]
+    fn cluster(&self) -> u128 {
+        self.cluster
+    }
+
+    /// Ends it, and its tuples with it. A second call does nothing.
+    ///
+    /// Raises Resource if the system refused to wait for links while it ran.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.end()).map_err(raise)
+    }
+
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.stop(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<quintet.Server at {}>", self.socket.display())
+    }
+}
+
+impl Server {
+    fn end(&self) -> Result<(), Error> {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        server.map_or(Ok(()), quintet::Server::stop)
+    }
+}

@@ -1,0 +1,109 @@
+//! An outbox that compares what a protocol does with what was recorded.
+
+use bytes::Bytes;
+use quintet_contract::{Address, Kind, Outbox, SendError, Token};
+use quintet_wire::journal::{BulkId, Call};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Compares each call with the recorded one and gives the recorded answer.
+pub(crate) struct ComparingOutbox<'a> {
+    bulks: &'a BTreeMap<BulkId, Bytes>,
+    expected: VecDeque<Call<'a>>,
+    begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    difference: Option<(String, String)>,
+    /// Frames compared.
+    pub(crate) frames: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+}
+
+impl<'a> ComparingOutbox<'a> {
+    pub(crate) fn new(bulks: &'a BTreeMap<BulkId, Bytes>, calls: Vec<Call<'a>>) -> Self {
+        ComparingOutbox { bulks, expected: calls.into(), begun: None, difference: None, frames: 0, bytes: 0 }
+    }
+
+    /// The first difference, if there is one.
+    pub(crate) fn finish(&mut self) -> Option<(String, String)> {
+        if self.difference.is_none() {
+            self.difference =
+                self.expected.pop_front().map(|call| (format!("{call:?}"), "nothing more".to_owned()));
+        }
+        self.difference.take()
+    }
+
+    /// The refusal that was recorded for this frame, if it was refused.
+    fn refusal(&mut self, to: Address, kind: Kind, token: Token) -> Option<SendError> {
+        match self.expected.front() {
+            Some(Call::Refused(a, k, t, error)) if (*a, *k, *t) == (to, kind, token) => {
+                let error = *error;
+                self.expected.pop_front();
+                Some(error)
+            }
+            _ => None,
+        }
+    }
+
+    fn sent(&mut self, to: Address, kind: Kind, token: Token, body: &[u8], bulk: &Bytes) {
+        if self.difference.is_some() {
+            return;
+        }
+        let recorded = self.expected.pop_front();
+        let same = matches!(&recorded, Some(Call::Sent(a, m)) if *a == to
+            && (m.kind, m.token, m.body) == (kind, token, body)
+            && self.bulks.get(&m.bulk).map_or(bulk.is_empty(), |recorded| recorded == bulk));
+        if same {
+            self.frames += 1;
+            self.bytes += (body.len() + bulk.len()) as u64;
+        } else {
+            let replayed = format!(
+                "{to} kind {} token {} body {body:02x?} and {} bytes of bulk",
+                kind.0,
+                token.0,
+                bulk.len()
+            );
+            let recorded = recorded.map_or("nothing more".to_owned(), |call| format!("{call:02x?}"));
+            self.difference = Some((recorded, replayed));
+        }
+    }
+}
+
+impl Outbox for ComparingOutbox<'_> {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        if let Some(error) = self.refusal(to, kind, token) {
+            return Err(error);
+        }
+        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+    }
+
+    fn commit(&mut self) {
+        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+        self.sent(to, kind, token, &body, &Bytes::new());
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        if let Some(error) = self.refusal(to, kind, token) {
+            return Err(error);
+        }
+        self.sent(to, kind, token, head, &bulk);
+        Ok(())
+    }
+
+    fn observe(&mut self, words: &mut [u64]) {
+        match self.expected.pop_front() {
+            Some(Call::Observed(recorded)) if recorded.len() == words.len() => {
+                words.copy_from_slice(&recorded)
+            }
+            other if self.difference.is_none() => {
+                self.difference = Some((format!("{other:?}"), "a cell was read".to_owned()));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `quintet run`: a whole job from one command.
+//!
+//! A space is served from this process; workers and a master are its children. Everybody is told where the space is by
+//! environment variables. The kernel ends the children should this process die.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `run.rs` | the arguments, and what is prepared before and tidied after: read this first |
+//! | `run/job.rs` | the loop: what happens to children and tasks, and what follows |
+//! | `run/ending.rs` | how everybody is ended |
+//! | `run/happening.rs` | what can happen, and the threads that wait for it |
+//! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
+//! | `run/ledger.rs` | which task is where, from the event tuples |
+//! | `run/killing.rs` | `--kill-one` |
+//! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
+
+mod child;
+mod display;
+mod ending;
+mod happening;
+mod job;
+mod killing;
+mod launch;
+mod ledger;
+mod summary;
+
+use super::serve::{finish, recorder};
+use crate::connection::{SettingArguments, random, refused, space_config};
+use clap::Args;
+use display::Printer;
+use launch::Launch;
+use quintet::{Code, Error, Lab, ServeConfig, Server};
+use quintet_settings::{RUN_WORKERS, SPACE_LEASE_MS};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(Args)]
+#[command(after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100")]
+pub(crate) struct Arguments {
+    /// Workers; else the setting run.workers
+    #[arg(short = 'n', long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(0..=1024))]
+    workers: Option<u32>,
+    /// Kill a worker as soon as it holds a task, to show that the task is redone
+    #[arg(long)]
+    kill_one: bool,
+    /// Record everything the space is given and does, for `quintet replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Serve the space here instead of in a folder of its own
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// The Python of workers and scripts; else that of $VIRTUAL_ENV or ./.venv, else python3
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<OsString>,
+    /// Print a JSON object in the end; what the job itself prints then goes to standard error
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingArguments,
+    /// The master and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "SCRIPT [ARGS]")]
+    command: Vec<OsString>,
+}
+
+/// Runs the job. Its exit status is the master's, or 1 if no task was redone although one should have been.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let settings = arguments.settings.load()?;
+    let workers = arguments.workers.map_or_else(|| settings.number(&RUN_WORKERS), u64::from);
+    if arguments.kill_one && workers < 2 {
+        return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
+    }
+    let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+    let launch = Launch {
+        socket: arguments.socket.clone().unwrap_or_else(|| folder.path().join("space")),
+        cluster: u128::from(random()) << 64 | u128::from(random()),
+        lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
+        workers,
+        python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
+        printer: Printer::new(arguments.json),
+    };
+    let recorder = recorder(arguments.record.as_deref())?;
+    let config =
+        ServeConfig { cluster: launch.cluster, space: space_config(&settings), recorder: recorder.clone() };
+    let server = Server::start(&launch.socket, &config)?;
+    let lab = Lab::connect(&launch.socket, launch.cluster, launch.lease)?;
+    let outcome = job::run(&launch, &lab, &arguments.command, arguments.kill_one);
+    drop(lab);
+    server.stop()?;
+    finish(recorder.as_ref())?;
+    folder.close().map_err(refused("remove the job's folder"))?;
+    let summary = outcome?;
+    summary.show(arguments.json);
+    summary.result()
+}

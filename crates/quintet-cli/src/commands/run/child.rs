@@ -1,0 +1,120 @@
+//! One child of a job.
+//!
+//! It is not reaped before the job is over, so that its process id and its group's stay its own until then and a signal
+//! never meets a stranger.
+
+use crate::connection::refused;
+use quintet::Error;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, pidfd_send_signal, waitid,
+};
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ChildStderr, ChildStdout, Command, ExitStatus};
+use std::sync::Arc;
+
+/// Which child.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Who {
+    Master,
+    Worker(u64),
+}
+
+/// A child that was started.
+pub(super) struct Child {
+    pub(super) who: Who,
+    pub(super) ended: bool,
+    process: std::process::Child,
+    handle: Arc<OwnedFd>,
+    own_group: bool,
+}
+
+impl Child {
+    pub(super) fn start(mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
+        let process = command.spawn().map_err(refused("start a process"))?;
+        let handle = pidfd_open(Pid::from_child(&process), PidfdFlags::empty())
+            .map_err(|errno| refused("watch a process")(errno.into()))?;
+        Ok(Child { who, ended: false, process, handle: Arc::new(handle), own_group })
+    }
+
+    /// What it says, if that is captured. Given once.
+    pub(super) fn output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        (self.process.stdout.take(), self.process.stderr.take())
+    }
+
+    /// To wait for its end with, from another thread.
+    pub(super) fn handle(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.handle)
+    }
+
+    /// Sends it alone a signal. Nothing happens if it has ended.
+    pub(super) fn signal(&self, signal: Signal) {
+        // The only error that remains is that it has ended.
+        let _ = pidfd_send_signal(&*self.handle, signal);
+    }
+
+    /// Sends it, and what it started, a signal.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        if self.own_group {
+            // The only error that remains is that nobody is left in it.
+            let _ = kill_process_group(Pid::from_child(&self.process), signal);
+        } else {
+            self.signal(signal);
+        }
+    }
+
+    /// Stops it where it is, and returns when it has stopped, or ended.
+    pub(super) fn freeze(&self) {
+        self.signal(Signal::STOP);
+        wait_until(&self.handle, WaitIdOptions::STOPPED | WaitIdOptions::EXITED);
+    }
+
+    /// Its exit status, after its end.
+    pub(super) fn reap(&mut self) -> Result<ExitStatus, Error> {
+        self.process.wait().map_err(refused("learn how a process ended"))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.own_group || !self.ended {
+            self.signal_group(Signal::KILL);
+        }
+        // Reaped before, or ended just now: in both cases this returns at once.
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns when the child has ended; it stays to be reaped.
+pub(super) fn wait_for_end(handle: &OwnedFd) {
+    wait_until(handle, WaitIdOptions::EXITED);
+}
+
+fn wait_until(handle: &OwnedFd, what: WaitIdOptions) {
+    while waitid(WaitId::PidFd(handle.as_fd()), what | WaitIdOptions::NOWAIT) == Err(Errno::INTR) {}
+}
+
+/// The exit status as a shell has it.
+pub(super) fn shell_status(status: ExitStatus) -> u8 {
+    let number = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+/// `status 1` or `signal 9`.
+pub(super) fn in_words(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("status {}", status.code().unwrap_or_default()),
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Who::Master => f.write_str("master"),
+            Who::Worker(rank) => write!(f, "worker {rank}"),
+        }
+    }
+}

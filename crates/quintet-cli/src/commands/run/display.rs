@@ -1,0 +1,95 @@
+//! What is shown while a job runs: a progress bar at a terminal, now and then a plain line elsewhere.
+
+use super::ledger::Ledger;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::time::{Duration, Instant};
+
+/// Plain lines come no closer than this.
+const PLAIN_PERIOD: Duration = Duration::from_secs(2);
+
+/// Where a line goes.
+#[derive(Clone, Copy)]
+pub(super) enum Stream {
+    Output,
+    Error,
+}
+
+/// Writes lines around the progress bar.
+#[derive(Clone)]
+pub(super) struct Printer {
+    bar: Option<ProgressBar>,
+    only_standard_error: bool,
+}
+
+impl Printer {
+    /// `only_standard_error`: standard output is kept for a program that reads it.
+    pub(super) fn new(only_standard_error: bool) -> Printer {
+        let bar = (stderr().is_terminal() && !only_standard_error).then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {pos} of {len} tasks, {elapsed}{msg}");
+            ProgressBar::new(0).with_style(style.expect("the template is well-formed"))
+        });
+        Printer { bar, only_standard_error }
+    }
+
+    pub(super) fn has_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    pub(super) fn only_standard_error(&self) -> bool {
+        self.only_standard_error
+    }
+
+    /// Passes on what a child said.
+    pub(super) fn line(&self, stream: Stream, prefix: &str, line: &[u8]) {
+        let whole = [prefix.as_bytes(), line, b"\n"].concat();
+        let write = || match stream {
+            Stream::Output if !self.only_standard_error => stdout().lock().write_all(&whole),
+            _ => stderr().lock().write_all(&whole),
+        };
+        let written = match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        };
+        // Nobody may be reading any more; the job goes on.
+        let _ = written;
+    }
+
+    /// Says something of the job itself.
+    pub(super) fn say(&self, text: &str) {
+        self.line(Stream::Error, "quintet: ", text.as_bytes());
+    }
+}
+
+/// Shows how far the job is.
+pub(super) struct Display {
+    printer: Printer,
+    last: Instant,
+    shown: u64,
+}
+
+impl Display {
+    pub(super) fn new(printer: &Printer) -> Display {
+        Display { printer: printer.clone(), last: Instant::now(), shown: 0 }
+    }
+
+    pub(super) fn update(&mut self, ledger: &Ledger) {
+        if let Some(bar) = &self.printer.bar {
+            bar.set_length(ledger.submitted().max(ledger.done()));
+            bar.set_position(ledger.done());
+            if ledger.redone() > 0 {
+                bar.set_message(format!(", {} redone", ledger.redone()));
+            }
+        } else if ledger.done() > self.shown && self.last.elapsed() >= PLAIN_PERIOD {
+            self.last = Instant::now();
+            self.shown = ledger.done();
+            self.printer.say(&format!("{} of {} tasks done", ledger.done(), ledger.submitted()));
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.printer.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

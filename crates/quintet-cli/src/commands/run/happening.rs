@@ -1,0 +1,143 @@
+//! What can happen to a job, and the threads that wait for it.
+
+use super::child::{Child, Who, wait_for_end};
+use super::display::{Printer, Stream};
+use crate::interrupt::on_interrupt;
+use quintet::{Error, Lab, Template, Tuple, Value, template, tuple};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+/// The first field of an event tuple.
+const EVENT: &str = "quintet.event";
+
+/// What can happen.
+pub(super) enum Happening {
+    /// An event tuple came.
+    Event(Event),
+    /// A child ended.
+    Ended(Who),
+    /// A child closed one of its captured outputs.
+    Silent,
+    /// This process is asked to end.
+    Interrupt(Signal),
+    /// The space can be reached no more.
+    SpaceGone(Error),
+}
+
+/// What a program, or this one, says of a task in a tuple `("quintet.event", what, rank, task, attempt)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Event {
+    pub(super) what: What,
+    /// The worker.
+    pub(super) rank: i64,
+    pub(super) task: i64,
+    /// 1 is the first.
+    pub(super) attempt: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    Submitted,
+    Holding,
+    Done,
+    /// All events before this one were seen. Only this process puts it.
+    Marker,
+    /// The last event. Only this process puts it.
+    End,
+}
+
+const WORDS: [(&str, What); 5] = [
+    ("submitted", What::Submitted),
+    ("holding", What::Holding),
+    ("done", What::Done),
+    ("marker", What::Marker),
+    ("end", What::End),
+];
+
+fn any_event() -> Template {
+    template![EVENT, ?str, ?i64, ?i64, ?i64]
+}
+
+/// Puts an event behind all others.
+pub(super) fn put(lab: &Lab, what: What, rank: i64) -> Result<(), Error> {
+    let word = WORDS.iter().find(|(_, of)| *of == what).map_or("", |(word, _)| word);
+    lab.space().out(tuple![EVENT, word, rank, 0i64, 0i64])
+}
+
+impl Event {
+    /// None: not an event of this version.
+    fn of(tuple: &Tuple) -> Option<Event> {
+        let [_, Value::Text(word), Value::I64(rank), Value::I64(task), Value::I64(attempt)] = tuple.values()
+        else {
+            return None;
+        };
+        let (_, what) = *WORDS.iter().find(|(known, _)| *word == **known)?;
+        Some(Event { what, rank: *rank, task: *task, attempt: *attempt })
+    }
+}
+
+/// Takes events out of the space until the last one.
+pub(super) fn take_events(lab: &Lab, tell: Sender<Happening>) {
+    let space = lab.space();
+    thread::spawn(move || {
+        loop {
+            let happening = match space.take(&any_event()) {
+                Ok(tuple) => match Event::of(&tuple) {
+                    Some(event) => Happening::Event(event),
+                    None => continue,
+                },
+                Err(error) => Happening::SpaceGone(error),
+            };
+            let last = matches!(
+                happening,
+                Happening::SpaceGone(_) | Happening::Event(Event { what: What::End, .. })
+            );
+            if tell.send(happening).is_err() || last {
+                return;
+            }
+        }
+    });
+}
+
+/// Waits for signals to this process.
+pub(super) fn watch_signals(tell: Sender<Happening>) -> Result<(), Error> {
+    // The job may be over: then there is nothing to interrupt.
+    on_interrupt(move |signal| drop(tell.send(Happening::Interrupt(signal))))
+}
+
+/// Waits for a child's end and passes on what it says. How many of its outputs are captured.
+pub(super) fn watch(child: &mut Child, printer: &Printer, tell: &Sender<Happening>) -> usize {
+    let (who, handle, ended) = (child.who, child.handle(), tell.clone());
+    thread::spawn(move || {
+        wait_for_end(&handle);
+        // The job may be over without it.
+        let _ = ended.send(Happening::Ended(who));
+    });
+    let (stdout, stderr) = child.output();
+    let stdout = stdout.map(|pipe| pass_on(pipe, who, Stream::Output, printer, tell));
+    let stderr = stderr.map(|pipe| pass_on(pipe, who, Stream::Error, printer, tell));
+    usize::from(stdout.is_some()) + usize::from(stderr.is_some())
+}
+
+fn pass_on(
+    pipe: impl Read + Send + 'static,
+    who: Who,
+    stream: Stream,
+    printer: &Printer,
+    tell: &Sender<Happening>,
+) {
+    let (printer, tell) = (printer.clone(), tell.clone());
+    let prefix = match who {
+        Who::Master => String::new(),
+        Who::Worker(rank) => format!("[worker {rank}] "),
+    };
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            printer.line(stream, &prefix, &line);
+        }
+        // The job may be over without it.
+        let _ = tell.send(Happening::Silent);
+    });
+}

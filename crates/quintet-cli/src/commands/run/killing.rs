@@ -1,0 +1,90 @@
+//! `--kill-one`: kills a worker that surely holds a task.
+//!
+//! That a worker held a task is known late, when it may have done it. So the worker is stopped first; whatever it said before
+//! comes out of the space before a marker that is put now; and if it holds a task still, it is killed, else it goes on.
+
+use super::child::Child;
+use super::happening::{What, put};
+use super::ledger::{Ledger, Redone};
+use quintet::{Error, Lab};
+use rustix::process::Signal;
+
+/// How far it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Killing {
+    NotAsked,
+    /// For a worker that holds a task.
+    Waiting,
+    /// This worker is stopped until the marker comes.
+    Stopped(i64),
+    Killed(i64),
+}
+
+impl Killing {
+    /// A worker said that it holds a task.
+    pub(super) fn held(&mut self, worker: &Child, rank: i64, lab: &Lab) -> Result<(), Error> {
+        if *self != Killing::Waiting || worker.ended {
+            return Ok(());
+        }
+        worker.freeze();
+        // After one answer, the space's thread has looked at every link since the worker stopped.
+        lab.space().status()?;
+        put(lab, What::Marker, rank)?;
+        *self = Killing::Stopped(rank);
+        Ok(())
+    }
+
+    /// The marker came: everything that the stopped worker said is in the ledger.
+    pub(super) fn marker(&mut self, worker: &Child, rank: i64, ledger: &Ledger) {
+        if *self != Killing::Stopped(rank) {
+            return;
+        }
+        if ledger.is_holding(rank) && !worker.ended {
+            worker.signal_group(Signal::KILL);
+            *self = Killing::Killed(rank);
+        } else {
+            worker.signal(Signal::CONT);
+            *self = Killing::Waiting;
+        }
+    }
+
+    /// The worker that was killed.
+    pub(super) fn victim(self) -> Option<i64> {
+        match self {
+            Killing::Killed(rank) => Some(rank),
+            _ => None,
+        }
+    }
+
+    /// Whether the task was the killed worker's.
+    pub(super) fn caused(self, redone: &Redone) -> bool {
+        self.victim().is_some_and(|victim| redone.before.is_none_or(|before| before == victim))
+    }
+}
+
+/// What is said of a task that was begun again.
+pub(super) fn in_words(redone: &Redone, killing: Killing) -> String {
+    let Redone { task, before, by, attempt } = redone;
+    let holder = if killing.caused(redone) { killing.victim() } else { *before };
+    let why = if killing.caused(redone) { "when it was killed" } else { "and lost" };
+    let holder = holder.map_or_else(|| "a worker".to_owned(), |rank| format!("worker {rank}"));
+    format!("task {task} was held by {holder} {why}; redone by worker {by} (attempt {attempt})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_name_the_task_and_both_workers() {
+        let redone = Redone { task: 17, before: Some(2), by: 0, attempt: 2 };
+        assert_eq!(
+            in_words(&redone, Killing::Killed(2)),
+            "task 17 was held by worker 2 when it was killed; redone by worker 0 (attempt 2)"
+        );
+        assert_eq!(
+            in_words(&redone, Killing::Killed(1)),
+            "task 17 was held by worker 2 and lost; redone by worker 0 (attempt 2)"
+        );
+    }
+}

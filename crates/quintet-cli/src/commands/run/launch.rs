@@ -1,0 +1,86 @@
+//! How the children of a job are started.
+
+use super::child::{Child, Who};
+use super::display::Printer;
+use crate::commands::supervise_child::supervised;
+use crate::connection::refused;
+use crate::python::is_script;
+use quintet::Error;
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, stderr, stdin};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// What all children of a job share.
+pub(super) struct Launch {
+    pub(super) socket: PathBuf,
+    pub(super) cluster: u128,
+    pub(super) lease: Duration,
+    pub(super) workers: u64,
+    pub(super) python: OsString,
+    pub(super) printer: Printer,
+}
+
+impl Launch {
+    /// A worker: in a process group of its own, so that a ctrl-C at the terminal does not reach it before its master.
+    pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
+        let mut command = supervised(&self.python)?;
+        command.args(["-m", "quintet.worker"]).env("QUINTET_RANK", rank.to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        self.start(command, Who::Worker(rank), true)
+    }
+
+    /// The master. At a terminal it stays in this process' group and may read what is typed.
+    pub(super) fn master(&self, command_line: &[OsString]) -> Result<Child, Error> {
+        let (script, arguments) = command_line.split_first().unwrap_or((&self.python, &[]));
+        let mut command = if is_script(Path::new(script)) {
+            let mut command = supervised(&self.python)?;
+            command.arg(script);
+            command
+        } else {
+            supervised(as_path(script))?
+        };
+        command.args(arguments);
+        self.connect_output(&mut command)?;
+        let own_group = !stdin().is_terminal();
+        if own_group {
+            command.process_group(0);
+        }
+        self.start(command, Who::Master, own_group)
+    }
+
+    /// The master's output goes on untouched, unless a progress bar stands in its way.
+    fn connect_output(&self, command: &mut Command) -> Result<(), Error> {
+        if self.printer.has_bar() {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        } else if self.printer.only_standard_error() {
+            let standard_error = stderr().as_fd().try_clone_to_owned();
+            command.stdout(standard_error.map_err(refused("share standard error"))?);
+        }
+        Ok(())
+    }
+
+    fn start(&self, mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
+        command
+            .env("QUINTET_SOCKET", &self.socket)
+            .env("QUINTET_CLUSTER", self.cluster.to_string())
+            .env("QUINTET_LEASE_MS", self.lease.as_millis().to_string())
+            .env("QUINTET_WORKERS", self.workers.to_string())
+            .env("QUINTET_EVENTS", "1")
+            .env("PYTHONUNBUFFERED", "1");
+        // Workers fill the processors by being many; more threads in each would only be in each other's way.
+        for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
+            command.env(variable, "1");
+        }
+        Child::start(command, who, own_group)
+    }
+}
+
+/// A file of the working folder is found without `./`, as a Python script is.
+fn as_path(script: &OsStr) -> OsString {
+    let path = Path::new(script);
+    if path.components().count() == 1 && path.is_file() { Path::new(".").join(path).into() } else { script.into() }
+}

@@ -1,0 +1,71 @@
+//! What is said of a job in the end.
+
+use super::child::{Who, in_words, shell_status};
+use super::ledger::Redone;
+use quintet::{Code, Error};
+use serde_json::{Value, json};
+use std::process::{ExitCode, ExitStatus};
+
+/// A job that is over.
+pub(super) struct Summary {
+    pub(super) master: ExitStatus,
+    pub(super) workers: Vec<Ended>,
+    pub(super) submitted: u64,
+    pub(super) done: u64,
+    pub(super) redone: usize,
+    pub(super) kill_asked: bool,
+    pub(super) victim: Option<i64>,
+    pub(super) proof: Option<Redone>,
+}
+
+/// How a child ended.
+pub(super) struct Ended {
+    pub(super) who: Who,
+    pub(super) status: ExitStatus,
+}
+
+impl Summary {
+    /// Prints it: for a program on standard output, for a person on standard error.
+    pub(super) fn show(&self, as_json: bool) {
+        if as_json {
+            println!("{}", self.as_json());
+        } else {
+            eprintln!("quintet: {}", self.in_words());
+        }
+    }
+
+    /// The exit status of the command.
+    pub(super) fn result(&self) -> Result<ExitCode, Error> {
+        if self.master.success() && self.kill_asked && self.proof.is_none() {
+            let why = match self.victim {
+                Some(_) => "no task was redone after the kill",
+                None => "no worker was seen holding a task, so none was killed",
+            };
+            return Err(Error::new(Code::TaskFailed, why));
+        }
+        Ok(ExitCode::from(shell_status(self.master)))
+    }
+
+    fn as_json(&self) -> Value {
+        let redone = self.proof.as_ref();
+        let redone =
+            redone.map(|Redone { task, by, attempt, .. }| json!({"task": task, "by": by, "attempt": attempt}));
+        json!({
+            "exit_status": shell_status(self.master),
+            "tasks": {"submitted": self.submitted, "done": self.done, "redone": self.redone},
+            "killed": self.victim.map(|rank| json!({"worker": rank, "redone": redone})),
+            "workers": self.workers.iter().map(|worker| in_words(worker.status)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let Summary { submitted, done, redone, .. } = self;
+        let workers: Vec<String> =
+            self.workers.iter().map(|worker| format!("{} {}", worker.who, in_words(worker.status))).collect();
+        format!(
+            "{done} of {submitted} tasks done, {redone} redone; master {}; {}",
+            in_words(self.master),
+            if workers.is_empty() { "no workers".to_owned() } else { workers.join(", ") }
+        )
+    }
+}

@@ -9,6 +9,7 @@
 //! | `main.rs` | which commands there are |
 //! | `commands/` | one command a file; `run` is the largest: begin at `commands/run.rs` |
 //! | `bench.rs` | `quintet bench`: measurements beside peers |
+//! | `companion.rs` | another process of this program |
 //! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
 //! | `interrupt.rs` | ctrl-C and its kin |
 //! | `pinning.rs` | which processors there are, and staying on one |
@@ -17,6 +18,7 @@
 
 mod bench;
 mod commands;
+mod companion;
 mod connection;
 mod interrupt;
 mod pinning;

@@ -15,6 +15,7 @@ use quintet_errors::Code;
 use quintet_link::{End, LinkError, Receiver, Route};
 use quintet_wire::registry::PORT_CALLERS;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// Frames taken from the link in one burst.
@@ -32,6 +33,17 @@ pub enum CallError {
 /// A request under way. Its slot stays open until [`Calls::take`], [`Calls::wait`] or [`Calls::forget`] closes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pending(pub Token);
+
+/// Takes a result out of the slots, or looks at it there.
+type Look<'a> = &'a dyn Fn(&mut Slots) -> Option<Result<Answer, Code>>;
+
+/// How a wait went on.
+enum Waited {
+    Answered(Result<Answer, Code>),
+    TimedOut,
+    /// Something happened: look again.
+    Woken,
+}
 
 /// A protocol that any thread of this process may call.
 pub struct Calls {
@@ -154,41 +166,74 @@ impl Calls {
 
     /// Waits for the answer, `limit` at most, and takes it.
     pub fn wait(&self, pending: Pending, limit: Duration) -> Option<Result<Answer, Code>> {
-        self.wait_with(limit, pending, |slots| slots.take(pending.0))
+        self.wait_with(limit, pending, &|slots| slots.take(pending.0))
     }
 
     /// Waits for the answer and looks at it. Its slot stays open, so that the answer is not settled.
     pub fn wait_uncollected(&self, pending: Pending, limit: Duration) -> Option<Result<Answer, Code>> {
-        self.wait_with(limit, pending, |slots| slots.peek(pending.0))
+        self.wait_with(limit, pending, &|slots| slots.peek(pending.0))
     }
 
-    fn wait_with(
-        &self,
-        limit: Duration,
-        pending: Pending,
-        look: impl Fn(&mut Slots) -> Option<Result<Answer, Code>>,
-    ) -> Option<Result<Answer, Code>> {
+    fn wait_with(&self, limit: Duration, pending: Pending, look: Look<'_>) -> Option<Result<Answer, Code>> {
         let end = self.clock.now() + Span::from(limit);
         loop {
-            self.poll_if_ready();
-            let mut core = self.lock();
-            let now = self.clock.now();
-            core.wake_protocol(now);
-            if let Some(answer) = look(&mut core.slots) {
-                self.unlock(core);
-                return Some(answer);
-            }
-            if now >= end {
-                self.unlock(core);
-                return None;
-            }
-            let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
-            let watching = core.slots.watch(pending.0, Waker::Thread(std::thread::current()));
-            self.unlock(core);
-            if watching.is_ok() {
-                self.sleep(until.since(now));
+            let waited = match self.receiver() {
+                Some(receiver) => self.wait_polling(receiver, end, look),
+                None => self.wait_parked(end, pending, look),
+            };
+            match waited {
+                Waited::Answered(answer) => return Some(answer),
+                Waited::TimedOut => return None,
+                Waited::Woken => {}
             }
         }
+    }
+
+    /// Polls the link for everybody until this caller has its answer.
+    fn wait_polling(
+        &self,
+        mut receiver: MutexGuard<'_, Box<dyn Receiver>>,
+        end: Time,
+        look: Look<'_>,
+    ) -> Waited {
+        loop {
+            let mut core = self.lock();
+            let now = self.clock.now();
+            // What came in time is seen before time is said to have run out.
+            core.receive_burst(now, &mut **receiver);
+            core.wake_protocol(now);
+            let answer = look(&mut core.slots);
+            if answer.is_some() || now >= end {
+                let successor = core.slots.any_waiting_thread();
+                self.unlock(core);
+                drop(receiver);
+                // Another sleeper takes over the polling.
+                successor.iter().for_each(Thread::unpark);
+                return answer.map_or(Waited::TimedOut, Waited::Answered);
+            }
+            let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
+            self.unlock(core);
+            receiver.wait(Some(until.since(now).into()));
+        }
+    }
+
+    /// Sleeps once, until whoever brings the answer, or hands over the polling, wakes this thread.
+    fn wait_parked(&self, end: Time, pending: Pending, look: Look<'_>) -> Waited {
+        let mut core = self.lock();
+        let now = self.clock.now();
+        core.wake_protocol(now);
+        let answer = look(&mut core.slots);
+        if answer.is_some() || now >= end {
+            self.unlock(core);
+            return answer.map_or(Waited::TimedOut, Waited::Answered);
+        }
+        let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
+        let watching = core.slots.watch(pending.0, Waker::Thread(std::thread::current()));
+        self.unlock(core);
+        if watching.is_ok() {
+            std::thread::park_timeout(until.since(now).into());
+        }
+        Waited::Woken
     }
 
     /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it.
@@ -202,12 +247,20 @@ impl Calls {
     /// Does what is due: takes frames from the link, wakes the protocol. Waits for something to do, `limit` at most.
     /// For a thread that lets a program's requests go on while the program computes.
     pub fn progress(&self, limit: Duration) {
-        let mut core = self.lock();
-        let now = self.clock.now();
-        core.wake_protocol(now);
-        let until = core.instance.deadline().unwrap_or(Time::NEVER);
-        self.unlock(core);
-        self.sleep(until.since(now).min(Span::from(limit)));
+        let end = self.clock.now() + Span::from(limit);
+        match self.receiver() {
+            Some(mut receiver) => {
+                receiver.wait(Some(limit));
+                self.wait_polling(receiver, Time::ZERO, &|_| None);
+            }
+            None => {
+                let mut core = self.lock();
+                core.wake_protocol(self.clock.now());
+                let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
+                self.unlock(core);
+                std::thread::park_timeout(until.since(self.clock.now()).into());
+            }
+        }
     }
 
     /// Ends a [`Calls::progress`] or a [`Calls::wait`] that polls the link; it looks about and goes on.
@@ -217,46 +270,12 @@ impl Calls {
         }
     }
 
-    /// Until the slot of this thread may have been filled, or `limit`.
-    fn sleep(&self, limit: Span) {
-        let polled = self.receiver.as_ref().map(|receiver| match receiver.try_lock() {
+    /// The link's receiving half, if there is one and nobody else polls it.
+    fn receiver(&self) -> Option<MutexGuard<'_, Box<dyn Receiver>>> {
+        match self.receiver.as_ref()?.try_lock() {
             Ok(receiver) => Some(receiver),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
-        });
-        match polled {
-            Some(Some(receiver)) => self.poll(receiver, limit),
-            _ => std::thread::park_timeout(limit.into()),
-        }
-    }
-
-    /// Takes what lies in the link: what came in time must be seen before time is said to have run out.
-    fn poll_if_ready(&self) {
-        if let Some(Ok(receiver)) = self.receiver.as_ref().map(Mutex::try_lock)
-            && receiver.has_frames()
-        {
-            self.poll(receiver, Span::ZERO);
-        }
-    }
-
-    /// Waits for the link and hands its frames to the protocol.
-    fn poll(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>, limit: Span) {
-        if !receiver.has_frames() {
-            receiver.wait(Some(limit.into()));
-        }
-        let mut core = self.lock();
-        let now = self.clock.now();
-        let polled = receiver.poll(BURST, &mut |route, frame| core.receive(now, route, frame));
-        if let Err(error) = polled {
-            core.lose_link(now, &error);
-        }
-        core.report_room(now);
-        let successor = core.slots.any_waiting_thread();
-        self.unlock(core);
-        drop(receiver);
-        // This thread may have its answer and never poll again: another sleeper looks whether it should.
-        if let Some(thread) = successor {
-            thread.unpark();
         }
     }
 
@@ -310,6 +329,14 @@ impl Core {
         while self.instance.deadline().is_some_and(|deadline| deadline <= now) {
             self.handle(now, Input::Wake);
         }
+    }
+
+    /// Takes what lies in the link, a burst at most.
+    fn receive_burst(&mut self, now: Time, receiver: &mut dyn Receiver) {
+        if let Err(error) = receiver.poll(BURST, &mut |route, frame| self.receive(now, route, frame)) {
+            self.lose_link(now, &error);
+        }
+        self.report_room(now);
     }
 
     /// A frame from the link. One that is not from the peer, or not for this node, is not passed on.

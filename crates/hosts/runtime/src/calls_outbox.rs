@@ -58,13 +58,8 @@ impl Outbox for CallsOutbox<'_> {
         }
         self.begun = Some(Begun::Link);
         let route = Route { from: self.at, to, kind, token };
-        let remote = self.link(to)?;
-        // Room is asked for twice, because a borrow that is returned on success lives on in the failing branch too.
-        if let Err(error) = remote.sender.begin(route, len) {
-            remote.refused |= error == SendError::Full;
-            return Err(error);
-        }
-        remote.sender.begin(route, len)
+        let Remote { sender, refused, .. } = self.link(to)?;
+        sender.begin(route, len).inspect_err(|error| *refused |= *error == SendError::Full)
     }
 
     fn commit(&mut self) {

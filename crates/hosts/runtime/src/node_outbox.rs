@@ -62,15 +62,12 @@ impl Outbox for NodeOutbox<'_> {
         self.begun = Some(Begun::Link(to.node));
         let from = self.from;
         let route = Route { from, to, kind, token };
-        let outlet = self.outlet(to)?;
-        // Room is asked for twice, because a borrow that is returned on success lives on in the failing branch too.
-        if let Err(error) = outlet.sender.begin(route, len) {
-            if error == SendError::Full {
-                outlet.refused.push((from, to));
+        let Outlet { sender, refused } = self.outlet(to)?;
+        sender.begin(route, len).inspect_err(|error| {
+            if *error == SendError::Full {
+                refused.push((from, to));
             }
-            return Err(error);
-        }
-        outlet.sender.begin(route, len)
+        })
     }
 
     fn commit(&mut self) {

@@ -63,7 +63,9 @@ mod reassembly;
 pub mod relay;
 mod settle;
 
-pub use codec::{ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PREFIX_BYTES, PROCEED, REFUSED};
+pub use codec::{
+    ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PREFIX_BYTES, PROCEED, REFUSED,
+};
 #[cfg(feature = "seeded-defects")]
 pub use config::Defect;
 pub use config::{Class, MessagingConfig};

@@ -3,7 +3,8 @@
 use crate::connection::refused;
 use clap::Args;
 use quintet::{Code, Error, stack};
-use quintet_simulate::replay::{Difference, ReplayError, Replayed, replay};
+use quintet_contract::Address;
+use quintet_simulate::{Difference, ReplayError, Replayed, replay};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::BufReader;
@@ -47,7 +48,7 @@ fn show(as_json: bool, object: &Value, words: impl FnOnce() -> String) {
 }
 
 fn of_success(replayed: &Replayed) -> Value {
-    let instance = |(at, name): &(_, String)| json!({"at": at_text(at), "protocol": name});
+    let instance = |(at, name): &(Address, String)| json!({"at": at.to_string(), "protocol": name});
     json!({
         "same": true,
         "cut_short": replayed.cut_short,
@@ -57,10 +58,6 @@ fn of_success(replayed: &Replayed) -> Value {
         "bytes": replayed.bytes,
         "last_ns": replayed.last.0,
     })
-}
-
-fn at_text(at: &quintet_contract::Address) -> String {
-    at.to_string()
 }
 
 fn in_words(replayed: &Replayed) -> String {

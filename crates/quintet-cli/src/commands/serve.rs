@@ -30,8 +30,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let connection = arguments.connection.load()?;
     let (interrupted, interrupts) = channel();
-    // The receiver lives as long as the command.
-    on_interrupt(move |signal| drop(interrupted.send(signal)))?;
+    on_interrupt(move |signal| {
+        // It fails when the command is over.
+        let _ = interrupted.send(signal);
+    })?;
     let mut space = space_config(&connection.settings);
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;

@@ -93,7 +93,7 @@ pub(super) fn wait_for_end(handle: &OwnedFd) {
 }
 
 fn wait_until(handle: &OwnedFd, what: WaitIdOptions) {
-    while waitid(WaitId::PidFd(handle.as_fd()), what | WaitIdOptions::NOWAIT) == Err(Errno::INTR) {}
+    while matches!(waitid(WaitId::PidFd(handle.as_fd()), what | WaitIdOptions::NOWAIT), Err(Errno::INTR)) {}
 }
 
 /// The exit status as a shell has it.

@@ -54,16 +54,6 @@ pub(crate) struct Network {
     seeded: Seeded,
 }
 
-/// What a frame means for flow control.
-fn class(kind: Kind) -> Class {
-    match kind {
-        codec::CANCEL | codec::RETURN | codec::RENEW => Class::OneWay,
-        kind if (codec::OUT..=codec::STATUS).contains(&kind) => Class::Request,
-        kind if (codec::DONE..=codec::ERROR).contains(&kind) => Class::Answer,
-        _ => Class::OneWay,
-    }
-}
-
 /// The address of a client.
 pub(crate) fn address(client: u16) -> Address {
     Address { node: quintet_contract::NodeId(client), port: PORT_USER }
@@ -108,7 +98,7 @@ impl Network {
     }
 
     fn messaging(&self, me: Address) -> MessagingConfig {
-        let mut config = MessagingConfig::new(me, class);
+        let mut config = MessagingConfig::new(me, quintet::stack::class);
         self.windows.apply(&mut config);
         self.seeded.messaging(config)
     }

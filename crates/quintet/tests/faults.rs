@@ -21,6 +21,22 @@ fn connect(socket: impl AsRef<Path>, lease: Duration) -> quintet::Space {
     Lab::connect(socket.as_ref(), 0, lease).expect("the space is there").space()
 }
 
+/// In a child: serves at the socket that the test named, for ever.
+fn serve_as_child() {
+    if let Some(socket) = argument() {
+        let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
+        println!("serving");
+        hold();
+    }
+}
+
+/// A space in a child that runs `test`, and a connection to it.
+fn served_by_child(test: &str, socket: &Path) -> (Child, quintet::Space) {
+    let server = start(test, socket);
+    server.output().wait_for("serving", LONG).expect("it serves");
+    (server, connect(socket, LEASE))
+}
+
 fn integer(tuple: &Tuple, field: usize) -> i64 {
     match tuple.values()[field] {
         Value::I64(value) => value,
@@ -87,16 +103,9 @@ fn a_frozen_worker_loses_its_lease_and_its_result_is_not_put() {
 #[test]
 fn a_killed_space_fails_every_wait_with_its_reason() {
     const NAME: &str = "a_killed_space_fails_every_wait_with_its_reason";
-    if let Some(socket) = argument() {
-        let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
-        println!("serving");
-        hold();
-    }
+    serve_as_child();
     let dir = TempDir::new().unwrap();
-    let socket = dir.join("space");
-    let mut server = start(NAME, &socket);
-    server.output().wait_for("serving", LONG).expect("it serves");
-    let space = connect(&socket, LEASE);
+    let (mut server, space) = served_by_child(NAME, &dir.join("space"));
     let waits: Vec<_> = (0..8)
         .map(|n: i64| {
             let space = space.clone();
@@ -117,16 +126,9 @@ fn a_killed_space_fails_every_wait_with_its_reason() {
 #[test]
 fn a_frozen_space_is_noticed() {
     const NAME: &str = "a_frozen_space_is_noticed";
-    if let Some(socket) = argument() {
-        let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
-        println!("serving");
-        hold();
-    }
+    serve_as_child();
     let dir = TempDir::new().unwrap();
-    let socket = dir.join("space");
-    let server = start(NAME, &socket);
-    server.output().wait_for("serving", LONG).expect("it serves");
-    let space = connect(&socket, LEASE);
+    let (server, space) = served_by_child(NAME, &dir.join("space"));
     let mut pending = space.initiate_take(&template!["never"], None).unwrap();
     server.freeze().unwrap();
     let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");

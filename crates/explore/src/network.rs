@@ -3,10 +3,10 @@
 use crate::client::Client;
 use crate::plan::{ClientPlan, Plan};
 use quintet_contract::{Address, Incarnation, Kind, OwnedFrame, Port, Protocol, Span, Time, Token};
-use quintet_messaging::{Class, Messages, MessagingConfig};
+use quintet_messaging::{Messages, MessagingConfig};
 use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_simulate::{Hosted, LinkModel, Restart, Simulation};
-use quintet_tuple_space::{Space, SpaceConfig, codec};
+use quintet_tuple_space::{Space, SpaceConfig};
 use quintet_wire::registry::{PORT_SPACE, PORT_USER, USER};
 use std::any::Any;
 

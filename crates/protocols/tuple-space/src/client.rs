@@ -120,30 +120,74 @@ impl Request<'_> {
         token: Token,
         settled: Token,
     ) -> Result<(), RequestError> {
-        let body = Body { request: self, settled: Settled(settled.0) };
-        match self.bulk()? {
+        let plan = self.plan()?;
+        let body = Body { request: self, settled: Settled(settled.0), plan: &plan };
+        match plan.bulk()? {
             bulk if bulk.is_empty() => send(out, to, self.kind(), token, &body)?,
             bulk => out.send_bulk(to, self.kind(), token, &encode_to_vec(&body), bulk)?,
         }
         Ok(())
     }
 
-    /// Checks the sizes and gathers the bulk.
+    /// Checks the sizes of what it carries.
+    fn plan(&self) -> Result<Plan<'_>, TooLarge> {
+        Ok(match self {
+            Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
+                Plan::One(Encoded::tuple(tuple)?)
+            }
+            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::Tuples(tuples),
+            Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
+                Plan::One(Encoded::template(template)?)
+            }
+            _ => Plan::Tuples(&[]),
+        })
+    }
+}
+
+/// What a request carries: planned once where it is one tuple or template, which it nearly always is.
+enum Plan<'a> {
+    One(Encoded<'a>),
+    Tuples(&'a [Tuple]),
+}
+
+impl Plan<'_> {
+    /// Gathers the bulk.
     fn bulk(&self) -> Result<Bytes, TooLarge> {
         match self {
-            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => bulk_of(tuples),
-            Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
-                Ok(Encoded::template(template)?.bulk())
+            Plan::One(encoded) => Ok(encoded.bulk()),
+            Plan::Tuples(tuples) => bulk_of(tuples),
+        }
+    }
+
+    fn encode_tuples(&self, deadline: Option<Span>, sink: &mut impl Sink) {
+        sink.u64(deadline.map_or(u64::MAX, |span| span.0));
+        match self {
+            Plan::One(encoded) => {
+                sink.u32(1);
+                encode_tuple(encoded, sink);
             }
-            _ => Ok(Bytes::new()),
+            Plan::Tuples(tuples) => {
+                sink.u32(u32::try_from(tuples.len()).expect("checked with the bulk: they fit a frame"));
+                for tuple in *tuples {
+                    encode_tuple(&Encoded::tuple(tuple).expect("checked with the bulk"), sink);
+                }
+            }
+        }
+    }
+
+    fn encode_template(&self, sink: &mut impl Sink) {
+        if let Plan::One(encoded) = self {
+            encoded.encode(sink);
         }
     }
 }
 
+fn encode_tuple(encoded: &Encoded<'_>, sink: &mut impl Sink) {
+    TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
+    encoded.encode(sink);
+}
+
 fn bulk_of(tuples: &[Tuple]) -> Result<Bytes, TooLarge> {
-    if let [tuple] = tuples {
-        return Ok(Encoded::tuple(tuple)?.bulk());
-    }
     let (mut body, mut bulk_len) = (crate::codec::REQUEST_BYTES, 0usize);
     for tuple in tuples {
         let encoded = Encoded::tuple(tuple)?;
@@ -166,43 +210,30 @@ fn bulk_of(tuples: &[Tuple]) -> Result<Bytes, TooLarge> {
 struct Body<'a> {
     request: &'a Request<'a>,
     settled: Settled,
+    plan: &'a Plan<'a>,
 }
 
 impl Encode for Body<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         self.settled.encode(sink);
         match self.request {
-            Request::Out { deadline, tuples } => encode_tuples(*deadline, tuples, sink),
-            Request::Ack { lease, deadline, tuples } => {
+            Request::Out { deadline, .. } => self.plan.encode_tuples(*deadline, sink),
+            Request::Ack { lease, deadline, .. } => {
                 lease.encode(sink);
-                encode_tuples(*deadline, tuples, sink);
+                self.plan.encode_tuples(*deadline, sink);
             }
-            Request::Take { wait, lease, template } => {
+            Request::Take { wait, lease, .. } => {
                 Want::encode_front(*wait, *lease, sink);
-                encode_template(template, sink);
+                self.plan.encode_template(sink);
             }
-            Request::Read { wait, template } => {
+            Request::Read { wait, .. } => {
                 Want::encode_front(*wait, None, sink);
-                encode_template(template, sink);
+                self.plan.encode_template(sink);
             }
-            Request::Count { template } => encode_template(template, sink),
+            Request::Count { .. } => self.plan.encode_template(sink),
             Request::Release { lease } => lease.encode(sink),
             Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
         }
-    }
-}
-
-fn encode_template(template: &Template, sink: &mut impl Sink) {
-    Encoded::template(template).expect("checked with the bulk").encode(sink);
-}
-
-fn encode_tuples(deadline: Option<Span>, tuples: &[Tuple], sink: &mut impl Sink) {
-    sink.u64(deadline.map_or(u64::MAX, |span| span.0));
-    sink.u32(u32::try_from(tuples.len()).expect("checked with the bulk: they fit a frame"));
-    for tuple in tuples {
-        let encoded = Encoded::tuple(tuple).expect("checked with the bulk");
-        TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
-        encoded.encode(sink);
     }
 }
 

@@ -1,9 +1,8 @@
 # `make help` lists what there is. `make run` and `make test` need nothing but a Debian machine with Rust.
 
-# What `make run` runs.
-RUN = cargo run --release --quiet -p quintet-cli -- demo
-# Arguments for it: make run ARGUMENTS="run.workers=8"
-ARGUMENTS =
+# Workers of `make run`; schedules of `make explore`.
+WORKERS = 4
+SCHEDULES = 100000
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
@@ -12,9 +11,9 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Show what it does
+run: ## The main job: a grid search by four workers, one of which is killed
 	@.ci/setup python
-	$(RUN) $(ARGUMENTS)
+	@WORKERS=$(WORKERS) .ci/main-job
 
 test: ## Every test and check that a change must pass
 	@.ci/setup python
@@ -33,7 +32,9 @@ fix: ## Format, apply what clippy suggests, write generated documentation anew
 
 bench: ## Measure beside peers and limits, in one run
 	@.ci/setup
+	$(MAKE) -C benches/peers install
 	$(MAKE) -C benches/peers
+	cargo run --release --quiet -p quintet-cli -- bench
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 	@.ci/setup
@@ -41,4 +42,4 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 
 explore: ## Random schedules and faults against the protocols, in the simulator
 	@.ci/setup
-	cargo run --release --quiet -p quintet-cli -- explore $(ARGUMENTS)
+	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)

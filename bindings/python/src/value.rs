@@ -27,8 +27,8 @@ pub(crate) fn to_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Value
         return Ok(Value::F64(field.extract()?));
     }
     if let Ok(text) = field.cast::<PyString>() {
-        let text = text.to_str().map_err(|_| bad_value(index, "a str that is not valid Unicode text"))?;
-        return Ok(Value::from(text));
+        let text = text.to_cow().map_err(|_| bad_value(index, "a str that is not valid Unicode text"))?;
+        return Ok(Value::from(&*text));
     }
     if let Ok(bytes) = field.cast::<PyBytes>() {
         return Ok(Value::Binary(shared(bytes)));
@@ -101,7 +101,6 @@ pub(crate) fn from_tuple<'py>(py: Python<'py>, tuple: Tuple) -> PyResult<Bound<'
 
 /// Integers of 64 bits, floats of 64 bits and truth values become Python's own; the other widths NumPy's scalars.
 fn from_value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
-    let scalar = |name: &str, value: Bound<'_, PyAny>| array::numpy(py)?.getattr(name)?.call1((value,));
     match value {
         Value::Bool(value) => value.into_bound_py_any(py),
         Value::I64(value) => value.into_bound_py_any(py),
@@ -109,13 +108,17 @@ fn from_value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
         Value::Text(text) => Ok(PyString::new(py, &text).into_any()),
         Value::Binary(bytes) => Ok(PyBytes::new(py, &bytes).into_any()),
         Value::Array(value) => array::from_array(py, value),
-        Value::I8(value) => scalar("int8", value.into_bound_py_any(py)?),
-        Value::I16(value) => scalar("int16", value.into_bound_py_any(py)?),
-        Value::I32(value) => scalar("int32", value.into_bound_py_any(py)?),
-        Value::U8(value) => scalar("uint8", value.into_bound_py_any(py)?),
-        Value::U16(value) => scalar("uint16", value.into_bound_py_any(py)?),
-        Value::U32(value) => scalar("uint32", value.into_bound_py_any(py)?),
-        Value::U64(value) => scalar("uint64", value.into_bound_py_any(py)?),
-        Value::F32(value) => scalar("float32", value.into_bound_py_any(py)?),
+        Value::I8(value) => scalar(py, "int8", value),
+        Value::I16(value) => scalar(py, "int16", value),
+        Value::I32(value) => scalar(py, "int32", value),
+        Value::U8(value) => scalar(py, "uint8", value),
+        Value::U16(value) => scalar(py, "uint16", value),
+        Value::U32(value) => scalar(py, "uint32", value),
+        Value::U64(value) => scalar(py, "uint64", value),
+        Value::F32(value) => scalar(py, "float32", value),
     }
+}
+
+fn scalar<'py>(py: Python<'py>, name: &str, value: impl IntoPyObject<'py>) -> PyResult<Bound<'py, PyAny>> {
+    array::numpy(py)?.getattr(name)?.call1((value.into_bound_py_any(py)?,))
 }

@@ -8,6 +8,7 @@ mod peer;
 mod row;
 mod space;
 
+use crate::pinning::{Pin, allowed};
 use clap::{Args, ValueEnum};
 use peer::Peer;
 use quintet::Error;
@@ -18,7 +19,9 @@ use std::process::ExitCode;
 pub(crate) use link::{EchoArguments, echo};
 
 #[derive(Args)]
-#[command(after_help = "Build with --release, and the peers with make -C benches/peers.\n\nExample:\n  quintet bench space --rounds 11 --json")]
+#[command(
+    after_help = "Build with --release, and the peers with make -C benches/peers.\n\nExample:\n  quintet bench space --rounds 11 --json"
+)]
 pub(crate) struct Arguments {
     /// Only these
     #[arg(value_enum)]
@@ -31,7 +34,7 @@ pub(crate) struct Arguments {
     peers: PathBuf,
     /// Print a JSON object a case, one a line
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,7 +59,12 @@ fn cases() -> [Case; 3] {
     [
         Case { group: Group::Link, name: "shm-rtt-64", peer: Some(peer::LINES), prepare: link::prepare },
         Case { group: Group::Space, name: "pair-64-inprocess", peer: None, prepare: space::in_process },
-        Case { group: Group::Space, name: "pair-64-shm", peer: Some(peer::REDIS), prepare: space::shared_memory },
+        Case {
+            group: Group::Space,
+            name: "pair-64-shm",
+            peer: Some(peer::REDIS),
+            prepare: space::shared_memory,
+        },
     ]
 }
 
@@ -76,13 +84,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 fn measure(case: &Case, arguments: &Arguments) -> Result<Row, Error> {
     let mut round = (case.prepare)()?;
+    let here = allowed()?.first().copied();
     let mut missing = None;
     let mut turns = Vec::new();
     for _ in 0..arguments.rounds {
+        let pin = here.map(Pin::to).transpose()?;
         let ours = round()?;
-        let peer = case.peer.as_ref().filter(|_| missing.is_none()).and_then(|peer| {
-            peer.round(&arguments.peers).map_err(|why| missing = Some(why)).ok()
-        });
+        // The peer chooses its own processors.
+        drop(pin);
+        let peer = case
+            .peer
+            .as_ref()
+            .filter(|_| missing.is_none())
+            .and_then(|peer| peer.round(&arguments.peers).map_err(|why| missing = Some(why)).ok());
         turns.push(Turn { ours, peer });
     }
     let group = match case.group {

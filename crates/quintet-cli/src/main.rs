@@ -72,6 +72,20 @@ enum Command {
 }
 
 impl Command {
+    /// Whether a program reads what it prints.
+    fn is_for_a_program(&self) -> bool {
+        match self {
+            Command::Run(arguments) => arguments.json,
+            Command::Serve(arguments) => arguments.json,
+            Command::Status(arguments) => arguments.json,
+            Command::Replay(arguments) => arguments.json,
+            Command::Explore(arguments) => arguments.json,
+            Command::Doctor(arguments) => arguments.json,
+            Command::Bench(arguments) => arguments.json,
+            _ => false,
+        }
+    }
+
     fn run(self) -> Result<ExitCode, Error> {
         match self {
             Command::Run(arguments) => run::run(&arguments),
@@ -98,8 +112,12 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
         }
     };
+    let for_a_program = command_line.command.is_for_a_program();
     command_line.command.run().unwrap_or_else(|error| {
         eprintln!("quintet: {error}");
+        if for_a_program {
+            println!("{}", serde_json::json!({"error": error.code().name(), "text": error.text()}));
+        }
         ExitCode::from(error.code().exit_status())
     })
 }

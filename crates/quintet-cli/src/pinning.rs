@@ -10,9 +10,28 @@ pub(crate) fn allowed() -> Result<Vec<usize>, Error> {
     Ok((0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect())
 }
 
-/// Keeps this thread, and those it starts, on one processor.
-pub(crate) fn stay_on(processor: usize) -> Result<(), Error> {
-    let mut set = CpuSet::new();
-    set.set(processor);
-    sched_setaffinity(None, &set).map_err(|errno| refused("stay on a processor")(errno.into()))
+/// Keeps this thread, and those and the processes it starts meanwhile, on one processor until it is dropped.
+#[must_use = "dropped, it frees the thread"]
+pub(crate) struct Pin {
+    before: CpuSet,
+}
+
+impl Pin {
+    /// # Errors
+    /// The system refused.
+    pub(crate) fn to(processor: usize) -> Result<Pin, Error> {
+        let doing = refused("stay on a processor");
+        let before = sched_getaffinity(None).map_err(|errno| doing(errno.into()))?;
+        let mut only = CpuSet::new();
+        only.set(processor);
+        sched_setaffinity(None, &only).map_err(|errno| doing(errno.into()))?;
+        Ok(Pin { before })
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        // What was allowed before is allowed now, unless the system's set shrank meanwhile; then it stays here.
+        let _ = sched_setaffinity(None, &self.before);
+    }
 }

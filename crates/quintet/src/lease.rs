@@ -36,11 +36,13 @@ impl Lease {
     ///
     /// # Errors
     /// [`Code::LeaseLost`](crate::Code::LeaseLost) if it was returned meanwhile, because this process was not heard for
-    /// too long: somebody else does the task, and `results` were not put.
+    /// too long: somebody else does the task, and `results` were not put. [`Code::TooLarge`](crate::Code::TooLarge) for
+    /// results that can never fit. After any error the tuple has returned to the space, if the lease was still held.
     pub fn acknowledge(mut self, results: &[Tuple]) -> Result<(), Error> {
-        self.ended = true;
         let ack = Request::Ack { lease: self.attempt.lease, deadline: None, tuples: results };
-        Pending::begin(&self.lab, &ack)?.finish().map(|_| ())
+        Pending::begin(&self.lab, &ack)?.finish()?;
+        self.ended = true;
+        Ok(())
     }
 
     /// Returns the tuple to its place now; the attempt counts.

@@ -105,6 +105,21 @@ fn a_lease_is_acknowledged_with_its_result_or_returned() {
 }
 
 #[test]
+fn a_task_whose_results_are_refused_returns() {
+    everywhere(|client| {
+        let space = client().space();
+        space.out(tuple!["task", 1i64]).unwrap();
+        let many: Vec<_> = (0..10_000i64).map(|number| tuple!["result", number]).collect();
+        let lease = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
+        assert_eq!(lease.acknowledge(&many).unwrap_err().code(), Code::TooLarge);
+        assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 0);
+        let again = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
+        assert_eq!(again.attempt(), 2);
+        again.acknowledge(&[]).unwrap();
+    });
+}
+
+#[test]
 fn a_lease_outlives_its_time_while_its_holder_computes() {
     let dir = TempDir::new().expect("a temporary directory");
     let socket = dir.join("space");

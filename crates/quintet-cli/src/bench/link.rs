@@ -4,7 +4,7 @@ use super::Round;
 use super::row::median;
 use crate::companion::Companion;
 use crate::connection::refused;
-use crate::pinning::{allowed, stay_on};
+use crate::pinning::{Pin, allowed};
 use clap::Args;
 use quintet::{Code, Error};
 use quintet_contract::{Address, Kind, Token};
@@ -41,9 +41,6 @@ pub(crate) struct EchoLink {
 
 pub(super) fn prepare() -> Result<Round, Error> {
     let processors = allowed()?;
-    if let [here, ..] = processors[..] {
-        stay_on(here)?;
-    }
     let mut link = EchoLink::start(processors.get(1).copied())?;
     link.round(TRIPS / 10)?;
     Ok(Box::new(move || link.round(TRIPS)))
@@ -52,7 +49,8 @@ pub(super) fn prepare() -> Result<Round, Error> {
 impl EchoLink {
     /// Starts the echo, on this processor if one is given.
     pub(crate) fn start(processor: Option<usize>) -> Result<EchoLink, Error> {
-        let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let folder =
+            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let mut listener = SharedMemoryListener::bind(folder.path().join("socket"))?;
         let processor = processor.map(|processor| processor.to_string().into());
         let arguments = ["bench-echo".into(), listener.path().as_os_str().to_owned()];
@@ -85,7 +83,7 @@ impl EchoLink {
 
 /// Sends every frame back, until the other side goes.
 pub(crate) fn echo(arguments: &EchoArguments) -> Result<ExitCode, Error> {
-    arguments.processor.map_or(Ok(()), stay_on)?;
+    let _pin = arguments.processor.map(Pin::to).transpose()?;
     let mut end = shared_memory_connect(&arguments.socket)?;
     loop {
         let Ok(count) = receive(&mut end) else { return Ok(ExitCode::SUCCESS) };

@@ -55,11 +55,14 @@ impl Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ours = self.ours();
-        let (least, most) = (ours.iter().copied().fold(f64::MAX, f64::min), ours.iter().copied().fold(0., f64::max));
+        let (least, most) =
+            (ours.iter().copied().fold(f64::MAX, f64::min), ours.iter().copied().fold(0., f64::max));
         let middle = median(ours).unwrap_or(0.);
         write!(f, "{}/{}: {middle:.0} ns ({least:.0} to {most:.0})", self.bench, self.case)?;
         match (self.peer, median(self.peers()), self.ratio(), &self.missing) {
-            (Some(peer), Some(value), Some(ratio), _) => write!(f, "; {peer} {value:.0} ns; ratio {ratio:.3}"),
+            (Some(peer), Some(value), Some(ratio), _) => {
+                write!(f, "; {peer} {value:.0} ns; ratio {ratio:.3}")
+            }
             (Some(peer), _, _, Some(why)) => write!(f, "; peer missing: {peer}: {why}"),
             _ => Ok(()),
         }

@@ -4,9 +4,10 @@ use super::Round;
 use super::row::median;
 use crate::companion::Companion;
 use crate::connection::refused;
-use crate::pinning::{allowed, stay_on};
+use crate::pinning::{Pin, allowed};
 use quintet::{Code, Error, Lab, Space, Template, Tuple, template, tuple};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Pairs of a round.
@@ -27,19 +28,10 @@ pub(super) fn in_process() -> Result<Round, Error> {
 pub(super) fn shared_memory() -> Result<Round, Error> {
     let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
     let socket = folder.path().join("space");
-    let processors = allowed()?;
-    if let [here, there, ..] = processors[..] {
-        // A child stays where its parent was when it was started.
-        stay_on(there)?;
-        let server = serve(&socket)?;
-        stay_on(here)?;
-        return measured(socket, server, folder);
-    }
+    // A child stays where its parent was when it was started.
+    let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
     let server = serve(&socket)?;
-    measured(socket, server, folder)
-}
-
-fn measured(socket: std::path::PathBuf, server: Companion, folder: tempfile::TempDir) -> Result<Round, Error> {
+    drop(there);
     let space = Lab::connect(&socket, 0, LEASE)?.space();
     pairs(&space, PAIRS / 10)?;
     Ok(Box::new(move || {
@@ -49,7 +41,7 @@ fn measured(socket: std::path::PathBuf, server: Companion, folder: tempfile::Tem
     }))
 }
 
-fn serve(socket: &std::path::Path) -> Result<Companion, Error> {
+fn serve(socket: &Path) -> Result<Companion, Error> {
     let arguments = ["serve".into(), "--cluster".into(), "0".into(), "--socket".into(), socket.into()];
     let mut server = Companion::start(arguments)?;
     let mut line = String::new();

@@ -5,7 +5,9 @@ use clap_complete::{Shell, generate};
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quintet completions bash > ~/.local/share/bash-completion/completions/quintet")]
+#[command(
+    after_help = "Example:\n  quintet completions bash > ~/.local/share/bash-completion/completions/quintet"
+)]
 pub(crate) struct Arguments {
     /// The shell
     shell: Kind,

@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     python: Option<OsString>,
     /// Print a JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// One thing that was looked at.

@@ -22,7 +22,9 @@ pub(crate) fn text() -> String {
     }
     let lines = causes.iter().map(|(status, causes)| format!("{status:>4}  {}\n", causes.join("; ")));
     let table: String = lines.collect();
-    format!("What each exit status means:\n\n{table}\n`quintet run` ends with the status of its master, or 128 and the signal that ended it.")
+    format!(
+        "What each exit status means:\n\n{table}\n`quintet run` ends with the status of its master, or 128 and the signal that ended it."
+    )
 }
 
 pub(crate) fn run() -> ExitCode {

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
-#[command(after_help = "Exits with 1 when a promise was broken.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17")]
+#[command(
+    after_help = "Exits with 1 when a promise was broken.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17"
+)]
 pub(crate) struct Arguments {
     /// What is explored
     #[arg(value_enum, default_value_t = Protocol::TupleSpace)]
@@ -29,7 +31,7 @@ pub(crate) struct Arguments {
     defect: Option<quintet_explore::Defect>,
     /// Print a JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

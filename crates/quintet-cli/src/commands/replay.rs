@@ -12,13 +12,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec")]
+#[command(
+    after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec"
+)]
 pub(crate) struct Arguments {
     /// The recording, of `quintet serve --record` or `quintet run --record`
     file: PathBuf,
     /// Print a JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {

@@ -37,7 +37,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(Args)]
-#[command(after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100")]
+#[command(
+    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
+)]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers
     #[arg(short = 'n', long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(0..=1024))]
@@ -56,7 +58,7 @@ pub(crate) struct Arguments {
     python: Option<OsString>,
     /// Print a JSON object in the end; what the job itself prints then goes to standard error
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
     settings: SettingArguments,
     /// The master and its arguments
@@ -92,5 +94,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     folder.close().map_err(refused("remove the job's folder"))?;
     let summary = outcome?;
     summary.show(arguments.json);
-    summary.result()
+    Ok(summary.exit_code())
 }

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use std::sync::mpsc::channel;
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quintet serve --socket /tmp/space --max-bytes 1000000 --record space.rec")]
+#[command(
+    after_help = "Example:\n  quintet serve --socket /tmp/space --max-bytes 1000000 --record space.rec"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     connection: ConnectionArguments,
@@ -24,7 +26,7 @@ pub(crate) struct Arguments {
     max_bytes: Option<u64>,
     /// Say where it serves as a JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     connection: ConnectionArguments,
     /// Print a JSON object
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {

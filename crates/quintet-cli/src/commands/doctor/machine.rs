@@ -26,7 +26,12 @@ fn processors() -> Finding {
     let allowed = allowed().map_or(there, |allowed| allowed.len());
     let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let value = format!("{allowed} usable, {there} by quota, online {}", online.trim());
-    Finding::judge(allowed >= 2 && there >= 2, "processors", value, "with one processor, processes take turns: give it two")
+    Finding::judge(
+        allowed >= 2 && there >= 2,
+        "processors",
+        value,
+        "with one processor, processes take turns: give it two",
+    )
 }
 
 fn kernel() -> Finding {
@@ -67,13 +72,21 @@ fn descriptors() -> Finding {
     let limit = getrlimit(Resource::Nofile).current;
     let enough = limit.is_none_or(|limit| limit >= DESCRIPTORS);
     let advice = "each client takes a few descriptors: raise the limit with ulimit -n";
-    Finding::judge(enough, "descriptors", limit.map_or("no limit".to_owned(), |limit| limit.to_string()), advice)
+    Finding::judge(
+        enough,
+        "descriptors",
+        limit.map_or("no limit".to_owned(), |limit| limit.to_string()),
+        advice,
+    )
 }
 
 fn locked_memory() -> Finding {
     // Nothing that runs today locks memory: the value is told, not judged.
     let limit = getrlimit(Resource::Memlock).current;
-    Finding::well("locked memory", limit.map_or("no limit".to_owned(), |limit| format!("{} KiB", limit / 1024)))
+    Finding::well(
+        "locked memory",
+        limit.map_or("no limit".to_owned(), |limit| format!("{} KiB", limit / 1024)),
+    )
 }
 
 /// Shares memory with a child process, as a client does, and measures it.
@@ -84,6 +97,10 @@ fn self_test() -> Finding {
             "shared memory",
             format!("sealed memfd works; 64 B there and back in {nanoseconds:.0} ns (median, not pinned)"),
         ),
-        Err(error) => Finding::warn("shared memory", error.to_string(), "only embedded spaces work here; a sandbox may forbid memfd_create or Unix sockets"),
+        Err(error) => Finding::warn(
+            "shared memory",
+            error.to_string(),
+            "only embedded spaces work here; a sandbox may forbid memfd_create or Unix sockets",
+        ),
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn findings(python: &OsStr) -> Vec<Finding> {
 
 fn finding(line: &str, python: &str) -> Option<Finding> {
     let (name, version) = line.split_once(' ').unwrap_or((line, ""));
-    let name = *["python", "quintet", "numpy", "joblib", "scikit-learn"].iter().find(|known| **known == name)?;
+    let name =
+        *["python", "quintet", "numpy", "joblib", "scikit-learn"].iter().find(|known| **known == name)?;
     let advice = match name {
         "quintet" => "workers of `quintet run` need it: install bindings/python into this Python",
         "numpy" => "arrays from Python need it",

@@ -7,7 +7,8 @@ use crate::connection::refused;
 use quintet::Error;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
 };
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -65,6 +66,11 @@ impl Child {
         }
     }
 
+    /// Whether signals to the group of this process do not reach it.
+    pub(super) fn has_own_group(&self) -> bool {
+        self.own_group
+    }
+
     /// Stops it where it is, and returns when it has stopped, or ended.
     pub(super) fn freeze(&self) {
         self.signal(Signal::STOP);
@@ -87,13 +93,22 @@ impl Drop for Child {
     }
 }
 
-/// Returns when the child has ended; it stays to be reaped.
-pub(super) fn wait_for_end(handle: &OwnedFd) {
-    wait_until(handle, WaitIdOptions::EXITED);
+/// How the child ended, when it has; it stays to be reaped.
+pub(super) fn wait_for_end(handle: &OwnedFd) -> String {
+    let status = wait_until(handle, WaitIdOptions::EXITED);
+    match status.as_ref().and_then(|status| status.terminating_signal()) {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("status {}", status.and_then(|status| status.exit_status()).unwrap_or_default()),
+    }
 }
 
-fn wait_until(handle: &OwnedFd, what: WaitIdOptions) {
-    while matches!(waitid(WaitId::PidFd(handle.as_fd()), what | WaitIdOptions::NOWAIT), Err(Errno::INTR)) {}
+fn wait_until(handle: &OwnedFd, what: WaitIdOptions) -> Option<WaitIdStatus> {
+    loop {
+        match waitid(WaitId::PidFd(handle.as_fd()), what | WaitIdOptions::NOWAIT) {
+            Err(Errno::INTR) => {}
+            other => return other.ok().flatten(),
+        }
+    }
 }
 
 /// The exit status as a shell has it.

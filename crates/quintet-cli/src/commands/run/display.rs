@@ -1,7 +1,7 @@
 //! What is shown while a job runs: a progress bar at a terminal, now and then a plain line elsewhere.
 
 use super::ledger::Ledger;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,8 @@ impl Printer {
     pub(super) fn new(only_standard_error: bool) -> Printer {
         let bar = (stderr().is_terminal() && !only_standard_error).then(|| {
             let style = ProgressStyle::with_template("{bar:30} {pos} of {len} tasks, {elapsed}{msg}");
-            ProgressBar::new(0).with_style(style.expect("the template is well-formed"))
+            // Nothing is drawn until there is a task.
+            ProgressBar::hidden().with_style(style.expect("the template is well-formed"))
         });
         Printer { bar, only_standard_error }
     }
@@ -75,6 +76,9 @@ impl Display {
 
     pub(super) fn update(&mut self, ledger: &Ledger) {
         if let Some(bar) = &self.printer.bar {
+            if bar.is_hidden() && ledger.submitted() > 0 {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
             bar.set_length(ledger.submitted().max(ledger.done()));
             bar.set_position(ledger.done());
             if ledger.redone() > 0 {

@@ -16,8 +16,8 @@ const EVENT: &str = "quintet.event";
 pub(super) enum Happening {
     /// An event tuple came.
     Event(Event),
-    /// A child ended.
-    Ended(Who),
+    /// A child ended, in these words.
+    Ended(Who, String),
     /// A child closed one of its captured outputs.
     Silent,
     /// This process is asked to end.
@@ -111,9 +111,9 @@ pub(super) fn watch_signals(tell: Sender<Happening>) -> Result<(), Error> {
 pub(super) fn watch(child: &mut Child, printer: &Printer, tell: &Sender<Happening>) -> usize {
     let (who, handle, ended) = (child.who, child.handle(), tell.clone());
     thread::spawn(move || {
-        wait_for_end(&handle);
+        let how = wait_for_end(&handle);
         // The job may be over without it.
-        let _ = ended.send(Happening::Ended(who));
+        let _ = ended.send(Happening::Ended(who, how));
     });
     let (stdout, stderr) = child.output();
     let stdout = stdout.map(|pipe| pass_on(pipe, who, Stream::Output, printer, tell));

@@ -76,7 +76,10 @@ impl Job<'_> {
     fn work(&mut self) -> Result<(), Error> {
         while !self.master.ended && self.interrupts == 0 {
             self.next(None)?;
-            if !self.workers.is_empty() && self.workers.iter().all(|worker| worker.ended) && !self.master.ended {
+            if !self.workers.is_empty()
+                && self.workers.iter().all(|worker| worker.ended)
+                && !self.master.ended
+            {
                 return Err(Error::new(Code::PeerDied, "all workers ended before their master"));
             }
         }
@@ -98,7 +101,7 @@ impl Job<'_> {
         };
         match happening {
             Happening::Event(event) => self.event(&event)?,
-            Happening::Ended(who) => self.ended(who),
+            Happening::Ended(who, how) => self.ended(who, &how),
             Happening::Silent => self.open_outputs -= 1,
             Happening::Interrupt(signal) => self.interrupted(signal),
             Happening::SpaceGone(error) => return Err(error),
@@ -124,7 +127,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn ended(&mut self, who: Who) {
+    fn ended(&mut self, who: Who, how: &str) {
         let Some(child) = self.child(who) else { return };
         child.ended = true;
         let Who::Worker(rank) = who else { return };
@@ -132,9 +135,8 @@ impl Job<'_> {
         if self.master.ended || self.interrupts > 0 {
             return;
         }
-        let killed = self.killing.victim().is_some_and(|victim| u64::try_from(victim) == Ok(rank));
-        let how = if killed { "was killed" } else { "ended" };
-        self.launch.printer.say(&format!("worker {rank} {how}; the job goes on with {left}"));
+        let next = if left == 0 { "none is left".to_owned() } else { format!("the job goes on with {left}") };
+        self.launch.printer.say(&format!("worker {rank} ended with {how}; {next}"));
     }
 
     fn child(&mut self, who: Who) -> Option<&mut Child> {
@@ -147,14 +149,19 @@ impl Job<'_> {
     /// The first time everybody is asked to end, the second time everybody is ended.
     fn interrupted(&mut self, signal: Signal) {
         self.interrupts += 1;
-        let signal = if self.interrupts == 1 { signal } else { Signal::KILL };
-        self.master.signal_group(signal);
+        if self.interrupts > 1 {
+            self.master.signal_group(Signal::KILL);
+        } else if self.master.has_own_group() || signal != Signal::INT {
+            // Otherwise ctrl-C at the terminal has reached it already; twice would disturb its tidying.
+            self.master.signal_group(signal);
+        }
     }
 
     fn summary(&mut self) -> Result<Summary, Error> {
         let master = self.master.reap()?;
         let victim = self.killing.victim();
-        let workers = self.workers.iter_mut().map(|worker| Ok(Ended { who: worker.who, status: worker.reap()? }));
+        let workers =
+            self.workers.iter_mut().map(|worker| Ok(Ended { who: worker.who, status: worker.reap()? }));
         Ok(Summary {
             master,
             workers: workers.collect::<Result<_, Error>>()?,

@@ -82,5 +82,9 @@ impl Launch {
 /// A file of the working folder is found without `./`, as a Python script is.
 fn as_path(script: &OsStr) -> OsString {
     let path = Path::new(script);
-    if path.components().count() == 1 && path.is_file() { Path::new(".").join(path).into() } else { script.into() }
+    if path.components().count() == 1 && path.is_file() {
+        Path::new(".").join(path).into()
+    } else {
+        script.into()
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::child::{Who, in_words, shell_status};
 use super::ledger::Redone;
-use quintet::{Code, Error};
+use quintet::Code;
 use serde_json::{Value, json};
 use std::process::{ExitCode, ExitStatus};
 
@@ -32,26 +32,40 @@ impl Summary {
         } else {
             eprintln!("quintet: {}", self.in_words());
         }
+        if let Some(missing) = self.missing_proof() {
+            eprintln!("quintet: {missing}");
+        }
     }
 
     /// The exit status of the command.
-    pub(super) fn result(&self) -> Result<ExitCode, Error> {
-        if self.master.success() && self.kill_asked && self.proof.is_none() {
-            let why = match self.victim {
-                Some(_) => "no task was redone after the kill",
-                None => "no worker was seen holding a task, so none was killed",
-            };
-            return Err(Error::new(Code::TaskFailed, why));
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.status())
+    }
+
+    fn status(&self) -> u8 {
+        match self.missing_proof() {
+            Some(_) => Code::TaskFailed.exit_status(),
+            None => shell_status(self.master),
         }
-        Ok(ExitCode::from(shell_status(self.master)))
+    }
+
+    /// Why a kill that was asked for showed nothing, although the master was content.
+    fn missing_proof(&self) -> Option<&'static str> {
+        let missing = self.master.success() && self.kill_asked && self.proof.is_none();
+        missing.then_some(match self.victim {
+            Some(_) => "no task was redone after the kill",
+            None => "no worker was seen holding a task, so none was killed",
+        })
     }
 
     fn as_json(&self) -> Value {
         let redone = self.proof.as_ref();
-        let redone =
-            redone.map(|Redone { task, by, attempt, .. }| json!({"task": task, "by": by, "attempt": attempt}));
+        let redone = redone
+            .map(|Redone { task, by, attempt, .. }| json!({"task": task, "by": by, "attempt": attempt}));
         json!({
-            "exit_status": shell_status(self.master),
+            "exit_status": self.status(),
+            "master": in_words(self.master),
+            "missing": self.missing_proof(),
             "tasks": {"submitted": self.submitted, "done": self.done, "redone": self.redone},
             "killed": self.victim.map(|rank| json!({"worker": rank, "redone": redone})),
             "workers": self.workers.iter().map(|worker| in_words(worker.status)).collect::<Vec<_>>(),

@@ -1,0 +1,79 @@
+"""Quintet coordinates a handful of machines: tuple spaces, executors and a joblib backend.
+
+    import quintet
+    lab = quintet.connect()                       # in this process, nothing to start
+    space = lab.space
+    space.out("row", 3, 2.5)
+    _, index, value = space.take("row", int, float)
+
+A *tuple* is an ordered list of typed fields; a *template* has values, and types that stand for any value of theirs. They
+match when number, types and values of the fields are equal.
+
+| module | holds |
+| --- | --- |
+| `connecting` | `connect`, `serve`; read this first |
+| `_native` | `Lab`, `Space`, `Lease`, `Pending`, `Server`: the Rust half |
+| `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
+| `errors` | one class for each error code |
+| `aio` | the same for asyncio |
+| `executor`, `tasks`, `worker` | `Executor`, the tuples it speaks with, and who does the work |
+| `joblib_backend`, `registration` | joblib's backend "quintet" |
+
+Nothing here imports NumPy or joblib before it is needed.
+"""
+
+from quintet import errors
+from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Lab, Lease, Pending, Server, Space, array
+from quintet.connecting import connect, serve
+from quintet.errors import (
+    BadFile,
+    BadValue,
+    Cancelled,
+    Closed,
+    Code,
+    DuplicateNode,
+    Error,
+    IntegerOverflow,
+    LeaseLost,
+    Malformed,
+    Mismatch,
+    NotAllowed,
+    PeerDied,
+    PeerSilent,
+    Resource,
+    SpaceFull,
+    TaskFailed,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    VersionMismatch,
+    WrongCluster,
+)
+from quintet.registration import register_with_joblib
+from quintet.status import SignatureStatus, Status
+
+__all__ = [
+    "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
+    "ArrayFormal", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
+    "aio", "array", "connect", "errors", "serve",
+    "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
+    "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
+    "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
+]  # fmt: skip
+
+__version__ = "0.1.0"
+
+register_with_joblib()
+
+
+def __getattr__(name: str) -> object:
+    """Imports `Executor` and `aio` when they are first used: asyncio and pickling take longer to import than the rest."""
+    if name == "Executor":
+        from quintet.executor import Executor
+
+        return Executor
+    if name == "aio":
+        import importlib
+
+        return importlib.import_module("quintet.aio")
+    raise AttributeError(f"module 'quintet' has no attribute {name!r}")

@@ -1,0 +1,63 @@
+"""How a program comes to a lab."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+
+from quintet._native import Lab, Server
+from quintet.errors import BadValue, Code
+
+SCHEME = "quintet://"
+DEFAULT_LEASE_MS = 10_000
+
+_open: weakref.WeakSet[Lab] = weakref.WeakSet()
+
+
+def connect(address: str | None = None) -> Lab:
+    """Connects to a space.
+
+    `address` is "quintet:///path/to/socket". Without one the environment decides: QUINTET_SOCKET (a path), QUINTET_CLUSTER
+    (decimal, default 0) and QUINTET_LEASE_MS (default 10000: how long a leased tuple stays hidden after this process was
+    last heard). Without QUINTET_SOCKET the lab is embedded in this process.
+
+    Raises BadValue for an address or a setting that cannot be read; Unreachable, NotAllowed, WrongCluster,
+    VersionMismatch or Resource.
+    """
+    socket = os.environ.get("QUINTET_SOCKET") if address is None else _path(address)
+    if socket:
+        lab = Lab.link(socket, _setting("QUINTET_CLUSTER", 0), _setting("QUINTET_LEASE_MS", DEFAULT_LEASE_MS))
+    else:
+        lab = Lab.embedded()
+    _open.add(lab)
+    return lab
+
+
+def serve(socket: str | os.PathLike[str], cluster: int = 0) -> Server:
+    """Serves a space to the processes of this user at `socket`, from a thread of this process.
+
+    Raises Error if the socket is in use or cannot be made.
+    """
+    return Server(socket, cluster)
+
+
+def _path(address: str) -> str:
+    path = address[len(SCHEME) :]
+    if not address.startswith(SCHEME) or not path.startswith("/"):
+        raise BadValue(Code.BadValue, f"the address {address!r}; a socket of this machine is quintet:///path/to/socket")
+    return path
+
+
+def _setting(name: str, default: int) -> int:
+    text = os.environ.get(name) or str(default)
+    if not text.isdecimal():
+        raise BadValue(Code.BadValue, f"{name}={text!r} is not a decimal number")
+    return int(text)
+
+
+@atexit.register
+def _close_all() -> None:
+    """Ends every wait of the threads that are left, before the interpreter goes."""
+    for lab in list(_open):
+        lab.close()

@@ -1,0 +1,158 @@
+"""One exception for each error code. All derive from `Error`, and from the built-in that fits."""
+
+from __future__ import annotations
+
+import enum
+from concurrent.futures import CancelledError
+
+from quintet import _native
+
+_ROWS = {row[0]: row for row in _native.codes()}
+
+
+class Code(enum.IntEnum):
+    """What went wrong; the same numbers in Rust, in the answers between processes and here."""
+
+    TimedOut = 1
+    Cancelled = 2
+    SpaceFull = 3
+    TooLarge = 4
+    BadValue = 5
+    LeaseLost = 6
+    PeerDied = 7
+    PeerSilent = 8
+    Unreachable = 9
+    VersionMismatch = 10
+    WrongCluster = 11
+    NotAllowed = 12
+    DuplicateNode = 13
+    Malformed = 14
+    Resource = 15
+    Closed = 16
+    TaskFailed = 17
+    BadFile = 18
+    Mismatch = 19
+
+
+class Error(Exception):
+    """An operation's error: `code` for the program, `text` for a person.
+
+    `retry` says whether the same request may be made again: "safe" (it had no effect), "indeterminate" (it may have had
+    its effect) or "useless". `fault` says whose it is: "misuse" (the caller's), "peer", "limit" or "system".
+    `exit_status` is that of a command that ends with it.
+    """
+
+    def __init__(self, code: Code | int, text: str = "") -> None:
+        super().__init__(code, text)
+        self.code = Code(code)
+        self.text = text
+
+    @property
+    def fault(self) -> str:
+        """Whose fault it is."""
+        return _ROWS[self.code][3]
+
+    @property
+    def retry(self) -> str:
+        """Whether the same request may be made again."""
+        return _ROWS[self.code][4]
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of a command that ends with it."""
+        return _ROWS[self.code][5]
+
+    def __str__(self) -> str:
+        what = _ROWS[self.code][2]
+        return f"{what}: {self.text}" if self.text else what
+
+    def __reduce__(self) -> tuple[type[Error], tuple[int, str]]:
+        return type(self), (int(self.code), self.text)
+
+
+class TimedOut(Error, TimeoutError):
+    """The deadline passed; the text says what nearly matched."""
+
+
+class Cancelled(Error, CancelledError):
+    """The request was cancelled before it was answered."""
+
+
+class SpaceFull(Error):
+    """The space holds as many bytes or tuples as it may."""
+
+
+class TooLarge(Error, ValueError):
+    """A value, tuple or message above a stated limit."""
+
+
+class BadValue(Error, TypeError, ValueError):
+    """A value that cannot be a field, or a template that cannot match."""
+
+
+class IntegerOverflow(BadValue, OverflowError):
+    """An int that does not fit into a signed integer of 64 bits."""
+
+
+class LeaseLost(Error):
+    """The lease was returned to the space, acknowledged or lost before."""
+
+
+class PeerDied(Error, ConnectionError):
+    """The process or machine on the other side ended; an unanswered request may have had its effect."""
+
+
+class PeerSilent(Error, ConnectionError):
+    """Nothing was heard of the other side for too long."""
+
+
+class Unreachable(Error, ConnectionError):
+    """Nobody listens there."""
+
+
+class VersionMismatch(Error, ConnectionError):
+    """The other side speaks another version of the protocol."""
+
+
+class WrongCluster(Error, ConnectionError):
+    """The other side belongs to another cluster."""
+
+
+class NotAllowed(Error, PermissionError):
+    """The other side runs as another user, or its key was refused."""
+
+
+class DuplicateNode(Error, ConnectionError):
+    """Another live node has the same id."""
+
+
+class Malformed(Error):
+    """The other side broke the protocol."""
+
+
+class Resource(Error, OSError):
+    """The operating system refused a resource."""
+
+
+class Closed(Error, ConnectionError):
+    """The service is closing, or was closed by this program."""
+
+
+class TaskFailed(Error, RuntimeError):
+    """A task or live tuple ended with an error of its own."""
+
+
+class BadFile(Error, OSError):
+    """A recording or a file is damaged or of another version."""
+
+
+class Mismatch(Error):
+    """A replay or a check found a difference."""
+
+
+_CLASSES: dict[int, type[Error]] = {code: globals()[code.name] for code in Code}
+
+
+def from_code(number: int, text: str) -> Error:
+    """The exception for a code. The native half calls it."""
+    return _CLASSES[number](number, text)

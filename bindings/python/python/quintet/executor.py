@@ -1,0 +1,208 @@
+"""An executor whose tasks are done by the workers of a space."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+import weakref
+from concurrent.futures import Executor as _Executor
+from concurrent.futures import Future as _Future
+from typing import Any, Callable
+
+from quintet import tasks
+from quintet._native import DEAD_LETTER, Lab, Pending, Space
+from quintet.connecting import connect
+from quintet.errors import Code, Error, TaskFailed, TimedOut
+
+END = -1
+"""The id of the result that an executor sends itself to end the collection."""
+
+DEAD_LETTER_LOOK_S = 0.25
+"""How late a dead letter may be noticed."""
+
+EMBEDDED_WORKERS = 2
+"""Threads that do the tasks when the lab is embedded and nobody else can."""
+
+
+class Future(_Future):
+    """The result of a task. It counts as pending until it is done: only the worker knows when it began."""
+
+    def __init__(self, executor: Executor, number: int) -> None:
+        super().__init__()
+        self._executor = executor
+        self.number = number
+        """The task's id in its pool."""
+
+    def cancel(self) -> bool:
+        """Takes the task back. False if a worker has it, or it is done."""
+        return self._executor._cancel(self)
+
+    def withdraw(self) -> bool:
+        """Marks it cancelled, its task being gone."""
+        return super().cancel() and self.set_running_or_notify_cancel() is False
+
+
+class Executor(_Executor):
+    """Runs calls in the workers of a lab's space (`python -m quintet.worker`), each exactly once also if workers die: a
+    task whose worker dies is done by another. A task whose workers died five times fails with TaskFailed.
+
+    Without a lab it connects as `quintet.connect()` and closes that connection at shutdown. In an embedded lab two threads
+    of this process do the work.
+    """
+
+    def __init__(self, lab: Lab | None = None) -> None:
+        """Raises as `quintet.connect` does."""
+        self._own = lab is None
+        self._lab = connect() if lab is None else lab
+        self._space: Space = self._lab.space
+        self.pool = uuid.uuid4().hex
+        """Names this executor's tasks and results."""
+        self._numbers = itertools.count(1)
+        self._futures: dict[int, Future] = {}
+        self._lock = threading.Lock()
+        self._ended = False
+        self._idle = threading.Condition(self._lock)
+        self._events = tasks.events_wanted()
+        if self._lab.is_embedded:
+            _ensure_workers(self._lab)
+        self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
+        self._collector.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Puts a task. Raises RuntimeError after shutdown, what pickling raises, and as `Space.out`."""
+        payload = tasks.dumps((fn, args, kwargs))
+        future = Future(self, next(self._numbers))
+        with self._lock:
+            if self._ended:
+                raise RuntimeError("the executor was shut down")
+            self._futures[future.number] = future
+        puts: list[tuple[Any, ...]] = [(tasks.TASK, self.pool, future.number, payload)]
+        if self._events:
+            puts.append(tasks.event(tasks.SUBMITTED, -1, future.number, 0))
+        try:
+            self._space.out_many(puts)
+        except BaseException:
+            self._forget(future.number)
+            raise
+        return future
+
+    def workers(self) -> int:
+        """How many workers have announced themselves."""
+        return self._space.count(tasks.WORKER, int, int)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes no more tasks. `wait` for those under way; `cancel_futures` takes back those no worker has yet."""
+        with self._lock:
+            first, self._ended = not self._ended, True
+            futures = list(self._futures.values())
+        if cancel_futures:
+            for future in futures:
+                future.cancel()
+        if first:
+            # Ends the collection once nothing is under way.
+            threading.Thread(target=self._finish, name="quintet-finish", daemon=True).start()
+        if wait and threading.current_thread() is not self._collector:
+            self._collector.join()
+
+    def _finish(self) -> None:
+        with self._idle:
+            self._idle.wait_for(lambda: not self._futures)
+        try:
+            self._space.out(tasks.RESULT, self.pool, END, True, b"", -1, 0)
+        except Error:
+            pass  # The collection has ended with the space.
+        self._collector.join()
+        if self._own:
+            self._lab.close()
+
+    def _cancel(self, future: Future) -> bool:
+        if future.done():
+            return future.cancelled()
+        if self._space.take_if(tasks.TASK, self.pool, future.number, bytes) is None:
+            return False
+        self._forget(future.number)
+        return future.withdraw()
+
+    def _forget(self, number: int) -> Future | None:
+        with self._idle:
+            future = self._futures.pop(number, None)
+            if not self._futures:
+                self._idle.notify_all()
+            return future
+
+    def _collect(self) -> None:
+        try:
+            dead = self._dead_letter()
+            while True:
+                result = self._space.initiate_take(tasks.RESULT, self.pool, int, bool, bytes, int, int)
+                while not _ready(result):
+                    if dead.done():
+                        self._bury(dead.result())
+                        dead = self._dead_letter()
+                _, _, number, ok, payload, _, _ = result.result()
+                if number == END:
+                    return
+                self._settle(number, ok, payload)
+        except Error as error:
+            self._fail_all(error)
+
+    def _dead_letter(self) -> Pending:
+        return self._space.initiate_take(DEAD_LETTER, str, int, tasks.TASK, self.pool, int, bytes)
+
+    def _settle(self, number: int, ok: bool, payload: bytes) -> None:
+        future = self._forget(number)
+        if future is None:
+            return
+        try:
+            value = tasks.pickle.loads(payload) if ok else None
+            error = None if ok else tasks.exception_of(payload)
+        except Exception as unreadable:
+            error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {unreadable}")
+            error.__cause__ = unreadable
+        _end(future, error) if error is not None else future.set_result(value)
+
+    def _bury(self, letter: tuple[Any, ...]) -> None:
+        _, reason, attempts, _, _, number, _ = letter
+        future = self._forget(number)
+        if future is not None:
+            text = f"task {number} was given up after {attempts} attempts: {reason}"
+            _end(future, TaskFailed(Code.TaskFailed, text))
+
+    def _fail_all(self, error: Error) -> None:
+        with self._idle:
+            self._ended = True
+            futures, self._futures = list(self._futures.values()), {}
+            self._idle.notify_all()
+        for future in futures:
+            _end(future, error)
+
+
+def _end(future: Future, error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def _ready(pending: Pending) -> bool:
+    """Whether the outcome came within the time in which dead letters need not be looked at."""
+    try:
+        pending.result(DEAD_LETTER_LOOK_S)
+    except TimedOut:
+        return False
+    return True
+
+
+_workers: weakref.WeakSet[Lab] = weakref.WeakSet()
+_workers_lock = threading.Lock()
+
+
+def _ensure_workers(lab: Lab) -> None:
+    """Starts the threads that do the tasks of an embedded lab, once."""
+    from quintet.worker import work
+
+    with _workers_lock:
+        if lab in _workers:
+            return
+        _workers.add(lab)
+    for rank in range(EMBEDDED_WORKERS):
+        threading.Thread(target=work, args=(lab.space, rank), name=f"quintet-worker-{rank}", daemon=True).start()

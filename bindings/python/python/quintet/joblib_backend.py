@@ -1,0 +1,81 @@
+"""joblib's backend "quintet": `joblib.parallel_config(backend="quintet")`.
+
+Calls run in the workers of the environment's space; without one, in two threads of this process.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable
+
+from joblib.parallel import ParallelBackendBase
+
+from quintet._native import Lab
+from quintet.executor import EMBEDDED_WORKERS, Executor, Future
+
+
+class QuintetBackend(ParallelBackendBase):
+    """A backend of joblib over an `Executor`. `lab` is the connection to use, default `quintet.connect()`."""
+
+    default_n_jobs = -1
+    supports_retrieve_callback = True
+    supports_inner_max_num_threads = False
+
+    def __init__(self, nesting_level: int | None = None, lab: Lab | None = None, **arguments: Any) -> None:
+        super().__init__(nesting_level=nesting_level, **arguments)
+        self._lab = lab
+        self._executor: Executor | None = None
+        self._futures: set[Future] = set()
+
+    def configure(self, n_jobs: int = 1, parallel: Any = None, **_arguments: Any) -> int:
+        """Connects, if it has not, and says how many tasks can run at a time. Raises as `quintet.connect`."""
+        self.parallel = parallel
+        return self.effective_n_jobs(n_jobs)
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        """`n_jobs`, or without a positive one the number of workers that there are or are said to be."""
+        if n_jobs == 0:
+            raise ValueError("n_jobs == 0 in Parallel has no meaning")
+        if n_jobs is not None and n_jobs > 0:
+            return n_jobs
+        return max(self._get_executor().workers(), _announced(), 1)
+
+    def submit(self, func: Callable[[], Any], callback: Callable[[Future], Any] | None = None) -> Future:
+        """Puts a batch of calls as a task; `callback` gets its future when it is done. Raises as `Executor.submit`."""
+        future = self._get_executor().submit(func)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+    def retrieve_result_callback(self, out: Future) -> Any:
+        """The results of a batch, or the exception that a call raised."""
+        return out.result()
+
+    def terminate(self) -> None:
+        """Ends the executor. The connection stays if it was given."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        """Takes back what no worker has begun; the results of the rest are dropped."""
+        for future in list(self._futures):
+            future.cancel()
+        self.terminate()
+        if ensure_ready:
+            self.configure(n_jobs=self.parallel.n_jobs, parallel=self.parallel)
+
+    def _get_executor(self) -> Executor:
+        if self._executor is None:
+            self._executor = Executor(self._lab)
+        return self._executor
+
+
+def _announced() -> int:
+    """Workers that whoever started this program says there are, or that an embedded lab has."""
+    text = os.environ.get("QUINTET_WORKERS", "")
+    if text.isdecimal():
+        return int(text)
+    return 0 if os.environ.get("QUINTET_SOCKET") else EMBEDDED_WORKERS

@@ -1,0 +1,45 @@
+"""How a space is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SignatureStatus:
+    """The tuples of one signature."""
+
+    signature: str
+    """The types of their fields, as "(text, i64)"."""
+    tuples: int
+    """Tuples that can be taken."""
+    hidden: int
+    """Tuples under a lease or in delivery."""
+    waiters: int
+    """Takes and reads that wait."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """The numbers of a space."""
+
+    tuples: int
+    """Tuples that can be taken."""
+    bytes: int
+    """Bytes that count for the quota: of the tuples and of those under a lease."""
+    hidden: int
+    """Tuples under a lease or in delivery."""
+    waiters: int
+    """Takes and reads that wait."""
+    leases: int
+    """Leases held."""
+    parked: int
+    """Requests that wait for room."""
+    redone: int
+    """Leases that ended without an acknowledgement, so far."""
+    dead_letters: int
+    """Dead letters made so far."""
+    signatures: int
+    """Signatures known."""
+    rows: tuple[SignatureStatus, ...]
+    """One row for each of the first signatures."""

@@ -1,0 +1,110 @@
+"""The tuples that executors and workers speak with.
+
+| tuple | from | to |
+| --- | --- | --- |
+| ("quintet.task", pool: str, id: int, payload: bytes) | executor | worker, under a lease |
+| ("quintet.result", pool: str, id: int, ok: bool, payload: bytes, worker: int, attempt: int) | worker | executor |
+| ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody |
+| ("quintet.event", what: str, rank: int, task: int, attempt: int), if QUINTET_EVENTS=1 | both | who watches |
+
+A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a
+pickled (pickled exception or None, its text, traceback): a failure can be read also where the exception's class is unknown.
+Pickles are code: they are spoken only between processes of one user.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pickle
+import traceback
+from typing import Any, Callable
+
+from quintet.errors import Code, TaskFailed
+
+TASK = "quintet.task"
+RESULT = "quintet.result"
+WORKER = "quintet.worker"
+EVENT = "quintet.event"
+
+SUBMITTED = "submitted"
+HOLDING = "holding"
+DONE = "done"
+
+
+def events_wanted() -> bool:
+    """Whether events are to be put."""
+    return os.environ.get("QUINTET_EVENTS") == "1"
+
+
+def event(what: str, rank: int, task: int, attempt: int) -> tuple[str, str, int, int, int]:
+    """The tuple that says what happened to a task. `rank` is -1 for the executor's."""
+    return (EVENT, what, rank, task, attempt)
+
+
+def dumps(value: Any) -> bytes:
+    """Pickles, functions of the main program included if cloudpickle is there.
+
+    Raises what pickling raises.
+    """
+    return _pickler().dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+@functools.lru_cache(maxsize=None)
+def _pickler() -> Any:
+    """cloudpickle, which may be joblib's own copy, or else pickle."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return pickle
+
+
+class RemoteTraceback(Exception):
+    """The cause of an exception that comes from a worker: its traceback there."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+def run(payload: bytes) -> tuple[bool, bytes]:
+    """Does a task: whether it succeeded, and the payload of its result. Only what ends the process is raised."""
+    try:
+        function, arguments, keywords = pickle.loads(payload)
+        return True, dumps(function(*arguments, **keywords))
+    except (Exception, SystemExit) as error:
+        return False, failure(error)
+
+
+def failure(error: BaseException) -> bytes:
+    """The payload of a failed task's result."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        pickled: bytes | None = dumps(error)
+        pickle.loads(pickled)
+    except Exception:
+        pickled = None
+    return pickle.dumps((pickled, f"{type(error).__name__}: {error}", text))
+
+
+def exception_of(payload: bytes) -> BaseException:
+    """The exception of a failed task's result, its cause a `RemoteTraceback`. TaskFailed if it cannot be made here."""
+    pickled, text, remote = pickle.loads(payload)
+    error: BaseException = TaskFailed(Code.TaskFailed, text)
+    if pickled is not None:
+        try:
+            error = pickle.loads(pickled)
+        except Exception as unknown:
+            error = TaskFailed(Code.TaskFailed, f"{text} (its exception cannot be made here: {unknown})")
+    error.__cause__ = RemoteTraceback(remote)
+    return error
+
+
+Task = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+"""What a task's payload holds."""

@@ -1,0 +1,81 @@
+"""What the tests stand on: a space in this process, and one that another process serves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import quintet
+
+LONG_S = 30.0
+"""Longer than anything takes: a wait that ends so has failed."""
+
+SERVE = """
+import sys, quintet
+with quintet.serve(sys.argv[1]):
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees a cluster by chance."""
+    for name in [name for name in os.environ if name.startswith("QUINTET_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def socket(tmp_path: Path) -> Iterator[Path]:
+    """The socket of a space that another process serves."""
+    path = tmp_path / "space"
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout.readline() == "ready\n"
+    yield path
+    server.communicate()
+
+
+@pytest.fixture(params=["embedded", "served"])
+def client(request: pytest.FixtureRequest) -> Iterator[Callable[[], quintet.Lab]]:
+    """Makes clients of one space, each with a connection of its own where there are connections."""
+    if request.param == "embedded":
+        lab = quintet.connect()
+        yield lambda: lab
+        lab.close()
+        return
+    path = request.getfixturevalue("socket")
+    labs: list[quintet.Lab] = []
+
+    def connect() -> quintet.Lab:
+        labs.append(quintet.connect(f"quintet://{path}"))
+        return labs[-1]
+
+    yield connect
+    for lab in labs:
+        lab.close()
+
+
+@pytest.fixture
+def worker(socket: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts workers of the served space, which is the environment's from then on."""
+    monkeypatch.setenv("QUINTET_SOCKET", str(socket))
+    workers: list[subprocess.Popen[str]] = []
+
+    def start(**settings: str) -> subprocess.Popen[str]:
+        tests = str(Path(__file__).parent)
+        environment = {**os.environ, "QUINTET_RANK": str(len(workers)), "PYTHONPATH": tests, **settings}
+        command = [sys.executable, "-m", "quintet.worker"]
+        workers.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
+        return workers[-1]
+
+    yield start
+    for process in workers:
+        process.terminate()
+        process.communicate(timeout=LONG_S)

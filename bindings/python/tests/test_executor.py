@@ -1,0 +1,175 @@
+"""The executor and joblib's backend, with workers in threads and in processes, also when workers die."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import sys
+import threading
+
+import pytest
+from conftest import LONG_S
+
+import quintet
+from quintet import tasks
+
+
+class OwnError(Exception):
+    """Of this module, which a worker does not know."""
+
+
+def fail(text):
+    raise KeyError(text)
+
+
+class Unreadable:
+    """Cannot be unpickled."""
+
+    def __reduce__(self):
+        return fail, ("unreadable",)
+
+
+@pytest.fixture(params=["embedded", "served"])
+def executor(request):
+    if request.param == "served":
+        request.getfixturevalue("worker")()
+    with quintet.Executor() as executor:
+        yield executor
+
+
+def test_calls(executor):
+    assert executor.submit(pow, 2, 10).result(LONG_S) == 1024
+    assert list(executor.map(lambda a, b: a * b, range(20), range(20))) == [n * n for n in range(20)]
+    futures = [executor.submit(divmod, n, 3) for n in range(9)]
+    done, _ = concurrent.futures.wait(futures, LONG_S)
+    assert len(done) == 9
+
+
+def test_failures(executor):
+    with pytest.raises(KeyError, match="no such") as raised:
+        executor.submit(fail, "no such").result(LONG_S)
+    assert "in fail" in str(raised.value.__cause__)
+    with pytest.raises(KeyError, match="unreadable"):
+        executor.submit(len, Unreadable()).result(LONG_S)
+    with pytest.raises(SystemExit):
+        executor.submit(sys.exit, 3).result(LONG_S)
+    with pytest.raises(TypeError, match="pickle"):
+        executor.submit(threading.Lock).result(LONG_S)
+    assert executor.submit(pow, 2, 2).result(LONG_S) == 4, "the worker lives"
+
+
+def test_an_exception_of_another_module_is_the_same_class_here(executor):
+    def own():
+        raise OwnError("mine")
+
+    with pytest.raises((OwnError, quintet.TaskFailed), match="mine"):
+        executor.submit(own).result(LONG_S)
+
+
+def test_cancelling_takes_the_task_back(socket):
+    with quintet.connect(f"quintet://{socket}") as lab:
+        executor = quintet.Executor(lab)
+        kept, cancelled = executor.submit(pow, 2, 3), executor.submit(pow, 2, 4)
+        assert cancelled.cancel() and cancelled.cancelled() and cancelled.cancel()
+        assert lab.space.count(tasks.TASK, str, int, bytes) == 1
+        with lab.space.lease(tasks.TASK, str, int, bytes) as task:
+            assert not kept.cancel(), "a worker has it"
+            task.acknowledge((tasks.RESULT, executor.pool, task[2], *tasks.run(task[3]), 0, 1))
+        assert kept.result(LONG_S) == 8
+        last = executor.submit(pow, 2, 5)
+        executor.shutdown(cancel_futures=True)
+        assert last.cancelled() and not lab.closed
+        with pytest.raises(RuntimeError, match="shut down"):
+            executor.submit(pow, 2, 6)
+
+
+def test_a_task_that_kills_its_workers_fails(socket):
+    with quintet.connect(f"quintet://{socket}") as lab, quintet.Executor(lab) as executor:
+        future = executor.submit(pow, 2, 3)
+        for _ in range(5):
+            lab.space.lease(tasks.TASK, str, int, bytes, timeout=LONG_S).release()
+        with pytest.raises(quintet.TaskFailed, match="after 5 attempts"):
+            future.result(LONG_S)
+
+
+def test_a_space_that_ends_ends_every_future(tmp_path):
+    with quintet.serve(tmp_path / "space") as server, quintet.connect(server.address) as lab:
+        executor = quintet.Executor(lab)
+        future = executor.submit(pow, 2, 3)
+        server.stop()
+        with pytest.raises(quintet.PeerDied):
+            future.result(LONG_S)
+        executor.shutdown()
+
+
+def test_a_killed_workers_task_is_done_by_another(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    first = worker()
+    lab = quintet.connect()
+    with lab, quintet.Executor(lab) as executor:
+        lab.space.read(tasks.WORKER, 0, first.pid, timeout=LONG_S)
+        os.kill(first.pid, signal.SIGSTOP)
+        future = executor.submit(pow, 2, 10)
+        assert lab.space.take(*tasks.event("submitted", -1, future.number, 0))
+        os.kill(first.pid, signal.SIGCONT)
+        # The worker holds the task from here on; what it is at then does not matter.
+        lab.space.take(tasks.EVENT, tasks.HOLDING, 0, future.number, 1, timeout=LONG_S)
+        future.result(LONG_S)
+        blocked = executor.submit(signal.pause)
+        lab.space.take(tasks.EVENT, tasks.HOLDING, 0, blocked.number, 1, timeout=LONG_S)
+        worker()
+        first.kill()
+        event = lab.space.take(tasks.EVENT, tasks.HOLDING, 1, blocked.number, int, timeout=LONG_S)
+        assert event[4] == 2, "the second attempt"
+        assert lab.space.status().redone == 1
+
+
+def test_a_result_of_a_second_attempt_is_right(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    holder = worker()
+    lab = quintet.connect()
+
+    def suicide_once(first_pid):
+        if os.getpid() == first_pid:
+            os.kill(first_pid, signal.SIGKILL)
+        return 42
+
+    with lab, quintet.Executor(lab) as executor:
+        future = executor.submit(suicide_once, holder.pid)
+        holder.wait(LONG_S)
+        worker()
+        assert future.result(LONG_S) == 42
+        assert lab.space.take(tasks.EVENT, tasks.DONE, 1, future.number, int, timeout=LONG_S)[4] == 2
+
+
+def test_workers_end_quietly(worker, socket):
+    process = worker()
+    lab = quintet.connect()
+    lab.space.read(tasks.WORKER, 0, process.pid, timeout=LONG_S)
+    process.terminate()
+    assert process.wait(LONG_S) == 0 and process.stderr.read() == ""
+
+
+def test_a_worker_ends_with_its_space(tmp_path, monkeypatch):
+    import subprocess
+
+    with quintet.serve(tmp_path / "space") as server, quintet.connect(server.address) as lab:
+        environment = {**os.environ, "QUINTET_SOCKET": str(tmp_path / "space")}
+        process = subprocess.Popen([sys.executable, "-m", "quintet.worker"], env=environment, stderr=subprocess.PIPE)
+        lab.space.take(tasks.WORKER, int, process.pid, timeout=LONG_S)
+    _, text = process.communicate(timeout=LONG_S)
+    assert (process.returncode, text) == (0, b"")
+
+
+def test_a_task_is_given_back_on_sigterm(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    process = worker()
+    lab = quintet.connect()
+    with lab:
+        executor = quintet.Executor(lab)
+        future = executor.submit(signal.pause)
+        lab.space.take(tasks.EVENT, tasks.HOLDING, 0, future.number, 1, timeout=LONG_S)
+        process.terminate()
+        assert process.wait(LONG_S) == 0
+        assert lab.space.lease(tasks.TASK, str, int, bytes, timeout=LONG_S).attempt == 2

@@ -1,0 +1,67 @@
+"""joblib's backend, with workers in threads and in processes."""
+
+from __future__ import annotations
+
+import joblib
+import pytest
+
+import quintet
+from quintet import tasks
+
+
+@pytest.fixture(params=["embedded", "served"])
+def workers(request):
+    if request.param == "served":
+        start = request.getfixturevalue("worker")
+        start()
+        start()
+    return request.param
+
+
+def square(number):
+    return number * number
+
+
+def test_calls_in_order(workers):
+    with joblib.parallel_config(backend="quintet"):
+        results = joblib.Parallel()(joblib.delayed(square)(n) for n in range(50))
+    assert results == [n * n for n in range(50)]
+
+
+def test_an_exception_comes_back(workers):
+    def fail(number):
+        if number == 3:
+            raise KeyError("three")
+        return number
+
+    with joblib.parallel_config(backend="quintet"), pytest.raises(KeyError, match="three"):
+        joblib.Parallel()(joblib.delayed(fail)(n) for n in range(20))
+
+
+def test_each_task_is_told_of_when_events_are_wanted(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    worker()
+    with joblib.parallel_config(backend="quintet", n_jobs=2):
+        assert joblib.Parallel()(joblib.delayed(square)(n) for n in range(5)) == [0, 1, 4, 9, 16]
+    with quintet.connect() as lab:
+        for what, rank in ((tasks.SUBMITTED, -1), (tasks.HOLDING, 0), (tasks.DONE, 0)):
+            assert lab.space.count(tasks.EVENT, what, rank, int, int) == 5
+
+
+def test_scikit_learn_finds_the_same(workers):
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import SVC
+
+    features, labels = load_iris(return_X_y=True)
+
+    def search():
+        return GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}, cv=3).fit(features, labels)
+
+    serial = search()
+    with joblib.parallel_config(backend="quintet"):
+        parallel = search()
+    assert parallel.best_params_ == serial.best_params_
+    for column in serial.cv_results_:
+        if "score" in column and "time" not in column:
+            assert (parallel.cv_results_[column] == serial.cv_results_[column]).all()

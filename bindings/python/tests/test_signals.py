@@ -1,0 +1,75 @@
+"""A signal ends a wait, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+from conftest import LONG_S
+
+import quintet
+
+
+@pytest.mark.parametrize("operation", ["take", "read", "lease"])
+def test_an_interrupt_ends_a_wait(client, operation):
+    space, other = client().space, client().space
+
+    def interrupt():
+        while other.status().waiters == 0:
+            threading.Event().wait(0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        getattr(space, operation)("kept", int, timeout=LONG_S)
+    thread.join()
+    assert other.status().waiters == 0, "it was cancelled"
+    other.out("kept", 1)
+    assert other.take("kept", int, timeout=LONG_S) == ("kept", 1)
+
+
+def test_an_interrupt_ends_the_wait_for_a_result(client):
+    space = client().space
+    take = space.initiate_take("kept", int)
+    thread = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        thread.start()
+        take.result(LONG_S)
+    thread.join()
+    space.out("kept", 1)
+    assert take.result(LONG_S) == ("kept", 1), "the operation goes on"
+
+
+def test_a_handler_that_returns_does_not_end_the_wait(client):
+    space, handled = client().space, []
+
+    def handle(_number, _frame):
+        handled.append(True)
+        space.out("kept", 2)
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        thread = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGUSR1))
+        thread.start()
+        assert space.take("kept", int, timeout=LONG_S) == ("kept", 2)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert handled
+
+
+def test_the_space_is_used_by_threads_while_one_waits(client):
+    space = client().space
+    taken = []
+    threads = [threading.Thread(target=lambda: taken.append(space.take("t", int, timeout=LONG_S)[1])) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for number in range(8):
+        space.out("t", number)
+    for thread in threads:
+        thread.join(LONG_S)
+    assert sorted(taken) == list(range(8))
+    assert isinstance(space, quintet.Space)

@@ -1,0 +1,113 @@
+//! `quintet run` with masters and workers that are shell scripts.
+
+use crate::tool::{LONG, idle_worker, is_alive, quintet, result, script, start, text, wait_until_gone};
+use quintet_testbed::{Child, TempDir};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+
+/// What the job put into the folder for temporary files that it was given.
+fn left_in(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).expect("readable");
+    entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_status_of_the_master_is_the_commands() {
+    let folder = TempDir::new().unwrap();
+    let master = script(&folder, "master", "echo workers $QUINTET_WORKERS in $OMP_NUM_THREADS; exit $1");
+    for status in [0, 5] {
+        let (code, said) = result(quintet(["run", "-n", "0", "--", text(&master), &status.to_string()]));
+        assert_eq!(code, status, "{said}");
+        assert!(said.lines().any(|line| line == "workers 0 in 1"), "{said}");
+    }
+    let killed = script(&folder, "killed", "kill -9 $$");
+    assert_eq!(result(quintet(["run", "-n", "0", text(&killed)])).0, 128 + 9);
+}
+
+#[test]
+fn the_last_object_is_all_of_standard_output() {
+    let folder = TempDir::new().unwrap();
+    let output = folder.join("output");
+    let master = script(&folder, "master", "echo noise");
+    let line =
+        format!("{} run -n 0 --json {} > {}", env!("CARGO_BIN_EXE_quintet"), text(&master), text(&output));
+    let shell = script(&folder, "shell", &line);
+    let (code, said) = result(quintet_testbed::Program::new(&shell).spawn().expect("started"));
+    assert_eq!((code, said.contains("noise")), (0, true), "{said}");
+    let object: serde_json::Value = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
+    assert_eq!((&object["exit_status"], &object["tasks"]["done"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn a_command_line_that_is_wrong_exits_with_64() {
+    assert_eq!(result(quintet(["run", "-n", "many", "x"])).0, 64);
+    assert_eq!(result(quintet(["run"])).0, 64);
+    assert_eq!(result(quintet(["run", "-n", "1", "--kill-one", "x"])).0, 65, "nobody would go on");
+    assert_eq!(result(quintet(["--help"])).0, 0);
+}
+
+#[test]
+fn workers_that_all_end_end_the_job() {
+    let folder = TempDir::new().unwrap();
+    let worker = script(&folder, "worker", "echo no module; exit 3");
+    let master = script(&folder, "master", "exec sleep 1000");
+    let (code, said) = result(quintet(["run", "-n", "2", "--python", text(&worker), text(&master)]));
+    assert_eq!(code, 69, "{said}");
+    assert!(said.contains("[worker 1] no module"), "{said}");
+    assert!(said.contains("ended with status 3; none is left"), "{said}");
+}
+
+#[test]
+fn no_kill_is_an_error_if_one_was_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let (worker, master) = (idle_worker(&folder), script(&folder, "master", "exit 0"));
+    let arguments = ["run", "-n", "2", "--kill-one", "--python", text(&worker), text(&master)];
+    let (code, said) = result(quintet(arguments));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("no worker was seen holding a task"), "{said}");
+}
+
+/// A job that would run for long: its processes, all of whom have begun.
+fn long_job(folder: &TempDir, room: &TempDir) -> (Child, Vec<u32>) {
+    let worker = idle_worker(folder);
+    let master = script(folder, "master", "sleep 1000 & echo grandchild $!\necho idle master $$\nwait");
+    let arguments = ["run", "-n", "2", "--python", text(&worker), text(&master)];
+    let job = start(arguments, &[("TMPDIR", text(room.path()))]);
+    let mut processes = Vec::new();
+    while processes.len() < 4 {
+        let line = job.output().next_line(LONG).expect("all four speak");
+        processes.extend(line.rsplit(' ').next().and_then(|last| last.parse::<u32>().ok()));
+    }
+    assert!(processes.iter().all(|process| is_alive(*process)));
+    (job, processes)
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for signal in [Signal::INT, Signal::TERM] {
+        let (job, processes) = long_job(&folder, &room);
+        let id = Pid::from_raw(i32::try_from(job.id()).unwrap()).unwrap();
+        kill_process(id, signal).expect("sent");
+        let (code, said) = result(job);
+        assert_eq!(code, 130, "{said}");
+        wait_until_gone(&processes);
+        assert_eq!(left_in(&room), [""; 0]);
+    }
+}
+
+#[test]
+fn no_child_outlives_a_job_that_is_killed() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let worker = idle_worker(&folder);
+    let master = script(&folder, "master", "echo idle master $$\nexec sleep 1000");
+    let arguments = ["run", "-n", "2", "--python", text(&worker), text(&master)];
+    let mut job = start(arguments, &[("TMPDIR", text(room.path()))]);
+    let mut processes: Vec<u32> = Vec::new();
+    while processes.len() < 3 {
+        let line = job.output().next_line(LONG).expect("all three speak");
+        processes.extend(line.rsplit(' ').next().and_then(|last| last.parse::<u32>().ok()));
+    }
+    job.kill().expect("killed");
+    wait_until_gone(&processes);
+}

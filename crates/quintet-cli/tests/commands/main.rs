@@ -1,0 +1,8 @@
+//! The commands from outside: what they say, how they exit, and that they leave nothing behind.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod job;
+mod kill_one;
+mod served;
+mod tool;

@@ -1,0 +1,126 @@
+//! `serve`, `status`, `replay` and `explore`.
+
+use crate::tool::{LONG, quintet, result, text};
+use quintet::{Lab, template, tuple};
+use quintet_testbed::{Child, TempDir};
+use serde_json::Value;
+use std::fs;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(10);
+
+fn object(said: &str) -> Value {
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// A served space that says that it is ready.
+fn served(socket: &str, record: &str) -> Child {
+    let server = quintet(["serve", "--socket", socket, "--cluster", "7", "--record", record, "--json"]);
+    let ready = server.output().next_line(LONG).expect("it says that it serves");
+    assert_eq!(
+        (object(&ready)["socket"].as_str(), object(&ready)["cluster"].as_str()),
+        (Some(socket), Some("7"))
+    );
+    server
+}
+
+fn traffic(socket: &str) -> Lab {
+    let lab = Lab::connect(socket.as_ref(), 7, LEASE).expect("the space is there");
+    let space = lab.space();
+    space.out(tuple!["x", 1i64]).unwrap();
+    space.out(tuple!["x", 2i64]).unwrap();
+    space.out(tuple!["large", vec![5u8; 200_000]]).unwrap();
+    space.take(&template!["x", ?i64]).unwrap();
+    lab
+}
+
+#[test]
+fn a_served_space_shows_its_state_and_its_recording_replays() {
+    let folder = TempDir::new().unwrap();
+    let (socket, record) = (folder.join("space"), folder.join("space.rec"));
+    let server = served(text(&socket), text(&record));
+    let lab = traffic(text(&socket));
+    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "7", "--json"]));
+    assert_eq!((code, &object(&said)["tuples"]), (0, &Value::from(2)), "{said}");
+    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "7"]));
+    assert!(code == 0 && said.contains("(text, i64)"), "{said}");
+    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "8"]));
+    assert_eq!(code, 77, "another cluster: {said}");
+    drop(lab);
+    server.terminate().unwrap();
+    assert_eq!(result(server).0, 0);
+    assert!(!socket.exists(), "the socket goes with its server");
+
+    let (code, said) = result(quintet(["replay", "--json", text(&record)]));
+    let replayed = object(&said);
+    assert_eq!((code, &replayed["same"], &replayed["cut_short"]), (0, &true.into(), &false.into()), "{said}");
+    assert!(
+        replayed["bytes"].as_u64().unwrap() > 0 && replayed["instances"][0]["protocol"] == "space/served"
+    );
+    damage(&record, &folder);
+}
+
+/// The same recording cut short, and with one byte changed.
+fn damage(record: &std::path::Path, folder: &TempDir) {
+    let whole = fs::read(record).unwrap();
+    let spoilt = folder.join("spoilt.rec");
+    fs::write(&spoilt, &whole[..whole.len() - 3]).unwrap();
+    let (code, said) = result(quintet(["replay", text(&spoilt)]));
+    assert!(code == 0 && said.contains("cut short") && said.contains("same, byte for byte"), "{said}");
+
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    fs::write(&spoilt, &changed).unwrap();
+    let (code, said) = result(quintet(["replay", text(&spoilt)]));
+    assert!(code == 65 && said.contains("damaged"), "{said}");
+
+    fs::write(&spoilt, b"something else").unwrap();
+    assert_eq!(result(quintet(["replay", text(&spoilt)])).0, 65);
+    assert_eq!(result(quintet(["replay", text(&folder.join("nothing"))])).0, 65);
+}
+
+#[test]
+fn a_space_that_is_not_there_is_unreachable() {
+    let folder = TempDir::new().unwrap();
+    let (code, said) = result(quintet(["status", "--socket", text(&folder.join("nobody"))]));
+    assert_eq!(code, 69, "{said}");
+    let (code, said) = result(quintet(["status", "--json", "--socket", text(&folder.join("nobody"))]));
+    let line = said.lines().find(|line| line.starts_with('{')).expect("an object");
+    assert_eq!((code, &object(line)["error"]), (69, &"Unreachable".into()), "{said}");
+}
+
+#[test]
+fn a_setting_that_does_not_exist_is_refused() {
+    let (code, said) = result(quintet(["status", "--set", "space.max_bites=3"]));
+    assert!(code == 65 && said.contains("space.max_bytes"), "{said}");
+}
+
+#[test]
+fn exploring_finds_nothing_and_one_seed_shows_its_history() {
+    let (code, said) =
+        result(quintet(["explore", "tuple-space", "--seeds", "5", "--first-seed", "3", "--json"]));
+    let report = object(&said);
+    assert_eq!((code, &report["schedules"], &report["failure"]), (0, &5.into(), &Value::Null), "{said}");
+    let (code, said) = result(quintet(["explore", "--seed", "3"]));
+    assert!(code == 0 && said.lines().count() > 10, "{said}");
+}
+
+#[test]
+#[cfg(feature = "seeded-defects")]
+fn exploring_finds_a_defect() {
+    let (code, said) = result(quintet(["explore", "--defect", "lease-never-returned"]));
+    assert!(code == 1 && said.contains("breaks the rule"), "{said}");
+}
+
+#[test]
+fn the_doctor_and_the_completions_speak() {
+    let (code, said) = result(quintet(["doctor", "--json"]));
+    let checks = object(&said);
+    let names: Vec<_> =
+        checks["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str()).collect();
+    assert!(code == 0 && names.contains(&Some("shared memory")), "{said}");
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, said) = result(quintet(["completions", shell]));
+        assert!(code == 0 && said.contains("kill-one"), "{shell}");
+    }
+}

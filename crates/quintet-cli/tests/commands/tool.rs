@@ -1,0 +1,64 @@
+//! Starting the program, and small jobs for it.
+
+use quintet_testbed::{Child, Program, TempDir};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Longer than anything here takes, also on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// The program with these arguments, and none of the settings of whoever runs the tests.
+pub(crate) fn quintet<const N: usize>(arguments: [&str; N]) -> Child {
+    start(arguments, &[])
+}
+
+/// The same with variables of its environment.
+pub(crate) fn start<const N: usize>(arguments: [&str; N], variables: &[(&str, &str)]) -> Child {
+    let program = arguments.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+    let program = variables.iter().fold(program, |program, (name, value)| program.env(name, value));
+    program.spawn().expect("the program starts")
+}
+
+/// Its exit status and everything it said.
+pub(crate) fn result(mut child: Child) -> (i32, String) {
+    let status = child.wait(LONG).expect("it can be waited for").expect("it ends");
+    // Its outputs end with it.
+    while child.output().next_line(LONG).is_some() {}
+    (status.code().unwrap_or(-1), child.output().text())
+}
+
+/// An executable script in `folder`.
+pub(crate) fn script(folder: &TempDir, name: &str, lines: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("made executable");
+    path
+}
+
+/// Text of a path.
+pub(crate) fn text(path: &std::path::Path) -> &str {
+    path.to_str().expect("temporary paths are text")
+}
+
+/// A script that stands for Python and becomes a worker that only says its process id.
+pub(crate) fn idle_worker(folder: &TempDir) -> PathBuf {
+    script(folder, "idle", "echo idle $QUINTET_RANK $$\nexec sleep 1000")
+}
+
+/// Whether this process is there and has not ended. One that ended and was not reaped yet counts as ended.
+pub(crate) fn is_alive(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// Returns when none of these processes is alive.
+pub(crate) fn wait_until_gone(processes: &[u32]) {
+    let limit = std::time::Instant::now() + LONG;
+    while processes.iter().any(|process| is_alive(*process)) {
+        assert!(std::time::Instant::now() < limit, "{processes:?}: one is still there");
+        std::thread::yield_now();
+    }
+}

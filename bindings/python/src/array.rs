@@ -65,7 +65,11 @@ pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Op
         let name = type_name(field);
         return Err(bad_value(index, format!("{name} of dtype {dtype} cannot be in a tuple")));
     };
-    if is_array { to_array(field, element).map(|array| Some(Value::Array(array))) } else { to_scalar(field, element).map(Some) }
+    if is_array {
+        to_array(field, element).map(|array| Some(Value::Array(array)))
+    } else {
+        to_scalar(field, element).map(Some)
+    }
 }
 
 fn to_array(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Array> {

@@ -18,8 +18,11 @@ pub(crate) struct ArrayFormal {
 #[pymethods]
 impl ArrayFormal {
     fn __repr__(&self) -> String {
-        let sizes: Vec<String> =
-            self.dimensions.iter().map(|size| size.map_or("None".to_owned(), |size| size.to_string())).collect();
+        let sizes: Vec<String> = self
+            .dimensions
+            .iter()
+            .map(|size| size.map_or("None".to_owned(), |size| size.to_string()))
+            .collect();
         let comma = if sizes.len() == 1 { "," } else { "" };
         format!("quintet.array({:?}, ({}{comma}))", type_string(self.element), sizes.join(", "))
     }
@@ -45,7 +48,10 @@ pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResul
     let named = numpy(dtype.py())?.getattr("dtype")?.call1((dtype,));
     let element = named.and_then(|named| element_type(&named));
     let Ok(Some(element)) = element else {
-        return Err(raise(Error::new(Code::BadValue, format!("an array of dtype {dtype} cannot be in a tuple"))));
+        return Err(raise(Error::new(
+            Code::BadValue,
+            format!("an array of dtype {dtype} cannot be in a tuple"),
+        )));
     };
     let dimensions = match dimensions {
         // Above the limit by one is enough for the template to refuse it by its number.
@@ -67,7 +73,10 @@ pub(crate) fn to_template(fields: &Bound<'_, PyTuple>) -> PyResult<Template> {
 fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
     if let Ok(formal) = field.cast::<ArrayFormal>() {
         let formal = formal.get();
-        return Ok(Field::Formal(Type::Array { element: formal.element, dimensions: formal.dimensions.clone() }));
+        return Ok(Field::Formal(Type::Array {
+            element: formal.element,
+            dimensions: formal.dimensions.clone(),
+        }));
     }
     if let Ok(class) = field.cast::<PyType>()
         && let Some(formal) = plain(class)
@@ -82,7 +91,11 @@ fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
         };
     }
     if let Ok(class) = field.cast::<PyType>() {
-        let hint = if class.is(&numpy(field.py())?.getattr("ndarray")?) { "; write quintet.array(dtype, dimensions)" } else { "" };
+        let hint = if class.is(&numpy(field.py())?.getattr("ndarray")?) {
+            "; write quintet.array(dtype, dimensions)"
+        } else {
+            ""
+        };
         return Err(bad_value(index, format!("{class} is not the type of a field{hint}")));
     }
     to_value(field, index).map(Field::Actual)

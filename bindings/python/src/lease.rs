@@ -82,7 +82,11 @@ impl Lease {
         Ok(self.fields.bind(py).try_iter()?.into_any())
     }
 
-    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operation: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+    fn __richcmp__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        operation: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.fields.bind(other.py()).rich_compare(other, operation)
     }
 

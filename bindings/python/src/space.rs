@@ -47,7 +47,12 @@ impl Space {
     ///
     /// Raises TimedOut, whose text says what nearly matched; BadValue.
     #[pyo3(signature = (*template, timeout = None))]
-    fn take<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>, timeout: Option<f64>) -> PyTupleResult<'py> {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
         one(py, self.connection.run(py, |space| space.initiate_take(&template, limit))?)
     }
@@ -56,23 +61,42 @@ impl Space {
     ///
     /// Raises as `take`.
     #[pyo3(signature = (*template, timeout = None))]
-    fn read<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>, timeout: Option<f64>) -> PyTupleResult<'py> {
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
         one(py, self.connection.run(py, |space| space.initiate_read(&template, limit))?)
     }
 
     /// Takes the oldest matching tuple if there is one. None is exact: at one instant there was none.
     #[pyo3(signature = (*template))]
-    fn take_if<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn take_if<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection.ask(py, |space| space.take_if(&template))?.map(|tuple| from_tuple(py, tuple)).transpose()
+        self.connection
+            .ask(py, |space| space.take_if(&template))?
+            .map(|tuple| from_tuple(py, tuple))
+            .transpose()
     }
 
     /// Reads the oldest matching tuple if there is one. None is exact.
     #[pyo3(signature = (*template))]
-    fn read_if<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn read_if<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection.ask(py, |space| space.read_if(&template))?.map(|tuple| from_tuple(py, tuple)).transpose()
+        self.connection
+            .ask(py, |space| space.read_if(&template))?
+            .map(|tuple| from_tuple(py, tuple))
+            .transpose()
     }
 
     /// Takes the oldest matching tuple under a lease: it is hidden until it is acknowledged, and returns if this process
@@ -134,33 +158,58 @@ impl Space {
 
     /// Begins `out`. Raises BadValue, TooLarge.
     #[pyo3(signature = (*fields, timeout = None))]
-    fn initiate_out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Pending> {
+    fn initiate_out(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Pending> {
         let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
         self.begin(py, |space| space.initiate_out(&[tuple], limit))
     }
 
     /// Begins `out_many`, of at least one tuple. Raises BadValue, TooLarge.
     #[pyo3(signature = (tuples, timeout = None))]
-    fn initiate_out_many(&self, py: Python<'_>, tuples: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Pending> {
+    fn initiate_out_many(
+        &self,
+        py: Python<'_>,
+        tuples: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Pending> {
         let (tuples, limit) = (to_tuples(tuples.try_iter()?)?, limit(timeout)?);
         self.begin(py, |space| space.initiate_out(&tuples, limit))
     }
 
     /// Begins `take`. Raises BadValue.
     #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_take(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Pending> {
+    fn initiate_take(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Pending> {
         self.begin_with(py, template, timeout, quintet::Space::initiate_take)
     }
 
     /// Begins `read`. Raises BadValue.
     #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_read(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Pending> {
+    fn initiate_read(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Pending> {
         self.begin_with(py, template, timeout, quintet::Space::initiate_read)
     }
 
     /// Begins `lease`. Raises BadValue.
     #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_lease(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Pending> {
+    fn initiate_lease(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Pending> {
         self.begin_with(py, template, timeout, quintet::Space::initiate_lease)
     }
 
@@ -176,7 +225,11 @@ impl Space {
         Space { connection }
     }
 
-    fn begin(&self, py: Python<'_>, begin: impl FnOnce(&quintet::Space) -> Begun + Send) -> PyResult<Pending> {
+    fn begin(
+        &self,
+        py: Python<'_>,
+        begin: impl FnOnce(&quintet::Space) -> Begun + Send,
+    ) -> PyResult<Pending> {
         Ok(Pending::new(Arc::clone(&self.connection), self.connection.ask(py, begin)?))
     }
 

@@ -49,7 +49,9 @@ fn refusal(field: &Bound<'_, PyAny>) -> String {
     if field.is_instance_of::<PyType>() {
         return format!("the type {} stands for any value in a template, and is none", shown(field));
     }
-    format!("{name} cannot be in a tuple; pickle it into bytes, or use int, float, bool, str, bytes or a NumPy array")
+    format!(
+        "{name} cannot be in a tuple; pickle it into bytes, or use int, float, bool, str, bytes or a NumPy array"
+    )
 }
 
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
@@ -82,7 +84,9 @@ pub(crate) fn to_tuple(fields: &Bound<'_, PyTuple>) -> PyResult<Tuple> {
 ///
 /// # Errors
 /// As [`to_tuple`].
-pub(crate) fn to_tuples<'py>(tuples: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Vec<Tuple>> {
+pub(crate) fn to_tuples<'py>(
+    tuples: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Vec<Tuple>> {
     let tuple = |item: Bound<'py, PyAny>| match item.cast::<PyTuple>() {
         Ok(fields) => to_tuple(fields),
         Err(_) => Err(bad_value(0, format!("a tuple is wanted here, not {}", type_name(&item)))),

@@ -106,17 +106,16 @@ fn a_lease_is_acknowledged_with_its_result_or_returned() {
 
 #[test]
 fn a_task_whose_results_are_refused_returns() {
-    everywhere(|client| {
-        let space = client().space();
-        space.out(tuple!["task", 1i64]).unwrap();
-        let many: Vec<_> = (0..10_000i64).map(|number| tuple!["result", number]).collect();
-        let lease = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
-        assert_eq!(lease.acknowledge(&many).unwrap_err().code(), Code::TooLarge);
-        assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 0);
-        let again = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
-        assert_eq!(again.attempt(), 2);
-        again.acknowledge(&[]).unwrap();
-    });
+    let space = SpaceConfig { max_bytes: 10_000, ..SpaceConfig::default() };
+    let space = Lab::embedded_with(space, None).space();
+    space.out(tuple!["task", 1i64]).unwrap();
+    let many: Vec<_> = (0..1_000i64).map(|number| tuple!["result", number]).collect();
+    let lease = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
+    assert_eq!(lease.acknowledge(&many).unwrap_err().code(), Code::TooLarge);
+    assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 0);
+    let again = space.lease(&template!["task", ?i64], Some(LONG)).unwrap();
+    assert_eq!(again.attempt(), 2);
+    again.acknowledge(&[]).unwrap();
 }
 
 #[test]
@@ -143,6 +142,22 @@ fn large_arrays_arrive_whole() {
         a.out(tuple!["matrix", array.clone()]).unwrap();
         let back = b.take(&template!["matrix", ?quintet::ArrayOf<f64, 2>]).unwrap();
         assert_eq!(back, tuple!["matrix", array]);
+    });
+}
+
+#[test]
+fn thousands_of_tuples_are_put_at_once() {
+    everywhere(|client| {
+        let space = client().space();
+        let long = vec![7u8; 5_000];
+        let many: Vec<_> = (0..3_000i64)
+            .map(|n| if n % 100 == 0 { tuple!["many", n, &long[..]] } else { tuple!["many", n, &long[..50]] })
+            .collect();
+        space.out_many(&many, None).unwrap();
+        assert_eq!(space.count(&template!["many", ?i64, ?[u8]]).unwrap(), 3_000);
+        for tuple in many {
+            assert_eq!(space.take(&template!["many", ?i64, ?[u8]]).unwrap(), tuple);
+        }
     });
 }
 

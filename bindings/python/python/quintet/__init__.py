@@ -22,6 +22,8 @@ match when number, types and values of the fields are equal.
 Nothing here imports NumPy or joblib before it is needed.
 """
 
+from typing import TYPE_CHECKING
+
 from quintet import errors
 from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Lab, Lease, Pending, Server, Space, array
 from quintet.connecting import connect, serve
@@ -51,6 +53,10 @@ from quintet.errors import (
 )
 from quintet.registration import register_with_joblib
 from quintet.status import SignatureStatus, Status
+
+if TYPE_CHECKING:
+    from quintet import aio
+    from quintet.executor import Executor
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",

@@ -150,6 +150,9 @@ class Mismatch(Error):
     """A replay or a check found a difference."""
 
 
+GONE = (Closed, PeerDied, PeerSilent, Unreachable)
+"""What an operation of a connection raises once its space can be reached no more."""
+
 _CLASSES: dict[int, type[Error]] = {code: globals()[code.name] for code in Code}
 
 

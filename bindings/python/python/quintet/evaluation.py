@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from quintet._native import Space
-from quintet.errors import Closed, PeerDied, PeerSilent
+from quintet.errors import GONE
 
 FAILED = "quintet.failed"
 
@@ -33,7 +33,7 @@ def _evaluate(space: Space, fields: tuple[Any, ...]) -> None:
                 field = field()
             values.append(field)
         space.out(*values)
-    except (Closed, PeerDied, PeerSilent):
+    except GONE:
         return  # There is no space left to tell.
     except Exception:
         _report(space, name, traceback.format_exc())
@@ -42,5 +42,5 @@ def _evaluate(space: Space, fields: tuple[Any, ...]) -> None:
 def _report(space: Space, name: str, text: str) -> None:
     try:
         space.out(FAILED, name, text)
-    except (Closed, PeerDied, PeerSilent):
+    except GONE:
         return

@@ -14,7 +14,7 @@ from types import FrameType
 from quintet import tasks
 from quintet._native import MAX_BYTES, Lease, Space
 from quintet.connecting import connect
-from quintet.errors import Closed, Code, Error, LeaseLost, PeerDied, PeerSilent, TooLarge, Unreachable
+from quintet.errors import GONE, Code, Error, LeaseLost, TooLarge, Unreachable
 
 THREAD_SETTINGS = (
     "OMP_NUM_THREADS",
@@ -40,7 +40,7 @@ def work(space: Space, rank: int) -> None:
         space.out(tasks.WORKER, rank, os.getpid())
         while True:
             _work_once(space, rank)
-    except (Closed, PeerDied, PeerSilent):
+    except GONE:
         return
 
 

@@ -1,8 +1,8 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
 use crate::codec::{
-    ACK, CANCEL, COUNT, Encoded, LeaseId, OUT, READ, RELEASE, RENEW, RETURN, STATUS, Settled, TAKE, TooLarge,
-    TupleLengths, Wait, Want,
+    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Encoded, LeaseId, OUT, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN,
+    STATUS, Settled, TAKE, TooLarge, TupleLengths, Wait, Want,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -135,7 +135,7 @@ impl Request<'_> {
             Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
                 Plan::One(Encoded::tuple(tuple)?)
             }
-            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::Tuples(tuples),
+            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::several(tuples)?,
             Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
                 Plan::One(Encoded::template(template)?)
             }
@@ -147,31 +147,62 @@ impl Request<'_> {
 /// What a request carries: planned once where it is one tuple or template, which it nearly always is.
 enum Plan<'a> {
     One(Encoded<'a>),
+    /// Lengths and heads go in the body.
     Tuples(&'a [Tuple]),
+    /// They are too long for a body, and go at the end of the bulk.
+    ManyTuples(&'a [Tuple]),
 }
 
-impl Plan<'_> {
+impl<'a> Plan<'a> {
+    /// Plans several tuples, or none.
+    fn several(tuples: &'a [Tuple]) -> Result<Self, TooLarge> {
+        let (mut heads, mut bulk) = (0usize, 0usize);
+        for tuple in tuples {
+            let encoded = Encoded::tuple(tuple)?;
+            heads += TupleLengths::BYTES + encoded.encoded_len();
+            bulk = bulk.next_multiple_of(BULK_ALIGNMENT) + encoded.bulk_len();
+        }
+        let fits = REQUEST_BYTES + heads <= MAX_PAYLOAD_BYTES;
+        let (bytes, limit) = (if fits { bulk } else { bulk + heads + size_of::<u32>() }, MAX_BULK_BYTES);
+        match (bytes > limit, fits) {
+            (true, _) => Err(TooLarge::Request { tuples: tuples.len(), bytes, limit }),
+            (false, true) => Ok(Plan::Tuples(tuples)),
+            (false, false) => Ok(Plan::ManyTuples(tuples)),
+        }
+    }
+
     /// Gathers the bulk.
     fn bulk(&self) -> Result<Bytes, TooLarge> {
-        match self {
-            Plan::One(encoded) => Ok(encoded.bulk()),
-            Plan::Tuples(tuples) => bulk_of(tuples),
+        let (Plan::Tuples(tuples) | Plan::ManyTuples(tuples)) = self else {
+            let Plan::One(encoded) = self else { return Ok(Bytes::new()) };
+            return Ok(encoded.bulk());
+        };
+        let mut bulk = Vec::new();
+        for tuple in *tuples {
+            Encoded::tuple(tuple)?.append_bulk(&mut bulk);
         }
+        if matches!(self, Plan::ManyTuples(_)) {
+            let start = bulk.len();
+            tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), &mut bulk));
+            let heads = u32::try_from(bulk.len() - start).expect("a bulk is shorter than 4 GiB");
+            bulk.u32(heads);
+        }
+        Ok(bulk.into())
     }
 
     fn encode_tuples(&self, deadline: Option<Span>, sink: &mut impl Sink) {
         sink.u64(deadline.map_or(u64::MAX, |span| span.0));
+        let count = |tuples: &[Tuple]| u32::try_from(tuples.len()).expect("their heads are below 4 GiB");
         match self {
             Plan::One(encoded) => {
                 sink.u32(1);
                 encode_tuple(encoded, sink);
             }
             Plan::Tuples(tuples) => {
-                sink.u32(u32::try_from(tuples.len()).expect("checked with the bulk: they fit a frame"));
-                for tuple in *tuples {
-                    encode_tuple(&Encoded::tuple(tuple).expect("checked with the bulk"), sink);
-                }
+                sink.u32(count(tuples));
+                tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), sink));
             }
+            Plan::ManyTuples(tuples) => sink.u32(count(tuples)),
         }
     }
 
@@ -182,28 +213,13 @@ impl Plan<'_> {
     }
 }
 
+fn planned(tuple: &Tuple) -> Encoded<'_> {
+    Encoded::tuple(tuple).expect("it was planned with the request")
+}
+
 fn encode_tuple(encoded: &Encoded<'_>, sink: &mut impl Sink) {
     TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
     encoded.encode(sink);
-}
-
-fn bulk_of(tuples: &[Tuple]) -> Result<Bytes, TooLarge> {
-    let (mut body, mut bulk_len) = (crate::codec::REQUEST_BYTES, 0usize);
-    for tuple in tuples {
-        let encoded = Encoded::tuple(tuple)?;
-        body += 8 + encoded.encoded_len();
-        bulk_len = bulk_len.next_multiple_of(crate::codec::BULK_ALIGNMENT) + encoded.bulk_len();
-    }
-    for (bytes, limit) in [(body, MAX_PAYLOAD_BYTES), (bulk_len, MAX_BULK_BYTES)] {
-        if bytes > limit {
-            return Err(TooLarge::Request { tuples: tuples.len(), bytes, limit });
-        }
-    }
-    let mut bulk = Vec::with_capacity(bulk_len);
-    for tuple in tuples {
-        Encoded::tuple(tuple)?.append_bulk(&mut bulk);
-    }
-    Ok(bulk.into())
 }
 
 /// A request with the word in front, sizes checked.

@@ -31,7 +31,8 @@
 //! | [`STATUS`] | nothing | [`STATE`] |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
-//! frame's bulk, each at the next multiple of 64. Any request may be answered by [`ERROR`] instead.
+//! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
+//! there: they end the bulk, followed by their length u32. Any request may be answered by [`ERROR`] instead.
 
 mod answer;
 mod fields;

@@ -178,10 +178,22 @@ impl<'a> Put<'a> {
     pub(crate) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Put<'a>, DecodeError> {
         let deadline = Span(reader.u64()?);
         let count = reader.u32()?;
-        let mut tuples = PutTuples { count, total_bytes: 0, bytes: reader.bytes(reader.left())?, bulk };
+        let at = reader.at();
+        let (bytes, bulk_len) = match reader.bytes(reader.left())? {
+            [] if count > 0 => split_heads(bulk).ok_or(DecodeError::Truncated { at, needed: 4, left: 0 })?,
+            bytes => (bytes, bulk.len()),
+        };
+        let mut tuples = PutTuples { count, total_bytes: 0, bytes, bulk, bulk_len };
         tuples.total_bytes = tuples.check()?;
         Ok(Put { deadline, tuples })
     }
+}
+
+/// The tuples' lengths and heads at the end of the bulk, and how much of the bulk is the tuples' own.
+fn split_heads(bulk: &[u8]) -> Option<(&[u8], usize)> {
+    let (front, len) = bulk.split_last_chunk()?;
+    let start = front.len().checked_sub(u32::from_le_bytes(*len) as usize)?;
+    Some((&front[start..], start))
 }
 
 /// Lengths in front of one tuple of several.
@@ -200,7 +212,7 @@ impl Encode for TupleLengths {
 }
 
 impl TupleLengths {
-    const BYTES: usize = 8;
+    pub(crate) const BYTES: usize = 8;
 
     #[inline]
     fn from_bytes(bytes: &[u8; Self::BYTES]) -> TupleLengths {
@@ -220,12 +232,14 @@ pub(crate) struct PutTuples<'a> {
     total_bytes: u64,
     bytes: &'a [u8],
     bulk: &'a Bytes,
+    /// The part of the bulk that belongs to tuples; the rest is `bytes`.
+    bulk_len: usize,
 }
 
 impl<'a> PutTuples<'a> {
     /// Tuples that were checked before and kept.
     pub(crate) fn kept(count: u32, total_bytes: u64, bytes: &'a [u8], bulk: &'a Bytes) -> PutTuples<'a> {
-        PutTuples { count, total_bytes, bytes, bulk }
+        PutTuples { count, total_bytes, bytes, bulk, bulk_len: bulk.len() }
     }
 
     /// Number of tuples.
@@ -239,8 +253,8 @@ impl<'a> PutTuples<'a> {
     }
 
     /// Their encoding and their bulk.
-    pub(crate) fn parts(&self) -> (&'a [u8], &'a Bytes) {
-        (self.bytes, self.bulk)
+    pub(crate) fn parts(&self) -> (&'a [u8], Bytes) {
+        (self.bytes, self.bulk.slice(..self.bulk_len))
     }
 
     /// Bytes they take in the space.
@@ -261,7 +275,7 @@ impl<'a> PutTuples<'a> {
             total_bytes += tuple.bytes();
         }
         let at = self.bytes.len() - walk.rest.len();
-        match (walk.rest.len(), self.bulk.len() - walk.bulk_end) {
+        match (walk.rest.len(), self.bulk_len - walk.bulk_end) {
             (0, 0) => Ok(total_bytes),
             (0, left) => Err(DecodeError::Trailing { at: walk.bulk_end, left }),
             (left, _) => Err(DecodeError::Trailing { at, left }),
@@ -269,7 +283,7 @@ impl<'a> PutTuples<'a> {
     }
 
     fn walk(&self) -> Walk<'a> {
-        Walk { rest: self.bytes, bulk: self.bulk, bulk_end: 0 }
+        Walk { rest: self.bytes, bulk: &self.bulk[..self.bulk_len], bulk_end: 0 }
     }
 
     /// The tuples, each with its part of the bulk.

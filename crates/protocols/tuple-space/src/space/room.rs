@@ -61,7 +61,7 @@ impl Parked {
     ) -> Parked {
         let (bytes, bulk) = tuples.parts();
         let size = Size::of(tuples);
-        let (bytes, bulk, count) = (bytes.into(), bulk.clone(), tuples.len());
+        let (bytes, bulk, count) = (bytes.into(), bulk, tuples.len());
         Parked { address, token, lease, due: None, waits, size, count, bytes, bulk }
     }
 

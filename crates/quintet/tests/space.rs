@@ -212,6 +212,7 @@ fn an_outcome_can_be_announced() {
         let (sender, told) = mpsc::channel();
         pending.notify(Box::new(move || sender.send(()).expect("the test listens")));
         assert!(told.try_recv().is_err());
+        assert!(pending.wait(SOON).is_none(), "a wait does not take the announcement's place");
         other.out(tuple!["told"]).unwrap();
         // Any call of this connection brings what has come.
         while told.try_recv().is_err() {

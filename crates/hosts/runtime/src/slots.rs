@@ -36,7 +36,18 @@ impl Waker {
 #[derive(Default)]
 struct Slot {
     result: Option<Result<Answer, Code>>,
-    waker: Option<Waker>,
+    /// The thread that waits. Another one that waits for the same slot takes its place.
+    thread: Option<Thread>,
+    /// Who asked to be told besides.
+    callbacks: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl Slot {
+    fn fill(&mut self, result: Result<Answer, Code>, woken: &mut Vec<Waker>) {
+        self.result = Some(result);
+        woken.extend(self.thread.take().map(Waker::Thread));
+        woken.extend(self.callbacks.drain(..).map(Waker::Callback));
+    }
 }
 
 /// The unanswered and uncollected requests of a process, by token.
@@ -78,21 +89,20 @@ impl Slots {
 
     /// Fills a slot. An answer that nobody waits for (a protocol's mistake, or a forgotten request) is dropped.
     pub(crate) fn fill(&mut self, token: Token, result: Result<Answer, Code>) {
+        let mut woken = std::mem::take(&mut self.woken);
         if let Some(slot) = self.get(token) {
-            slot.result = Some(result);
-            let waker = slot.waker.take();
-            self.woken.extend(waker);
+            slot.fill(result, &mut woken);
         }
+        self.woken = woken;
     }
 
     /// Ends every unanswered request with `code`.
     pub(crate) fn fail_all(&mut self, code: Code) {
-        let mut woken = Vec::new();
+        let mut woken = std::mem::take(&mut self.woken);
         for slot in self.all().filter(|slot| slot.result.is_none()) {
-            slot.result = Some(Err(code));
-            woken.extend(slot.waker.take());
+            slot.fill(Err(code), &mut woken);
         }
-        self.woken.append(&mut woken);
+        self.woken = woken;
     }
 
     /// Takes the result and closes the slot, if it was filled.
@@ -120,7 +130,10 @@ impl Slots {
     pub(crate) fn watch(&mut self, token: Token, waker: Waker) -> Result<(), Waker> {
         match self.get(token) {
             Some(slot) if slot.result.is_none() => {
-                slot.waker = Some(waker);
+                match waker {
+                    Waker::Thread(thread) => slot.thread = Some(thread),
+                    Waker::Callback(callback) => slot.callbacks.push(callback),
+                }
                 Ok(())
             }
             _ => Err(waker),
@@ -134,9 +147,6 @@ impl Slots {
 
     /// A thread that still waits, to take over the polling of the link.
     pub(crate) fn any_waiting_thread(&mut self) -> Option<Thread> {
-        self.all().find_map(|slot| match &slot.waker {
-            Some(Waker::Thread(thread)) if slot.result.is_none() => Some(thread.clone()),
-            _ => None,
-        })
+        self.all().find_map(|slot| slot.thread.clone())
     }
 }

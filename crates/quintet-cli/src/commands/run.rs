@@ -31,8 +31,8 @@ use display::Printer;
 use launch::Launch;
 use quintet::{Code, Error, Lab, ServeConfig, Server};
 use quintet_settings::{RUN_WORKERS, SPACE_LEASE_MS};
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -66,6 +66,17 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
+/// The script's folder in front of what is on Python's path already, so that workers find the modules beside it.
+fn module_path(script: &OsStr) -> OsString {
+    let beside = Path::new(script).parent().unwrap_or(Path::new(".")).as_os_str();
+    let mut path = if beside.is_empty() { OsString::from(".") } else { beside.to_owned() };
+    if let Some(set) = std::env::var_os("PYTHONPATH").filter(|set| !set.is_empty()) {
+        path.push(":");
+        path.push(set);
+    }
+    path
+}
+
 /// Runs the job. Its exit status is the master's, or 1 if no task was redone although one should have been.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let settings = arguments.settings.load()?;
@@ -81,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         workers,
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
         printer: Printer::new(arguments.json),
+        module_path: module_path(&arguments.command[0]),
     };
     let recorder = recorder(arguments.record.as_deref())?;
     let config =

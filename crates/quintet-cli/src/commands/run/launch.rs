@@ -22,6 +22,8 @@ pub(super) struct Launch {
     pub(super) workers: u64,
     pub(super) python: OsString,
     pub(super) printer: Printer,
+    /// Where workers find the modules beside the script: `PYTHONPATH`.
+    pub(super) module_path: OsString,
 }
 
 impl Launch {
@@ -29,6 +31,7 @@ impl Launch {
     pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
         let mut command = supervised(&self.python)?;
         command.args(["-m", "quintet.worker"]).env("QUINTET_RANK", rank.to_string());
+        command.env("PYTHONPATH", &self.module_path);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         self.start(command, Who::Worker(rank), true)
     }

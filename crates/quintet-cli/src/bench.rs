@@ -55,10 +55,19 @@ struct Case {
 /// Measures one round.
 type Round = Box<dyn FnMut() -> Result<f64, Error>>;
 
-fn cases() -> [Case; 3] {
+fn cases() -> [Case; 6] {
+    let round_trip = |peer| Case { group: Group::Link, name: "shm-rtt-64", peer, prepare: link::prepare };
     [
-        Case { group: Group::Link, name: "shm-rtt-64", peer: Some(peer::LINES), prepare: link::prepare },
-        Case { group: Group::Space, name: "pair-64-inprocess", peer: None, prepare: space::in_process },
+        round_trip(Some(peer::LINES)),
+        round_trip(Some(peer::UCX)),
+        round_trip(Some(peer::OPEN_MPI)),
+        round_trip(Some(peer::ICEORYX2)),
+        Case {
+            group: Group::Space,
+            name: "pair-64-inprocess",
+            peer: Some(peer::REDIS),
+            prepare: space::in_process,
+        },
         Case {
             group: Group::Space,
             name: "pair-64-shm",

@@ -14,6 +14,12 @@ pub(super) struct Peer {
 /// What the machine itself needs for a frame's two cache lines to and fro.
 pub(super) const LINES: Peer =
     Peer { name: "limit-ping-pong", program: "limit_ping_pong", case: "rtt-two-lines" };
+/// Messages over shared memory, as high-performance computing does it.
+pub(super) const UCX: Peer = Peer { name: "ucx", program: "ucx_shm", case: "rtt-64" };
+/// The same, by the usual interface.
+pub(super) const OPEN_MPI: Peer = Peer { name: "openmpi", program: "mpi_shm", case: "rtt-64" };
+/// Publish and subscribe over shared memory.
+pub(super) const ICEORYX2: Peer = Peer { name: "iceoryx2", program: "iceoryx2", case: "rtt-64" };
 /// A value put into a list of a server, and taken out.
 pub(super) const REDIS: Peer = Peer { name: "redis-c", program: "redis_pair", case: "pair-64" };
 

@@ -55,7 +55,7 @@ struct Case {
 /// Measures one round.
 type Round = Box<dyn FnMut() -> Result<f64, Error>>;
 
-fn cases() -> [Case; 6] {
+fn cases() -> [Case; 7] {
     let round_trip = |peer| Case { group: Group::Link, name: "shm-rtt-64", peer, prepare: link::prepare };
     [
         round_trip(Some(peer::LINES)),
@@ -66,13 +66,19 @@ fn cases() -> [Case; 6] {
             group: Group::Space,
             name: "pair-64-inprocess",
             peer: Some(peer::REDIS),
-            prepare: space::in_process,
+            prepare: space::small_in_process,
         },
         Case {
             group: Group::Space,
             name: "pair-64-shm",
             peer: Some(peer::REDIS),
-            prepare: space::shared_memory,
+            prepare: space::small_in_shared_memory,
+        },
+        Case {
+            group: Group::Space,
+            name: "pair-1m-shm",
+            peer: Some(peer::REDIS_LARGE),
+            prepare: space::large_in_shared_memory,
         },
     ]
 }

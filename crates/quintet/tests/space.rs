@@ -205,6 +205,27 @@ fn a_space_that_ends_ends_every_wait() {
 }
 
 #[test]
+fn many_threads_share_one_connection() {
+    everywhere(|client| {
+        let space = client().space();
+        let threads: Vec<_> = (0..4i64)
+            .map(|thread| {
+                let space = space.clone();
+                std::thread::spawn(move || {
+                    for round in 0..500i64 {
+                        // To the next thread, from the one before.
+                        space.out(tuple!["ring", (thread + 1) % 4, round]).unwrap();
+                        space.take(&template!["ring", thread, round]).unwrap();
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("it does not panic"));
+        assert_eq!(space.status().unwrap().tuples, 0);
+    });
+}
+
+#[test]
 fn an_outcome_can_be_announced() {
     everywhere(|client| {
         let (space, other) = (client().space(), client().space());

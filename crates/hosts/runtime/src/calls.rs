@@ -14,6 +14,7 @@ use quintet_contract::{
 use quintet_errors::Code;
 use quintet_link::{End, LinkError, Receiver, Route};
 use quintet_wire::registry::PORT_CALLERS;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
@@ -50,6 +51,8 @@ pub struct Calls {
     core: Mutex<Core>,
     receiver: Option<Mutex<Box<dyn Receiver>>>,
     stop_waiting: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// Threads that sleep because another one polls the link.
+    parked: AtomicUsize,
     clock: LiveClock,
 }
 
@@ -99,7 +102,13 @@ impl Calls {
         let clock = LiveClock::start();
         core.handle(clock.now(), Input::Started);
         let stop_waiting = receiver.as_ref().map(|receiver| receiver.waker());
-        Calls { core: Mutex::new(core), receiver: receiver.map(Mutex::new), stop_waiting, clock }
+        Calls {
+            core: Mutex::new(core),
+            receiver: receiver.map(Mutex::new),
+            stop_waiting,
+            parked: AtomicUsize::new(0),
+            clock,
+        }
     }
 
     /// Makes a request and waits for its answer as long as it takes.
@@ -178,7 +187,7 @@ impl Calls {
         let end = self.clock.now() + Span::from(limit);
         loop {
             let waited = match self.receiver() {
-                Some(receiver) => self.wait_polling(receiver, end, look),
+                Some(receiver) => self.wait_polling(receiver, end, Some(pending), look),
                 None => self.wait_parked(end, pending, look),
             };
             match waited {
@@ -194,26 +203,36 @@ impl Calls {
         &self,
         mut receiver: MutexGuard<'_, Box<dyn Receiver>>,
         end: Time,
+        pending: Option<Pending>,
         look: Look<'_>,
     ) -> Waited {
         loop {
             let mut core = self.lock();
+            pending.into_iter().for_each(|pending| core.slots.unwatch(pending.0));
             let now = self.clock.now();
             // What came in time is seen before time is said to have run out.
             core.receive_burst(now, &mut **receiver);
             core.wake_protocol(now);
             let answer = look(&mut core.slots);
             if answer.is_some() || now >= end {
-                let successor = core.slots.any_waiting_thread();
                 self.unlock(core);
                 drop(receiver);
-                // Another sleeper takes over the polling.
-                successor.iter().for_each(Thread::unpark);
+                self.hand_over();
                 return answer.map_or(Waited::TimedOut, Waited::Answered);
             }
             let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
             self.unlock(core);
             receiver.wait(Some(until.since(now).into()));
+        }
+    }
+
+    /// Lets a sleeper take over the polling, if there is one.
+    fn hand_over(&self) {
+        // With the fence in `wait_parked`: either this thread sees who sleeps, or the other sees that the link is free.
+        fence(Ordering::SeqCst);
+        if self.parked.load(Ordering::Relaxed) > 0 {
+            let successor = self.lock().slots.any_waiting_thread();
+            successor.iter().for_each(Thread::unpark);
         }
     }
 
@@ -224,15 +243,19 @@ impl Calls {
         core.wake_protocol(now);
         let answer = look(&mut core.slots);
         if answer.is_some() || now >= end {
+            core.slots.unwatch(pending.0);
             self.unlock(core);
             return answer.map_or(Waited::TimedOut, Waited::Answered);
         }
         let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
         let watching = core.slots.watch(pending.0, Waker::Thread(std::thread::current()));
         self.unlock(core);
-        if watching.is_ok() {
+        self.parked.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if watching.is_ok() && self.receiver().is_none() {
             std::thread::park_timeout(until.since(now).into());
         }
+        self.parked.fetch_sub(1, Ordering::Relaxed);
         Waited::Woken
     }
 
@@ -251,7 +274,7 @@ impl Calls {
         match self.receiver() {
             Some(mut receiver) => {
                 receiver.wait(Some(limit));
-                self.wait_polling(receiver, Time::ZERO, &|_| None);
+                self.wait_polling(receiver, Time::ZERO, None, &|_| None);
             }
             None => {
                 let mut core = self.lock();

@@ -140,6 +140,13 @@ impl Slots {
         }
     }
 
+    /// The thread that waited for the slot does not sleep any more.
+    pub(crate) fn unwatch(&mut self, token: Token) {
+        if let Some(slot) = self.get(token) {
+            slot.thread = None;
+        }
+    }
+
     /// Wakers of slots that were filled, to be called after the lock was given back.
     pub(crate) fn woken(&mut self) -> Vec<Waker> {
         std::mem::take(&mut self.woken)

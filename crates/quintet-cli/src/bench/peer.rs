@@ -22,6 +22,8 @@ pub(super) const OPEN_MPI: Peer = Peer { name: "openmpi", program: "mpi_shm", ca
 pub(super) const ICEORYX2: Peer = Peer { name: "iceoryx2", program: "iceoryx2", case: "rtt-64" };
 /// A value put into a list of a server, and taken out.
 pub(super) const REDIS: Peer = Peer { name: "redis-c", program: "redis_pair", case: "pair-64" };
+/// The same with 1 MiB.
+pub(super) const REDIS_LARGE: Peer = Peer { name: "redis-c", program: "redis_pair", case: "pair-1m" };
 
 impl Peer {
     /// The median of one round, in nanoseconds.

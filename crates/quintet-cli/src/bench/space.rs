@@ -5,27 +5,43 @@ use super::row::median;
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
-use quintet::{Code, Error, Lab, Space, Template, Tuple, template, tuple};
+use quintet::{Array, ArrayOf, Code, Error, Lab, Space, Template, Tuple, template, tuple};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Pairs of a round.
-const PAIRS: u64 = 20_000;
-/// Pairs that are timed together in this process, where reading the clock would weigh.
-const GROUP: u64 = 16;
-const PAYLOAD: [u8; 64] = [7; 64];
+/// Numbers of float64 in 1 MiB.
+const MEBIBYTE_NUMBERS: usize = 1 << 17;
 const LEASE: Duration = Duration::from_secs(10);
 
-/// The space in this process.
-pub(super) fn in_process() -> Result<Round, Error> {
-    let space = Lab::embedded().space();
-    pairs(&space, PAIRS / 10)?;
-    Ok(Box::new(move || pairs(&space, PAIRS)))
+/// What is put and taken, and how often.
+struct Pairs {
+    tuple: Tuple,
+    template: Template,
+    /// Pairs of a round.
+    count: u64,
+    /// Pairs that are timed together, where reading the clock would weigh.
+    group: u64,
 }
 
-/// The space in another process.
-pub(super) fn shared_memory() -> Result<Round, Error> {
+/// 64 bytes, in this process.
+pub(super) fn small_in_process() -> Result<Round, Error> {
+    let (space, pairs) = (Lab::embedded().space(), Pairs::small());
+    pairs.warm_up(&space)?;
+    Ok(Box::new(move || pairs.round(&space)))
+}
+
+/// 64 bytes, the space in another process.
+pub(super) fn small_in_shared_memory() -> Result<Round, Error> {
+    shared_memory(Pairs::small())
+}
+
+/// 1 MiB of float64, the space in another process.
+pub(super) fn large_in_shared_memory() -> Result<Round, Error> {
+    shared_memory(Pairs::large()?)
+}
+
+fn shared_memory(pairs: Pairs) -> Result<Round, Error> {
     let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
     let socket = folder.path().join("space");
     // A child stays where its parent was when it was started.
@@ -33,11 +49,11 @@ pub(super) fn shared_memory() -> Result<Round, Error> {
     let server = serve(&socket)?;
     drop(there);
     let space = Lab::connect(&socket, 0, LEASE)?.space();
-    pairs(&space, PAIRS / 10)?;
+    pairs.warm_up(&space)?;
     Ok(Box::new(move || {
         // Both live as long as the rounds.
         let _ = (&server, &folder);
-        pairs(&space, PAIRS)
+        pairs.round(&space)
     }))
 }
 
@@ -54,17 +70,35 @@ fn serve(socket: &Path) -> Result<Companion, Error> {
     Ok(server)
 }
 
-/// The median of the groups, in nanoseconds a pair.
-fn pairs(space: &Space, count: u64) -> Result<f64, Error> {
-    let (tuple, template): (Tuple, Template) = (tuple!["pair", &PAYLOAD], template!["pair", ?[u8]]);
-    let mut groups = Vec::new();
-    for _ in 0..count.div_ceil(GROUP) {
-        let started = Instant::now();
-        for _ in 0..GROUP {
-            space.out(tuple.clone())?;
-            space.take(&template)?;
-        }
-        groups.push(started.elapsed().as_nanos() as f64 / GROUP as f64);
+impl Pairs {
+    fn small() -> Pairs {
+        let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
+        Pairs { tuple, template, count: 20_000, group: 16 }
     }
-    Ok(median(groups).unwrap_or(0.))
+
+    fn large() -> Result<Pairs, Error> {
+        let array = Array::from_elements(&[MEBIBYTE_NUMBERS as u64], &[0.5f64; MEBIBYTE_NUMBERS])?;
+        let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
+        Ok(Pairs { tuple, template, count: 200, group: 1 })
+    }
+
+    fn warm_up(&self, space: &Space) -> Result<(), Error> {
+        (0..self.count / 10).try_for_each(|_| self.pair(space))
+    }
+
+    fn pair(&self, space: &Space) -> Result<(), Error> {
+        space.out(self.tuple.clone())?;
+        space.take(&self.template).map(|_| ())
+    }
+
+    /// The median of the groups, in nanoseconds a pair.
+    fn round(&self, space: &Space) -> Result<f64, Error> {
+        let mut groups = Vec::new();
+        for _ in 0..self.count.div_ceil(self.group) {
+            let started = Instant::now();
+            (0..self.group).try_for_each(|_| self.pair(space))?;
+            groups.push(started.elapsed().as_nanos() as f64 / self.group as f64);
+        }
+        Ok(median(groups).unwrap_or(0.))
+    }
 }

@@ -290,6 +290,7 @@ impl Waiting for Idle<'_> {
     fn ready(&self) -> bool {
         self.failed.is_some()
             || self.node.looks_for_links()
+            || self.node.mailbox.is_stopped()
             || self.node.mailbox.has_letters()
             || self.node.receivers().any(|receiver| receiver.has_frames())
     }
@@ -339,5 +340,19 @@ fn first_frame(mut end: End) -> First {
             None => First::Nothing(end),
         },
         Err(_) => First::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_whose_ring_was_heard_by_a_turn_is_not_slept_through() {
+        let mut node = Node::new(NodeId(1), Services::none()).expect("an event descriptor is there");
+        node.handle().stop();
+        // The loop saw no stop yet, and this turn empties the mailbox.
+        assert!(!node.turn(Time(0)));
+        assert!(Idle { node: &mut node, failed: None }.ready());
     }
 }

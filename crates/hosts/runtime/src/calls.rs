@@ -15,7 +15,7 @@ use quintet_errors::Code;
 use quintet_link::{End, LinkError, Receiver, Route};
 use quintet_wire::registry::PORT_CALLERS;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub enum CallError {
     Failed(Code),
 }
 
-/// A request under way. Its slot stays open until [`Calls::take`], [`Calls::wait`] or [`Calls::forget`] closes it.
+/// A request under way. Its slot stays open until [`Calls::wait`] or [`Calls::forget`] closes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pending(pub Token);
 
@@ -50,7 +50,6 @@ enum Waited {
 pub struct Calls {
     core: Mutex<Core>,
     receiver: Option<Mutex<Box<dyn Receiver>>>,
-    stop_waiting: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Threads that sleep because another one polls the link.
     parked: AtomicUsize,
     clock: LiveClock,
@@ -101,45 +100,15 @@ impl Calls {
             Core { instance, at, slots: Slots::default(), request: RequestBuffer::default(), remote };
         let clock = LiveClock::start();
         core.handle(clock.now(), Input::Started);
-        let stop_waiting = receiver.as_ref().map(|receiver| receiver.waker());
         Calls {
             core: Mutex::new(core),
             receiver: receiver.map(Mutex::new),
-            stop_waiting,
             parked: AtomicUsize::new(0),
             clock,
         }
     }
 
-    /// Makes a request and waits for its answer as long as it takes.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub fn call(&self, request: &dyn Request) -> Result<Answer, CallError> {
-        let (pending, answer) = self.begin(request)?;
-        let answer = match answer {
-            Some(answer) => answer,
-            None => loop {
-                if let Some(answer) = self.wait(pending, Duration::MAX) {
-                    break answer;
-                }
-            },
-        };
-        answer.map_err(CallError::Failed)
-    }
-
-    /// Makes a request and does not wait. The answer, if there already is one, is left in the slot.
-    ///
-    /// # Errors
-    /// [`CallError::NotSent`].
-    pub fn initiate(&self, request: &dyn Request) -> Result<Pending, CallError> {
-        let mut core = self.lock();
-        let token = core.submit(self.clock.now(), request)?;
-        self.unlock(core);
-        Ok(Pending(token))
-    }
-
-    /// As [`Calls::initiate`], and takes the answer if it is there at once.
+    /// Makes a request and does not wait; takes the answer if it is there at once.
     ///
     /// # Errors
     /// [`CallError::NotSent`].
@@ -161,11 +130,6 @@ impl Calls {
         let told = core.pass(self.clock.now(), token, request);
         self.unlock(core);
         told
-    }
-
-    /// Takes the answer if it is there.
-    pub fn take(&self, pending: Pending) -> Option<Result<Answer, Code>> {
-        self.lock().slots.take(pending.0)
     }
 
     /// Gives up the answer: it will be dropped.
@@ -283,13 +247,6 @@ impl Calls {
                 self.unlock(core);
                 std::thread::park_timeout(until.since(self.clock.now()).into());
             }
-        }
-    }
-
-    /// Ends a [`Calls::progress`] or a [`Calls::wait`] that polls the link; it looks about and goes on.
-    pub fn interrupt(&self) {
-        if let Some(stop) = &self.stop_waiting {
-            stop();
         }
     }
 

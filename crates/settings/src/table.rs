@@ -77,67 +77,19 @@ settings! {
         range: 30..=86_400_000,
         text: "How long a leased take lives unless it is renewed. A live holder renews after each third of it.",
     };
-    /// `wait.spin_us`
-    WAIT_SPIN_US: Number = {
-        name: "wait.spin_us",
-        unit: Unit::Microseconds,
-        default: 8,
-        range: 0..=1_000,
-        text: "How long a waiting thread spins before it yields and sleeps. Shorter than a wake-up (about 5 us) makes both sides sleep; 0 never spins.",
-    };
-    /// `messaging.window_frames`
-    MESSAGING_WINDOW_FRAMES: Number = {
-        name: "messaging.window_frames",
-        unit: Unit::Count,
-        default: 256,
-        range: 2..=u32::MAX as u64,
-        text: "Frames of one peer that may be under way or held back here.",
-    };
-    /// `messaging.window_bytes`
-    MESSAGING_WINDOW_BYTES: Number = {
-        name: "messaging.window_bytes",
-        unit: Unit::Bytes,
-        default: 1024 * 1024,
-        range: 131_072..=u32::MAX as u64,
-        text: "Their bytes. A single frame may take half of them, so the least value lets the longest frame pass.",
-    };
-    /// `messaging.max_requests`
-    MESSAGING_MAX_REQUESTS: Number = {
-        name: "messaging.max_requests",
-        unit: Unit::Count,
-        default: 65_536,
-        range: 1..=u32::MAX as u64,
-        text: "Requests of one peer that may be unanswered here, and of this side there.",
-    };
-    /// `messaging.bulk_budget_bytes`
-    MESSAGING_BULK_BUDGET_BYTES: Number = {
-        name: "messaging.bulk_budget_bytes",
-        unit: Unit::Bytes,
-        default: 64 * 1024 * 1024,
-        range: 1..=1 << 50,
-        text: "Large data of one peer that may be arriving at one time. One message of any permitted size always may.",
-    };
-    /// `messaging.window_fragments`
-    MESSAGING_WINDOW_FRAGMENTS: Number = {
-        name: "messaging.window_fragments",
-        unit: Unit::Count,
-        default: 16,
-        range: 1..=u32::MAX as u64,
-        text: "Fragments of large data of one peer that may be under way.",
-    };
     /// `run.workers`
     RUN_WORKERS: Number = {
         name: "run.workers",
         unit: Unit::Count,
         default: 4,
         range: 1..=1_024,
-        text: "Worker processes of the job that `make run` shows.",
+        text: "Worker processes of `quintet run`.",
     };
     /// `run.kill_one`
     RUN_KILL_ONE: Switch = {
         name: "run.kill_one",
-        default: true,
-        text: "Whether that job kills one of its workers half-way, to show that no task is lost.",
+        default: false,
+        text: "Whether `quintet run` kills one worker while it holds a task, to show that no task is lost.",
     };
 }
 

@@ -30,7 +30,7 @@ use clap::Args;
 use display::Printer;
 use launch::Launch;
 use quintet::{Code, Error, Lab, ServeConfig, Server};
-use quintet_settings::{RUN_WORKERS, SPACE_LEASE_MS};
+use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -81,7 +81,8 @@ fn module_path(script: &OsStr) -> OsString {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let settings = arguments.settings.load()?;
     let workers = arguments.workers.map_or_else(|| settings.number(&RUN_WORKERS), u64::from);
-    if arguments.kill_one && workers < 2 {
+    let kill_one = arguments.kill_one || settings.switch(&RUN_KILL_ONE);
+    if kill_one && workers < 2 {
         return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
     }
     let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
@@ -99,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         ServeConfig { cluster: launch.cluster, space: space_config(&settings), recorder: recorder.clone() };
     let server = Server::start(&launch.socket, &config)?;
     let lab = Lab::connect(&launch.socket, launch.cluster, launch.lease)?;
-    let outcome = job::run(&launch, &lab, &arguments.command, arguments.kill_one);
+    let outcome = job::run(&launch, &lab, &arguments.command, kill_one);
     drop(lab);
     server.stop()?;
     finish(recorder.as_ref())?;

@@ -24,12 +24,12 @@ fn refusal(text: &str) -> (String, PathBuf) {
 #[test]
 fn an_argument_wins_over_the_environment_over_the_file_over_the_default() {
     let (_folder, mut sources) =
-        file_with("[space]\nmax_bytes = 2\nmax_tuples = 3\n\n[run]\nkill_one = false\n");
+        file_with("[space]\nmax_bytes = 2\nmax_tuples = 3\n\n[run]\nkill_one = true\n");
     let values = |sources: &Sources| {
         let settings = Settings::load(sources).unwrap();
         [settings.number(&SPACE_MAX_BYTES), settings.number(&SPACE_MAX_TUPLES)]
     };
-    assert!(!Settings::load(&sources).unwrap().switch(&RUN_KILL_ONE));
+    assert!(Settings::load(&sources).unwrap().switch(&RUN_KILL_ONE));
     assert_eq!(values(&sources), [2, 3]);
     sources.environment = variables(&[("QUINTET_SPACE_MAX_BYTES", "20")]);
     assert_eq!(values(&sources), [20, 3]);

@@ -83,7 +83,8 @@ fn the_token_goes_round_four_threads() {
         nodes[usize::from(id)].add(PROBE, Instance::new(Ring::new(next, Span::from_micros(10), id == 0)));
     }
     for id in 0..NODES {
-        let (next, (near, far)) = ((id + 1) % NODES, in_process_pair());
+        let (next, (near, far)) =
+            ((id + 1) % NODES, in_process_pair().expect("two event descriptors are there"));
         let pair = [(PROBE, PROBE)];
         nodes[usize::from(id)].attach(NodeId(next), Incarnation(1), &pair, near);
         nodes[usize::from(next)].attach(NodeId(id), Incarnation(1), &pair, far);

@@ -17,12 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A link whose ends live in this process.
 ///
-/// # Panics
-/// If the process may not open two more descriptors.
-#[must_use]
-pub fn in_process_pair() -> (End, End) {
-    let bell = || Arc::new(Doorbell::new().expect("the process may open two more descriptors"));
-    let (left, right) = (bell(), bell());
+/// # Errors
+/// [`LinkError::System`]: the system refused one of two event descriptors.
+pub fn in_process_pair() -> Result<(End, End), LinkError> {
+    let bell = || match Doorbell::new() {
+        Ok(bell) => Ok(Arc::new(bell)),
+        Err(errno) => Err(LinkError::System(format!("cannot create an eventfd: {errno}"))),
+    };
+    let (left, right) = (bell()?, bell()?);
     let (rightwards, leftwards) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
     let end = |out: &Arc<Lane>, inwards: &Arc<Lane>, own: &Arc<Doorbell>, peer: &Arc<Doorbell>| End {
         sender: Box::new(QueueSender {
@@ -38,7 +40,7 @@ pub fn in_process_pair() -> (End, End) {
             patience: Patience::default(),
         }),
     };
-    (end(&rightwards, &leftwards, &left, &right), end(&leftwards, &rightwards, &right, &left))
+    Ok((end(&rightwards, &leftwards, &left, &right), end(&leftwards, &rightwards, &right, &left)))
 }
 
 /// One direction.

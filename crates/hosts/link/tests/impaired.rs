@@ -7,7 +7,7 @@ use quintet_link::{End, Impairment, LinkError, Route, impaired, in_process_pair}
 use rustix::event::{PollFd, PollFlags, poll};
 
 fn pair(impairment: Impairment) -> (End, End) {
-    let (left, right) = in_process_pair();
+    let (left, right) = in_process_pair().expect("the system gives two event descriptors");
     (left, impaired(right, impairment, 42).expect("a timer"))
 }
 

@@ -15,6 +15,7 @@
 //! | `time.rs` | [`Time`], [`Span`] |
 //! | `cell.rs` | [`cell()`]: the latest value shared by two halves of one protocol |
 //! | `random.rs` | [`Random`]: the only randomness a protocol may use, keyed from its seed |
+//! | `peer_map.rs` | [`PeerMap`]: what a layer keeps about each peer, looked up several times a frame |
 //! | `limits.rs` | every size limit, with the relations between them proved at compile time |
 //! | `effects.rs` | [`Effects`]: an outbox that collects what a protocol did, for tests and layers |
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ mod effects;
 mod frame;
 pub mod limits;
 mod outbox;
+mod peer_map;
 mod protocol;
 mod random;
 mod time;
@@ -35,6 +37,7 @@ pub use cell::{CellReader, CellWriter, Words, cell};
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Token};
 pub use outbox::{Outbox, SendError, Stage};
+pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};
 pub use random::Random;
 pub use time::{Span, Time};

@@ -12,7 +12,8 @@ pub trait Protocol {
     /// Takes one input, changes state, sends what follows from it.
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox);
 
-    /// When it wants [`Input::Wake`], if it does. The wake may come late, never early.
+    /// When it wants [`Input::Wake`], if it does. The wake may come late, never early. A protocol may ask for a wake that finds
+    /// nothing to do, now and then, where that is cheaper than to keep account; not again and again while nothing happens.
     fn deadline(&self) -> Option<Time>;
 }
 

@@ -9,7 +9,7 @@ use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits, MessagingConfig};
 use crate::counters::Counters;
 use crate::credit::Allowance;
 use crate::incoming::Cost;
-use quintet_contract::{Frame, Kind};
+use quintet_contract::{Frame, Kind, OwnedFrame};
 use quintet_errors::Code;
 use quintet_wire::registry::{MESSAGING, SESSION};
 use quintet_wire::{Decode, DecodeError, Reader};
@@ -77,6 +77,21 @@ impl Channel {
             _ => return self.message(frame, config, counters),
         }
         Ok(Arrival::Absorbed)
+    }
+
+    /// A message is given to the protocol above. `handle` is atomic: what it sends departs after it has consumed the message, so
+    /// that the credit can ride on it.
+    pub(crate) fn consumed(&mut self, cost: Cost) {
+        if let Some(bytes) = cost {
+            self.ledger.consumed(bytes);
+        }
+    }
+
+    /// The next message to deliver of those that had to wait.
+    pub(crate) fn take(&mut self) -> Option<OwnedFrame> {
+        let (frame, cost) = self.incoming.take()?;
+        self.consumed(cost);
+        Some(frame)
     }
 
     fn opened(&mut self, body: &[u8]) -> Result<Arrival, Broken> {

@@ -61,17 +61,34 @@ pub(crate) struct Admission {
     cost: u32,
     /// Its large data goes by announcement.
     pub(crate) announce: bool,
+    /// It is an answer behind others that the link has no room for, and has to wait for them.
+    pub(crate) delayed: bool,
 }
 
 impl Encoded {
     /// # Errors
     /// As [`Outbox::begin`].
     pub(crate) fn send(&self, to: Address, out: &mut dyn Outbox) -> Result<(), SendError> {
-        if self.bulk.is_empty() {
-            out.send(to, self.kind, self.token, &self.body)
-        } else {
-            out.send_bulk(to, self.kind, self.token, &self.body, self.bulk.clone())
-        }
+        send_with(out, to, self.kind, self.token, &self.body, &self.bulk)
+    }
+}
+
+/// Sends a message as it goes to the link, with large data if there is any.
+///
+/// # Errors
+/// As [`Outbox::begin`].
+pub(crate) fn send_with(
+    out: &mut dyn Outbox,
+    to: Address,
+    kind: Kind,
+    token: Token,
+    body: &[u8],
+    bulk: &Bytes,
+) -> Result<(), SendError> {
+    if bulk.is_empty() {
+        out.send(to, kind, token, body)
+    } else {
+        out.send_bulk(to, kind, token, body, bulk.clone())
     }
 }
 
@@ -112,7 +129,8 @@ impl Channel {
         if class == Class::Answer && self.permits > 0 {
             let announce = bulk > self.link_bulk.min(ANSWER_DIRECT_BYTES);
             let prefix = Prefix { credit: self.returnable(), answer: true };
-            return Ok(Admission { prefix, request: false, cost: 0, announce });
+            let delayed = !self.backlog.is_empty();
+            return Ok(Admission { prefix, request: false, cost: 0, announce, delayed });
         }
         self.admit_on_credit(peer, class, body, bulk)
     }
@@ -142,7 +160,7 @@ impl Channel {
         }
         let cost = u32::try_from(cost).expect("half of a window fits 32 bits");
         let prefix = Prefix { credit: self.returnable(), answer: false };
-        Ok(Admission { prefix, request, cost, announce })
+        Ok(Admission { prefix, request, cost, announce, delayed: false })
     }
 
     /// The credit that the next frame can carry back.
@@ -151,6 +169,16 @@ impl Channel {
             return Credit::default();
         }
         Credit { slots: self.ledger.owed.slots.min(u32::from(u16::MAX)), bytes: self.ledger.owed.bytes }
+    }
+
+    /// Whether [`settle`](Channel::settle) has nothing to do.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.open_sent
+            && self.backlog.is_empty()
+            && self.incoming.is_settled()
+            && !self.ledger.is_due()
+            && !self.outgoing.is_ready()
+            && !self.more
     }
 
     /// The message went.

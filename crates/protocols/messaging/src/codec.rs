@@ -70,13 +70,15 @@ pub(crate) struct Announce {
 
 impl Decode<'_> for Prefix {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let slots = u32::from(reader.u16()?);
-        let flags = reader.u8()?;
+        let [slots @ .., flags, reserved, b0, b1, b2, b3]: [u8; PREFIX_BYTES] = reader.array()?;
         if flags & !FLAG_ANSWER != 0 {
-            return Err(reader.invalid("flags", flags, 1));
+            return Err(reader.invalid("flags", flags, 6));
         }
-        zero(reader)?;
-        let credit = Credit { slots, bytes: reader.u32()? };
+        if reserved != 0 {
+            return Err(reader.invalid("reserved byte", reserved, 5));
+        }
+        let slots = u32::from(u16::from_le_bytes(slots));
+        let credit = Credit { slots, bytes: u32::from_le_bytes([b0, b1, b2, b3]) };
         Ok(Prefix { credit, answer: flags == FLAG_ANSWER })
     }
 }
@@ -84,10 +86,10 @@ impl Decode<'_> for Prefix {
 impl Prefix {
     /// Writes itself to the front of `room`.
     pub(crate) fn write(self, room: &mut [u8]) {
-        let slots = u16::try_from(self.credit.slots).unwrap_or(u16::MAX);
-        room[0..2].copy_from_slice(&slots.to_le_bytes());
-        room[2..4].copy_from_slice(&[if self.answer { FLAG_ANSWER } else { 0 }, 0]);
-        room[4..8].copy_from_slice(&self.credit.bytes.to_le_bytes());
+        let [s0, s1] = u16::try_from(self.credit.slots).unwrap_or(u16::MAX).to_le_bytes();
+        let [b0, b1, b2, b3] = self.credit.bytes.to_le_bytes();
+        let flags = if self.answer { FLAG_ANSWER } else { 0 };
+        room[..PREFIX_BYTES].copy_from_slice(&[s0, s1, flags, 0, b0, b1, b2, b3]);
     }
 }
 

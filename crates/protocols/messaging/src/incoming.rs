@@ -57,6 +57,11 @@ impl Incoming {
         self.held.is_empty()
     }
 
+    /// Whether nothing waits here, nor has to go back.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.held.is_empty() && self.due_fragments().is_none()
+    }
+
     /// Bytes of large data granted and not delivered.
     pub(crate) fn reserved(&self) -> u64 {
         self.reserved

@@ -5,14 +5,12 @@ use crate::channel::Channel;
 use crate::codec::{PREFIX_BYTES, REFUSED, Refused};
 use crate::config::MessagingConfig;
 use crate::counters::{Counters, CreditState, Stall};
-use crate::incoming::Cost;
 use crate::outbox::{Begun, MessagingOutbox};
 use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, Outbox, PeerChange, Protocol, Time, Token,
+    Address, DownCause, Frame, Incarnation, Input, Outbox, PeerChange, PeerMap, Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_wire::send;
-use std::collections::BTreeMap;
 
 /// Messages with flow control, under the protocol `P` and over sessions: compose as `Sessions<Messages<P>>`.
 ///
@@ -43,13 +41,18 @@ use std::collections::BTreeMap;
 pub struct Messages<P> {
     config: MessagingConfig,
     inner: P,
-    peers: BTreeMap<Address, Peer>,
+    /// Those that the layer below says are up.
+    peers: PeerMap<Peer>,
     counters: Counters,
     /// When `handle` was last called.
     now: Time,
+    /// Some channel may have fragments that can go in another `handle`.
+    more: bool,
+    /// Kept for its room.
+    head: Vec<u8>,
 }
 
-/// A peer that the layer below has seen.
+/// A peer that the layer below says is up.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     /// While it is up and was not cut.
@@ -75,8 +78,8 @@ impl<P: Protocol> Messages<P> {
     /// No peers yet.
     #[must_use]
     pub fn new(config: MessagingConfig, inner: P) -> Self {
-        let (peers, counters, now) = (BTreeMap::new(), Counters::default(), Time::ZERO);
-        Messages { config, inner, peers, counters, now }
+        let (peers, counters, now) = (PeerMap::new(), Counters::default(), Time::ZERO);
+        Messages { config, inner, peers, counters, now, more: false, head: Vec::new() }
     }
 
     /// The protocol above.
@@ -94,19 +97,20 @@ impl<P: Protocol> Messages<P> {
         self.counters
     }
 
-    /// How long the protocol above had to wait for each peer, in the order of their addresses: the stalled one can be named.
+    /// How long the protocol above had to wait for each peer that the layer below says is up, in the order of their addresses:
+    /// the stalled one can be named.
     pub fn stalls(&self) -> impl Iterator<Item = (Address, Stall)> + '_ {
-        self.peers.iter().map(|(address, peer)| (*address, peer.stall))
+        self.peers.iter().map(|(address, peer)| (address, peer.stall))
     }
 
     /// The credit between this side and a peer; `None` if it is not up.
     pub fn credit(&self, address: Address) -> Option<CreditState> {
-        Some(self.peers.get(&address)?.channel.as_ref()?.credit())
+        Some(self.peers.get(address)?.channel.as_ref()?.credit())
     }
 
-    /// Why a peer cut the channel, if it did.
+    /// Why a peer cut the channel, if it did; until the layer below says that it is down.
     pub fn refusal(&self, address: Address) -> Option<Code> {
-        self.peers.get(&address)?.refused
+        self.peers.get(address)?.refused
     }
 
     /// Gives the protocol above one input.
@@ -116,6 +120,7 @@ impl<P: Protocol> Messages<P> {
             config: &self.config,
             peers: &mut self.peers,
             counters: &mut self.counters,
+            head: &mut self.head,
             out,
             begun: Begun::Untouched,
         };
@@ -123,33 +128,29 @@ impl<P: Protocol> Messages<P> {
     }
 
     fn channel(&mut self, address: Address) -> Option<&mut Channel> {
-        self.peers.get_mut(&address)?.channel.as_deref_mut()
+        self.peers.get_mut(address)?.channel.as_deref_mut()
     }
 
     fn receive(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let Some(channel) = self.peers.get_mut(&from).and_then(|peer| peer.channel.as_mut()) else { return };
+        let Some(channel) = self.peers.get_mut(from).and_then(|peer| peer.channel.as_mut()) else { return };
         let incarnation = channel.incarnation;
         match channel.arrive(frame, &self.config, &mut self.counters) {
             Ok(Arrival::Deliver(cost)) => {
-                let body = &frame.body[PREFIX_BYTES..];
-                self.deliver(now, from, Frame { body, ..frame }, cost, out);
+                channel.consumed(cost);
+                self.deliver(now, from, Frame { body: &frame.body[PREFIX_BYTES..], ..frame }, out);
             }
             Ok(Arrival::Absorbed) => {}
             Ok(Arrival::Opened) => self.opened(now, from, incarnation, out),
             Ok(Arrival::Refused(code)) => self.refused(now, from, code, out),
             Err(Broken(code)) => self.cut(now, from, code, out),
         }
-        while let Some((frame, cost)) = self.channel(from).and_then(|channel| channel.incoming.take()) {
-            self.deliver(now, from, frame.borrow(), cost, out);
+        while let Some(frame) = self.channel(from).and_then(Channel::take) {
+            self.deliver(now, from, frame.borrow(), out);
         }
         self.settle(now, from, out);
     }
 
-    fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, cost: Cost, out: &mut dyn Outbox) {
-        // `handle` is atomic: what it sends departs after it has consumed the frame, so that the credit can ride on it.
-        if let (Some(bytes), Some(channel)) = (cost, self.channel(from)) {
-            channel.ledger.consumed(bytes);
-        }
+    fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
         self.counters.received += 1;
         self.tell(now, Input::Frame(from, frame), out);
     }
@@ -163,7 +164,7 @@ impl<P: Protocol> Messages<P> {
     /// The peer broke the protocol: nothing more is taken from it, and it is told why.
     fn cut(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
         self.counters.cut += 1;
-        if let Some(peer) = self.peers.get_mut(&from) {
+        if let Some(peer) = self.peers.get_mut(from) {
             peer.refusing = Some(code);
         }
         self.down(now, from, DownCause::Misbehaved, out);
@@ -171,7 +172,7 @@ impl<P: Protocol> Messages<P> {
 
     /// The peer has cut this side off. One of the two is broken, and it will not say more.
     fn refused(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
-        if let Some(peer) = self.peers.get_mut(&from) {
+        if let Some(peer) = self.peers.get_mut(from) {
             peer.refused = Some(code);
         }
         self.down(now, from, DownCause::Misbehaved, out);
@@ -179,7 +180,7 @@ impl<P: Protocol> Messages<P> {
 
     /// Ends the channel and tells the protocol above, if it knew the peer.
     fn down(&mut self, now: Time, address: Address, cause: DownCause, out: &mut dyn Outbox) {
-        let Some(peer) = self.peers.get_mut(&address) else { return };
+        let Some(peer) = self.peers.get_mut(address) else { return };
         peer.stall.end(now);
         if peer.channel.take().is_some_and(|channel| channel.peer.is_some()) {
             self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
@@ -190,17 +191,13 @@ impl<P: Protocol> Messages<P> {
         match change {
             PeerChange::Up { incarnation, max_bulk_bytes } => {
                 self.down(now, address, DownCause::Died, out);
-                let peer = self.peers.entry(address).or_default();
-                (peer.refusing, peer.refused) = (None, None);
                 let channel = Channel::new(address, incarnation, max_bulk_bytes, self.config.limits());
-                peer.channel = Some(Box::new(channel));
+                self.peers.insert(address, Peer { channel: Some(Box::new(channel)), ..Peer::default() });
                 self.settle(now, address, out);
             }
             PeerChange::Down(cause) => {
-                if let Some(peer) = self.peers.get_mut(&address) {
-                    peer.refusing = None;
-                }
                 self.down(now, address, cause, out);
+                self.peers.remove(address);
                 // A refusal ends what never began: the protocol above learns why nobody answers.
                 if matches!(cause, DownCause::Refused(_)) {
                     self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
@@ -211,14 +208,17 @@ impl<P: Protocol> Messages<P> {
 
     /// Sends what can go to a peer; tells the protocol above if it waited and may send again.
     fn settle(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
-        let Some(peer) = self.peers.get_mut(&address) else { return };
+        let Some(peer) = self.peers.get_mut(address) else { return };
         if let Some(code) = peer.refusing
             && send(out, address, REFUSED, Token(0), &Refused(code)).is_ok()
         {
             peer.refusing = None;
         }
         let Some(channel) = &mut peer.channel else { return };
-        channel.settle(out, &mut self.counters);
+        if !channel.is_settled() {
+            channel.settle(out, &mut self.counters);
+            self.more |= channel.more;
+        }
         let waited = peer.stall.since.is_some();
         if waited && channel.eased && channel.backlog.is_empty() {
             peer.stall.end(now);
@@ -235,10 +235,12 @@ impl<P: Protocol> Messages<P> {
     }
 
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
-        let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
-        let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| *at).collect();
-        for address in due {
-            self.settle(now, address, out);
+        if core::mem::take(&mut self.more) {
+            let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
+            let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
+            for address in due {
+                self.settle(now, address, out);
+            }
         }
         if self.inner.deadline().is_some_and(|at| at <= now) {
             self.tell(now, Input::Wake, out);
@@ -263,8 +265,7 @@ impl<P: Protocol> Protocol for Messages<P> {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
-        let fragments = self.peers.values().any(more).then_some(self.now);
+        let fragments = self.more.then_some(self.now);
         match (fragments, self.inner.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -1,21 +1,22 @@
 //! The way out for the protocol above: every message to another node takes credit, and carries credit back.
 
-use crate::channel::{Admission, Channel, Encoded};
+use crate::channel::{Admission, Channel, Encoded, send_with};
 use crate::codec::{ANNOUNCE, Announce, PREFIX_BYTES};
 use crate::config::MessagingConfig;
 use crate::counters::Counters;
 use crate::messages::Peer;
-use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Stage, Time, Token};
+use quintet_contract::{Address, Bytes, Kind, Outbox, PeerMap, SendError, Stage, Time, Token};
 use quintet_wire::Encode;
 use quintet_wire::registry::{MESSAGING, SESSION};
-use std::collections::BTreeMap;
 
 /// Wraps the outbox below.
 pub(crate) struct MessagingOutbox<'a> {
     pub(crate) now: Time,
     pub(crate) config: &'a MessagingConfig,
-    pub(crate) peers: &'a mut BTreeMap<Address, Peer>,
+    pub(crate) peers: &'a mut PeerMap<Peer>,
     pub(crate) counters: &'a mut Counters,
+    /// Room in which a prefix is put in front of the body that goes with bulk.
+    pub(crate) head: &'a mut Vec<u8>,
     pub(crate) out: &'a mut dyn Outbox,
     pub(crate) begun: Begun,
 }
@@ -27,7 +28,7 @@ pub(crate) enum Begun {
     /// One that lies in the link.
     Admitted(Address, Admission),
     /// An answer that the link has no room for.
-    Delayed(Address, Encoded),
+    Delayed(Address, Box<Encoded>),
 }
 
 impl MessagingOutbox<'_> {
@@ -35,23 +36,17 @@ impl MessagingOutbox<'_> {
     fn admit(&mut self, to: Address, kind: Kind, body: usize, bulk: usize) -> Result<Admission, SendError> {
         let control = MESSAGING.contains(kind) || SESSION.contains(kind);
         assert!(!control, "the protocol above sends a frame of kind {}, which a layer below owns", kind.0);
-        let peer = self.peers.get_mut(&to).ok_or(SendError::Unreachable)?;
+        let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
         let channel = peer.channel.as_mut().ok_or(SendError::Unreachable)?;
         let admission = channel.admit((self.config.class)(kind), body, bulk);
-        if admission == Err(SendError::Full) {
+        if matches!(admission, Err(SendError::Full)) {
             peer.wait(self.now);
         }
         admission
     }
 
-    /// Answers go in order: behind a delayed one, all are.
-    fn delays(&self, to: Address, admission: &Admission) -> bool {
-        let channel = self.peers.get(&to).and_then(|peer| peer.channel.as_ref());
-        admission.prefix.answer && channel.is_some_and(|channel| !channel.backlog.is_empty())
-    }
-
     fn channel(&mut self, to: Address) -> &mut Channel {
-        let channel = self.peers.get_mut(&to).and_then(|peer| peer.channel.as_mut());
+        let channel = self.peers.get_mut(to).and_then(|peer| peer.channel.as_mut());
         channel.expect("a message was admitted to it in this call of `handle`")
     }
 
@@ -61,23 +56,40 @@ impl MessagingOutbox<'_> {
         self.channel(to).delay(answer);
     }
 
-    /// Sends a message, or keeps it if it is an answer and the link has no room.
-    fn ship(&mut self, to: Address, mut message: Encoded, admission: &Admission) -> Result<(), SendError> {
+    /// Puts what stands in front of a body that goes with bulk, and the body, into `self.head`. The prefix is written later.
+    fn wrap(&mut self, announce: Option<Announce>, body: &[u8]) {
+        self.head.clear();
+        self.head.resize(PREFIX_BYTES, 0);
+        if let Some(announce) = announce {
+            announce.encode(self.head);
+        }
+        self.head.extend_from_slice(body);
+    }
+
+    /// Sends the message whose body lies in `self.head`, or keeps it if it is an answer and the link has no room. `bulk` goes with
+    /// it; `announced` goes later, in fragments.
+    fn ship(
+        &mut self,
+        (to, kind, token): (Address, Kind, Token),
+        bulk: Bytes,
+        announced: Option<Bytes>,
+        admission: &Admission,
+    ) -> Result<(), SendError> {
         let mut sent = Err(SendError::Full);
-        if !self.delays(to, admission) {
-            admission.prefix.write(&mut message.body);
-            sent = message.send(to, self.out);
+        if !admission.delayed {
+            admission.prefix.write(self.head);
+            sent = send_with(self.out, to, kind, token, self.head, &bulk);
         }
         if let Err(error) = sent {
             keeps(self.peers, self.now, to, admission, error)?;
-            self.delay(to, message);
+            self.delay(to, Encoded { kind, token, body: self.head.clone(), bulk, announced });
             return Ok(());
         }
         self.counters.sent += 1;
         let channel = self.channel(to);
         channel.departed(admission);
-        if let Some(bulk) = message.announced {
-            channel.outgoing.announced(message.token, bulk);
+        if let Some(bulk) = announced {
+            channel.outgoing.announced(token, bulk);
         }
         Ok(())
     }
@@ -85,7 +97,7 @@ impl MessagingOutbox<'_> {
 
 /// The link refused. Whether the message is an answer to be kept for later; otherwise the refusal is noted.
 fn keeps(
-    peers: &mut BTreeMap<Address, Peer>,
+    peers: &mut PeerMap<Peer>,
     now: Time,
     to: Address,
     admission: &Admission,
@@ -94,7 +106,7 @@ fn keeps(
     match error {
         SendError::Full if admission.prefix.answer => Ok(()),
         SendError::Full => {
-            if let Some(peer) = peers.get_mut(&to) {
+            if let Some(peer) = peers.get_mut(to) {
                 peer.wait(now);
             }
             Err(SendError::Full)
@@ -114,7 +126,7 @@ impl Outbox for MessagingOutbox<'_> {
             return self.out.begin(to, kind, token, len);
         }
         let admission = self.admit(to, kind, len, 0)?;
-        if !self.delays(to, &admission) {
+        if !admission.delayed {
             self.begun = Begun::Admitted(to, admission);
             match self.out.begin(to, kind, token, len + PREFIX_BYTES) {
                 Ok(room) => {
@@ -126,7 +138,7 @@ impl Outbox for MessagingOutbox<'_> {
         }
         let body = vec![0; len + PREFIX_BYTES];
         let answer = Encoded { kind, token, body, bulk: Bytes::new(), announced: None };
-        self.begun = Begun::Delayed(to, answer);
+        self.begun = Begun::Delayed(to, Box::new(answer));
         match &mut self.begun {
             Begun::Delayed(_, answer) => Ok(&mut answer.body[PREFIX_BYTES..]),
             _ => unreachable!("set in the line before"),
@@ -141,7 +153,7 @@ impl Outbox for MessagingOutbox<'_> {
                 self.counters.sent += 1;
                 self.channel(to).departed(&admission);
             }
-            Begun::Delayed(to, answer) => self.delay(to, answer),
+            Begun::Delayed(to, answer) => self.delay(to, *answer),
         }
     }
 
@@ -161,17 +173,14 @@ impl Outbox for MessagingOutbox<'_> {
             return self.send(to, kind, token, head);
         }
         let admission = self.admit(to, kind, head.len(), bulk.len())?;
-        let mut body = vec![0; PREFIX_BYTES];
-        let message = if admission.announce {
+        if admission.announce {
             let total = u32::try_from(bulk.len()).expect("checked against the peer's limit of 32 bits");
-            Announce { total, kind }.encode(&mut body);
-            body.extend_from_slice(head);
-            Encoded { kind: ANNOUNCE, token, body, bulk: Bytes::new(), announced: Some(bulk) }
+            self.wrap(Some(Announce { total, kind }), head);
+            self.ship((to, ANNOUNCE, token), Bytes::new(), Some(bulk), &admission)
         } else {
-            body.extend_from_slice(head);
-            Encoded { kind, token, body, bulk, announced: None }
-        };
-        self.ship(to, message, &admission)
+            self.wrap(None, head);
+            self.ship((to, kind, token), bulk, None, &admission)
+        }
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

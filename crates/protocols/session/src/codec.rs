@@ -113,8 +113,9 @@ pub(crate) struct Prefix {
 impl Prefix {
     /// Writes itself to the front of `room`.
     pub(crate) fn write(self, room: &mut [u8]) {
-        room[0..4].copy_from_slice(&self.sequence.0.to_le_bytes());
-        room[4..8].copy_from_slice(&self.acknowledged.0.to_le_bytes());
+        let [s0, s1, s2, s3] = self.sequence.0.to_le_bytes();
+        let [a0, a1, a2, a3] = self.acknowledged.0.to_le_bytes();
+        room[..PREFIX_BYTES].copy_from_slice(&[s0, s1, s2, s3, a0, a1, a2, a3]);
         if let Some(session) = self.session {
             room[8..16].copy_from_slice(&session.to_le_bytes());
         }
@@ -122,9 +123,10 @@ impl Prefix {
 
     pub(crate) fn read(body: &[u8], fenced: bool) -> Result<Prefix, DecodeError> {
         let mut reader = Reader::new(body);
+        let [s0, s1, s2, s3, a0, a1, a2, a3]: [u8; PREFIX_BYTES] = reader.array()?;
         Ok(Prefix {
-            sequence: Sequence(reader.u32()?),
-            acknowledged: Sequence(reader.u32()?),
+            sequence: Sequence(u32::from_le_bytes([s0, s1, s2, s3])),
+            acknowledged: Sequence(u32::from_le_bytes([a0, a1, a2, a3])),
             session: if fenced { Some(reader.u64()?) } else { None },
         })
     }

@@ -59,7 +59,7 @@ pub use codec::{
 pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Versions};
 pub use counters::Counters;
 pub use refusal::{Refusal, RefusalCode};
-pub use sessions::Sessions;
+pub use sessions::{REMEMBERED_PEERS, Sessions};
 pub use stream::PeerInfo;
 
 const _: () = assert!(

@@ -31,6 +31,12 @@ pub(crate) struct Owed {
     pub(crate) pong: bool,
 }
 
+impl Owed {
+    pub(crate) fn is_empty(self) -> bool {
+        !(self.welcome | self.challenge | self.pong)
+    }
+}
+
 impl Live {
     pub(crate) fn new(stream: Stream, now: Time, resumed: bool) -> Self {
         Live { stream, heard: now, pinged: now, unanswered_since: None, owed: Owed::default(), resumed }
@@ -46,9 +52,6 @@ impl Live {
         config: &SessionConfig,
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
-        if self.owed == Owed::default() {
-            return Ok(());
-        }
         if self.owed.welcome {
             send(out, to, WELCOME, Token(0), &self.welcome(to, config))?;
             self.owed.welcome = false;

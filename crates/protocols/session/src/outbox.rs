@@ -5,18 +5,21 @@ use crate::config::SessionConfig;
 use crate::counters::Counters;
 use crate::handshake::Phase;
 use crate::peer::Peer;
+use crate::stream::{Stream, earlier};
 use crate::window::{Departure, Kept};
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Stage, Time, Token};
+use quintet_contract::{Address, Bytes, Kind, Outbox, PeerMap, SendError, Stage, Time, Token};
 use quintet_wire::registry::SESSION;
-use std::collections::BTreeMap;
 
 /// Wraps the outbox below.
 pub(crate) struct SessionOutbox<'a> {
     pub(crate) now: Time,
     pub(crate) config: &'a SessionConfig,
-    pub(crate) peers: &'a mut BTreeMap<Address, Peer>,
+    pub(crate) peers: &'a mut PeerMap<Peer>,
     pub(crate) counters: &'a mut Counters,
+    pub(crate) alarm: &'a mut Option<Time>,
+    /// Room in which a prefix is put in front of the body that goes with bulk.
+    pub(crate) head: &'a mut Vec<u8>,
     pub(crate) out: &'a mut dyn Outbox,
     pub(crate) begun: Begun,
 }
@@ -28,7 +31,7 @@ pub(crate) enum Begun {
     /// One that lies in the link, its prefix before it.
     Numbered(Address),
     /// One that is kept until it is acknowledged.
-    Kept(Address, Kept),
+    Kept(Address, Box<Kept>),
 }
 
 /// How the next frame to a peer goes.
@@ -47,24 +50,27 @@ impl SessionOutbox<'_> {
             "the protocol above sends a frame of kind {}, the session's own",
             kind.0
         );
-        let peer = self.peers.get_mut(&to).ok_or(SendError::Unreachable)?;
-        let limit = peer.phase.stream().ok_or(SendError::Unreachable)?.max_bulk_bytes;
-        if bulk > limit {
-            return Err(SendError::TooLong { len: bulk, limit });
-        }
+        let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
+        let fits = |stream: &Stream| match stream.max_bulk_bytes {
+            limit if bulk > limit => Err(SendError::TooLong { len: bulk, limit }),
+            _ => Ok(()),
+        };
         match &mut peer.phase {
             Phase::Live(live) if live.stream.lossy.is_none() => {
-                live.send_owed(to, self.config, self.out)?;
+                fits(&live.stream)?;
+                if !live.owed.is_empty() {
+                    live.send_owed(to, self.config, self.out)?;
+                }
                 Ok(Way::Numbered(live.stream.prefix()))
             }
-            _ => Ok(Way::Kept),
+            other => fits(other.stream().ok_or(SendError::Unreachable)?).map(|()| Way::Kept),
         }
     }
 
     /// A frame went into the link.
     fn numbered(&mut self, to: Address) {
         self.counters.sent += 1;
-        if let Some(stream) = self.peers.get_mut(&to).and_then(|peer| peer.phase.stream_mut()) {
+        if let Some(stream) = self.peers.get_mut(to).and_then(|peer| peer.phase.stream_mut()) {
             stream.next = stream.next.next();
         }
     }
@@ -78,7 +84,7 @@ impl SessionOutbox<'_> {
         body: usize,
         bulk: usize,
     ) -> Result<(), SendError> {
-        let Some(peer) = self.peers.get_mut(&to) else { return Err(SendError::Unreachable) };
+        let Some(peer) = self.peers.get_mut(to) else { return Err(SendError::Unreachable) };
         let linked = matches!(peer.phase, Phase::Live(_));
         let stream = peer.phase.stream_mut().ok_or(SendError::Unreachable)?;
         let limit = MAX_BODY_BYTES - FENCED_PREFIX_BYTES;
@@ -97,7 +103,7 @@ impl SessionOutbox<'_> {
 
     /// Keeps a frame and sends it, if there is a link and it has room.
     fn keep(&mut self, to: Address, frame: Kept) {
-        let Some(peer) = self.peers.get_mut(&to) else { return };
+        let Some(peer) = self.peers.get_mut(to) else { return };
         self.counters.sent += 1;
         let linked = matches!(peer.phase, Phase::Live(_));
         let Some(stream) = peer.phase.stream_mut() else { return };
@@ -109,6 +115,7 @@ impl SessionOutbox<'_> {
         if lossy.window.send_waiting(&mut departure) {
             lossy.arrivals.acknowledged();
         }
+        *self.alarm = earlier(*self.alarm, lossy.window.deadline());
     }
 }
 
@@ -129,8 +136,8 @@ impl Outbox for SessionOutbox<'_> {
             Way::Kept => {
                 self.reserve(to, kind, token, len, 0)?;
                 let body = vec![0; len + FENCED_PREFIX_BYTES];
-                let kept = Begun::Kept(to, Kept::new(kind, token, body, Bytes::new()));
-                self.begun = kept;
+                let kept = Kept::new(kind, token, body, Bytes::new());
+                self.begun = Begun::Kept(to, Box::new(kept));
                 match &mut self.begun {
                     Begun::Kept(_, frame) => Ok(&mut frame.body[FENCED_PREFIX_BYTES..]),
                     _ => unreachable!("set in the line before"),
@@ -146,7 +153,7 @@ impl Outbox for SessionOutbox<'_> {
                 self.out.commit();
                 self.numbered(to);
             }
-            Begun::Kept(to, frame) => self.keep(to, frame),
+            Begun::Kept(to, frame) => self.keep(to, *frame),
         }
     }
 
@@ -164,10 +171,11 @@ impl Outbox for SessionOutbox<'_> {
         }
         match self.way(to, kind, bulk.len())? {
             Way::Numbered(prefix) => {
-                let mut body = vec![0; PREFIX_BYTES];
-                prefix.write(&mut body);
-                body.extend_from_slice(head);
-                let sent = self.out.send_bulk(to, kind, token, &body, bulk);
+                self.head.clear();
+                self.head.resize(PREFIX_BYTES, 0);
+                prefix.write(self.head);
+                self.head.extend_from_slice(head);
+                let sent = self.out.send_bulk(to, kind, token, self.head, bulk);
                 sent.map_err(|error| without(error, PREFIX_BYTES))?;
                 self.numbered(to);
             }

@@ -165,6 +165,21 @@ impl Peer {
         }
     }
 
+    /// Whether there may be something to send that nobody asked for. Never on a link that loses nothing, once the peer has been
+    /// greeted.
+    pub(crate) fn has_to_settle(&self) -> bool {
+        match &self.phase {
+            Phase::Live(live) => live.stream.lossy.is_some() || !live.owed.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether there is no link and no session to go on with. Never true of a peer at which this side knocks: these are this
+    /// side's choice, and their tries have to be counted on.
+    pub(crate) fn is_gone(&self) -> bool {
+        !self.settings.initiate && matches!(&self.phase, Phase::Unlinked(Unlinked { suspended: None }))
+    }
+
     /// Sends what can go.
     pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) {
         let address = self.address;

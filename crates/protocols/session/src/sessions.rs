@@ -1,5 +1,6 @@
 //! The protocol.
 
+use crate::codec::PONG;
 use crate::config::SessionConfig;
 use crate::counters::Counters;
 use crate::outbox::{Begun, SessionOutbox};
@@ -7,8 +8,11 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
 use crate::turn::{Notice, Turn};
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Random, Time};
-use std::collections::BTreeMap;
+use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
+use std::collections::VecDeque;
+
+/// Peers without a link of which the latest incarnation is remembered: those that left last.
+pub const REMEMBERED_PEERS: usize = 256;
 
 /// Sessions with all peers, under the protocol `P`.
 ///
@@ -37,11 +41,18 @@ use std::collections::BTreeMap;
 pub struct Sessions<P> {
     config: SessionConfig,
     inner: P,
-    peers: BTreeMap<Address, Peer>,
+    peers: PeerMap<Peer>,
+    /// The peers that are gone, the one that left first in front.
+    gone: VecDeque<Address>,
     random: Random,
     counters: Counters,
-    /// Kept between calls for its room.
+    /// No peer wants to be woken before. What comes earlier moves it at once; what moves later only at the next wake, so that a
+    /// frame looks at one peer and not at all of them.
+    alarm: Option<Time>,
+    /// Empty between calls; kept for its room.
     notices: Vec<Notice>,
+    /// Kept for its room.
+    head: Vec<u8>,
 }
 
 impl<P: Protocol> Sessions<P> {
@@ -51,8 +62,17 @@ impl<P: Protocol> Sessions<P> {
         // Two lives of one node draw different numbers from one seed.
         let stream = config.incarnation.0 ^ u64::from(config.me.to_bits()).rotate_left(32);
         let random = Random::new(config.seed, stream);
-        let (peers, counters, notices) = (BTreeMap::new(), Counters::default(), Vec::new());
-        Sessions { config, inner, peers, random, counters, notices }
+        Sessions {
+            config,
+            inner,
+            peers: PeerMap::new(),
+            gone: VecDeque::new(),
+            random,
+            counters: Counters::default(),
+            alarm: None,
+            notices: Vec::new(),
+            head: Vec::new(),
+        }
     }
 
     /// The protocol above.
@@ -75,13 +95,19 @@ impl<P: Protocol> Sessions<P> {
         self.stream(address).map(|stream| stream.peer)
     }
 
+    /// How many peers anything is kept about: those with a link or a session, those at which this side knocks, and of the rest
+    /// the [`REMEMBERED_PEERS`] that left last.
+    pub fn known_peers(&self) -> usize {
+        self.peers.len()
+    }
+
     /// Why the peer refused this side's last HELLO; `None` if it did not.
     pub fn refusal(&self, address: Address) -> Option<&Refusal> {
-        self.peers.get(&address)?.refusal.as_ref()
+        self.peers.get(address)?.refusal.as_ref()
     }
 
     pub(crate) fn stream(&self, address: Address) -> Option<&Stream> {
-        self.peers.get(&address)?.phase.stream()
+        self.peers.get(address)?.phase.stream()
     }
 
     /// Whether every frame sent has been acknowledged (always, where the link loses nothing).
@@ -92,7 +118,7 @@ impl<P: Protocol> Sessions<P> {
     /// Says GOODBYE to all peers. The protocol above sees each go down. Frames not yet acknowledged may be lost: wait for
     /// [`is_idle`](Sessions::is_idle) where that matters.
     pub fn close(&mut self, now: Time, out: &mut dyn Outbox) {
-        for address in self.peers.keys().copied().collect::<Vec<_>>() {
+        for address in self.peers.addresses().collect::<Vec<_>>() {
             self.with_peer(now, address, out, Peer::close);
         }
     }
@@ -105,17 +131,25 @@ impl<P: Protocol> Sessions<P> {
         out: &mut dyn Outbox,
         act: impl FnOnce(&mut Peer, &mut Turn<'_>) -> R,
     ) -> Option<R> {
-        let peer = self.peers.get_mut(&address)?;
-        let mut notices = core::mem::take(&mut self.notices);
+        let peer = self.peers.get_mut(address)?;
         let mut turn = Turn {
             now,
             config: &self.config,
             random: &mut self.random,
             counters: &mut self.counters,
-            notices: &mut notices,
+            notices: &mut self.notices,
             out,
         };
         let result = act(peer, &mut turn);
+        if !self.notices.is_empty() {
+            self.pass_notices(now, address, out);
+        }
+        Some(result)
+    }
+
+    /// Tells the protocol above what came of a peer.
+    fn pass_notices(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        let mut notices = core::mem::take(&mut self.notices);
         for notice in notices.drain(..) {
             let input = match notice {
                 Notice::Up { incarnation, max_bulk_bytes } => {
@@ -127,7 +161,6 @@ impl<P: Protocol> Sessions<P> {
             self.tell(now, input, out);
         }
         self.notices = notices;
-        Some(result)
     }
 
     /// Gives the protocol above one input.
@@ -137,6 +170,8 @@ impl<P: Protocol> Sessions<P> {
             config: &self.config,
             peers: &mut self.peers,
             counters: &mut self.counters,
+            alarm: &mut self.alarm,
+            head: &mut self.head,
             out,
             begun: Begun::Untouched,
         };
@@ -147,12 +182,24 @@ impl<P: Protocol> Sessions<P> {
         let arrival = self.with_peer(now, from, out, |peer, turn| peer.receive(frame, turn));
         if let Some(Arrival::Deliver(prefix)) = arrival {
             self.deliver(now, from, Frame { body: &frame.body[prefix..], ..frame }, out);
-            while let Some(held) = self.peers.get_mut(&from).and_then(Peer::take_held) {
+            if self.peers.get(from).is_some_and(|peer| !peer.has_to_settle()) {
+                // That the peer was heard puts every deadline off.
+                return;
+            }
+            while let Some(held) = self.peers.get_mut(from).and_then(Peer::take_held) {
                 self.deliver(now, from, held.borrow(), out);
             }
         }
         // What the protocol above sent in answer has carried the acknowledgement by now.
-        self.with_peer(now, from, out, Peer::settle);
+        if self.peers.get(from).is_some_and(Peer::has_to_settle) {
+            self.with_peer(now, from, out, Peer::settle);
+        }
+        if frame.kind == PONG {
+            // An idle node would be woken for the deadline that this answer has moved.
+            self.alarm = self.first_deadline();
+        } else {
+            self.watch(from);
+        }
     }
 
     fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -161,21 +208,52 @@ impl<P: Protocol> Sessions<P> {
     }
 
     fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
-        if !self.peers.contains_key(&address) {
+        if !self.peers.contains(address) {
             let Some(settings) = self.config.peer(address) else { return };
             self.peers.insert(address, Peer::new(address, settings));
         }
+        self.gone.retain(|gone| *gone != address);
         self.with_peer(now, address, out, |peer, turn| match change {
             PeerChange::Up { max_bulk_bytes, .. } => peer.link_up(max_bulk_bytes, turn),
             PeerChange::Down(cause) => peer.link_down(cause, turn),
         });
+        self.watch(address);
+        self.forget_if_gone(address);
+    }
+
+    /// Of the peers that are gone, only those that left last are remembered.
+    fn forget_if_gone(&mut self, address: Address) {
+        if !self.peers.get(address).is_some_and(Peer::is_gone) {
+            return;
+        }
+        self.gone.push_back(address);
+        if self.gone.len() > REMEMBERED_PEERS
+            && let Some(first) = self.gone.pop_front()
+        {
+            self.peers.remove(first);
+        }
+    }
+
+    /// Sees to it that a peer that was given something is woken in time.
+    fn watch(&mut self, address: Address) {
+        let deadline = self.peers.get(address).and_then(|peer| peer.deadline(&self.config));
+        self.alarm = earlier(self.alarm, deadline);
+    }
+
+    /// When the first peer wants to be woken. Looks at all of them.
+    fn first_deadline(&self) -> Option<Time> {
+        self.peers.values().filter_map(|peer| peer.deadline(&self.config)).min()
     }
 
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
-        let due = |peer: &Peer| peer.deadline(&self.config).is_some_and(|at| at <= now);
-        let due: Vec<_> = self.peers.values().filter(|peer| due(peer)).map(|peer| peer.address).collect();
-        for address in due {
-            self.with_peer(now, address, out, Peer::wake);
+        if self.alarm.is_some_and(|at| at <= now) {
+            let due = |peer: &Peer| peer.deadline(&self.config).is_some_and(|at| at <= now);
+            let due: Vec<_> = self.peers.values().filter(|peer| due(peer)).map(|peer| peer.address).collect();
+            for address in due {
+                self.with_peer(now, address, out, Peer::wake);
+                self.forget_if_gone(address);
+            }
+            self.alarm = self.first_deadline();
         }
         if self.inner.deadline().is_some_and(|at| at <= now) {
             self.tell(now, Input::Wake, out);
@@ -195,13 +273,17 @@ impl<P: Protocol> Protocol for Sessions<P> {
             Input::Frame(from, frame) => self.receive(now, from, frame, out),
             Input::Writable(address) => {
                 self.with_peer(now, address, out, Peer::writable);
+                self.watch(address);
             }
             Input::Peer(address, change) => self.peer_change(now, address, change, out),
         }
     }
 
     fn deadline(&self) -> Option<Time> {
-        let peers = self.peers.values().filter_map(|peer| peer.deadline(&self.config)).min();
-        earlier(peers, self.inner.deadline())
+        debug_assert!(
+            self.first_deadline().is_none_or(|first| self.alarm.is_some_and(|alarm| alarm <= first)),
+            "a peer would be woken late"
+        );
+        earlier(self.alarm, self.inner.deadline())
     }
 }

@@ -93,7 +93,8 @@ impl SharedMemoryListener {
                 Ok(None) => self.pending.push_back(socket),
                 Ok(Some(offer)) => {
                     self.forget(&socket)?;
-                    let given = give(socket.as_fd(), &self.path)?;
+                    let given = give(socket.as_fd(), &self.path)
+                        .inspect_err(|error| refuse(socket.as_fd(), error.code()))?;
                     return join(socket, given, offer, &self.path).map(Some);
                 }
                 Err(error) => {

@@ -9,9 +9,7 @@
 use super::ring::RingLimits;
 use super::store::SLOT;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use quintet_contract::limits::{
-    BULK_RING_BYTES, CONTROL_RING_BYTES, FRAGMENT_BYTES, MAX_BODY_BYTES, MAX_FRAME_BYTES,
-};
+use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES, MAX_BODY_BYTES, MAX_FRAME_BYTES};
 
 /// Where the ring of frames begins.
 pub(crate) const RING_AT: usize = 4096;
@@ -23,9 +21,13 @@ pub(crate) const MEMORY_BYTES: usize = BULK_AT + BULK_RING_BYTES;
 /// Bytes in front of a body that tell how much bulk comes with it.
 pub(crate) const BULK_LENGTH_BYTES: usize = 4;
 
+/// The bulk of one frame: a quarter of the ring, so that some can be written while some is read. What fits is copied in once and
+/// out once; what is larger comes in fragments, which are copied together.
+pub(crate) const FRAME_BULK_BYTES: usize = BULK_RING_BYTES / 4;
+
 /// What a frame may hold.
 pub(crate) const RING_LIMITS: RingLimits =
-    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_LENGTH_BYTES, bulk_bytes: FRAGMENT_BYTES };
+    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_LENGTH_BYTES, bulk_bytes: FRAME_BULK_BYTES };
 
 /// In [`Lines::left`]: this side sends no more.
 pub(crate) const SENDER_LEFT: u32 = 1;
@@ -57,5 +59,5 @@ const _: () = {
     );
     // The room that is visible in a ring read empty fits the longest frame behind the longest padding.
     assert!(2 * (MAX_FRAME_BYTES + SLOT) + CONTROL_RING_BYTES / 8 + SLOT <= CONTROL_RING_BYTES);
-    assert!(2 * FRAGMENT_BYTES + BULK_RING_BYTES / 8 <= BULK_RING_BYTES);
+    assert!(2 * FRAME_BULK_BYTES + BULK_RING_BYTES / 8 <= BULK_RING_BYTES);
 };

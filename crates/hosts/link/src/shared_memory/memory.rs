@@ -8,9 +8,13 @@ use super::area::{OwnArea, PeerArea};
 use super::layout::{BULK_AT, Lines, MEMORY_BYTES, RING_AT};
 use core::ptr::NonNull;
 use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
+    memfd_create,
+};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::process::{Resource, getrlimit};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -110,11 +114,22 @@ impl OwnMemory {
     /// Makes memory of zeros, and the descriptor for the peer.
     ///
     /// # Errors
-    /// What was tried, and what the system said. Sealing needs Linux 5.1.
+    /// What was tried, and what the system said. Sealing needs Linux 5.1. The lines and the ring of frames get their memory
+    /// here, so that a system without any says so now and not by a signal at the first frame; the ring of bulk gets its
+    /// memory page by page as it is used, for most links never use much of it.
     pub(crate) fn create() -> Result<(Self, OwnedFd), (&'static str, Errno)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = memfd_create("quintet-link", flags).map_err(|errno| ("create a memfd", errno))?;
+        // Beyond this limit the system would answer with a signal that ends the process.
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < MEMORY_BYTES as u64) {
+            return Err((
+                "size the memfd (`ulimit -f` is too small for shared memory: raise it)",
+                Errno::FBIG,
+            ));
+        }
         ftruncate(&fd, MEMORY_BYTES as u64).map_err(|errno| ("size the memfd", errno))?;
+        fallocate(&fd, FallocateFlags::empty(), 0, BULK_AT as u64)
+            .map_err(|errno| ("find memory for the memfd", errno))?;
         let mapping = Mapping::new(fd.as_fd(), ProtFlags::READ | ProtFlags::WRITE)
             .map_err(|errno| ("map the memfd", errno))?;
         fcntl_add_seals(&fd, SEALS_NEEDED | SealFlags::FUTURE_WRITE)

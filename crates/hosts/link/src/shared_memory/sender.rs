@@ -4,13 +4,13 @@ use super::area::OwnArea;
 use super::bell::{Ringer, announce, withdraw};
 use super::bulk::BulkWriter;
 use super::connection::Connection;
-use super::layout::{BULK_LENGTH_BYTES, RECEIVER_LEFT, SENDER_LEFT};
+use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, RECEIVER_LEFT, SENDER_LEFT};
 use super::ring::{Outline, Refused, RingWriter};
 use crate::doorbell::strike;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_contract::SendError;
-use quintet_contract::limits::{FRAGMENT_BYTES, MAX_BODY_BYTES};
+use quintet_contract::limits::MAX_BODY_BYTES;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,9 +129,9 @@ impl Sender for SharedSender {
     }
 
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
-        if bulk.len() > FRAGMENT_BYTES {
+        if bulk.len() > FRAME_BULK_BYTES {
             self.ring.abandon();
-            return Err(SendError::TooLong { len: bulk.len(), limit: FRAGMENT_BYTES });
+            return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });
         }
         if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
             self.begin(route, body.len())?.copy_from_slice(body);
@@ -170,7 +170,7 @@ impl Sender for SharedSender {
     }
 
     fn max_bulk_bytes(&self) -> usize {
-        FRAGMENT_BYTES
+        FRAME_BULK_BYTES
     }
 }
 

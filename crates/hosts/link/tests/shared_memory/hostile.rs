@@ -1,9 +1,7 @@
 //! A peer that writes what it likes into its memory: the reader sees frames or a fault, and lives.
 
 use crate::raw_peer::{BULK_AT, RING_AT, RawPeer};
-use quintet_contract::limits::{
-    BULK_RING_BYTES, CONTROL_RING_BYTES, FRAGMENT_BYTES, HEADER_BYTES, MAX_BODY_BYTES,
-};
+use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES, HEADER_BYTES, MAX_BODY_BYTES};
 use quintet_contract::{Address, Kind, Random, SendError, Token};
 use quintet_link::{End, LinkError, Route, SharedMemoryListener};
 use quintet_testbed::TempDir;
@@ -37,7 +35,7 @@ fn drain(end: &mut End) -> Result<usize, LinkError> {
     let mut total = 0;
     loop {
         let count = end.receiver.poll(usize::MAX, &mut |_, frame| {
-            assert!(frame.body.len() <= MAX_BODY_BYTES && frame.bulk.len() <= FRAGMENT_BYTES);
+            assert!(frame.body.len() <= MAX_BODY_BYTES && frame.bulk.len() <= BULK_RING_BYTES / 4);
         })?;
         total += count;
         if count == 0 {
@@ -169,9 +167,9 @@ fn lengths_that_change_under_the_reader_are_copied_before_they_are_checked() {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let at = RING_AT + random.below(1_000) as usize * 64;
-                    let lengths = [0u32, 36, 56, 57, 4_000, 66_000, 1 << 31, u32::MAX];
-                    peer.write(at, &lengths[random.below(8) as usize].to_le_bytes());
-                    peer.write(at + HEADER_BYTES, &lengths[random.below(8) as usize].to_le_bytes());
+                    let lengths = [0u32, 36, 56, 57, 4_000, 66_000, 1 << 20 | 1, 1 << 31, u32::MAX];
+                    peer.write(at, &lengths[random.below(9) as usize].to_le_bytes());
+                    peer.write(at + HEADER_BYTES, &lengths[random.below(9) as usize].to_le_bytes());
                     peer.write(at + 7, &[random.below(2) as u8]);
                 }
             });

@@ -4,7 +4,7 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
 use crate::{A, B, C, LOSSY, Node, heard, layer, message, network, prompt, talker};
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, Bytes, DownCause, Span};
+use quintet_contract::{Address, Bytes, DownCause, Protocol, Span};
 use quintet_messaging::{ANNOUNCE, FRAGMENT, MessagingConfig};
 use quintet_session::Reliability;
 
@@ -53,6 +53,7 @@ fn sixty_four_mebibytes_arrive_whole_in_their_place() {
         assert!(fragments.clone().count() >= 1024);
         assert!(fragments.clone().all(|(.., frame)| frame.bulk.len() <= FRAGMENT_BYTES));
         assert_eq!(layer(&network, B).credit(A).map(|credit| credit.reserved_bytes), Some(0));
+        assert_eq!([A, B].map(|at| layer(&network, at).deadline()), [None; 2], "nothing more can go");
     }
 }
 

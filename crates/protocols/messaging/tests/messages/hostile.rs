@@ -9,6 +9,8 @@ use quintet_contract::{
 use quintet_errors::Code;
 use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PROCEED, REFUSED, fuzzing};
 
+const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
+
 fn raw(kind: Kind, body: Vec<u8>) -> OwnedFrame {
     OwnedFrame { kind, token: Token(5), body: body.into(), bulk: Bytes::new() }
 }
@@ -48,8 +50,7 @@ fn layer() -> Messages<Talker> {
         (config.window_slots, config.window_bytes, config.requests) = (4, 1000, 2);
         (config.max_bulk_bytes, config.bulk_budget_bytes, config.window_fragments) = (1000, 1000, 2);
     });
-    let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
-    layer.handle(Time::ZERO, Input::Peer(B, up), &mut Effects::default());
+    layer.handle(Time::ZERO, Input::Peer(B, UP), &mut Effects::default());
     layer
 }
 
@@ -125,6 +126,18 @@ fn a_liar_who_announces_much_gets_no_memory() {
     let down = PeerChange::Down(DownCause::Died);
     layer.handle(Time::ZERO, Input::Peer(B, down), &mut Effects::default());
     assert_eq!(layer.credit(B), None, "and it goes with the peer");
+}
+
+#[test]
+fn nothing_is_kept_of_peers_that_are_down() {
+    let mut layer = layer();
+    for code in [Code::TooLarge, Code::Malformed] {
+        feed(&mut layer, &[open(), raw(REFUSED, vec![code as u8, 0])]);
+        assert_eq!((layer.refusal(B), layer.stalls().count()), (Some(code), 1));
+        layer.handle(Time::ZERO, Input::Peer(B, PeerChange::Down(DownCause::Died)), &mut Effects::default());
+        assert_eq!((layer.refusal(B), layer.stalls().count()), (None, 0));
+        layer.handle(Time::ZERO, Input::Peer(B, UP), &mut Effects::default());
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod handshake;
 mod hostile;
 #[path = "../network/mod.rs"]
 mod network;
+mod upkeep;
 
 use network::Network;
 use network::talker::{ONE_WAY, Talker};

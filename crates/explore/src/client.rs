@@ -204,7 +204,7 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
         },
         Ok(Answer::NoMatch) => Outcome::NoMatch,
         Ok(Answer::Count(count)) => Outcome::Count(count),
-        Ok(Answer::State(state)) => Outcome::State(Box::new(state)),
+        Ok(Answer::State(state)) => Outcome::State(state),
         Ok(Answer::Error(refusal)) if refusal.code == Code::Malformed => Outcome::Garbage(refusal.text),
         Ok(Answer::Error(refusal)) => Outcome::Refused(refusal.code),
         Err(error) => Outcome::Garbage(error.to_string()),

@@ -7,6 +7,7 @@ use crate::calls_outbox::{CallsOutbox, Remote};
 use crate::instance::Instance;
 use crate::request::{Request, RequestBuffer};
 use crate::slots::{Answer, Slots, Waker};
+use crate::watch::Watch;
 use quintet_clock::LiveClock;
 use quintet_contract::{
     Address, DownCause, Frame, Incarnation, Input, PeerChange, SendError, Span, Time, Token,
@@ -14,13 +15,18 @@ use quintet_contract::{
 use quintet_errors::Code;
 use quintet_link::{End, LinkError, Receiver, Route};
 use quintet_wire::registry::PORT_CALLERS;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
 /// Frames taken from the link in one burst.
 const BURST: usize = 64;
+
+/// Bursts in one [`Calls::advance`], so that a busy peer does not keep an event loop from its other work.
+const BURSTS: usize = 16;
 
 /// Why a call failed before or instead of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +56,10 @@ enum Waited {
 pub struct Calls {
     core: Mutex<Core>,
     receiver: Option<Mutex<Box<dyn Receiver>>>,
+    /// The receiving half's descriptor, for whoever cannot wait until nobody polls. None: the system refused, or no link.
+    link: Option<OwnedFd>,
+    /// Made when it is first asked for.
+    watch: OnceLock<Watch>,
     /// Threads that sleep because another one polls the link.
     parked: AtomicUsize,
     clock: LiveClock,
@@ -61,6 +71,8 @@ struct Core {
     at: Address,
     slots: Slots,
     request: RequestBuffer,
+    /// Where answers are written.
+    answer: Vec<u8>,
     remote: Option<Remote>,
 }
 
@@ -96,12 +108,20 @@ impl Calls {
         remote: Option<Remote>,
         receiver: Option<Box<dyn Receiver>>,
     ) -> Self {
-        let mut core =
-            Core { instance, at, slots: Slots::default(), request: RequestBuffer::default(), remote };
+        let mut core = Core {
+            instance,
+            at,
+            slots: Slots::default(),
+            request: RequestBuffer::default(),
+            answer: Vec::new(),
+            remote,
+        };
         let clock = LiveClock::start();
         core.handle(clock.now(), Input::Started);
         Calls {
             core: Mutex::new(core),
+            link: receiver.as_ref().and_then(|receiver| receiver.fd().try_clone_to_owned().ok()),
+            watch: OnceLock::new(),
             receiver: receiver.map(Mutex::new),
             parked: AtomicUsize::new(0),
             clock,
@@ -180,8 +200,7 @@ impl Calls {
             let answer = look(&mut core.slots);
             if answer.is_some() || now >= end {
                 self.unlock(core);
-                drop(receiver);
-                self.hand_over();
+                self.leave(receiver);
                 return answer.map_or(Waited::TimedOut, Waited::Answered);
             }
             let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
@@ -250,6 +269,75 @@ impl Calls {
         }
     }
 
+    /// Whether the answer is there, for [`Calls::wait`] to take.
+    pub fn is_answered(&self, pending: Pending) -> bool {
+        self.lock().slots.is_filled(pending.0)
+    }
+
+    /// A descriptor that is readable while [`Calls::advance`] has something to do. It costs the calls of all threads a
+    /// little from then on.
+    ///
+    /// # Errors
+    /// The system refuses a descriptor.
+    pub fn watch(&self) -> io::Result<BorrowedFd<'_>> {
+        if self.watch.get().is_none() {
+            if self.receiver.is_some() && self.link.is_none() {
+                return Err(io::Error::other("there was no descriptor left for this link when it was made"));
+            }
+            let made = Watch::new(self.link.as_ref().map(AsFd::as_fd))?;
+            // Another thread's may have been first.
+            let watch = self.watch.get_or_init(|| made);
+            // Sees to what came before.
+            watch.ring();
+        }
+        Ok(self.watch.get().expect("it was set a line above").fd())
+    }
+
+    /// Does what is due and takes in what has come. Never waits. While others poll the link it leaves the link to them.
+    pub fn advance(&self) {
+        if let Some(watch) = self.watch.get() {
+            watch.answer();
+        }
+        let Some(mut receiver) = self.receiver() else {
+            let mut core = self.lock();
+            core.wake_protocol(self.clock.now());
+            return self.unlock(core);
+        };
+        receiver.disarm();
+        for _ in 0..BURSTS {
+            let mut core = self.lock();
+            let now = self.clock.now();
+            core.receive_burst(now, &mut **receiver);
+            core.wake_protocol(now);
+            self.unlock(core);
+            if !receiver.has_frames() {
+                break;
+            }
+        }
+        self.leave(receiver);
+    }
+
+    /// Ends this thread's polling of the link: whoever watches hears of the next frame, or a sleeper takes over.
+    fn leave(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>) {
+        let left_behind = self.watch.get().filter(|watch| !self.is_armed(watch, &mut **receiver));
+        drop(receiver);
+        // Not before: an event loop that is rung finds the link free.
+        left_behind.into_iter().for_each(Watch::ring);
+        self.hand_over();
+    }
+
+    /// Has the link tell the watching loop of what comes next. False if something has come.
+    fn is_armed(&self, watch: &Watch, receiver: &mut dyn Receiver) -> bool {
+        let is_down = self.lock().remote.as_ref().is_none_or(|remote| remote.down);
+        match &self.link {
+            Some(link) if is_down => {
+                watch.forget_link(link.as_fd());
+                true
+            }
+            _ => receiver.arm(),
+        }
+    }
+
     /// The link's receiving half, if there is one and nobody else polls it.
     fn receiver(&self) -> Option<MutexGuard<'_, Box<dyn Receiver>>> {
         match self.receiver.as_ref()?.try_lock() {
@@ -268,6 +356,12 @@ impl Calls {
     fn unlock(&self, mut core: MutexGuard<'_, Core>) {
         core.flush(self.clock);
         let woken = core.slots.woken();
+        if let Some(watch) = self.watch.get() {
+            watch.set_deadline(core.instance.deadline(), self.clock);
+            if core.slots.brought() {
+                watch.ring();
+            }
+        }
         drop(core);
         woken.into_iter().for_each(Waker::wake);
     }
@@ -285,23 +379,27 @@ impl Core {
     }
 
     fn pass(&mut self, now: Time, token: Token, request: &dyn Request) -> Result<(), CallError> {
-        let mut buffer = std::mem::take(&mut self.request);
-        let settled = self.slots.oldest_open();
-        let written = request.write(&mut buffer, self.at, token, settled);
+        let Core { instance, at, slots, request: buffer, answer, remote } = self;
+        let written = request.write(buffer, *at, token, slots.oldest_open());
         if written.is_ok()
             && let Some(frame) = buffer.frame()
         {
-            let callers = Address { node: self.at.node, port: PORT_CALLERS };
-            self.handle(now, Input::Frame(callers, frame));
+            let callers = Address { node: at.node, port: PORT_CALLERS };
+            let mut out = CallsOutbox { at: *at, slots, remote: remote.as_mut(), answer, begun: None };
+            instance.handle(now, Input::Frame(callers, frame), &mut out);
         }
         buffer.clear();
-        self.request = buffer;
         written.map_err(CallError::NotSent)
     }
 
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        let mut out =
-            CallsOutbox { at: self.at, slots: &mut self.slots, remote: self.remote.as_mut(), begun: None };
+        let mut out = CallsOutbox {
+            at: self.at,
+            slots: &mut self.slots,
+            remote: self.remote.as_mut(),
+            answer: &mut self.answer,
+            begun: None,
+        };
         self.instance.handle(now, input, &mut out);
     }
 

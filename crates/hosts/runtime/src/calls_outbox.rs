@@ -22,25 +22,27 @@ pub(crate) struct CallsOutbox<'a> {
     pub(crate) at: Address,
     pub(crate) slots: &'a mut Slots,
     pub(crate) remote: Option<&'a mut Remote>,
+    /// Where an answer is written, as long as the longest so far. Kept from call to call.
+    pub(crate) answer: &'a mut Vec<u8>,
     pub(crate) begun: Option<Begun>,
 }
 
 /// Where the frame begun last goes.
 pub(crate) enum Begun {
-    Caller(Kind, Token, Vec<u8>),
+    Caller { kind: Kind, token: Token, len: usize },
     Link,
+}
+
+fn answer(slots: &mut Slots, kind: Kind, token: Token, body: &[u8], bulk: Bytes) {
+    match relay::failure(kind, body) {
+        Some(code) => slots.fill(token, Err(code)),
+        None => slots.fill(token, Ok(Answer { kind, body: body.to_vec(), bulk })),
+    }
 }
 
 impl CallsOutbox<'_> {
     fn is_caller(&self, to: Address) -> bool {
         to == Address { node: self.at.node, port: PORT_CALLERS }
-    }
-
-    fn answer(&mut self, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes) {
-        match relay::failure(kind, &body) {
-            Some(code) => self.slots.fill(token, Err(code)),
-            None => self.slots.fill(token, Ok(Answer { kind, body, bulk })),
-        }
     }
 
     fn link(&mut self, to: Address) -> Result<&mut Remote, SendError> {
@@ -52,9 +54,11 @@ impl CallsOutbox<'_> {
 impl Outbox for CallsOutbox<'_> {
     fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
         if self.is_caller(to) {
-            let begun = self.begun.insert(Begun::Caller(kind, token, vec![0; len]));
-            let Begun::Caller(_, _, body) = begun else { unreachable!("it was put there a line above") };
-            return Ok(body);
+            self.begun = Some(Begun::Caller { kind, token, len });
+            if self.answer.len() < len {
+                self.answer.resize(len, 0);
+            }
+            return Ok(&mut self.answer[..len]);
         }
         self.begun = Some(Begun::Link);
         let route = Route { from: self.at, to, kind, token };
@@ -64,7 +68,9 @@ impl Outbox for CallsOutbox<'_> {
 
     fn commit(&mut self) {
         match self.begun.take() {
-            Some(Begun::Caller(kind, token, body)) => self.answer(kind, token, body, Bytes::new()),
+            Some(Begun::Caller { kind, token, len }) => {
+                answer(self.slots, kind, token, &self.answer[..len], Bytes::new());
+            }
             Some(Begun::Link) => {
                 if let Some(remote) = &mut self.remote {
                     remote.sender.commit();
@@ -83,7 +89,7 @@ impl Outbox for CallsOutbox<'_> {
         bulk: Bytes,
     ) -> Result<(), SendError> {
         if self.is_caller(to) {
-            self.answer(kind, token, head.to_vec(), bulk);
+            answer(self.slots, kind, token, head, bulk);
             return Ok(());
         }
         let route = Route { from: self.at, to, kind, token };

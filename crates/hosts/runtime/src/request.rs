@@ -30,21 +30,29 @@ impl<F: Fn(&mut dyn Outbox, Address, Token, Token) -> Result<(), SendError>> Req
 /// Holds the one frame of a request. Kept from call to call, so that a request allocates nothing.
 #[derive(Default)]
 pub(crate) struct RequestBuffer {
+    /// As long as the longest body so far.
     body: Vec<u8>,
-    head: Option<(Kind, Token)>,
+    head: Option<Head>,
     bulk: Bytes,
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    kind: Kind,
+    token: Token,
+    /// Bytes of the body.
+    len: usize,
 }
 
 impl RequestBuffer {
     /// The frame that was written, if one was.
     pub(crate) fn frame(&self) -> Option<Frame<'_>> {
-        let (kind, token) = self.head?;
-        Some(Frame { kind, token, body: &self.body, bulk: &self.bulk })
+        let Head { kind, token, len } = self.head?;
+        Some(Frame { kind, token, body: &self.body[..len], bulk: &self.bulk })
     }
 
     pub(crate) fn clear(&mut self) {
         self.head = None;
-        self.body.clear();
         self.bulk = Bytes::new();
     }
 }
@@ -54,10 +62,11 @@ impl Outbox for RequestBuffer {
         if len > MAX_PAYLOAD_BYTES {
             return Err(SendError::TooLong { len, limit: MAX_PAYLOAD_BYTES });
         }
-        self.head = Some((kind, token));
-        self.body.clear();
-        self.body.resize(len, 0);
-        Ok(&mut self.body)
+        self.head = Some(Head { kind, token, len });
+        if self.body.len() < len {
+            self.body.resize(len, 0);
+        }
+        Ok(&mut self.body[..len])
     }
 
     fn commit(&mut self) {

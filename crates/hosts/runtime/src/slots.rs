@@ -33,117 +33,182 @@ impl Waker {
     }
 }
 
+/// What is known of a request.
+enum Slot {
+    /// It is not answered; these want to know.
+    Open(Option<Box<Watchers>>),
+    /// Its answer waits to be collected.
+    Filled(Result<Answer, Code>),
+    /// Nobody wants it any more.
+    Closed,
+}
+
+/// Who wants to know of an answer. Kept apart, as most answers come before anybody waits.
 #[derive(Default)]
-struct Slot {
-    result: Option<Result<Answer, Code>>,
+struct Watchers {
     /// The thread that waits. Another one that waits for the same slot takes its place.
     thread: Option<Thread>,
     /// Who asked to be told besides.
     callbacks: Vec<Box<dyn FnOnce() + Send>>,
 }
 
-impl Slot {
-    fn fill(&mut self, result: Result<Answer, Code>, woken: &mut Vec<Waker>) {
-        self.result = Some(result);
-        woken.extend(self.thread.take().map(Waker::Thread));
-        woken.extend(self.callbacks.drain(..).map(Waker::Callback));
-    }
-}
+/// Slots that lie in the ring. An older one that is still open moves to a map, so that a request that waits for long does
+/// not keep the room of all that came after it.
+const RECENT_SLOTS: usize = 512;
 
 /// The unanswered and uncollected requests of a process, by token.
 #[derive(Default)]
 pub(crate) struct Slots {
-    /// The one opened last: most calls are answered before the next begins, and never touch the map.
-    latest: Option<(Token, Slot)>,
+    /// A ring: the slots of the tokens after `ended`, and closed ones before them. Grows to [`RECENT_SLOTS`].
+    recent: Vec<Slot>,
+    /// None of them closed.
     earlier: BTreeMap<Token, Slot>,
+    /// The token whose slot lies first in the ring. The ring begins anew whenever no request is open, so that the same
+    /// few slots are used again and stay in the cache.
+    first: u64,
+    /// The token issued last.
     issued: u64,
+    /// Every token up to this one has its slot among the earlier ones, or none any more.
+    ended: u64,
     woken: Vec<Waker>,
+    /// Slots that were filled and not emptied since [`Slots::brought`].
+    brought: usize,
 }
 
 impl Slots {
     /// A token for a new request, larger than every earlier one.
     pub(crate) fn open(&mut self) -> Token {
-        self.earlier.extend(self.latest.take());
+        if self.issued - self.ended == RECENT_SLOTS as u64 {
+            self.set_aside_oldest();
+        }
         self.issued += 1;
-        let token = Token(self.issued);
-        self.latest = Some((token, Slot::default()));
-        token
+        if self.ended + 1 == self.issued {
+            self.first = self.issued;
+        }
+        let position = self.position(self.issued);
+        match self.recent.get_mut(position) {
+            Some(slot) => *slot = Slot::Open(None),
+            None => self.recent.push(Slot::Open(None)),
+        }
+        Token(self.issued)
+    }
+
+    /// Where the ring holds the slot of this token.
+    fn position(&self, token: u64) -> usize {
+        ((token - self.first) % RECENT_SLOTS as u64) as usize
+    }
+
+    /// Makes room in a full ring, whose oldest slot is not closed.
+    fn set_aside_oldest(&mut self) {
+        let oldest = self.ended + 1;
+        let position = self.position(oldest);
+        let slot = std::mem::replace(&mut self.recent[position], Slot::Closed);
+        self.earlier.insert(Token(oldest), slot);
+        self.skip_closed();
+    }
+
+    fn skip_closed(&mut self) {
+        while self.ended < self.issued && matches!(self.recent[self.position(self.ended + 1)], Slot::Closed) {
+            self.ended += 1;
+        }
     }
 
     /// The oldest token whose answer was not collected yet, or the next to be issued.
     pub(crate) fn oldest_open(&self) -> Token {
-        let latest = self.latest.as_ref().map(|(token, _)| *token);
-        self.earlier.keys().next().copied().or(latest).unwrap_or(Token(self.issued + 1))
+        self.earlier.first_key_value().map_or(Token(self.ended + 1), |(token, _)| *token)
     }
 
     fn get(&mut self, token: Token) -> Option<&mut Slot> {
-        match &mut self.latest {
-            Some((latest, slot)) if *latest == token => Some(slot),
-            _ => self.earlier.get_mut(&token),
+        match token.0 {
+            old if old <= self.ended => self.earlier.get_mut(&token),
+            recent if recent <= self.issued => {
+                let position = self.position(recent);
+                self.recent.get_mut(position)
+            }
+            _ => None,
         }
-    }
-
-    fn all(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.earlier.values_mut().chain(self.latest.iter_mut().map(|(_, slot)| slot))
     }
 
     /// Fills a slot. An answer that nobody waits for (a protocol's mistake, or a forgotten request) is dropped.
     pub(crate) fn fill(&mut self, token: Token, result: Result<Answer, Code>) {
-        let mut woken = std::mem::take(&mut self.woken);
-        if let Some(slot) = self.get(token) {
-            slot.fill(result, &mut woken);
+        let Some(slot) = self.get(token) else { return };
+        let Slot::Open(watchers) = slot else { return };
+        let watchers = watchers.take();
+        *slot = Slot::Filled(result);
+        self.brought += 1;
+        if let Some(watchers) = watchers {
+            self.woken.extend(watchers.thread.map(Waker::Thread));
+            self.woken.extend(watchers.callbacks.into_iter().map(Waker::Callback));
         }
-        self.woken = woken;
     }
 
     /// Ends every unanswered request with `code`.
     pub(crate) fn fail_all(&mut self, code: Code) {
-        let mut woken = std::mem::take(&mut self.woken);
-        for slot in self.all().filter(|slot| slot.result.is_none()) {
-            slot.fill(Err(code), &mut woken);
+        let earlier: Vec<Token> = self.earlier.keys().copied().collect();
+        let recent = (self.ended + 1..=self.issued).map(Token);
+        for token in earlier.into_iter().chain(recent) {
+            self.fill(token, Err(code));
         }
-        self.woken = woken;
     }
 
     /// Takes the result and closes the slot, if it was filled.
     pub(crate) fn take(&mut self, token: Token) -> Option<Result<Answer, Code>> {
-        let result = self.get(token)?.result.take()?;
-        self.close(token);
+        let slot = self.get(token).filter(|slot| matches!(slot, Slot::Filled(_)))?;
+        let Slot::Filled(result) = std::mem::replace(slot, Slot::Closed) else { return None };
+        self.brought = self.brought.saturating_sub(1);
+        self.remove_closed(token);
         Some(result)
+    }
+
+    /// Whether the slot was filled, or is closed.
+    pub(crate) fn is_filled(&mut self, token: Token) -> bool {
+        self.get(token).is_none_or(|slot| !matches!(slot, Slot::Open(_)))
+    }
+
+    /// Whether slots were filled, and not emptied, since this was last asked.
+    pub(crate) fn brought(&mut self) -> bool {
+        std::mem::take(&mut self.brought) > 0
     }
 
     /// The result, which stays.
     pub(crate) fn peek(&mut self, token: Token) -> Option<Result<Answer, Code>> {
-        self.get(token)?.result.clone()
+        match self.get(token)? {
+            Slot::Filled(result) => Some(result.clone()),
+            Slot::Open(_) | Slot::Closed => None,
+        }
     }
 
     /// Closes a slot without its result.
     pub(crate) fn close(&mut self, token: Token) {
-        if self.latest.as_ref().is_some_and(|(latest, _)| *latest == token) {
-            self.latest = None;
-        } else {
+        if let Some(slot) = self.get(token) {
+            *slot = Slot::Closed;
+            self.remove_closed(token);
+        }
+    }
+
+    fn remove_closed(&mut self, token: Token) {
+        if token.0 <= self.ended {
             self.earlier.remove(&token);
+        } else {
+            self.skip_closed();
         }
     }
 
     /// Sets who is told when the slot is filled. Gives the waker back if that has happened already.
     pub(crate) fn watch(&mut self, token: Token, waker: Waker) -> Result<(), Waker> {
-        match self.get(token) {
-            Some(slot) if slot.result.is_none() => {
-                match waker {
-                    Waker::Thread(thread) => slot.thread = Some(thread),
-                    Waker::Callback(callback) => slot.callbacks.push(callback),
-                }
-                Ok(())
-            }
-            _ => Err(waker),
+        let Some(Slot::Open(watchers)) = self.get(token) else { return Err(waker) };
+        let watchers = watchers.get_or_insert_default();
+        match waker {
+            Waker::Thread(thread) => watchers.thread = Some(thread),
+            Waker::Callback(callback) => watchers.callbacks.push(callback),
         }
+        Ok(())
     }
 
     /// The thread that waited for the slot does not sleep any more.
     pub(crate) fn unwatch(&mut self, token: Token) {
-        if let Some(slot) = self.get(token) {
-            slot.thread = None;
+        if let Some(Slot::Open(Some(watchers))) = self.get(token) {
+            watchers.thread = None;
         }
     }
 
@@ -152,8 +217,75 @@ impl Slots {
         std::mem::take(&mut self.woken)
     }
 
-    /// A thread that still waits, to take over the polling of the link.
-    pub(crate) fn any_waiting_thread(&mut self) -> Option<Thread> {
-        self.all().find_map(|slot| slot.thread.clone())
+    /// A thread that still waits, to take over the polling of the link. O(open requests).
+    pub(crate) fn any_waiting_thread(&self) -> Option<Thread> {
+        self.earlier.values().chain(&self.recent).find_map(|slot| match slot {
+            Slot::Open(Some(watchers)) => watchers.thread.clone(),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(token: Token) -> Result<Answer, Code> {
+        Ok(Answer { kind: Kind(1), body: token.0.to_le_bytes().into(), bulk: Bytes::new() })
+    }
+
+    #[test]
+    fn a_slot_gives_its_answer_once_however_old_it_is() {
+        let mut slots = Slots::default();
+        let kept: Vec<Token> = (0..RECENT_SLOTS * 3)
+            .filter_map(|number| {
+                let token = slots.open();
+                if number % 7 == 0 {
+                    return Some(token);
+                }
+                slots.fill(token, answer(token));
+                assert_eq!(slots.take(token), Some(answer(token)));
+                None
+            })
+            .collect();
+        assert_eq!(slots.recent.len(), RECENT_SLOTS);
+        for token in kept {
+            assert_eq!(slots.oldest_open(), token);
+            assert!(!slots.is_filled(token));
+            slots.fill(token, answer(token));
+            slots.fill(token, Err(Code::PeerDied));
+            assert_eq!(slots.take(token), Some(answer(token)));
+            assert_eq!(slots.take(token), None);
+        }
+        let next = slots.oldest_open();
+        assert_eq!(slots.open(), next);
+    }
+
+    #[test]
+    fn requests_are_answered_in_any_order() {
+        let mut slots = Slots::default();
+        let [first, second, third] = [slots.open(), slots.open(), slots.open()];
+        slots.fill(second, answer(second));
+        assert_eq!(slots.take(second), Some(answer(second)));
+        assert_eq!(slots.oldest_open(), first);
+        slots.close(first);
+        assert_eq!(slots.oldest_open(), third);
+        slots.fail_all(Code::PeerDied);
+        assert_eq!(slots.peek(third), Some(Err(Code::PeerDied)));
+        assert_eq!(slots.take(third), Some(Err(Code::PeerDied)));
+        assert!(slots.is_filled(first));
+    }
+
+    #[test]
+    fn whoever_watches_an_open_slot_is_woken_once() {
+        let mut slots = Slots::default();
+        let token = slots.open();
+        assert!(slots.watch(token, Waker::Thread(std::thread::current())).is_ok());
+        assert!(slots.watch(token, Waker::Callback(Box::new(|| {}))).is_ok());
+        assert!(slots.any_waiting_thread().is_some());
+        slots.fill(token, answer(token));
+        assert_eq!(slots.woken().len(), 2);
+        assert!(slots.any_waiting_thread().is_none());
+        assert!(slots.watch(token, Waker::Callback(Box::new(|| {}))).is_err());
     }
 }

@@ -137,7 +137,10 @@ impl Request<'_> {
             }
             Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::several(tuples)?,
             Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
-                Plan::One(Encoded::template(template)?)
+                match template.head()? {
+                    Some(head) => Plan::Head(head),
+                    None => Plan::One(Encoded::template(template)?),
+                }
             }
             _ => Plan::Tuples(&[]),
         })
@@ -147,6 +150,8 @@ impl Request<'_> {
 /// What a request carries: planned once where it is one tuple or template, which it nearly always is.
 enum Plan<'a> {
     One(Encoded<'a>),
+    /// A template that lies encoded.
+    Head(&'a [u8]),
     /// Lengths and heads go in the body.
     Tuples(&'a [Tuple]),
     /// They are too long for a body, and go at the end of the bulk.
@@ -173,9 +178,10 @@ impl<'a> Plan<'a> {
 
     /// Gathers the bulk.
     fn bulk(&self) -> Result<Bytes, TooLarge> {
-        let (Plan::Tuples(tuples) | Plan::ManyTuples(tuples)) = self else {
-            let Plan::One(encoded) = self else { return Ok(Bytes::new()) };
-            return Ok(encoded.bulk());
+        let tuples = match self {
+            Plan::One(encoded) => return Ok(encoded.bulk()),
+            Plan::Head(_) => return Ok(Bytes::new()),
+            Plan::Tuples(tuples) | Plan::ManyTuples(tuples) => tuples,
         };
         let mut bulk = Vec::new();
         for tuple in *tuples {
@@ -203,12 +209,15 @@ impl<'a> Plan<'a> {
                 tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), sink));
             }
             Plan::ManyTuples(tuples) => sink.u32(count(tuples)),
+            Plan::Head(_) => unreachable!("a template is no tuple"),
         }
     }
 
     fn encode_template(&self, sink: &mut impl Sink) {
-        if let Plan::One(encoded) = self {
-            encoded.encode(sink);
+        match self {
+            Plan::One(encoded) => encoded.encode(sink),
+            Plan::Head(head) => sink.bytes(head),
+            Plan::Tuples(_) | Plan::ManyTuples(_) => unreachable!("tuples are no template"),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Templates: what a tuple is asked for with.
 
+use crate::codec::{Encoded, TooLarge};
 use crate::{Tuple, Type, Typed, Value, ValueError, tuple::check_count, types::write_list};
 use core::fmt;
 use quintet_contract::limits::MAX_FIELDS;
+use quintet_wire::encode_to_vec;
+use std::sync::OnceLock;
 
 /// One field of a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,8 +28,12 @@ pub enum Field {
 /// assert!(template!["row", ?i64].matches(&tuple!["row", 3i64]));
 /// assert!(!template!["row", ?i64].matches(&tuple!["row", 3i32]));
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Template(Vec<Field>);
+#[derive(Clone, Debug)]
+pub struct Template {
+    fields: Vec<Field>,
+    /// Its encoding, made when it is first sent: a template is used again and again.
+    encoded: OnceLock<Box<[u8]>>,
+}
 
 impl Field {
     /// A formal of the type that stands for `T`.
@@ -58,22 +65,43 @@ impl Template {
                 wanted.check()?;
             }
         }
-        Ok(Template(fields))
+        Ok(Template { fields, encoded: OnceLock::new() })
     }
 
     /// Its fields, in order.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
-        &self.0
+        &self.fields
+    }
+
+    /// Its head, if nothing of it lies in the bulk.
+    ///
+    /// # Errors
+    /// As [`Encoded::template`].
+    pub(crate) fn head(&self) -> Result<Option<&[u8]>, TooLarge> {
+        if let Some(head) = self.encoded.get() {
+            return Ok(Some(head));
+        }
+        let encoded = Encoded::template(self)?;
+        let is_whole = encoded.bulk_len() == 0;
+        Ok(is_whole.then(|| &**self.encoded.get_or_init(|| encode_to_vec(&encoded).into())))
     }
 
     /// Whether it matches `tuple`.
     #[must_use]
     pub fn matches(&self, tuple: &Tuple) -> bool {
-        self.0.len() == tuple.values().len()
-            && self.0.iter().zip(tuple.values()).all(|(field, value)| field.matches(value))
+        self.fields.len() == tuple.values().len()
+            && self.fields.iter().zip(tuple.values()).all(|(field, value)| field.matches(value))
     }
 }
+
+impl PartialEq for Template {
+    fn eq(&self, other: &Template) -> bool {
+        self.fields == other.fields
+    }
+}
+
+impl Eq for Template {}
 
 impl<T: Into<Value>> From<T> for Field {
     fn from(value: T) -> Field {
@@ -98,7 +126,7 @@ impl fmt::Display for Field {
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_list(f, self.0.iter())
+        write_list(f, self.fields.iter())
     }
 }
 

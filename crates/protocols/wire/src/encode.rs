@@ -55,13 +55,16 @@ impl Sink for Counter {
 }
 
 /// Writes into room of exactly the right size.
-struct Filler<'a>(&'a mut [u8]);
+struct Filler<'a> {
+    room: &'a mut [u8],
+    filled: usize,
+}
 
 impl Sink for Filler<'_> {
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
-        let (now, rest) = core::mem::take(&mut self.0).split_at_mut(bytes.len());
-        now.copy_from_slice(bytes);
-        self.0 = rest;
+        self.room[self.filled..][..bytes.len()].copy_from_slice(bytes);
+        self.filled += bytes.len();
     }
 }
 
@@ -89,8 +92,9 @@ pub fn send(
     token: Token,
     message: &impl Encode,
 ) -> Result<(), SendError> {
-    let room = out.begin(to, kind, token, message.encoded_len())?;
-    message.encode(&mut Filler(room));
+    let mut filler = Filler { room: out.begin(to, kind, token, message.encoded_len())?, filled: 0 };
+    message.encode(&mut filler);
+    debug_assert_eq!(filler.filled, filler.room.len(), "the room may hold bytes of an earlier frame");
     out.commit();
     Ok(())
 }

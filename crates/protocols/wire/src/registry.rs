@@ -46,11 +46,13 @@ pub const MESSAGING: KindRange = range("messaging", 0x10, 0x1f);
 pub const TUPLE_SPACE: KindRange = range("tuple-space", 0x20, 0x4f);
 /// Services that a host provides: disk, device, process.
 pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
+/// Modelled programs in the simulator.
+pub const MODELS: KindRange = range("models", 0xd0, 0xdf);
 /// Tests, probes and programs of a user's own.
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
 /// All ranges, in order.
-pub const KINDS: [KindRange; 5] = [SESSION, MESSAGING, TUPLE_SPACE, HOST_SERVICES, USER];
+pub const KINDS: [KindRange; 6] = [SESSION, MESSAGING, TUPLE_SPACE, MODELS, HOST_SERVICES, USER];
 
 const _: () = {
     let mut i = 0;

@@ -21,7 +21,7 @@ pub enum Answer {
     /// How many tuples matched.
     Count(u64),
     /// How the space is.
-    State(State),
+    State(Box<State>),
     /// It failed and changed nothing.
     Error(Refusal),
 }
@@ -102,7 +102,7 @@ impl Answer {
             DONE => Answer::Done,
             NO_MATCH => Answer::NoMatch,
             COUNTED => Answer::Count(reader.u64()?),
-            STATE => Answer::State(State::decode(&mut reader)?),
+            STATE => Answer::State(Box::new(State::decode(&mut reader)?)),
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
             TUPLE => {
                 let front = TupleFront::decode(&mut reader)?;

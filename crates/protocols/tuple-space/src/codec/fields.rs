@@ -1,7 +1,8 @@
 //! The fields of an encoded tuple or template, one after the other.
 //!
 //! One piece of code reads them, both to check what a stranger sent and to walk what was checked before: it is the
-//! innermost loop of matching. It says only *that* bytes are no field; [`Fields::fault`] then says why.
+//! innermost loop of matching, and inlined there whatever it weighs. It says only *that* bytes are no field;
+//! [`Fields::fault`] then says why.
 
 use super::{FREE_DIMENSION, MAX_HEAD_BYTES, PLACE_BULK, PLACE_HEAD, aligned};
 use crate::types::{TAG_ARRAY, TAG_BINARY, TAG_TEXT};
@@ -29,10 +30,15 @@ const NO_OFFSET: u32 = u32::MAX;
 /// Walks the fields of checked bytes; [`Fields::check`] checks them.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
-    tags: &'a [u8],
-    actuals: u64,
-    rest: &'a [u8],
+    head: &'a [u8],
     bulk: &'a [u8],
+    /// Where the next tag lies, and where the tags end.
+    tag_at: usize,
+    tags_end: usize,
+    /// Where the next field lies.
+    at: usize,
+    /// Which of the fields left are actuals.
+    actuals: u64,
 }
 
 /// Bytes of a scalar by its tag; 0 for the tags of text and binary.
@@ -62,90 +68,99 @@ const ARE_TAGS: [bool; 64] = {
     are_tags
 };
 
-#[inline]
-fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
-    let (taken, left) = rest.split_at_checked(length)?;
-    *rest = left;
-    Some(taken)
-}
-
 impl<'a> Fields<'a> {
-    /// `tags`: a checked signature without its count. `rest`: what follows the signature, and in a template the set
-    /// of actuals.
+    /// The fields that lie in `head` from `at` on, behind a signature that was checked and ends at `tags_end`.
     #[inline]
-    pub(crate) fn new(tags: &'a [u8], actuals: u64, rest: &'a [u8], bulk: &'a [u8]) -> Self {
-        Fields { tags, actuals, rest, bulk }
+    pub(crate) fn new(head: &'a [u8], tags_end: usize, actuals: u64, at: usize, bulk: &'a [u8]) -> Self {
+        Fields { head, bulk, tag_at: 1, tags_end, at, actuals }
     }
 
     /// The tag of the next field and its number of dimensions.
-    #[inline]
+    #[inline(always)]
     fn read_tag(&mut self) -> Option<(u8, usize)> {
-        let (tag, rest) = self.tags.split_first()?;
-        self.tags = rest;
-        if tag & TAG_ARRAY == 0 {
-            return Some((*tag, 0));
+        if self.tag_at >= self.tags_end {
+            return None;
         }
-        let (dimensions, rest) = self.tags.split_first()?;
-        self.tags = rest;
-        Some((*tag, usize::from(*dimensions)))
+        let tag = *self.head.get(self.tag_at)?;
+        self.tag_at += 1;
+        if tag & TAG_ARRAY == 0 {
+            return Some((tag, 0));
+        }
+        let dimensions = *self.head.get(self.tag_at)?;
+        self.tag_at += 1;
+        Some((tag, dimensions.into()))
+    }
+
+    /// The next `length` bytes of the head.
+    #[inline(always)]
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let taken = self.head.get(self.at..)?.get(..length)?;
+        self.at += length;
+        Some(taken)
     }
 
     /// The next field; none if the bytes are not one.
-    #[inline]
+    #[inline(always)]
     fn read_field(&mut self, tag: u8, dimensions: usize) -> Option<FieldBytes<'a>> {
         let is_actual = self.actuals & 1 == 1;
         self.actuals >>= 1;
-        let shape = if dimensions == 0 { &[][..] } else { take(&mut self.rest, dimensions * 8)? };
+        let shape = if dimensions == 0 { &[][..] } else { self.take(dimensions * 8)? };
         let width = SCALAR_WIDTHS.get(usize::from(tag)).copied().unwrap_or(0);
         let (data, offset) = match width {
             _ if !is_actual => (&[][..], NO_OFFSET),
             0 => self.read_data()?,
-            width => (take(&mut self.rest, width.into())?, NO_OFFSET),
+            width => (self.take(width.into())?, NO_OFFSET),
         };
         Some(FieldBytes { tag, is_actual, offset, shape, data })
     }
 
-    #[inline]
+    #[inline(always)]
     fn read_data(&mut self) -> Option<(&'a [u8], u32)> {
-        let ([place, length @ ..], rest) = self.rest.split_first_chunk::<5>()?;
+        let [place, length @ ..] = self.head.get(self.at..)?.first_chunk::<5>()?;
         let length = u32::from_le_bytes(*length) as usize;
+        self.at += 5;
         if *place == PLACE_HEAD {
-            let (data, rest) = rest.split_at_checked(length)?;
-            self.rest = rest;
-            return Some((data, NO_OFFSET));
+            return Some((self.take(length)?, NO_OFFSET));
         }
-        let (offset, rest) = rest.split_first_chunk::<4>().filter(|_| *place == PLACE_BULK)?;
-        self.rest = rest;
+        let offset = self.head[self.at..].first_chunk::<4>().filter(|_| *place == PLACE_BULK)?;
+        self.at += 4;
         let offset = u32::from_le_bytes(*offset);
         let data = self.bulk.get(offset as usize..)?.get(..length)?;
         Some((data, offset))
     }
 
-    /// Checks all fields of a head that long; whether a formal array fixes a dimension.
-    pub(crate) fn check(mut self, head_len: usize) -> Result<bool, DecodeError> {
+    /// Checks all fields but for their text: `text` sees each actual and says whether it is text if it should be. Tells whether a formal array fixes a dimension.
+    #[inline]
+    pub(crate) fn check(
+        mut self,
+        mut text: impl FnMut(&FieldBytes<'a>) -> bool,
+    ) -> Result<bool, DecodeError> {
         let (mut bulk_end, mut fixes_shapes) = (0, false);
         while let Some((tag, dimensions)) = self.read_tag() {
-            let start = self.rest;
-            let field = self.read_field(tag, dimensions);
-            let field = field.ok_or_else(|| self.fault(tag, dimensions, start, head_len))?;
-            let at = head_len - start.len();
+            let at = self.at;
+            let Some(field) = self.read_field(tag, dimensions) else {
+                return Err(self.fault(tag, dimensions, at));
+            };
             if field.is_actual {
                 bulk_end = field.check(at, bulk_end)?;
+                if !text(&field) {
+                    return Err(DecodeError::NotText { at });
+                }
             } else if dimensions > 0 {
                 fixes_shapes |= field.check_formal(at)?;
             }
         }
-        match (self.rest.len(), self.bulk.len() - bulk_end) {
+        match (self.head.len() - self.at, self.bulk.len() - bulk_end) {
             (0, 0) => Ok(fixes_shapes),
             (0, left) => Err(DecodeError::Trailing { at: bulk_end, left }),
-            (left, _) => Err(DecodeError::Trailing { at: head_len - left, left }),
+            (left, _) => Err(DecodeError::Trailing { at: self.at, left }),
         }
     }
 
-    /// Why the bytes at `start` are not a field.
+    /// Why the bytes from `base` on are not a field.
     #[cold]
-    fn fault(&self, tag: u8, dimensions: usize, start: &[u8], head_len: usize) -> DecodeError {
-        let mut reader = Reader::new(start);
+    fn fault(self, tag: u8, dimensions: usize, base: usize) -> DecodeError {
+        let mut reader = Reader::new(self.head.get(base..).unwrap_or(&[]));
         let mut read = || {
             reader.bytes(dimensions * 8)?;
             if let Some(element) = ElementType::from_tag(tag) {
@@ -162,7 +177,6 @@ impl<'a> Fields<'a> {
                 other => Err(reader.invalid("place of a field", other, 1)),
             }
         };
-        let base = head_len - start.len();
         match read() {
             Err(DecodeError::Truncated { at, needed, left }) => {
                 DecodeError::Truncated { at: at + base, needed, left }
@@ -179,7 +193,7 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = FieldBytes<'a>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<FieldBytes<'a>> {
         let (tag, dimensions) = self.read_tag()?;
         Some(self.read_field(tag, dimensions).expect("the bytes were checked before"))
@@ -214,22 +228,14 @@ pub(crate) fn check_signature(head: &[u8]) -> Result<usize, DecodeError> {
 }
 
 impl FieldBytes<'_> {
-    /// Checks an actual that was read up to `at`. `bulk_end`: where the long data before it ended; returns where it
-    /// ends now, as the bulk holds the long fields in order, without gaps but for the alignment.
+    /// Checks an actual that was read up to `at`, but not whether text is UTF-8. `bulk_end`: where the long data before it
+    /// ended; returns where it ends now, as the bulk holds the long fields in order, without gaps but for the alignment.
     #[inline]
-    fn check(&self, at: usize, bulk_end: usize) -> Result<usize, DecodeError> {
+    fn check(self, at: usize, bulk_end: usize) -> Result<usize, DecodeError> {
         let invalid = |field, value| Err(DecodeError::Invalid { at, field, value });
         match self.tag {
-            TAG_TEXT if core::str::from_utf8(self.data).is_err() => return Err(DecodeError::NotText { at }),
             TAG_TEXT | TAG_BINARY => {}
-            tag if tag & TAG_ARRAY != 0 => {
-                let len = self.data.len() as u64;
-                match array::data_len(self.element(), self.sizes()) {
-                    Ok(needed) if needed == len => {}
-                    Ok(needed) => return invalid("length of an array whose shape asks for another", needed),
-                    Err(_) => return invalid("dimension of an array", self.sizes().max().unwrap_or(0)),
-                }
-            }
+            tag if tag & TAG_ARRAY != 0 => self.check_shape(at)?,
             tag if tag == ElementType::Bool.tag() && self.data != [0] && self.data != [1] => {
                 return invalid("truth value", self.data[0].into());
             }
@@ -240,6 +246,25 @@ impl FieldBytes<'_> {
             offset if offset as usize == aligned(bulk_end) => Ok(offset as usize + self.data.len()),
             offset => invalid("offset of a field", offset.into()),
         }
+    }
+
+    /// Checks that an array's data is as long as its shape says. Kept out of the loop over the fields, whose registers it
+    /// would take.
+    #[inline(never)]
+    fn check_shape(self, at: usize) -> Result<(), DecodeError> {
+        let (field, value) = match array::data_len(self.element(), self.sizes()) {
+            Ok(needed) if needed == self.data.len() as u64 => return Ok(()),
+            Ok(needed) => ("length of an array whose shape asks for another", needed),
+            Err(_) => ("dimension of an array", self.sizes().max().unwrap_or(0)),
+        };
+        Err(DecodeError::Invalid { at, field, value })
+    }
+
+    /// Whether it is UTF-8 if it is text.
+    #[inline]
+    pub(crate) fn is_valid_text(&self) -> bool {
+        // Most text is short and ASCII, which is quicker to see.
+        self.tag != TAG_TEXT || self.data.is_ascii() || core::str::from_utf8(self.data).is_ok()
     }
 
     /// Checks a formal; whether it fixes a dimension.
@@ -274,6 +299,7 @@ impl FieldBytes<'_> {
     }
 
     /// Whether this field of a template matches `field` of the same type.
+    #[inline]
     pub(crate) fn matches(&self, field: &FieldBytes<'_>) -> bool {
         if self.is_actual {
             self.data == field.data && self.shape == field.shape
@@ -308,23 +334,21 @@ impl FieldBytes<'_> {
         }
     }
 
-    /// Its value, sharing long data with `bulk`.
-    pub(crate) fn value(&self, bulk: &Bytes) -> Value {
+    /// Its value, sharing long data with `bulk`; none for text that is not UTF-8. The rest has been checked.
+    pub(crate) fn value(self, bulk: &Bytes) -> Option<Value> {
         let data = || match self.offset {
             NO_OFFSET => Bytes::copy_from_slice(self.data),
             offset => bulk.slice(offset as usize..offset as usize + self.data.len()),
         };
-        match self.tag {
-            TAG_TEXT => {
-                Value::Text(ByteString::try_from(data()).expect("the text was checked with the bytes"))
-            }
+        Some(match self.tag {
+            TAG_TEXT => Value::Text(ByteString::try_from(data()).ok()?),
             TAG_BINARY => Value::Binary(data()),
             tag if tag & TAG_ARRAY == 0 => scalar(self.element(), self.data),
             _ => Value::Array(
                 Array::new(self.element(), self.sizes().collect(), data())
                     .expect("the shape was checked with the bytes"),
             ),
-        }
+        })
     }
 }
 

@@ -205,9 +205,8 @@ pub(crate) struct TupleLengths {
 
 impl Encode for TupleLengths {
     fn encode(&self, sink: &mut impl Sink) {
-        for length in [self.head, self.bulk] {
-            sink.u32(u32::try_from(length).expect("lengths are checked against limits below 4 GiB"));
-        }
+        let length = |length| u32::try_from(length).expect("lengths are checked against limits below 4 GiB");
+        sink.u64(u64::from(length(self.head)) | u64::from(length(self.bulk)) << 32);
     }
 }
 

@@ -259,7 +259,7 @@ fn every_answer_comes_back_as_it_was() {
             waiters: 3,
         }],
     };
-    assert_eq!(read(STATE, encode_to_vec(&state)), Ok(Answer::State(state)));
+    assert_eq!(read(STATE, encode_to_vec(&state)), Ok(Answer::State(Box::new(state))));
     let refusal = Refusal::new(quintet_errors::Code::TooLarge, "ä".repeat(2000));
     assert_eq!(refusal.text.len(), MAX_ERROR_TEXT_BYTES);
     assert_eq!(read(ERROR, encode_to_vec(&refusal)), Ok(Answer::Error(refusal)));
@@ -267,4 +267,16 @@ fn every_answer_comes_back_as_it_was() {
     assert_eq!(read(DONE, vec![]), Ok(Answer::Done));
     assert!(read(DONE, vec![0]).is_err());
     assert!(read(OUT, vec![]).is_err(), "a request is no answer");
+}
+
+#[test]
+fn a_template_keeps_its_head_once_made() {
+    let sent = template!["job", ?i64];
+    let head = sent.encode().unwrap().0;
+    assert_eq!(sent.head(), Ok(Some(&head[..])));
+    assert_eq!(sent.head(), Ok(Some(&head[..])));
+    assert_eq!(sent, template!["job", ?i64], "what is kept makes no difference");
+    assert_eq!(sent.clone().head(), Ok(Some(&head[..])));
+    let long = template!["x".repeat(MAX_IN_PLACE_BYTES + 1), ?i64];
+    assert_eq!(long.head(), Ok(None), "its head alone is not the whole of it");
 }

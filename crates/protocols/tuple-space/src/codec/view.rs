@@ -4,7 +4,7 @@
 
 use super::fields::{FieldBytes, Fields, check_signature};
 use super::{DEAD_LETTER_BYTES, MAX_HEAD_BYTES};
-use crate::{Field, Template, Tuple};
+use crate::{Field, Template, Value};
 use bytes::Bytes;
 use core::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
@@ -57,7 +57,24 @@ impl<'a> View<'a> {
         View { head, bulk, layout }
     }
 
+    /// Checks an encoded tuple and gives its values.
+    pub(crate) fn decode_tuple(head: &[u8], bulk: &Bytes) -> Result<Vec<Value>, DecodeError> {
+        let view = View::check_front(head, bulk, false)?;
+        let mut values = Vec::with_capacity(view.len());
+        view.fields().check(|field| field.value(bulk).map(|value| values.push(value)).is_some())?;
+        Ok(values)
+    }
+
+    #[inline]
     fn check(head: &'a [u8], bulk: &'a [u8], is_template: bool) -> Result<View<'a>, DecodeError> {
+        let mut view = View::check_front(head, bulk, is_template)?;
+        view.layout.fixes_shapes = view.fields().check(FieldBytes::is_valid_text)?;
+        Ok(view)
+    }
+
+    /// Checks what stands in front of the fields.
+    #[inline]
+    fn check_front(head: &'a [u8], bulk: &'a [u8], is_template: bool) -> Result<View<'a>, DecodeError> {
         if head.len() > MAX_HEAD_BYTES + DEAD_LETTER_BYTES {
             let (value, limit) = (head.len() as u64, MAX_HEAD_BYTES as u64);
             return Err(DecodeError::TooLarge { at: 0, field: "head", value, limit });
@@ -80,9 +97,7 @@ impl<'a> View<'a> {
                 });
             }
         }
-        let mut view = View { head, bulk, layout };
-        view.layout.fixes_shapes = view.fields().check(head.len())?;
-        Ok(view)
+        Ok(View { head, bulk, layout })
     }
 
     /// What its check found out.
@@ -120,7 +135,7 @@ impl<'a> View<'a> {
     pub(crate) fn fields(&self) -> Fields<'a> {
         let Layout { signature_len, actuals, is_template, .. } = self.layout;
         let start = if is_template { signature_len + 8 } else { signature_len };
-        Fields::new(&self.head[1..signature_len], actuals, &self.head[start..], self.bulk)
+        Fields::new(self.head, signature_len, actuals, start, self.bulk)
     }
 
     /// A hash of the fields in `set`, which are actuals. Equal fields of equal types have equal hashes.
@@ -161,15 +176,14 @@ impl<'a> View<'a> {
         !self.layout.fixes_shapes
     }
 
-    /// The tuple. `bulk`: the bytes whose slice this view has.
-    pub(crate) fn to_tuple(self, bulk: &Bytes) -> Tuple {
-        Tuple::from_wire(self.fields().map(|field| field.value(bulk)).collect())
-    }
-
     /// The template. `bulk`: the bytes whose slice this view has.
     pub(crate) fn to_template(self, bulk: &Bytes) -> Template {
         let field = |field: FieldBytes<'_>| {
-            if field.is_actual { Field::Actual(field.value(bulk)) } else { Field::Formal(field.field_type()) }
+            if field.is_actual {
+                Field::Actual(field.value(bulk).expect("the text was checked with the bytes"))
+            } else {
+                Field::Formal(field.field_type())
+            }
         };
         Template::new(self.fields().map(field).collect()).expect("the fields were checked with the bytes")
     }

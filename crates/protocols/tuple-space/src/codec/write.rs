@@ -64,10 +64,7 @@ impl<'a> Fields<'a> {
     fn part(self, index: usize) -> Part<'a> {
         match self {
             Fields::Tuple(values) => Part::Actual(&values[index]),
-            Fields::Template(fields) => match &fields[index] {
-                Field::Actual(value) => Part::Actual(value),
-                Field::Formal(wanted) => Part::Formal(wanted),
-            },
+            Fields::Template(fields) => Part::of(&fields[index]),
         }
     }
 
@@ -78,33 +75,42 @@ impl<'a> Fields<'a> {
             Fields::Template(_) => 1 + size_of::<u64>(),
         }
     }
-
-    fn parts(self) -> impl Iterator<Item = Part<'a>> {
-        (0..self.len()).map(move |index| self.part(index))
-    }
 }
 
-/// The data of a value whose length is its own: text, binary, array.
-fn long_data(part: Part<'_>) -> Option<&Bytes> {
-    match part {
-        Part::Actual(Value::Text(text)) => Some(text.as_bytes()),
-        Part::Actual(Value::Binary(bytes)) => Some(bytes),
-        Part::Actual(Value::Array(array)) => Some(array.data()),
-        _ => None,
+impl<'a> Part<'a> {
+    #[inline]
+    fn of(field: &'a Field) -> Self {
+        match field {
+            Field::Actual(value) => Part::Actual(value),
+            Field::Formal(wanted) => Part::Formal(wanted),
+        }
     }
-}
 
-/// Bytes of tag and field in the head, while its data lies there.
-fn part_len(part: Part<'_>) -> usize {
-    let array_len = |dimensions: usize| 2 + dimensions * size_of::<u64>();
-    let data_len = |data: &[u8]| size_of::<u8>() + size_of::<u32>() + data.len();
-    match part {
-        Part::Actual(Value::Text(text)) => 1 + data_len(text.as_bytes()),
-        Part::Actual(Value::Binary(bytes)) => 1 + data_len(bytes),
-        Part::Actual(Value::Array(array)) => array_len(array.shape().len()) + data_len(array.data()),
-        Part::Actual(scalar) => 1 + scalar.element().map_or(0, ElementType::width),
-        Part::Formal(Type::Array { dimensions, .. }) => array_len(dimensions.len()),
-        Part::Formal(_) => 1,
+    /// The data of a value whose length is its own: text, binary, array.
+    fn long_data(self) -> Option<&'a Bytes> {
+        match self {
+            Part::Actual(Value::Text(text)) => Some(text.as_bytes()),
+            Part::Actual(Value::Binary(bytes)) => Some(bytes),
+            Part::Actual(Value::Array(array)) => Some(array.data()),
+            _ => None,
+        }
+    }
+
+    /// Bytes of tag and field in the head without long data, and bytes of the long data.
+    #[inline]
+    fn lengths(self) -> (usize, usize) {
+        let array_len = |dimensions: usize| 2 + dimensions * size_of::<u64>();
+        let data_front = size_of::<u8>() + size_of::<u32>();
+        match self {
+            Part::Actual(Value::Text(text)) => (1 + data_front, text.len()),
+            Part::Actual(Value::Binary(bytes)) => (1 + data_front, bytes.len()),
+            Part::Actual(Value::Array(array)) => {
+                (array_len(array.shape().len()) + data_front, array.data().len())
+            }
+            Part::Actual(scalar) => (1 + scalar.element().map_or(0, ElementType::width), 0),
+            Part::Formal(Type::Array { dimensions, .. }) => (array_len(dimensions.len()), 0),
+            Part::Formal(_) => (1, 0),
+        }
     }
 }
 
@@ -127,11 +133,9 @@ impl<'a> Encoded<'a> {
 
     fn plan(fields: Fields<'a>) -> Result<Self, TooLarge> {
         let mut plan = Encoded { fields, in_bulk: 0, head_len: fields.front_len(), bulk_len: 0 };
-        for (index, part) in fields.parts().enumerate() {
-            plan.head_len += part_len(part);
-            if long_data(part).is_some_and(|data| data.len() > MAX_IN_PLACE_BYTES) {
-                plan.move_to_bulk(index);
-            }
+        match fields {
+            Fields::Tuple(values) => plan.measure(values.iter().map(Part::Actual)),
+            Fields::Template(fields) => plan.measure(fields.iter().map(Part::of)),
         }
         while plan.head_len > MAX_HEAD_BYTES {
             plan.spill();
@@ -142,8 +146,19 @@ impl<'a> Encoded<'a> {
         Ok(plan)
     }
 
+    #[inline]
+    fn measure(&mut self, parts: impl Iterator<Item = Part<'a>>) {
+        for (index, part) in parts.enumerate() {
+            let (front, data) = part.lengths();
+            self.head_len += front + data;
+            if data > MAX_IN_PLACE_BYTES {
+                self.move_to_bulk(index);
+            }
+        }
+    }
+
     fn data_len(&self, index: usize) -> usize {
-        long_data(self.fields.part(index)).map_or(0, Bytes::len)
+        self.fields.part(index).long_data().map_or(0, Bytes::len)
     }
 
     fn move_to_bulk(&mut self, index: usize) {
@@ -173,7 +188,7 @@ impl<'a> Encoded<'a> {
         let (fields, in_bulk) = (self.fields, self.in_bulk);
         (0..fields.len())
             .filter(move |index| in_bulk >> index & 1 == 1)
-            .filter_map(move |index| long_data(fields.part(index)).map(|data| (index, data)))
+            .filter_map(move |index| fields.part(index).long_data().map(|data| (index, data)))
     }
 
     /// Bytes of the bulk.
@@ -185,15 +200,15 @@ impl<'a> Encoded<'a> {
     /// The bulk: empty, the only long field as it is, or a copy of several.
     #[must_use]
     pub fn bulk(&self) -> Bytes {
-        match self.in_bulk.count_ones() {
-            0 => Bytes::new(),
-            1 => self.bulk_fields().next().map_or_else(Bytes::new, |(_, data)| data.clone()),
-            _ => {
-                let mut bulk = Vec::with_capacity(self.bulk_len);
-                self.append_bulk(&mut bulk);
-                bulk.into()
-            }
+        if self.in_bulk == 0 {
+            return Bytes::new();
         }
+        if self.in_bulk.is_power_of_two() {
+            return self.bulk_fields().next().map_or_else(Bytes::new, |(_, data)| data.clone());
+        }
+        let mut bulk = Vec::with_capacity(self.bulk_len);
+        self.append_bulk(&mut bulk);
+        bulk.into()
     }
 
     /// Appends the bulk at the next multiple of [`BULK_ALIGNMENT`](super::BULK_ALIGNMENT).
@@ -213,17 +228,27 @@ impl Encode for Encoded<'_> {
     }
 
     fn encode(&self, sink: &mut impl Sink) {
-        sink.u8(u8::try_from(self.fields.len()).expect("tuples and templates have at most 64 fields"));
-        for part in self.fields.parts() {
-            write_tag(part, sink);
+        match self.fields {
+            Fields::Tuple(values) => {
+                write_tags(values.iter().map(Part::Actual), sink);
+                self.write_fields(values.iter().map(Part::Actual), sink);
+            }
+            Fields::Template(fields) => {
+                write_tags(fields.iter().map(Part::of), sink);
+                let actual =
+                    |(index, field): (usize, &Field)| u64::from(matches!(field, Field::Actual(_))) << index;
+                sink.u64(fields.iter().enumerate().map(actual).sum());
+                self.write_fields(fields.iter().map(Part::of), sink);
+            }
         }
-        if let Fields::Template(fields) = self.fields {
-            let actual =
-                |(index, field): (usize, &Field)| u64::from(matches!(field, Field::Actual(_))) << index;
-            sink.u64(fields.iter().enumerate().map(actual).sum());
-        }
+    }
+}
+
+impl Encoded<'_> {
+    #[inline]
+    fn write_fields<'b>(&self, parts: impl Iterator<Item = Part<'b>>, sink: &mut impl Sink) {
         let mut offset = 0;
-        for (index, part) in self.fields.parts().enumerate() {
+        for (index, part) in parts.enumerate() {
             match part {
                 Part::Formal(wanted) => write_dimensions(wanted, sink),
                 Part::Actual(value) => {
@@ -234,19 +259,29 @@ impl Encode for Encoded<'_> {
     }
 }
 
-fn write_tag(part: Part<'_>, sink: &mut impl Sink) {
-    let (element, dimensions) = match part {
-        Part::Actual(Value::Text(_)) | Part::Formal(Type::Text) => return sink.u8(TAG_TEXT),
-        Part::Actual(Value::Binary(_)) | Part::Formal(Type::Binary) => return sink.u8(TAG_BINARY),
-        Part::Formal(Type::Scalar(element)) => return sink.u8(element.tag()),
-        Part::Actual(Value::Array(array)) => (array.element(), array.shape().len()),
-        Part::Formal(Type::Array { element, dimensions }) => (*element, dimensions.len()),
-        Part::Actual(scalar) => {
-            return sink.u8(scalar.element().expect("text, binary and arrays are handled above").tag());
+/// Writes the signature.
+#[inline]
+fn write_tags<'a>(parts: impl ExactSizeIterator<Item = Part<'a>>, sink: &mut impl Sink) {
+    sink.u8(u8::try_from(parts.len()).expect("tuples and templates have at most 64 fields"));
+    for part in parts {
+        match part {
+            Part::Actual(Value::Text(_)) | Part::Formal(Type::Text) => sink.u8(TAG_TEXT),
+            Part::Actual(Value::Binary(_)) | Part::Formal(Type::Binary) => sink.u8(TAG_BINARY),
+            Part::Formal(Type::Scalar(element)) => sink.u8(element.tag()),
+            Part::Actual(Value::Array(array)) => write_array_tag(array.element(), array.shape().len(), sink),
+            Part::Formal(Type::Array { element, dimensions }) => {
+                write_array_tag(*element, dimensions.len(), sink);
+            }
+            Part::Actual(scalar) => {
+                sink.u8(scalar.element().expect("text, binary and arrays are handled above").tag());
+            }
         }
-    };
-    sink.u8(TAG_ARRAY | element.tag());
-    sink.u8(u8::try_from(dimensions).expect("arrays have at most 32 dimensions"));
+    }
+}
+
+fn write_array_tag(element: ElementType, dimensions: usize, sink: &mut impl Sink) {
+    let dimensions = u8::try_from(dimensions).expect("arrays have at most 32 dimensions");
+    sink.bytes(&[TAG_ARRAY | element.tag(), dimensions]);
 }
 
 fn write_dimensions(wanted: &Type, sink: &mut impl Sink) {
@@ -256,6 +291,7 @@ fn write_dimensions(wanted: &Type, sink: &mut impl Sink) {
 }
 
 /// `offset`: where the data will lie in the bulk, if it lies there; moved past it.
+#[inline]
 fn write_value(value: &Value, offset: Option<&mut usize>, sink: &mut impl Sink) {
     match value {
         Value::Bool(v) => sink.u8(u8::from(*v)),
@@ -278,12 +314,14 @@ fn write_value(value: &Value, offset: Option<&mut usize>, sink: &mut impl Sink) 
     }
 }
 
+#[inline]
 fn write_data(data: &[u8], offset: Option<&mut usize>, sink: &mut impl Sink) {
     let to_u32 = |n: usize| u32::try_from(n).expect("the plan keeps the bulk below 4 GiB");
     match offset {
         None => {
-            sink.u8(PLACE_HEAD);
-            sink.counted(data);
+            let [a, b, c, d] = to_u32(data.len()).to_le_bytes();
+            sink.bytes(&[PLACE_HEAD, a, b, c, d]);
+            sink.bytes(data);
         }
         Some(offset) => {
             let start = aligned(*offset);
@@ -310,7 +348,7 @@ impl Tuple {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn decode(head: &[u8], bulk: &Bytes) -> Result<Tuple, DecodeError> {
-        Ok(super::View::tuple(head, bulk)?.to_tuple(bulk))
+        Ok(Tuple::from_wire(super::View::decode_tuple(head, bulk)?))
     }
 }
 

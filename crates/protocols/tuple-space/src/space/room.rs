@@ -174,7 +174,7 @@ impl Room {
     /// The request to serve next: any acknowledgement that fits, else the oldest put if it fits. `freed_by` says what
     /// the end of a lease gives back. Looks only if something was freed since it last found none.
     pub(super) fn next_parked(&mut self, freed_by: impl Fn(LeaseId) -> Size) -> Option<ParkedKey> {
-        if !self.freed {
+        if !self.freed || self.parked.is_empty() {
             return None;
         }
         for (key, parked) in &self.parked {

@@ -1,5 +1,6 @@
 //! What the manager remembers of each address that asks.
 
+use super::slab::Slab;
 use super::store::Place;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -93,7 +94,10 @@ impl Sender {
 /// All addresses with something unfinished, and a few without.
 #[derive(Debug)]
 pub(super) struct Senders {
-    by_address: HashMap<Address, Sender, FixedState>,
+    list: Slab<Sender>,
+    by_address: HashMap<Address, u32, FixedState>,
+    /// The sender that was changed last, which is looked up several times a request.
+    latest: Option<(Address, u32)>,
     /// Addresses with nothing unfinished are forgotten when there are this many.
     sweep_at: usize,
 }
@@ -102,31 +106,65 @@ const KEPT_SENDERS: usize = 256;
 
 impl Senders {
     pub(super) fn new(key: FixedState) -> Self {
-        Senders { by_address: HashMap::with_hasher(key), sweep_at: KEPT_SENDERS }
+        let (list, by_address) = (Slab::new(), HashMap::with_hasher(key));
+        Senders { list, by_address, latest: None, sweep_at: KEPT_SENDERS }
     }
 
+    #[inline]
+    fn find(&self, address: Address) -> Option<u32> {
+        match self.latest {
+            Some((latest, place)) if latest == address => Some(place),
+            _ => self.by_address.get(&address).copied(),
+        }
+    }
+
+    #[inline]
     pub(super) fn get(&self, address: Address) -> Option<&Sender> {
-        self.by_address.get(&address)
+        self.find(address).map(|place| &self.list[place])
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, address: Address) -> Option<&mut Sender> {
-        self.by_address.get_mut(&address)
+        let place = self.find(address)?;
+        self.latest = Some((address, place));
+        Some(&mut self.list[place])
     }
 
     pub(super) fn get_or_add(&mut self, address: Address) -> &mut Sender {
-        if self.by_address.len() >= self.sweep_at && !self.by_address.contains_key(&address) {
-            self.by_address.retain(|_, sender| !sender.is_idle());
-            self.sweep_at = KEPT_SENDERS.max(self.by_address.len() * 2);
+        let place = self.find(address).unwrap_or_else(|| self.add(address));
+        self.latest = Some((address, place));
+        &mut self.list[place]
+    }
+
+    fn add(&mut self, address: Address) -> u32 {
+        if self.list.len() >= self.sweep_at {
+            self.sweep();
         }
-        self.by_address.entry(address).or_default()
+        let place = self.list.add(Sender::default());
+        self.by_address.insert(address, place);
+        place
+    }
+
+    fn sweep(&mut self) {
+        let list = &mut self.list;
+        self.by_address.retain(|_, place| {
+            let is_idle = list[*place].is_idle();
+            if is_idle {
+                list.remove(*place);
+            }
+            !is_idle
+        });
+        self.latest = None;
+        self.sweep_at = KEPT_SENDERS.max(self.list.len() * 2);
     }
 
     pub(super) fn remove(&mut self, address: Address) -> Option<Sender> {
-        self.by_address.remove(&address)
+        self.latest = None;
+        self.by_address.remove(&address).map(|place| self.list.remove(place))
     }
 
     /// All of them, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Sender> {
-        self.by_address.values()
+        self.list.iter().map(|(_, sender)| sender)
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Store {
 pub(super) struct Stores {
     list: Slab<Store>,
     by_signature: HashMap<Signature, u32, FixedState>,
+    /// The store that was found last: most often it is the next as well.
+    latest: Option<u32>,
     /// Stores without tuples and waiters are removed when there are this many.
     sweep_at: usize,
 }
@@ -257,11 +259,21 @@ impl Store {
 
 impl Stores {
     pub(super) fn new(key: FixedState) -> Self {
-        Stores { list: Slab::new(), by_signature: HashMap::with_hasher(key), sweep_at: KEPT_STORES }
+        Stores {
+            list: Slab::new(),
+            by_signature: HashMap::with_hasher(key),
+            latest: None,
+            sweep_at: KEPT_STORES,
+        }
     }
 
-    pub(super) fn find(&self, signature: &[u8]) -> Option<u32> {
-        self.by_signature.get(signature).copied()
+    pub(super) fn find(&mut self, signature: &[u8]) -> Option<u32> {
+        if let Some(latest) = self.latest.filter(|latest| *self.list[*latest].signature.0 == *signature) {
+            return Some(latest);
+        }
+        let found = self.by_signature.get(signature).copied()?;
+        self.latest = Some(found);
+        Some(found)
     }
 
     pub(super) fn find_or_add(&mut self, signature: &[u8]) -> u32 {
@@ -286,6 +298,7 @@ impl Stores {
             let store = self.list.remove(place);
             self.by_signature.remove(&store.signature);
         }
+        self.latest = None;
         self.sweep_at = KEPT_STORES.max(self.list.len() * 2);
     }
 

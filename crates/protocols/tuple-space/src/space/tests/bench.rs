@@ -141,7 +141,7 @@ impl Bench {
 
     pub(super) fn status(&mut self) -> crate::State {
         match self.ask(101, 1, Request::Status).pop() {
-            Some((101, 1, Answer::State(state))) => state,
+            Some((101, 1, Answer::State(state))) => *state,
             other => panic!("not a state: {other:?}"),
         }
     }

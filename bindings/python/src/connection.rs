@@ -12,11 +12,13 @@ pub(crate) const SLICE: Duration = Duration::from_millis(50);
 /// A connection that can be closed while others use it.
 pub(crate) struct Connection {
     lab: Mutex<Option<quintet::Lab>>,
+    /// Made when an event loop first asks for it.
+    watch: Mutex<Option<quintet::Watch>>,
 }
 
 impl Connection {
     pub(crate) fn new(lab: quintet::Lab) -> Self {
-        Connection { lab: Mutex::new(Some(lab)) }
+        Connection { lab: Mutex::new(Some(lab)), watch: Mutex::new(None) }
     }
 
     fn lab(&self) -> MutexGuard<'_, Option<quintet::Lab>> {
@@ -26,7 +28,22 @@ impl Connection {
     /// Ends it: waits end with `Closed`. What is under way keeps the link until it has ended.
     pub(crate) fn close(&self) {
         let lab = self.lab().take();
-        drop(lab);
+        let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop((lab, watch));
+    }
+
+    /// The descriptor for an event loop.
+    ///
+    /// # Errors
+    /// `Closed`; `Resource` if the system refuses a descriptor.
+    pub(crate) fn watch(&self) -> Result<quintet::Watch, Error> {
+        let lab = self.lab();
+        let Some(lab) = lab.as_ref() else { return Err(closed()) };
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        if watch.is_none() {
+            *watch = Some(lab.watch()?);
+        }
+        watch.clone().ok_or_else(closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

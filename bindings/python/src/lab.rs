@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::error::raise;
 use crate::space::Space;
 use pyo3::prelude::*;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,21 @@ impl Lab {
     /// Ends the connection. Waits of other threads end with Closed. A second call does nothing.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.connection.close());
+    }
+
+    /// A descriptor for the program's own event loop: readable while `progress` has something to do. It is good until the
+    /// lab is closed and nothing is under way any more. One loop may watch a lab at a time.
+    ///
+    /// Raises Closed, or Resource if the system refuses a descriptor.
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        py.detach(|| self.connection.watch().map(|watch| watch.as_raw_fd())).map_err(raise)
+    }
+
+    /// Takes in what has come for the operations under way, and does what is due. Never waits.
+    ///
+    /// Raises Closed.
+    fn progress(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.connection.watch().map(|watch| watch.progress())).map_err(raise)
     }
 
     fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -1,17 +1,20 @@
 //! A tuple taken until it is acknowledged.
 
+use crate::connection::{Connection, SLICE};
 use crate::error::raise;
+use crate::pending::Pending;
 use crate::value::{from_tuple, to_tuples};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quintet::{Code, Error};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A tuple that is hidden from everybody else until it is acknowledged. It behaves as the tuple: it can be unpacked,
 /// indexed and compared. As a context manager it is acknowledged at the end and returned to the space on an exception.
 #[pyclass(frozen, sequence, module = "quintet")]
 pub(crate) struct Lease {
+    connection: Arc<Connection>,
     /// None once it has ended.
     lease: Mutex<Option<quintet::Lease>>,
     fields: Py<PyTuple>,
@@ -34,12 +37,37 @@ impl Lease {
 
     /// Removes the tuple for good and puts the result tuples at the same instant: either both happen or neither.
     ///
+    /// Waits while the space has no room for the results; a signal's exception calls the acknowledgement off.
+    ///
     /// Raises LeaseLost if the lease has ended before; BadValue for a result that is no tuple of values, and then the
-    /// lease goes on; another Error, and then the tuple has returned to the space unless the space is gone.
+    /// lease goes on; another Error, or a signal's exception, and then the tuple has returned to the space unless the
+    /// space is gone, or it was acknowledged at that moment.
     #[pyo3(signature = (*results))]
     fn acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<()> {
         let results = to_tuples(results.iter().map(Ok))?;
-        py.detach(|| self.take()?.acknowledge(&results)).map_err(raise)
+        let begun = py.detach(|| self.take()?.initiate_acknowledge(&results));
+        let mut under_way = begun.map_err(raise)?;
+        let ended = loop {
+            if let Some(outcome) = py.detach(|| under_way.wait(SLICE)) {
+                break outcome.map_err(raise);
+            }
+            if let Err(end) = self.connection.look_about(py) {
+                break Err(end);
+            }
+        };
+        // It may have to call on the space once more, without the interpreter.
+        py.detach(|| drop(under_way));
+        ended
+    }
+
+    /// Begins `acknowledge`. Cancelled or dropped before it is done, the tuple returns to the space.
+    ///
+    /// Raises LeaseLost if the lease has ended before; BadValue, TooLarge.
+    #[pyo3(signature = (*results))]
+    fn initiate_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let results = to_tuples(results.iter().map(Ok))?;
+        let begun = py.detach(|| self.take()?.initiate_acknowledge(&results));
+        Ok(Pending::acknowledging(Arc::clone(&self.connection), begun.map_err(raise)?))
     }
 
     /// Returns the tuple to its place now; the attempt counts.
@@ -98,9 +126,9 @@ impl Lease {
 impl Lease {
     /// # Errors
     /// NumPy is not there; then the tuple returns.
-    pub(crate) fn new(py: Python<'_>, lease: quintet::Lease) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, connection: Arc<Connection>, lease: quintet::Lease) -> PyResult<Self> {
         let fields = from_tuple(py, lease.tuple().clone())?.unbind();
-        Ok(Lease { attempt: lease.attempt(), lease: Mutex::new(Some(lease)), fields })
+        Ok(Lease { connection, attempt: lease.attempt(), lease: Mutex::new(Some(lease)), fields })
     }
 
     fn end(&self) -> Option<quintet::Lease> {

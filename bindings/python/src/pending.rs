@@ -18,6 +18,7 @@ pub(crate) struct Pending {
 
 enum State {
     UnderWay(quintet::Pending),
+    Acknowledging(quintet::Acknowledgement),
     Done(PyResult<Py<PyAny>>),
 }
 
@@ -49,7 +50,7 @@ impl Pending {
     /// Asks for the operation's end. It still ends exactly once: with Cancelled, or as it would have.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| {
-            if let State::UnderWay(pending) = &*self.state() {
+            if let Some(pending) = self.state().under_way() {
                 pending.cancel();
             }
         });
@@ -68,7 +69,7 @@ impl Pending {
         };
         py.detach(|| {
             let state = self.state();
-            if let State::UnderWay(pending) = &*state {
+            if let Some(pending) = state.under_way() {
                 pending.notify(Box::new(call));
                 return;
             }
@@ -82,9 +83,23 @@ impl Pending {
     }
 }
 
+impl State {
+    fn under_way(&self) -> Option<&quintet::Pending> {
+        match self {
+            State::UnderWay(pending) => Some(pending),
+            State::Acknowledging(under_way) => Some(under_way.pending()),
+            State::Done(_) => None,
+        }
+    }
+}
+
 impl Pending {
     pub(crate) fn new(connection: Arc<Connection>, pending: quintet::Pending) -> Self {
         Pending { connection, state: Mutex::new(State::UnderWay(pending)) }
+    }
+
+    pub(crate) fn acknowledging(connection: Arc<Connection>, under_way: quintet::Acknowledgement) -> Self {
+        Pending { connection, state: Mutex::new(State::Acknowledging(under_way)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -97,9 +112,15 @@ impl Pending {
         // interpreter is made on this thread before another one sees the state.
         py.detach(|| {
             let mut state = self.state();
-            if let State::UnderWay(pending) = &mut *state {
-                let outcome = pending.wait(limit)?;
-                *state = State::Done(Python::attach(|py| self.converted(py, outcome)));
+            let outcome = match &mut *state {
+                State::UnderWay(pending) => Some(pending.wait(limit)?),
+                State::Acknowledging(under_way) => Some(under_way.wait(limit)?.map(|()| Outcome::Done)),
+                State::Done(_) => None,
+            };
+            if let Some(outcome) = outcome {
+                let done = State::Done(Python::attach(|py| self.converted(py, outcome)));
+                // What was under way may have to call on the space once more, without the interpreter.
+                drop(std::mem::replace(&mut *state, done));
             }
             let State::Done(done) = &*state else { return None };
             Some(Python::attach(|py| match done {
@@ -114,7 +135,7 @@ impl Pending {
             Outcome::Tuple(tuple, None) => Ok(from_tuple(py, tuple)?.into_any().unbind()),
             leased @ Outcome::Tuple(_, Some(_)) => {
                 let lease = self.connection.ask(py, |space| space.leased(leased))?;
-                Ok(Py::new(py, Lease::new(py, lease)?)?.into_any())
+                Ok(Py::new(py, Lease::new(py, Arc::clone(&self.connection), lease)?)?.into_any())
             }
             _ => Ok(py.None()),
         }

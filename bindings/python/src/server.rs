@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use quintet::{Code, Error, ServeConfig};
+use quintet::{Code, Error, ServeConfig, SpaceConfig};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,13 +16,25 @@ pub(crate) struct Server {
 
 #[pymethods]
 impl Server {
-    /// Serves at a socket, as a member of a cluster.
+    /// Serves at a socket, as a member of a cluster. `max_bytes`, `max_tuples`: what the space holds at most.
     ///
     /// Raises Resource or another Error if the socket is in use or cannot be made.
     #[new]
-    #[pyo3(signature = (socket, cluster = 0))]
-    fn new(py: Python<'_>, socket: PathBuf, cluster: u128) -> PyResult<Server> {
-        let config = ServeConfig { cluster, ..ServeConfig::default() };
+    #[pyo3(signature = (socket, cluster = 0, *, max_bytes = None, max_tuples = None))]
+    fn new(
+        py: Python<'_>,
+        socket: PathBuf,
+        cluster: u128,
+        max_bytes: Option<u64>,
+        max_tuples: Option<u64>,
+    ) -> PyResult<Server> {
+        let plain = SpaceConfig::default();
+        let space = SpaceConfig {
+            max_bytes: max_bytes.unwrap_or(plain.max_bytes),
+            max_tuples: max_tuples.unwrap_or(plain.max_tuples),
+            ..plain
+        };
+        let config = ServeConfig { cluster, space, ..ServeConfig::default() };
         let server = py.detach(|| quintet::Server::start(&socket, &config)).map_err(raise)?;
         Ok(Server { socket, cluster, server: Mutex::new(Some(server)) })
     }

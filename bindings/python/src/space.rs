@@ -108,7 +108,8 @@ impl Space {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
         let space = self.connection.ask(py, |space| Ok(space.clone()))?;
         let outcome = self.connection.run(py, |space| space.initiate_lease(&template, limit))?;
-        Lease::new(py, space.leased(outcome).map_err(crate::error::raise)?)
+        let lease = space.leased(outcome).map_err(crate::error::raise)?;
+        Lease::new(py, Arc::clone(&self.connection), lease)
     }
 
     /// How many tuples match now.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import selectors
+import threading
 
 import pytest
 from conftest import LONG_S
@@ -48,6 +50,89 @@ def test_takes_wait_together(address):
             for number in reversed(range(50)):
                 await lab.space.out("n", number)
             assert [number for _, number in await asyncio.gather(*takes)] == list(range(50))
+
+    asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_only_what_is_awaited_is_in_the_space(address):
+    async def main():
+        async with aio.connect(address) as lab:
+            threads = threading.active_count()
+            take = asyncio.ensure_future(lab.space.take("never"))
+            for _ in range(3):
+                await lab.space.out("x", 1)
+            status = await lab.space.status()
+            assert (status.tuples, status.waiters, status.signatures) == (3, 1, 2)
+            assert threading.active_count() == threads, "no thread was started for it"
+            take.cancel()
+
+    asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_another_clients_tuple_ends_an_await(socket):
+    async def main():
+        async with aio.connect(f"quintet://{socket}") as lab:
+            with quintet.connect(f"quintet://{socket}") as other:
+                for number in range(50):
+                    take = asyncio.ensure_future(lab.space.take("n", number))
+                    await asyncio.sleep(0)
+                    other.space.out("n", number)
+                    assert await take == ("n", number)
+
+    asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_a_space_that_ends_ends_what_is_awaited(tmp_path):
+    async def main():
+        with quintet.serve(tmp_path / "space") as server:
+            async with aio.connect(server.address) as lab:
+                take = asyncio.ensure_future(lab.space.take("never"))
+                await asyncio.sleep(0)
+                server.stop()
+                with pytest.raises(quintet.PeerDied):
+                    await take
+
+    asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_a_lab_in_a_loop_of_the_programs_own(address):
+    with quintet.connect(address) as lab, selectors.DefaultSelector() as selector:
+        selector.register(lab, selectors.EVENT_READ)
+        take = lab.space.initiate_take("late", int)
+        late = threading.Thread(target=lab.space.out, args=("late", 1))
+        late.start()
+        while not take.done():
+            assert selector.select(LONG_S)
+            lab.progress()
+        assert take.result() == ("late", 1)
+        late.join()
+        selector.unregister(lab)
+    with pytest.raises(quintet.Closed):
+        lab.fileno()
+
+
+def test_an_acknowledgement_waits_for_room_beside_others(tmp_path):
+    async def main():
+        with quintet.serve(tmp_path / "space", max_tuples=2) as server:
+            async with aio.connect(server.address) as lab:
+                space = lab.space
+                await space.out_many([("task", 1), ("filling", 1)])
+                results = ("result", 1), ("result", 2)
+                async with space.lease("task", int) as task:
+                    waiting = asyncio.ensure_future(space.acknowledge(task, *results))
+                    while (await space.status()).parked == 0:
+                        await asyncio.sleep(0)
+                    waiting.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await waiting
+                async with space.lease("task", int, timeout=LONG_S) as task:
+                    assert task.attempt == 2, "it was called off"
+                    waiting = asyncio.ensure_future(space.acknowledge(task, *results))
+                    while (await space.status()).parked == 0:
+                        await asyncio.sleep(0)
+                    await space.take("filling", int)
+                    await waiting
+                assert await space.count("result", int) == 2
 
     asyncio.run(asyncio.wait_for(main(), LONG_S))
 

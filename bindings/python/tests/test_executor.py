@@ -13,7 +13,7 @@ import pytest
 from conftest import LONG_S
 
 import quintet
-from quintet import tasks
+from quintet import presence, tasks
 
 
 class OwnError(Exception):
@@ -114,7 +114,7 @@ def test_a_killed_workers_task_is_held_by_another(worker, monkeypatch):
         first.kill()
         event = lab.space.take(tasks.EVENT, tasks.HOLDING, 1, future.number, int, timeout=LONG_S)
         assert event[4] == 2, "the second attempt"
-        assert lab.space.status().redone == 1
+        assert lab.space.status().redone == 2, "the task, and the worker's presence"
         assert not future.done()
 
 
@@ -142,6 +142,32 @@ def test_workers_end_quietly(worker, socket):
     lab.space.read(tasks.WORKER, 0, process.pid, timeout=LONG_S)
     process.terminate()
     assert process.wait(LONG_S) == 0 and process.stderr.read() == ""
+
+
+def test_a_killed_workers_announcement_ends_with_it(worker):
+    first, second = worker(), worker()
+    with quintet.connect() as lab, quintet.Executor(lab) as executor:
+        for process in (first, second):
+            lab.space.read(tasks.WORKER, int, process.pid, timeout=LONG_S)
+        assert executor.workers() == 2
+        first.kill()
+        # The space has noticed the death.
+        lab.space.read(presence.PRESENCE, 0, first.pid, str, timeout=LONG_S)
+        assert executor.workers() == 1
+        assert lab.space.count(tasks.WORKER, int, first.pid) == 0
+        assert lab.space.count(presence.PRESENCE, int, int, str) == 0
+        assert executor.submit(pow, 2, 3).result(LONG_S) == 8
+        assert executor.workers() == 1
+
+
+def test_a_terminated_worker_takes_its_announcement_back(worker):
+    process = worker()
+    with quintet.connect() as lab:
+        lab.space.read(tasks.WORKER, 0, process.pid, timeout=LONG_S)
+        process.terminate()
+        assert process.wait(LONG_S) == 0
+        status = lab.space.status()
+        assert (status.tuples, status.hidden, status.redone) == (0, 0, 0)
 
 
 def test_a_worker_ends_with_its_space(tmp_path, monkeypatch):

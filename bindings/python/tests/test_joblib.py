@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import joblib
 import pytest
+from conftest import LONG_S
 
 import quintet
-from quintet import tasks
+from quintet import presence, tasks
 
 
 @pytest.fixture(params=["embedded", "served"])
@@ -46,6 +47,23 @@ def test_each_task_is_told_of_when_events_are_wanted(worker, monkeypatch):
     with quintet.connect() as lab:
         for what, rank in ((tasks.SUBMITTED, -1), (tasks.HOLDING, 0), (tasks.DONE, 0)):
             assert lab.space.count(tasks.EVENT, what, rank, int, int) == 5
+
+
+def test_a_killed_worker_is_no_job(worker, monkeypatch):
+    from quintet.joblib_backend import QuintetBackend
+
+    monkeypatch.setattr(presence, "_found_dead", set())
+    monkeypatch.setenv("QUINTET_WORKERS", "3")
+    first, second = worker(), worker()
+    backend = QuintetBackend()
+    with quintet.connect() as lab:
+        for process in (first, second):
+            lab.space.read(tasks.WORKER, int, process.pid, timeout=LONG_S)
+        assert backend.effective_n_jobs(-1) == 3, "the third is on its way"
+        first.kill()
+        lab.space.read(presence.PRESENCE, 0, first.pid, str, timeout=LONG_S)
+        assert backend.effective_n_jobs(-1) == 2
+    backend.terminate()
 
 
 def test_scikit_learn_finds_the_same(workers):

@@ -43,6 +43,33 @@ def test_an_interrupt_ends_the_wait_for_a_result(client):
     assert take.result(LONG_S) == ("kept", 1), "the operation goes on"
 
 
+def test_an_interrupt_ends_an_acknowledgement_that_waits_for_room(tmp_path):
+    with quintet.serve(tmp_path / "space", max_tuples=2) as server, quintet.connect(server.address) as lab:
+        space = lab.space
+        space.out_many([("task", 1), ("filling", 1)])
+        task = space.lease("task", int)
+
+        def interrupt():
+            with quintet.connect(server.address) as other:
+                while other.space.status().parked == 0:
+                    threading.Event().wait(0)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            task.acknowledge(("result", 1), ("result", 2))
+        thread.join()
+        assert space.status().parked == 0, "it was called off"
+        with pytest.raises(quintet.LeaseLost):
+            task.release()
+        again = space.lease("task", int, timeout=LONG_S)
+        assert again.attempt == 2, "the task has returned"
+        space.take("filling", 1)
+        again.acknowledge(("result", 1), ("result", 2))
+        assert (space.count("result", int), space.count("task", int)) == (2, 0)
+
+
 def test_a_handler_that_returns_does_not_end_the_wait(client):
     space, handled = client().space, []
 

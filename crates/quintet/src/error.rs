@@ -45,14 +45,18 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// A connection is made before the first call, so a call that finds nobody has lost it. Whether the link noticed that before
+/// or after the request was handed over makes no difference to the caller.
+const LOST: &str = "the space can be reached no more";
+
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
         match error {
             CallError::NotSent(error @ SendError::TooLong { .. }) => {
                 Error::new(Code::TooLarge, error.to_string())
             }
-            CallError::NotSent(error) => Error::new(Code::Unreachable, error.to_string()),
-            CallError::Failed(code) => Error::new(code, "the space can be reached no more"),
+            CallError::NotSent(_) | CallError::Failed(Code::Unreachable) => Error::new(Code::PeerDied, LOST),
+            CallError::Failed(code) => Error::new(code, LOST),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::heartbeat::Heartbeat;
 use crate::stack::{self, StackConfig};
-use crate::{Error, Recorder, Space};
+use crate::{Error, Recorder, Space, Watch};
 use quintet_contract::{Address, Incarnation, NodeId};
 use quintet_errors::Code;
 use quintet_link::shared_memory_connect;
@@ -89,6 +89,14 @@ impl Lab {
     #[must_use]
     pub fn space(&self) -> Space {
         Space::new(self.clone())
+    }
+
+    /// A descriptor for a program with an event loop of its own.
+    ///
+    /// # Errors
+    /// [`Code::Resource`]: the system refuses a descriptor.
+    pub fn watch(&self) -> Result<Watch, Error> {
+        Watch::new(self.clone())
     }
 
     /// Whether the lab lives in this process.

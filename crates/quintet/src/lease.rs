@@ -3,6 +3,7 @@
 use crate::pending::Pending;
 use crate::{Error, Lab, Tuple};
 use quintet_tuple_space::{Attempt, Request};
+use std::time::Duration;
 
 /// A tuple that is hidden from everybody else until [`Lease::acknowledge`] removes it for good. Dropped, or when this
 /// process dies or freezes, the tuple returns to its place in the space and its next taker sees a higher attempt.
@@ -38,11 +39,17 @@ impl Lease {
     /// [`Code::LeaseLost`](crate::Code::LeaseLost) if it was returned meanwhile, because this process was not heard for
     /// too long: somebody else does the task, and `results` were not put. [`Code::TooLarge`](crate::Code::TooLarge) for
     /// results that can never fit. After any error the tuple has returned to the space, if the lease was still held.
-    pub fn acknowledge(mut self, results: &[Tuple]) -> Result<(), Error> {
+    pub fn acknowledge(self, results: &[Tuple]) -> Result<(), Error> {
+        self.initiate_acknowledge(results)?.finish()
+    }
+
+    /// Begins [`Lease::acknowledge`], which waits while the space has no room for the results.
+    ///
+    /// # Errors
+    /// It could not be sent; then the tuple has returned to the space.
+    pub fn initiate_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
         let ack = Request::Ack { lease: self.attempt.lease, deadline: None, tuples: results };
-        Pending::begin(&self.lab, &ack)?.finish()?;
-        self.ended = true;
-        Ok(())
+        Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, lease: self })
     }
 
     /// Returns the tuple to its place now; the attempt counts.
@@ -67,5 +74,40 @@ impl Drop for Lease {
             let _ = self.end();
         }
         self.lab.shared.heartbeat.end();
+    }
+}
+
+/// An acknowledgement under way. Dropped before it is done, it is called off, and the tuple returns to the space; unless it
+/// was just done, either way both or neither of its effects have happened.
+#[must_use = "an acknowledgement that is dropped is called off"]
+pub struct Acknowledgement {
+    // Dropped before the lease: what is still under way is called off before the tuple is given back.
+    pending: Pending,
+    lease: Lease,
+}
+
+impl Acknowledgement {
+    /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
+    pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
+        let outcome = self.pending.wait(limit)?;
+        self.lease.ended |= outcome.is_ok();
+        Some(outcome.map(|_| ()))
+    }
+
+    /// The outcome, however long it takes.
+    ///
+    /// # Errors
+    /// As [`Lease::acknowledge`].
+    pub fn finish(mut self) -> Result<(), Error> {
+        loop {
+            if let Some(outcome) = self.wait(Duration::MAX) {
+                return outcome;
+            }
+        }
+    }
+
+    /// What is under way, to ask whether it is done or to be told when it is.
+    pub fn pending(&self) -> &Pending {
+        &self.pending
     }
 }

@@ -17,6 +17,8 @@
 //! | `space.rs` | [`Space`]: the tuple space's operations |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
+//! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
+//! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `stack.rs` | which protocols stand on which, live and replayed |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
@@ -24,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod eval;
 mod heartbeat;
 mod lab;
 mod lease;
@@ -31,10 +34,12 @@ mod pending;
 mod serve;
 mod space;
 pub mod stack;
+mod watch;
 
 pub use error::Error;
+pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use lab::Lab;
-pub use lease::Lease;
+pub use lease::{Acknowledgement, Lease};
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_runtime::Recorder;
@@ -44,3 +49,4 @@ pub use quintet_tuple_space::{
 };
 pub use serve::{ServeConfig, Server};
 pub use space::Space;
+pub use watch::Watch;

@@ -20,7 +20,7 @@ pub enum Outcome {
     /// A count.
     Count(u64),
     /// The state of the space.
-    State(State),
+    State(Box<State>),
 }
 
 /// An operation under way. Dropped before it is done, it is cancelled; a tuple that was already on its way goes back to
@@ -38,8 +38,17 @@ impl Pending {
     /// Makes a request.
     pub(crate) fn begin(lab: &Lab, request: &Request<'_>) -> Result<Pending, Error> {
         let (slot, received) = send(request, |writer| lab.shared.calls.begin(writer))?;
-        let ready = received.map(outcome);
+        let ready = received.as_ref().map(outcome);
         Ok(Pending { lab: lab.clone(), slot, finished: ready.is_some(), ready })
+    }
+
+    /// Makes a request and waits for its outcome, however long it takes.
+    pub(crate) fn complete(lab: &Lab, request: &Request<'_>) -> Result<Outcome, Error> {
+        let (slot, received) = send(request, |writer| lab.shared.calls.begin(writer))?;
+        match &received {
+            Some(received) => outcome(received),
+            None => Pending { lab: lab.clone(), slot, ready: None, finished: false }.finish(),
+        }
     }
 
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
@@ -52,7 +61,14 @@ impl Pending {
         }
         let received = self.lab.shared.calls.wait(self.slot, limit)?;
         self.finished = true;
-        Some(outcome(received))
+        Some(outcome(&received))
+    }
+
+    /// Whether [`Pending::wait`] would give the outcome at once, or has given it. It looks, and takes nothing in from the
+    /// link: a wait of any thread does that, or [`Watch::progress`](crate::Watch::progress).
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.finished || self.lab.shared.calls.is_answered(self.slot)
     }
 
     /// The outcome, however long it takes.
@@ -142,8 +158,8 @@ fn send<T>(
     }
 }
 
-fn outcome(received: Result<Received, Code>) -> Result<Outcome, Error> {
-    let received = received.map_err(CallError::Failed)?;
+fn outcome(received: &Result<Received, Code>) -> Result<Outcome, Error> {
+    let received = received.as_ref().map_err(|code| CallError::Failed(*code))?;
     let answer = Answer::decode(received.kind, &received.body, &received.bulk)
         .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))?;
     Ok(match answer {

@@ -1,7 +1,7 @@
 //! The tuple space's operations.
 
 use crate::pending::{Outcome, Pending};
-use crate::{Error, Lab, Lease};
+use crate::{Error, Evaluation, Lab, Lease, LiveTuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
 use quintet_tuple_space::{Request, State, Template, Tuple, Wait};
@@ -37,7 +37,7 @@ impl Space {
         if tuples.is_empty() {
             return Ok(());
         }
-        self.initiate_out(tuples, limit)?.finish().map(|_| ())
+        self.ask(&Request::Out { deadline: limit.map(Span::from), tuples }).map(drop)
     }
 
     /// Takes the oldest matching tuple, waiting for one.
@@ -45,7 +45,7 @@ impl Space {
     /// # Errors
     /// [`Code::PeerDied`] and its kin if the space is gone.
     pub fn take(&self, template: &Template) -> Result<Tuple, Error> {
-        one(self.initiate_take(template, None)?.finish()?)
+        one(self.ask(&Request::Take { wait: Wait::Forever, lease: None, template })?)
     }
 
     /// As [`Space::take`], waiting at most `limit`.
@@ -53,7 +53,7 @@ impl Space {
     /// # Errors
     /// [`Code::TimedOut`], whose text says what nearly matched.
     pub fn take_within(&self, template: &Template, limit: Duration) -> Result<Tuple, Error> {
-        one(self.initiate_take(template, Some(limit))?.finish()?)
+        one(self.ask(&Request::Take { wait: Wait::For(Span::from(limit)), lease: None, template })?)
     }
 
     /// Takes the oldest matching tuple if there is one. `None` is exact: at one instant there was none.
@@ -69,7 +69,7 @@ impl Space {
     /// # Errors
     /// As [`Space::take`].
     pub fn read(&self, template: &Template) -> Result<Tuple, Error> {
-        one(self.initiate_read(template, None)?.finish()?)
+        one(self.ask(&Request::Read { wait: Wait::Forever, template })?)
     }
 
     /// As [`Space::read`], waiting at most `limit`.
@@ -77,7 +77,7 @@ impl Space {
     /// # Errors
     /// As [`Space::take_within`].
     pub fn read_within(&self, template: &Template, limit: Duration) -> Result<Tuple, Error> {
-        one(self.initiate_read(template, Some(limit))?.finish()?)
+        one(self.ask(&Request::Read { wait: Wait::For(Span::from(limit)), template })?)
     }
 
     /// Reads the oldest matching tuple if there is one.
@@ -124,7 +124,7 @@ impl Space {
     /// The space is gone.
     pub fn status(&self) -> Result<State, Error> {
         match self.ask(&Request::Status)? {
-            Outcome::State(state) => Ok(state),
+            Outcome::State(state) => Ok(*state),
             other => Err(unexpected(&other)),
         }
     }
@@ -163,8 +163,37 @@ impl Space {
         Pending::begin(&self.lab, &Request::Take { wait: waiting(limit), lease: Some(lease), template })
     }
 
+    /// Puts a live tuple: its fields are computed in threads of this process, each in one of its own, and when all have
+    /// ended the tuple is put. Until then nobody sees it.
+    ///
+    /// If a field fails (an `Err`, or a panic), or the tuple cannot be put, the tuple
+    /// `("quintet.failed", name of what failed, text)` is put in its place ([`FAILED`](crate::FAILED)), so that whoever
+    /// waits for the result can wait for that as well; [`Evaluation::finish`] gives the error here. The evaluation goes on
+    /// without its handle, and ends with the process.
+    ///
+    /// ```
+    /// use quintet::{Lab, live, template, tuple};
+    ///
+    /// let space = Lab::embedded().space();
+    /// let base = 7i64;
+    /// space.eval(live!["square", base, move || base * base])?;
+    /// assert_eq!(space.take(&template!["square", 7i64, ?i64])?, tuple!["square", 7i64, 49i64]);
+    ///
+    /// let failing = space.eval(live!["number", || "seven".parse::<i64>()])?;
+    /// assert!(failing.finish().is_err());
+    /// let failed = space.take(&template!["quintet.failed", ?str, ?str])?;
+    /// assert_eq!(failed[2], "field 1: invalid digit found in string".into());
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::BadValue`] for a number of fields that no tuple has; [`Code::Resource`] if there is no thread.
+    pub fn eval(&self, tuple: LiveTuple) -> Result<Evaluation, Error> {
+        tuple.evaluate(self.clone())
+    }
+
     fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
-        Pending::begin(&self.lab, request)?.finish()
+        Pending::complete(&self.lab, request)
     }
 }
 

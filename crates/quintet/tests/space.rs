@@ -1,6 +1,6 @@
 //! The public interface from outside: the same behaviour embedded and over shared memory.
 
-use quintet::{Code, Lab, Outcome, ServeConfig, Server, SpaceConfig, template, tuple};
+use quintet::{Code, FAILED, Lab, Outcome, ServeConfig, Server, SpaceConfig, live, template, tuple};
 use quintet_testbed::TempDir;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -244,4 +244,118 @@ fn an_outcome_can_be_announced() {
             Outcome::Tuple(tuple!["told"], None)
         );
     });
+}
+
+#[test]
+fn a_live_tuple_is_put_when_its_fields_are_computed() {
+    everywhere(|client| {
+        let (space, other) = (client().space(), client().space());
+        let (go, gate) = mpsc::channel::<()>();
+        let (base, waits) = (7i64, move || gate.recv().map(|()| 2.5f64));
+        // Both are computed at the same time: the first waits for what the second's thread is told after it has begun.
+        let live = space.eval(live!["live", base, move || base * base, waits]).unwrap();
+        assert_eq!(other.count(&template!["live", ?i64, ?i64, ?f64]).unwrap(), 0);
+        assert!(!live.is_finished());
+        go.send(()).unwrap();
+        let tuple = other.take_within(&template!["live", ?i64, ?i64, ?f64], LONG).unwrap();
+        assert_eq!(tuple, tuple!["live", 7i64, 49i64, 2.5f64]);
+        live.finish().unwrap();
+    });
+}
+
+#[test]
+fn a_live_tuple_that_fails_can_be_matched() {
+    fn refuses() -> Result<i64, String> {
+        Err("no number today".to_owned())
+    }
+    everywhere(|client| {
+        let space = client().space();
+        let error = space.eval(live!["x", refuses]).unwrap().finish().unwrap_err();
+        assert_eq!((error.code(), error.text()), (Code::TaskFailed, "field 1: no number today"));
+        let failed = space.take_within(&template![FAILED, ?str, ?str], LONG).unwrap();
+        assert!(failed[1].to_string().contains("refuses"), "{failed}");
+        assert_eq!(failed[2], "field 1: no number today".into());
+
+        let panics = || -> i64 { panic!("at the {}th", 13) };
+        let error = space.eval(live!["x", 1i64, panics]).unwrap().finish().unwrap_err();
+        assert_eq!(error.text(), "field 2 panicked: at the 13th");
+        space.take_within(&template![FAILED, ?str, "field 2 panicked: at the 13th"], LONG).unwrap();
+
+        assert_eq!(space.status().unwrap().tuples, 0);
+    });
+}
+
+#[test]
+fn a_live_tuple_that_cannot_be_put_says_so() {
+    let space = SpaceConfig { max_bytes: 10_000, ..SpaceConfig::default() };
+    let space = Lab::embedded_with(space, None).space();
+    let error = space.eval(live!["x", || vec![0u8; 20_000]]).unwrap().finish().unwrap_err();
+    assert_eq!(error.code(), Code::TooLarge);
+    space.take_within(&template![FAILED, "out", ?str], LONG).unwrap();
+    assert_eq!(space.eval(quintet::LiveTuple::new(vec![])).err().unwrap().code(), Code::BadValue);
+}
+
+#[test]
+fn an_acknowledgement_that_waits_for_room_can_be_called_off() {
+    let space = SpaceConfig { max_tuples: 2, ..SpaceConfig::default() };
+    let space = Lab::embedded_with(space, None).space();
+    space.out_many(&[tuple!["task", 1i64], tuple!["filling", 1i64]], None).unwrap();
+    let results = [tuple!["result", 1i64], tuple!["result", 2i64]];
+    let task = template!["task", ?i64];
+    let lease = space.lease(&task, Some(LONG)).unwrap();
+    let mut waiting = lease.initiate_acknowledge(&results).unwrap();
+    assert!(waiting.wait(SOON).is_none());
+    assert_eq!((space.status().unwrap().parked, waiting.pending().is_done()), (1, false));
+    drop(waiting);
+    let lease = space.lease(&task, Some(LONG)).expect("the tuple is there again");
+    assert_eq!((lease.attempt(), space.status().unwrap().parked), (2, 0));
+    let waiting = lease.initiate_acknowledge(&results).unwrap();
+    space.take(&template!["filling", ?i64]).unwrap();
+    waiting.finish().unwrap();
+    assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 2);
+    assert_eq!(space.count(&task).unwrap(), 0);
+}
+
+#[test]
+fn the_first_call_after_the_end_says_that_the_space_died() {
+    for round in 0..40 {
+        let dir = TempDir::new().expect("a temporary directory");
+        let socket = dir.join("space");
+        let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+        let space = Lab::connect(&socket, 0, LEASE).unwrap().space();
+        let stopping = std::thread::spawn(move || server.stop());
+        // Calls go on until the end is noticed, at whatever point of a call that is.
+        let error = loop {
+            let outcome = match round % 3 {
+                0 => space.out(tuple!["x"]),
+                1 => space.initiate_take(&template!["y"], None).map(drop),
+                _ => space.status().map(drop),
+            };
+            if let Err(error) = outcome {
+                break error;
+            }
+            if round % 3 == 1 && stopping.is_finished() {
+                break space.take(&template!["y"]).unwrap_err();
+            }
+        };
+        assert_eq!(error.code(), Code::PeerDied, "round {round}: {error}");
+        stopping.join().expect("it does not panic").unwrap();
+    }
+}
+
+#[test]
+fn the_first_call_long_after_the_end_says_that_the_space_died() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    for call in 0..3 {
+        let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+        let space = Lab::connect(&socket, 0, LEASE).unwrap().space();
+        server.stop().unwrap();
+        let error = match call {
+            0 => space.out(tuple!["x"]).unwrap_err(),
+            1 => space.take_if(&template!["x"]).unwrap_err(),
+            _ => space.out(tuple!["large", vec![0u8; 1 << 20]]).unwrap_err(),
+        };
+        assert_eq!(error.code(), Code::PeerDied, "call {call}: {error}");
+    }
 }

@@ -16,7 +16,7 @@ match when number, types and values of the fields are equal.
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
-| `executor`, `tasks`, `worker` | `Executor`, the tuples it speaks with, and who does the work |
+| `executor`, `tasks`, `worker`, `presence` | `Executor`, the tuples it speaks with, who does the work, who lives |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |
 
 Nothing here imports NumPy or joblib before it is needed.

@@ -1,27 +1,20 @@
 """The same for asyncio: `async with quintet.aio.connect() as lab: await lab.space.take("row", int)`.
 
-A cancelled await loses nothing: its operation is cancelled, and a tuple that was on its way goes back to its place.
+A cancelled await loses nothing: its operation is cancelled, and a tuple that was on its way goes back to its place. No
+thread is started: the event loop watches the connection's descriptor while something is awaited.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from quintet import _native, connecting
 from quintet._native import Pending
-from quintet.errors import Closed, Code, Error, TimedOut
+from quintet.errors import Closed, Code
 from quintet.status import Status
-
-PROBE_S = 1.0
-"""How long one probe of the progress thread lives."""
-
-LOOK_S = 0.02
-"""How late the progress thread may notice that nothing is under way, and an embedded space a deadline."""
 
 
 @asynccontextmanager
@@ -33,20 +26,21 @@ async def connect(address: str | None = None) -> AsyncIterator[Lab]:
     try:
         yield lab
     finally:
-        await loop.run_in_executor(None, lab.close)
+        lab.space._close()
+        await loop.run_in_executor(None, native.close)
 
 
 class Lab:
-    """A connection to everything, for asyncio. `native` is the one it stands on; it may be used as well."""
+    """A connection to everything, for one event loop. `native` is the one it stands on; it may be used as well."""
 
     def __init__(self, native: _native.Lab) -> None:
         self.native = native
-        self.space = Space(native.space)
+        self.space = Space(native)
 
     def close(self) -> None:
-        """Ends the connection; what is awaited ends with Closed."""
-        self.native.close()
+        """Ends the connection; what is awaited ends with Closed. To be called in the event loop."""
         self.space._close()
+        self.native.close()
 
     def __repr__(self) -> str:
         return f"<quintet.aio.Lab {self.native!r}>"
@@ -55,9 +49,9 @@ class Lab:
 class Space:
     """A tuple space whose operations are awaited. Each does and raises what `quintet.Space`'s does."""
 
-    def __init__(self, native: _native.Space) -> None:
-        self._native = native
-        self._progress = _Progress(native)
+    def __init__(self, lab: _native.Lab) -> None:
+        self._native = lab.space
+        self._progress = _Progress(lab)
 
     async def out(self, *fields: Any, timeout: float | None = None) -> None:
         """Puts a tuple."""
@@ -92,6 +86,12 @@ class Space:
         with lease:
             yield lease
 
+    async def acknowledge(self, lease: _native.Lease, *results: tuple[Any, ...]) -> None:
+        """Acknowledges a lease with results that may have to wait for room, which `lease.acknowledge` would do without
+        letting the event loop go on.
+        """
+        await self._run(lambda *tuples, timeout: lease.initiate_acknowledge(*tuples), *results, timeout=None)
+
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
         return self._native.count(*template)
@@ -118,72 +118,53 @@ class Space:
                 raise Closed(Code.Closed, "this lab was closed by the program")
             return pending.result()
         finally:
+            self._progress.end(tell)
             # Dropped, an operation that was not answered is cancelled, and a tuple that nobody got goes back. The traceback
             # of a cancellation would keep it.
             del pending
-            self._progress.end(tell)
 
     def _close(self) -> None:
         self._progress.close()
 
 
 class _Progress:
-    """Lets the operations of one connection go on while nobody waits in a thread of his own.
-
-    A thread waits for a tuple that never comes; whoever waits takes in what comes for all.
+    """Lets the operations of one connection go on while the event loop runs: it watches the connection's descriptor as long
+    as something is under way.
     """
 
-    def __init__(self, space: _native.Space) -> None:
-        self._space = space
-        self._changed = threading.Condition()
+    def __init__(self, lab: _native.Lab) -> None:
+        self._lab = lab
         self._under_way: set[Callable[[], None]] = set()
-        self._closed = False
-        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._fd = -1
 
     def begin(self, tell: Callable[[], None]) -> None:
-        """An operation begins; `tell` ends its wait."""
-        with self._changed:
-            self._under_way.add(tell)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._go_on, name="quintet-progress", daemon=True)
-                self._thread.start()
-            elif len(self._under_way) == 1:
-                self._changed.notify()
+        """An operation begins; `tell` ends its wait. Raises Closed, or Resource without a descriptor."""
+        if self._loop is None:
+            self._fd = self._lab.fileno()
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._fd, self._go_on)
+        self._under_way.add(tell)
 
     def end(self, tell: Callable[[], None]) -> None:
         """An operation has ended."""
-        with self._changed:
-            self._under_way.discard(tell)
+        self._under_way.discard(tell)
+        if not self._under_way:
+            self._rest()
 
     def close(self) -> None:
-        """The connection is closed: ends every wait, and waits for the thread."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-            for tell in self._under_way:
-                tell()
-        if self._thread is not None:
-            self._thread.join()
+        """The connection is closed: ends every wait."""
+        self._rest()
+        for tell in self._under_way:
+            tell()
 
     def _go_on(self) -> None:
         try:
-            while self._wanted():
-                probe = self._space.initiate_take("quintet.progress", uuid.uuid4().hex, timeout=PROBE_S)
-                while self._under_way and not self._closed and not _waited(probe):
-                    pass
-        except Error:
-            return  # The connection has ended, and with it everything under way.
+            self._lab.progress()
+        except Closed:
+            self.close()
 
-    def _wanted(self) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or bool(self._under_way))
-            return not self._closed
-
-
-def _waited(probe: Pending) -> bool:
-    """Waits for a moment; whether the probe has ended."""
-    try:
-        probe.result(LOOK_S)
-    except TimedOut:
-        return probe.done()
-    return True
+    def _rest(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is not None and not loop.is_closed():
+            loop.remove_reader(self._fd)

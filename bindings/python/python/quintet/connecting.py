@@ -34,12 +34,17 @@ def connect(address: str | None = None) -> Lab:
     return lab
 
 
-def serve(socket: str | os.PathLike[str], cluster: int = 0) -> Server:
+def serve(
+    socket: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
+) -> Server:
     """Serves a space to the processes of this user at `socket`, from a thread of this process.
+
+    It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
+    no room waits.
 
     Raises Error if the socket is in use or cannot be made.
     """
-    return Server(socket, cluster)
+    return Server(socket, cluster, max_bytes=max_bytes, max_tuples=max_tuples)
 
 
 def _path(address: str) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import Executor as _Executor
 from concurrent.futures import Future as _Future
 from typing import Any, Callable
 
-from quintet import tasks
+from quintet import presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.connecting import connect
 from quintet.errors import Code, Error, TaskFailed, TimedOut
@@ -88,8 +88,8 @@ class Executor(_Executor):
         return future
 
     def workers(self) -> int:
-        """How many workers have announced themselves."""
-        return self._space.count(tasks.WORKER, int, int)
+        """How many workers have announced themselves and live."""
+        return presence.count(self._space)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more tasks. `wait` for those under way; `cancel_futures` takes back those no worker has yet."""

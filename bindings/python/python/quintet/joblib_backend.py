@@ -12,6 +12,7 @@ from joblib.parallel import ParallelBackendBase
 
 from quintet._native import Lab
 from quintet.executor import EMBEDDED_WORKERS, Executor, Future
+from quintet.presence import found_dead
 
 
 class QuintetBackend(ParallelBackendBase):
@@ -33,7 +34,9 @@ class QuintetBackend(ParallelBackendBase):
         return self.effective_n_jobs(n_jobs)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """`n_jobs`, or without a positive one the number of workers that there are or are said to be."""
+        """`n_jobs`, or without a positive one the number of workers that live, or are said to be there and were not found
+        dead: at the start of a job some have yet to announce themselves.
+        """
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
@@ -77,5 +80,5 @@ def _announced() -> int:
     """Workers that whoever started this program says there are, or that an embedded lab has."""
     text = os.environ.get("QUINTET_WORKERS", "")
     if text.isdecimal():
-        return int(text)
+        return int(text) - found_dead()
     return 0 if os.environ.get("QUINTET_SOCKET") else EMBEDDED_WORKERS

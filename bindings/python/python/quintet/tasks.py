@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | ("quintet.task", pool: str, id: int, payload: bytes) | executor | worker, under a lease |
 | ("quintet.result", pool: str, id: int, ok: bool, payload: bytes, worker: int, attempt: int) | worker | executor |
-| ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody |
+| ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody; `presence.count` removes those of the dead |
 | ("quintet.event", what: str, rank: int, task: int, attempt: int), if QUINTET_EVENTS=1 | both | who watches |
 
 A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a

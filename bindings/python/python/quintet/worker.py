@@ -11,7 +11,7 @@ import signal
 import sys
 from types import FrameType
 
-from quintet import tasks
+from quintet import presence, tasks
 from quintet._native import MAX_BYTES, Lease, Space
 from quintet.connecting import connect
 from quintet.errors import GONE, Code, Error, LeaseLost, TooLarge, Unreachable
@@ -35,11 +35,19 @@ class Ended(BaseException):
 
 
 def work(space: Space, rank: int) -> None:
-    """Does tasks until the space is gone or closed. For a thread, or a process of its own."""
+    """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process."""
     try:
         space.out(tasks.WORKER, rank, os.getpid())
         while True:
             _work_once(space, rank)
+    except GONE:
+        return
+
+
+def _work_present(space: Space, rank: int) -> None:
+    try:
+        with presence.held(space, rank):
+            work(space, rank)
     except GONE:
         return
 
@@ -90,7 +98,7 @@ def main() -> int:
             if lab.is_embedded:
                 print("quintet.worker: set QUINTET_SOCKET: an embedded space has no tasks for other processes", file=sys.stderr)
                 return 2
-            work(lab.space, rank)
+            _work_present(lab.space, rank)
     except Ended:
         return 0
     except Unreachable as error:

@@ -17,6 +17,7 @@
 //! | `node_outbox.rs` | where the frames of a node's protocols go |
 //! | `services.rs` | [`Services`]: disk and device, behind addresses |
 //! | `instance.rs` | a protocol and its recorder |
+//! | `watch.rs` | one descriptor for programs with an event loop of their own |
 //! | `recorder.rs` | [`Recorder`]: the flight recorder |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod request;
 mod services;
 mod sleep;
 mod slots;
+mod watch;
 
 pub use calls::{CallError, Calls, Pending};
 pub use instance::Instance;

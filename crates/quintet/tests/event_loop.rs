@@ -1,0 +1,146 @@
+//! A program with an event loop of its own: it waits on the descriptor and nowhere else.
+
+use quintet::{Code, Lab, Outcome, Pending, ServeConfig, Server, Watch, template, tuple};
+use quintet_testbed::TempDir;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(2);
+const LONG: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+
+/// Runs a test on both placements; each client it asks for is a connection of its own where there are connections.
+fn everywhere(test: impl Fn(&dyn Fn() -> Lab)) {
+    let lab = Lab::embedded();
+    test(&|| lab.clone());
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    test(&|| Lab::connect(&socket, 0, LEASE).expect("the space is there"));
+    server.stop().expect("it ends in order");
+}
+
+fn is_readable(watch: &Watch, limit: Timespec) -> bool {
+    poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&limit)).expect("the descriptor is good") == 1
+}
+
+/// The event loop.
+fn run_until(watch: &Watch, is_over: impl Fn() -> bool) {
+    while !is_over() {
+        assert!(is_readable(watch, LONG), "the descriptor tells of what the program waits for");
+        watch.progress();
+    }
+}
+
+/// Until there is nothing to do. What comes by itself is at most a keep-alive every quarter of a second.
+fn settle(watch: &Watch) {
+    let mut turns = 0;
+    while is_readable(watch, Timespec::default()) {
+        watch.progress();
+        turns += 1;
+        assert!(turns < 100, "it stays readable although all is done");
+    }
+}
+
+fn outcome(pending: &mut Pending) -> Result<Outcome, quintet::Error> {
+    pending.wait(Duration::ZERO).expect("it is done")
+}
+
+#[test]
+fn an_answer_is_told_of_and_then_there_is_silence() {
+    everywhere(|client| {
+        let (lab, other) = (client(), client().space());
+        let (watch, space) = (lab.watch().unwrap(), lab.space());
+        for round in 0..100i64 {
+            let mut take = space.initiate_take(&template!["x", round], None).unwrap();
+            settle(&watch);
+            assert!(!take.is_done());
+            other.out(tuple!["x", round]).unwrap();
+            run_until(&watch, || take.is_done());
+            assert_eq!(outcome(&mut take).unwrap(), Outcome::Tuple(tuple!["x", round], None));
+            assert!(take.is_done());
+        }
+        settle(&watch);
+    });
+}
+
+#[test]
+fn nothing_is_put_into_the_space_for_it() {
+    everywhere(|client| {
+        let lab = client();
+        let watch = lab.watch().unwrap();
+        let _take = lab.space().initiate_take(&template!["never"], None).unwrap();
+        settle(&watch);
+        let state = client().space().status().unwrap();
+        assert_eq!((state.tuples, state.waiters, state.hidden), (0, 1, 0));
+    });
+}
+
+#[test]
+fn a_deadline_is_told_of() {
+    everywhere(|client| {
+        let lab = client();
+        let watch = lab.watch().unwrap();
+        settle(&watch);
+        let limit = Some(Duration::from_millis(20));
+        let mut take = lab.space().initiate_take(&template!["never"], limit).unwrap();
+        run_until(&watch, || take.is_done());
+        assert_eq!(outcome(&mut take).unwrap_err().code(), Code::TimedOut);
+    });
+}
+
+#[test]
+fn threads_that_wait_by_themselves_do_not_deafen_it() {
+    everywhere(|client| {
+        let (lab, other) = (client(), client().space());
+        let (watch, space) = (lab.watch().unwrap(), lab.space());
+        let blocked = {
+            let space = space.clone();
+            std::thread::spawn(move || {
+                (0..50i64).for_each(|n| drop(space.take(&template!["theirs", n]).unwrap()))
+            })
+        };
+        for round in 0..50i64 {
+            let mut take = space.initiate_take(&template!["mine", round], None).unwrap();
+            other.out_many(&[tuple!["theirs", round], tuple!["mine", round]], None).unwrap();
+            run_until(&watch, || take.is_done());
+            outcome(&mut take).unwrap();
+        }
+        blocked.join().expect("it takes all of its own");
+        // Now nobody polls the link but the loop.
+        let mut take = space.initiate_take(&template!["last"], None).unwrap();
+        other.out(tuple!["last"]).unwrap();
+        run_until(&watch, || take.is_done());
+        outcome(&mut take).unwrap();
+    });
+}
+
+#[test]
+fn large_data_comes_and_goes() {
+    everywhere(|client| {
+        let lab = client();
+        let (watch, space) = (lab.watch().unwrap(), lab.space());
+        let data = vec![7u8; 8 << 20];
+        let mut out = space.initiate_out(&[tuple!["large", &data[..]]], None).unwrap();
+        run_until(&watch, || out.is_done());
+        assert_eq!(outcome(&mut out).unwrap(), Outcome::Done);
+        let mut take = space.initiate_take(&template!["large", ?[u8]], None).unwrap();
+        run_until(&watch, || take.is_done());
+        assert_eq!(outcome(&mut take).unwrap(), Outcome::Tuple(tuple!["large", data], None));
+    });
+}
+
+#[test]
+fn the_end_of_the_space_is_told_of_once() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    let lab = Lab::connect(&socket, 0, LEASE).unwrap();
+    let watch = lab.watch().unwrap();
+    let mut take = lab.space().initiate_take(&template!["x"], None).unwrap();
+    settle(&watch);
+    server.stop().unwrap();
+    run_until(&watch, || take.is_done());
+    assert_eq!(outcome(&mut take).unwrap_err().code(), Code::PeerDied);
+    settle(&watch);
+    assert_eq!(lab.space().initiate_out(&[tuple!["x"]], None).err().unwrap().code(), Code::PeerDied);
+}

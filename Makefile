@@ -31,9 +31,10 @@ fix: ## Format, apply what clippy suggests, write generated documentation anew
 	cargo xtask corpus
 
 bench: ## Measure beside peers and limits, in one run
-	@.ci/setup
+	@.ci/setup python
 	$(MAKE) -C benches/peers install
 	$(MAKE) -C benches/peers
+	.venv/bin/maturin develop --release --quiet --manifest-path bindings/python/Cargo.toml
 	cargo run --release --quiet -p quintet-cli -- bench
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (20)

@@ -2,30 +2,48 @@
 //!
 //! The rounds of a case and of its peer take turns, and a ratio is taken within each turn: a machine's pace drifts, and
 //! only neighbours in time compare. See benches/peers/README.md.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `bench/case.rs` | what a case is: read this first |
+//! | `bench/link.rs`, `space.rs`, `explore.rs` | the cases, each with its goal |
+//! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
+//! | `bench/peer.rs` | the programs of benches/peers |
+//! | `bench/row.rs` | a result |
 
+mod case;
+mod explore;
 pub(crate) mod link;
 mod peer;
 mod row;
 mod space;
+mod turns;
 
-use crate::pinning::{Pin, allowed};
-use clap::{Args, ValueEnum};
-use peer::Peer;
+use case::{Case, Group};
+use clap::Args;
 use quintet::Error;
-use row::{Row, Turn};
+use serde_json::json;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(crate) use link::{EchoArguments, echo};
+pub(crate) use link::SideArguments;
+pub(crate) use space::MemoryArguments;
 
 #[derive(Args)]
 #[command(
-    after_help = "Build with --release, and the peers with make -C benches/peers.\n\nExample:\n  quintet bench space --rounds 11 --json"
+    after_help = "Build with --release, and the peers with make -C benches/peers.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
 )]
 pub(crate) struct Arguments {
     /// Only these
     #[arg(value_enum)]
     group: Option<Group>,
+    /// Only the case of this name; may be given again
+    #[arg(long = "case", value_name = "NAME", value_parser = known)]
+    cases: Vec<String>,
+    /// Say which cases there are, and measure nothing
+    #[arg(long)]
+    list: bool,
     /// How often each case is measured
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
@@ -37,86 +55,56 @@ pub(crate) struct Arguments {
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Group {
-    Link,
-    Space,
+fn cases() -> Vec<Case> {
+    let mut cases = link::cases();
+    cases.extend(space::cases());
+    cases.extend(explore::cases());
+    cases
 }
 
-/// A case: how it is measured, and beside what.
-struct Case {
-    group: Group,
-    name: &'static str,
-    peer: Option<Peer>,
-    /// Makes what is measured; each call of what it makes is a round, in nanoseconds.
-    prepare: fn() -> Result<Round, Error>,
-}
-
-/// Measures one round.
-type Round = Box<dyn FnMut() -> Result<f64, Error>>;
-
-fn cases() -> [Case; 7] {
-    let round_trip = |peer| Case { group: Group::Link, name: "shm-rtt-64", peer, prepare: link::prepare };
-    [
-        round_trip(Some(peer::LINES)),
-        round_trip(Some(peer::UCX)),
-        round_trip(Some(peer::OPEN_MPI)),
-        round_trip(Some(peer::ICEORYX2)),
-        Case {
-            group: Group::Space,
-            name: "pair-64-inprocess",
-            peer: Some(peer::REDIS),
-            prepare: space::small_in_process,
-        },
-        Case {
-            group: Group::Space,
-            name: "pair-64-shm",
-            peer: Some(peer::REDIS),
-            prepare: space::small_in_shared_memory,
-        },
-        Case {
-            group: Group::Space,
-            name: "pair-1m-shm",
-            peer: Some(peer::REDIS_LARGE),
-            prepare: space::large_in_shared_memory,
-        },
-    ]
+/// A name that a case has.
+fn known(name: &str) -> Result<String, String> {
+    let mut names: Vec<&str> = cases().iter().map(|case| case.name).collect();
+    names.dedup();
+    if names.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!("there are {}", names.join(", ")))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    for case in cases() {
-        if arguments.group.is_none_or(|group| group == case.group) {
-            let row = measure(&case, arguments)?;
-            if arguments.json {
-                println!("{}", row.as_json());
-            } else {
-                println!("{row}");
-            }
+    for case in cases().iter().filter(|case| arguments.wants(case)) {
+        let line = if arguments.list { arguments.describe(case) } else { arguments.measure(case)? };
+        if writeln!(std::io::stdout(), "{line}").is_err() {
+            // Nobody reads the rows any more.
+            break;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(case: &Case, arguments: &Arguments) -> Result<Row, Error> {
-    let mut round = (case.prepare)()?;
-    let here = allowed()?.first().copied();
-    let mut missing = None;
-    let mut turns = Vec::new();
-    for _ in 0..arguments.rounds {
-        let pin = here.map(Pin::to).transpose()?;
-        let ours = round()?;
-        // The peer chooses its own processors.
-        drop(pin);
-        let peer = case
-            .peer
-            .as_ref()
-            .filter(|_| missing.is_none())
-            .and_then(|peer| peer.round(&arguments.peers).map_err(|why| missing = Some(why)).ok());
-        turns.push(Turn { ours, peer });
+impl Arguments {
+    fn wants(&self, case: &Case) -> bool {
+        self.group.is_none_or(|group| group == case.group)
+            && (self.cases.is_empty() || self.cases.iter().any(|name| name == case.name))
     }
-    let group = match case.group {
-        Group::Link => "link",
-        Group::Space => "space",
-    };
-    Ok(Row { bench: group, case: case.name, peer: case.peer.as_ref().map(|peer| peer.name), turns, missing })
+
+    /// A case with its figures.
+    fn measure(&self, case: &Case) -> Result<String, Error> {
+        let row = turns::measure(case, self.rounds, &self.peers)?;
+        Ok(if self.json { row.as_json().to_string() } else { row.to_string() })
+    }
+
+    /// A case without its figures.
+    fn describe(&self, case: &Case) -> String {
+        let (bench, beside) = (case.group.name(), case.beside.names());
+        if self.json {
+            let (unit, better) = (case.unit.name(), case.better.name());
+            return json!({"bench": bench, "case": case.name, "unit": unit, "better": better, "beside": beside, "goal": case.goal})
+                .to_string();
+        }
+        let beside = if beside.is_empty() { String::new() } else { format!(" beside {}", beside.join(", ")) };
+        let goal = case.show_goal().map(|goal| format!(", {goal}")).unwrap_or_default();
+        format!("{bench}/{}{beside}{goal}", case.name)
+    }
 }

@@ -4,7 +4,7 @@ use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use quintet::Error;
 use std::ffi::OsString;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 /// A process of this program, ended when dropped.
 pub(crate) struct Companion(Child);
@@ -15,10 +15,32 @@ impl Companion {
     /// # Errors
     /// The system refused.
     pub(crate) fn start(arguments: impl IntoIterator<Item = OsString>) -> Result<Companion, Error> {
+        Self::start_with(arguments, Stdio::null())
+    }
+
+    /// The same, and listens to it.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub(crate) fn start_listening(arguments: impl IntoIterator<Item = OsString>) -> Result<Companion, Error> {
+        Self::start_with(arguments, Stdio::piped())
+    }
+
+    fn start_with(arguments: impl IntoIterator<Item = OsString>, input: Stdio) -> Result<Companion, Error> {
         let this = std::env::current_exe().map_err(refused("find this program"))?;
         let mut command = supervised(this)?;
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(arguments).stdin(input).stdout(Stdio::piped());
         command.spawn().map(Companion).map_err(refused("start another process of this program"))
+    }
+
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// What it listens to, if it does. Given once.
+    pub(crate) fn input(&mut self) -> Option<ChildStdin> {
+        self.0.stdin.take()
     }
 
     /// What it says. Given once.

@@ -68,7 +68,9 @@ enum Command {
     #[command(hide = true)]
     SuperviseChild(supervise_child::Arguments),
     #[command(hide = true)]
-    BenchEcho(bench::EchoArguments),
+    BenchSide(bench::SideArguments),
+    #[command(hide = true)]
+    BenchMemory(bench::MemoryArguments),
 }
 
 impl Command {
@@ -98,7 +100,8 @@ impl Command {
             Command::Completions(arguments) => Ok(completions::run::<CommandLine>(&arguments)),
             Command::ExitStatus => Ok(exit_status::run()),
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
-            Command::BenchEcho(arguments) => bench::echo(&arguments),
+            Command::BenchSide(arguments) => arguments.run(),
+            Command::BenchMemory(arguments) => arguments.run(),
         }
     }
 }

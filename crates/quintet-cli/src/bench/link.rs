@@ -1,110 +1,104 @@
-//! Frames over a link of shared memory, with an echo in another process.
+//! Frames over a link of shared memory, with the other side in another process.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `link/child.rs` | a link to another process of this program, and what that process does |
+//! | `link/echo.rs` | round trips, both sides on a processor of their own |
+//! | `link/shared.rs` | round trips of several pairs on two processors |
+//! | `link/stream.rs` | frames and bulk one way |
+//! | `link/idle.rs` | what waiting costs |
+//!
+//! What is timed is the link as a host drives it: a frame encoded in the ring, taken out and checked, and handed to who asked.
 
-use super::Round;
-use super::row::median;
-use crate::companion::Companion;
-use crate::connection::refused;
-use crate::pinning::{Pin, allowed};
-use clap::Args;
+mod child;
+mod echo;
+mod idle;
+mod shared;
+mod stream;
+
+use super::case::{Beside, Better, Case, Group, Prepare, Unit};
+use super::peer::{self, Peer};
 use quintet::{Code, Error};
-use quintet_contract::{Address, Kind, Token};
-use quintet_link::{End, LinkError, Route, SharedMemoryListener, shared_memory_connect};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Instant;
-use tempfile::TempDir;
+use quintet_contract::{Address, Frame, Kind, Token};
+use quintet_link::{End, LinkError, Route};
+
+pub(crate) use child::SideArguments;
+pub(crate) use echo::EchoLink;
 
 const BODY: [u8; 64] = [7; 64];
-/// Round trips that are timed together, as the limit's are: reading the clock would weigh.
-const GROUP: u64 = 16;
-/// Round trips of a round.
-const TRIPS: u64 = 20_000;
-/// How long the echo may take to come.
-const START_LIMIT: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// Frames taken at once at most.
+const BURST: usize = 16;
+const ROUTE: Route =
+    Route { from: Address::new(1, 1024), to: Address::new(2, 1024), kind: Kind(0xf0), token: Token(1) };
 
-#[derive(Args)]
-pub(crate) struct EchoArguments {
-    socket: PathBuf,
-    /// The processor to stay on.
-    processor: Option<usize>,
+/// How a link waits unless it is told otherwise: it spins, yields, sleeps, and learns which pays.
+const ADAPTIVE: &str = "adaptive";
+const OWN_CORES: &str = "own cores";
+
+const UCX_RATE: Peer = Peer::new("ucx", "ucx_shm", "rate-64");
+const BULK_64K: &[Peer] = &[
+    Peer::new("ucx", "ucx_shm", "bulk-64k"),
+    Peer::new("ucx-cma", "ucx_shm", "bulk-64k-cma"),
+    Peer::new("openmpi", "mpi_shm", "bulk-64k"),
+    Peer::new("openmpi-cma", "mpi_shm", "bulk-64k-cma").with(&["--single-copy", "cma"]),
+];
+const BULK_1M: &[Peer] = &[
+    Peer::new("ucx", "ucx_shm", "bulk-1m"),
+    Peer::new("ucx-cma", "ucx_shm", "bulk-1m-cma"),
+    Peer::new("openmpi", "mpi_shm", "bulk-1m"),
+    Peer::new("openmpi-cma", "mpi_shm", "bulk-1m-cma").with(&["--single-copy", "cma"]),
+];
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        round_trip(peer::LINES, 1.6),
+        round_trip(peer::UCX, 1.),
+        round_trip(peer::OPEN_MPI, 1.),
+        round_trip(peer::ICEORYX2, 1.),
+    ];
+    cases.extend(shared::cases());
+    cases.extend([
+        one_way("shm-rate-64", Unit::PerSecond("messages"), stream::small)
+            .beside(Beside::Program(UCX_RATE))
+            .goal(4.),
+        one_way("shm-bulk-64k", Unit::BytesPerSecond, stream::bulk_64k)
+            .beside(Beside::Programs(BULK_64K))
+            .goal(0.9),
+        one_way("shm-bulk-1m", Unit::BytesPerSecond, stream::bulk_1m)
+            .beside(Beside::Programs(BULK_1M))
+            .goal(0.9),
+        one_way("shm-bulk-1m-gathered", Unit::BytesPerSecond, stream::bulk_1m_gathered)
+            .beside(Beside::Programs(BULK_1M))
+            .goal(0.9),
+        Case::new(Group::Link, "idle", Unit::Share, Better::Lower, idle::prepare)
+            .goal(0.002)
+            .under(ADAPTIVE, "one server, one client"),
+    ]);
+    cases
 }
 
-/// A link to a child that sends every frame back.
-pub(crate) struct EchoLink {
-    end: End,
-    /// Ended when dropped.
-    _echo: Companion,
-    /// Removed when dropped.
-    _folder: TempDir,
+fn round_trip(peer: Peer, goal: f64) -> Case {
+    Case::new(Group::Link, "shm-rtt-64", Unit::Nanoseconds, Better::Lower, echo::prepare)
+        .beside(Beside::Program(peer))
+        .goal(goal)
+        .under(ADAPTIVE, OWN_CORES)
 }
 
-pub(super) fn prepare() -> Result<Round, Error> {
-    let processors = allowed()?;
-    let mut link = EchoLink::start(processors.get(1).copied())?;
-    link.round(TRIPS / 10)?;
-    Ok(Box::new(move || link.round(TRIPS)))
+fn one_way(name: &'static str, unit: Unit, prepare: Prepare) -> Case {
+    Case::new(Group::Link, name, unit, Better::Higher, prepare).under(ADAPTIVE, OWN_CORES)
 }
 
-impl EchoLink {
-    /// Starts the echo, on this processor if one is given.
-    pub(crate) fn start(processor: Option<usize>) -> Result<EchoLink, Error> {
-        let folder =
-            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let mut listener = SharedMemoryListener::bind(folder.path().join("socket"))?;
-        let processor = processor.map(|processor| processor.to_string().into());
-        let arguments = ["bench-echo".into(), listener.path().as_os_str().to_owned()];
-        let echo = Companion::start(arguments.into_iter().chain(processor))?;
-        loop {
-            let ready = poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&START_LIMIT));
-            if ready.map_err(|errno| refused("wait for the echo")(errno.into()))? == 0 {
-                return Err(Error::new(Code::PeerDied, "the echo did not start"));
-            }
-            if let Some(end) = listener.accept()? {
-                return Ok(EchoLink { end, _echo: echo, _folder: folder });
-            }
-        }
-    }
-
-    /// The median of the groups, in nanoseconds a round trip.
-    pub(crate) fn round(&mut self, trips: u64) -> Result<f64, Error> {
-        let mut groups = Vec::new();
-        for _ in 0..trips.div_ceil(GROUP) {
-            let started = Instant::now();
-            for _ in 0..GROUP {
-                send(&mut self.end)?;
-                while receive(&mut self.end)? == 0 {}
-            }
-            groups.push(started.elapsed().as_nanos() as f64 / GROUP as f64);
-        }
-        Ok(median(groups).unwrap_or(0.))
-    }
-}
-
-/// Sends every frame back, until the other side goes.
-pub(crate) fn echo(arguments: &EchoArguments) -> Result<ExitCode, Error> {
-    let _pin = arguments.processor.map(Pin::to).transpose()?;
-    let mut end = shared_memory_connect(&arguments.socket)?;
-    loop {
-        let Ok(count) = receive(&mut end) else { return Ok(ExitCode::SUCCESS) };
-        for _ in 0..count {
-            send(&mut end)?;
-        }
-    }
-}
-
+/// Sends one small frame and tells the peer.
 fn send(end: &mut End) -> Result<(), Error> {
-    let route =
-        Route { from: Address::new(1, 1024), to: Address::new(2, 1024), kind: Kind(0xf0), token: Token(1) };
-    let room = end.sender.begin(route, BODY.len());
+    let room = end.sender.begin(ROUTE, BODY.len());
     room.map_err(|error| Error::new(Code::Unreachable, error.to_string()))?.copy_from_slice(&BODY);
     end.sender.commit();
     end.sender.flush().map_err(lost)
 }
 
-/// How many frames there are; waits if there are none.
-fn receive(end: &mut End) -> Result<usize, Error> {
-    let count = end.receiver.poll(GROUP as usize, &mut |_, _| {}).map_err(lost)?;
+/// Hands at most so many frames to `deliver` and says how many there were; waits if there are none.
+fn receive(end: &mut End, limit: usize, mut deliver: impl FnMut(Frame<'_>)) -> Result<usize, Error> {
+    let count = end.receiver.poll(limit, &mut |_, frame| deliver(frame)).map_err(lost)?;
     if count == 0 {
         end.receiver.wait(None);
     }

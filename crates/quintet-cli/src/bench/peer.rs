@@ -5,46 +5,82 @@ use std::path::Path;
 use std::process::Command;
 
 /// A program that measures what is compared with.
+#[derive(Clone, Copy)]
 pub(super) struct Peer {
     pub(super) name: &'static str,
-    program: &'static str,
-    case: &'static str,
+    pub(super) program: &'static str,
+    pub(super) case: &'static str,
+    /// Which of its figures.
+    pub(super) statistic: Statistic,
+    /// What it is told beside the case.
+    pub(super) options: &'static [&'static str],
+}
+
+/// What becomes of the samples of a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Statistic {
+    /// The sum over the count: what those who starve wait counts too.
+    Mean,
+    /// The median.
+    Middle,
 }
 
 /// What the machine itself needs for a frame's two cache lines to and fro.
-pub(super) const LINES: Peer =
-    Peer { name: "limit-ping-pong", program: "limit_ping_pong", case: "rtt-two-lines" };
+pub(super) const LINES: Peer = Peer::new("limit-ping-pong", "limit_ping_pong", "rtt-two-lines");
 /// Messages over shared memory, as high-performance computing does it.
-pub(super) const UCX: Peer = Peer { name: "ucx", program: "ucx_shm", case: "rtt-64" };
+pub(super) const UCX: Peer = Peer::new("ucx", "ucx_shm", "rtt-64");
 /// The same, by the usual interface.
-pub(super) const OPEN_MPI: Peer = Peer { name: "openmpi", program: "mpi_shm", case: "rtt-64" };
+pub(super) const OPEN_MPI: Peer = Peer::new("openmpi", "mpi_shm", "rtt-64");
 /// Publish and subscribe over shared memory.
-pub(super) const ICEORYX2: Peer = Peer { name: "iceoryx2", program: "iceoryx2", case: "rtt-64" };
+pub(super) const ICEORYX2: Peer = Peer::new("iceoryx2", "iceoryx2", "rtt-64");
 /// A value put into a list of a server, and taken out.
-pub(super) const REDIS: Peer = Peer { name: "redis-c", program: "redis_pair", case: "pair-64" };
+pub(super) const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pair-64");
 /// The same with 1 MiB.
-pub(super) const REDIS_LARGE: Peer = Peer { name: "redis-c", program: "redis_pair", case: "pair-1m" };
+pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
 
 impl Peer {
-    /// The median of one round, in nanoseconds.
+    /// The median of a case of a program.
+    pub(super) const fn new(name: &'static str, program: &'static str, case: &'static str) -> Peer {
+        Peer { name, program, case, statistic: Statistic::Middle, options: &[] }
+    }
+
+    /// The same, told these options too.
+    pub(super) const fn with(self, options: &'static [&'static str]) -> Peer {
+        Peer { options, ..self }
+    }
+
+    /// Its figure for one round.
     ///
     /// # Errors
     /// What to do so that there is one.
     pub(super) fn round(&self, folder: &Path) -> Result<f64, String> {
         let program = folder.join(self.program);
-        let output = Command::new(&program).args(["--rounds", "1", "--case", self.case]).output();
+        let mut command = Command::new(&program);
+        let output = command.args(["--rounds", "1", "--case", self.case]).args(self.options).output();
         let output = output.map_err(|_| "build it with: make -C benches/peers".to_owned())?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
         }
-        median_of(&String::from_utf8_lossy(&output.stdout))
+        self.statistic
+            .find(&String::from_utf8_lossy(&output.stdout))
             .ok_or_else(|| format!("{} said nothing that is known here", program.display()))
     }
 }
 
-fn median_of(lines: &str) -> Option<f64> {
-    let mut rows = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    rows.find(|row| row["statistic"] == "p50").and_then(|row| row["value"].as_f64())
+impl Statistic {
+    /// As the peers name it.
+    fn name(self) -> &'static str {
+        match self {
+            Statistic::Mean => "mean",
+            Statistic::Middle => "p50",
+        }
+    }
+
+    /// What a peer said of it.
+    pub(super) fn find(self, lines: &str) -> Option<f64> {
+        let mut rows = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        rows.find(|row| row["statistic"] == self.name()).and_then(|row| row["value"].as_f64())
+    }
 }
 
 #[cfg(test)]
@@ -52,10 +88,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_read() {
+    fn the_statistic_is_read() {
         let lines = "{\"statistic\": \"mean\", \"value\": 9.5}\n{\"statistic\": \"p50\", \"value\": 7.25}\n";
-        assert_eq!(median_of(lines), Some(7.25));
-        assert_eq!(median_of("nothing"), None);
+        assert_eq!(Statistic::Middle.find(lines), Some(7.25));
+        assert_eq!(Statistic::Mean.find(lines), Some(9.5));
+        assert_eq!(Statistic::Mean.find("nothing"), None);
     }
 
     #[test]

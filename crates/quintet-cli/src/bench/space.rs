@@ -1,104 +1,95 @@
-//! A tuple put and taken again, each awaited: what Redis does with RPUSH and BLPOP.
+//! The tuple space: what its operations take, and what a stored tuple takes.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `space/pair.rs` | a tuple put and taken again, each awaited |
+//! | `space/pipelined.rs` | the same with many under way |
+//! | `space/matching.rs` | the same among up to a million tuples |
+//! | `space/blocked.rs` | the same while up to ten thousand takers wait |
+//! | `space/python.rs` | the pair from Python |
+//! | `space/memory.rs` | bytes a tuple |
+//! | `space/served.rs` | the space in another process that they use |
 
-use super::Round;
+mod blocked;
+mod matching;
+mod memory;
+mod pair;
+mod pipelined;
+mod python;
+pub(super) mod served;
+
+use super::case::Case;
 use super::row::median;
-use crate::companion::Companion;
-use crate::connection::refused;
-use crate::pinning::{Pin, allowed};
-use quintet::{Array, ArrayOf, Code, Error, Lab, Space, Template, Tuple, template, tuple};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use quintet::Error;
+use std::time::Instant;
 
-/// Numbers of float64 in 1 MiB.
-const MEBIBYTE_NUMBERS: usize = 1 << 17;
-const LEASE: Duration = Duration::from_secs(10);
+pub(crate) use memory::MemoryArguments;
 
-/// What is put and taken, and how often.
-struct Pairs {
-    tuple: Tuple,
-    template: Template,
-    /// Pairs of a round.
+/// How the sides of a case in shared memory wait, and where they are.
+const WAITING: &str = "adaptive";
+const PLACEMENT: &str = "own cores";
+
+pub(super) fn cases() -> Vec<Case> {
+    let all = [
+        pair::cases(),
+        pipelined::cases(),
+        python::cases(),
+        matching::cases(),
+        blocked::cases(),
+        memory::cases(),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The median of `count` operations in nanoseconds, `group` of them timed together where reading the clock would weigh.
+fn median_of_groups(
     count: u64,
-    /// Pairs that are timed together, where reading the clock would weigh.
     group: u64,
+    mut operation: impl FnMut() -> Result<(), Error>,
+) -> Result<f64, Error> {
+    let mut groups = Vec::new();
+    for _ in 0..count.div_ceil(group) {
+        let started = Instant::now();
+        (0..group).try_for_each(|_| operation())?;
+        groups.push(started.elapsed().as_nanos() as f64 / group as f64);
+    }
+    Ok(median(groups).unwrap_or(0.))
 }
 
-/// 64 bytes, in this process.
-pub(super) fn small_in_process() -> Result<Round, Error> {
-    let (space, pairs) = (Lab::embedded().space(), Pairs::small());
-    pairs.warm_up(&space)?;
-    Ok(Box::new(move || pairs.round(&space)))
+/// Numbers that jump about, the same in every run: which tuple is asked for next.
+struct Jumps(u64);
+
+impl Jumps {
+    fn new() -> Jumps {
+        Jumps(0)
+    }
+
+    /// The next number below `end`. Knuth's linear congruential generator: its upper bits jump well enough to leave the caches.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) % end
+    }
 }
 
-/// 64 bytes, the space in another process.
-pub(super) fn small_in_shared_memory() -> Result<Round, Error> {
-    shared_memory(Pairs::small())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
 
-/// 1 MiB of float64, the space in another process.
-pub(super) fn large_in_shared_memory() -> Result<Round, Error> {
-    shared_memory(Pairs::large()?)
-}
-
-fn shared_memory(pairs: Pairs) -> Result<Round, Error> {
-    let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-    let socket = folder.path().join("space");
-    // A child stays where its parent was when it was started.
-    let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
-    let server = serve(&socket)?;
-    drop(there);
-    let space = Lab::connect(&socket, 0, LEASE)?.space();
-    pairs.warm_up(&space)?;
-    Ok(Box::new(move || {
-        // Both live as long as the rounds.
-        let _ = (&server, &folder);
-        pairs.round(&space)
-    }))
-}
-
-fn serve(socket: &Path) -> Result<Companion, Error> {
-    let arguments = ["serve".into(), "--cluster".into(), "0".into(), "--socket".into(), socket.into()];
-    let mut server = Companion::start(arguments)?;
-    let mut line = String::new();
-    if let Some(output) = server.output() {
-        BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;
-    }
-    if line.is_empty() {
-        return Err(Error::new(Code::PeerDied, "the server did not start"));
-    }
-    Ok(server)
-}
-
-impl Pairs {
-    fn small() -> Pairs {
-        let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
-        Pairs { tuple, template, count: 20_000, group: 16 }
+    #[test]
+    fn jumps_reach_everything() {
+        let mut jumps = Jumps::new();
+        let reached: HashSet<u64> = (0..2000).map(|_| jumps.below(100)).collect();
+        assert_eq!((reached.len(), reached.into_iter().max()), (100, Some(99)));
     }
 
-    fn large() -> Result<Pairs, Error> {
-        let array = Array::from_elements(&[MEBIBYTE_NUMBERS as u64], &[0.5f64; MEBIBYTE_NUMBERS])?;
-        let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
-        Ok(Pairs { tuple, template, count: 200, group: 1 })
-    }
-
-    fn warm_up(&self, space: &Space) -> Result<(), Error> {
-        (0..self.count / 10).try_for_each(|_| self.pair(space))
-    }
-
-    fn pair(&self, space: &Space) -> Result<(), Error> {
-        space.out(self.tuple.clone())?;
-        space.take(&self.template).map(|_| ())
-    }
-
-    /// The median of the groups, in nanoseconds a pair.
-    fn round(&self, space: &Space) -> Result<f64, Error> {
-        let mut groups = Vec::new();
-        for _ in 0..self.count.div_ceil(self.group) {
-            let started = Instant::now();
-            (0..self.group).try_for_each(|_| self.pair(space))?;
-            groups.push(started.elapsed().as_nanos() as f64 / self.group as f64);
-        }
-        Ok(median(groups).unwrap_or(0.))
+    #[test]
+    fn every_operation_is_done_in_whole_groups() {
+        let mut done = 0;
+        let taken = median_of_groups(10, 4, || {
+            done += 1;
+            Ok(())
+        });
+        assert!(taken.is_ok() && done == 12, "{done}");
     }
 }

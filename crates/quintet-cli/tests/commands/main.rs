@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod bench;
+mod bench_space;
 mod job;
 mod kill_one;
 mod served;
+mod small_shm;
 mod tool;

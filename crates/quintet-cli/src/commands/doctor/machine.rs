@@ -61,11 +61,15 @@ fn shared_memory_size() -> Finding {
         Err(errno) => Finding::warn("/dev/shm", errno.to_string(), "mount a tmpfs at /dev/shm"),
         Ok(volume) => {
             let (size, free) = (volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize);
-            let value = format!("{} MiB, {} MiB free", size / MIB, free / MIB);
-            let advice = "other programs share memory there: mount -o remount,size=1G /dev/shm, or --shm-size of a container";
+            let value = format!("{}, {} free", in_words(size), in_words(free));
+            let advice = "Quintet's own links do not use it, other programs do: mount -o remount,size=1G /dev/shm, or --shm-size of a container";
             Finding::judge(free >= SHARED_MEMORY_BYTES, "/dev/shm", value, advice)
         }
     }
+}
+
+fn in_words(bytes: u64) -> String {
+    if bytes < MIB { format!("{} KiB", bytes / 1024) } else { format!("{} MiB", bytes / MIB) }
 }
 
 fn descriptors() -> Finding {

@@ -1,0 +1,232 @@
+//! Frames and bulk one way, timed at the receiver in windows, as the peers do it.
+//!
+//! *Small*: 64 bytes a frame, each copied into the receiver's own buffer; the sender rings once in [`BURST`] frames.
+//!
+//! *Bulk*: the sender sends one buffer over and over. The link copies each piece of at most 64 KiB into its ring, and out
+//! of it into new memory, which it hands over and its receiver may keep: one copy in, one copy out, as the peers do. The
+//! receiver keeps the pieces of one message. One of 1 MiB comes in sixteen of them, and the peers' in one buffer, so there
+//! is a second case of it that gathers them in a buffer that is kept. That is one more copy, for the link cannot read into
+//! a place it is given.
+
+use super::child::ChildLink;
+use super::{ROUTE, lost, receive};
+use crate::bench::case::Round;
+use crate::bench::row::median;
+use crate::pinning::{Pin, allowed};
+use bytes::Bytes;
+use quintet::{Code, Error};
+use quintet_contract::{Frame, SendError};
+use quintet_link::{End, shared_memory_connect};
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+/// Frames after which the sender rings: as many as a host handles in a burst.
+const BURST: u64 = 64;
+/// Bytes of a piece of bulk.
+const PIECE: usize = 64 * 1024;
+
+const MEBIBYTES: Messages = Messages { bytes: 16 * PIECE, count: 320, warm_up: 16, window: 16 };
+
+/// What is sent, and how it is counted.
+#[derive(Clone, Copy)]
+struct Messages {
+    bytes: usize,
+    /// Messages of a round, and those before it that do not count.
+    count: u64,
+    warm_up: u64,
+    /// Messages that are timed together.
+    window: u64,
+}
+
+/// Frames of 64 bytes a second.
+pub(super) fn small() -> Result<Round, Error> {
+    let messages = Messages { bytes: 64, count: 200_000, warm_up: 10_000, window: 64 };
+    let mut stream = Stream::start(messages, Kept::Small([0; 64]))?;
+    Ok(Box::new(move || stream.round()))
+}
+
+/// Bytes a second in messages of 64 KiB.
+pub(super) fn bulk_64k() -> Result<Round, Error> {
+    bulk(Messages { bytes: PIECE, count: 5_000, warm_up: 256, window: 16 }, Kept::pieces(1))
+}
+
+/// Bytes a second in messages of 1 MiB.
+pub(super) fn bulk_1m() -> Result<Round, Error> {
+    bulk(MEBIBYTES, Kept::pieces(MEBIBYTES.bytes / PIECE))
+}
+
+/// The same, gathered in one buffer.
+pub(super) fn bulk_1m_gathered() -> Result<Round, Error> {
+    bulk(MEBIBYTES, Kept::Gathered { buffer: vec![0; MEBIBYTES.bytes], at: 0 })
+}
+
+fn bulk(messages: Messages, kept: Kept) -> Result<Round, Error> {
+    let mut stream = Stream::start(messages, kept)?;
+    Ok(Box::new(move || stream.round().map(|rate| rate * messages.bytes as f64)))
+}
+
+/// The receiving side, here.
+struct Stream {
+    link: ChildLink,
+    messages: Messages,
+    kept: Kept,
+}
+
+/// The message received last.
+enum Kept {
+    Small([u8; 64]),
+    /// As the link hands them over; the next one takes the place of the oldest.
+    Pieces {
+        pieces: Vec<Bytes>,
+        at: usize,
+    },
+    /// Copied together.
+    Gathered {
+        buffer: Vec<u8>,
+        at: usize,
+    },
+}
+
+impl Stream {
+    fn start(messages: Messages, kept: Kept) -> Result<Stream, Error> {
+        let link = ChildLink::start("send", allowed()?.get(1).copied())?;
+        Ok(Stream { link, messages, kept })
+    }
+
+    /// Messages a second in the median window.
+    fn round(&mut self) -> Result<f64, Error> {
+        let Messages { bytes, count, warm_up, window } = self.messages;
+        order(&mut self.link.end, bytes, warm_up + count)?;
+        self.receive(warm_up)?;
+        let mut windows = Vec::new();
+        let mut started = Instant::now();
+        for _ in 0..count / window {
+            self.receive(window)?;
+            let now = Instant::now();
+            windows.push((now - started).as_secs_f64());
+            started = now;
+        }
+        // What does not fill a window is received, too: the next round begins with an empty ring.
+        self.receive(count % window)?;
+        Ok(median(windows).map_or(0., |seconds| window as f64 / seconds))
+    }
+
+    fn receive(&mut self, messages: u64) -> Result<(), Error> {
+        let mut left = messages as usize * self.messages.bytes.div_ceil(PIECE);
+        let kept = &mut self.kept;
+        while left > 0 {
+            left -= receive(&mut self.link.end, left, |frame| kept.keep(&frame))?;
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    /// Room for a message of so many pieces.
+    fn pieces(count: usize) -> Kept {
+        Kept::Pieces { pieces: vec![Bytes::new(); count], at: 0 }
+    }
+
+    #[inline]
+    fn keep(&mut self, frame: &Frame<'_>) {
+        match self {
+            Kept::Small(buffer) => {
+                buffer.copy_from_slice(frame.body);
+                // The compiler is not to see that nobody reads it.
+                black_box(buffer);
+            }
+            Kept::Pieces { pieces, at } => {
+                pieces[*at] = frame.bulk.clone();
+                *at = (*at + 1) % pieces.len();
+            }
+            Kept::Gathered { buffer, at } => {
+                buffer[*at..][..frame.bulk.len()].copy_from_slice(frame.bulk);
+                *at = (*at + frame.bulk.len()) % buffer.len();
+            }
+        }
+    }
+}
+
+/// Asks the sender for so many messages of so many bytes.
+fn order(end: &mut End, bytes: usize, count: u64) -> Result<(), Error> {
+    let room =
+        end.sender.begin(ROUTE, 16).map_err(|error| Error::new(Code::Unreachable, error.to_string()))?;
+    let (first, second) = room.split_at_mut(8);
+    first.copy_from_slice(&(bytes as u64).to_le_bytes());
+    second.copy_from_slice(&count.to_le_bytes());
+    end.sender.commit();
+    end.sender.flush().map_err(lost)
+}
+
+/// What an order says.
+fn ordered(body: &[u8]) -> Option<(usize, u64)> {
+    let (bytes, count) =
+        body.split_first_chunk().zip(body.last_chunk()).map(|((bytes, _), count)| (bytes, count))?;
+    Some((usize::try_from(u64::from_le_bytes(*bytes)).ok()?, u64::from_le_bytes(*count)))
+}
+
+/// The sending side: fills one order after another, until the other side goes.
+pub(super) fn send(socket: &Path, processor: Option<usize>) -> Result<(), Error> {
+    let _pin = processor.map(Pin::to).transpose()?;
+    let mut end = shared_memory_connect(socket)?;
+    loop {
+        let mut order = None;
+        let Ok(_) = receive(&mut end, 1, |frame| order = ordered(frame.body)) else { return Ok(()) };
+        let Some((bytes, count)) = order else { continue };
+        if bytes < PIECE {
+            send_small(&mut end, &vec![7; bytes], count)?;
+        } else {
+            send_bulk(&mut end, &Bytes::from(vec![7; bytes]), count)?;
+        }
+    }
+}
+
+fn send_small(end: &mut End, body: &[u8], count: u64) -> Result<(), Error> {
+    for number in 1..=count {
+        when_there_is_room(end, |end| {
+            end.sender.begin(ROUTE, body.len())?.copy_from_slice(body);
+            end.sender.commit();
+            Ok(())
+        })?;
+        if number % BURST == 0 || number == count {
+            end.sender.flush().map_err(lost)?;
+        }
+    }
+    Ok(())
+}
+
+fn send_bulk(end: &mut End, message: &Bytes, count: u64) -> Result<(), Error> {
+    for _ in 0..count {
+        for at in (0..message.len()).step_by(PIECE) {
+            let piece = message.slice(at..message.len().min(at + PIECE));
+            when_there_is_room(end, |end| end.sender.send_bulk(ROUTE, &[], piece.clone()))?;
+            end.sender.flush().map_err(lost)?;
+        }
+    }
+    Ok(())
+}
+
+/// Does it as soon as the ring has room.
+#[inline]
+fn when_there_is_room(
+    end: &mut End,
+    mut act: impl FnMut(&mut End) -> Result<(), SendError>,
+) -> Result<(), Error> {
+    loop {
+        match act(end) {
+            Ok(()) => return Ok(()),
+            Err(SendError::Full) => wait_for_room(end)?,
+            Err(error) => return Err(Error::new(Code::Unreachable, error.to_string())),
+        }
+    }
+}
+
+#[cold]
+fn wait_for_room(end: &mut End) -> Result<(), Error> {
+    end.sender.flush().map_err(lost)?;
+    while !end.sender.has_room() {
+        end.receiver.wait(None);
+    }
+    Ok(())
+}

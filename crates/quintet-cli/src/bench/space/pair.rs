@@ -1,0 +1,83 @@
+//! A tuple put and taken again, each awaited: what Redis does with RPUSH and BLPOP.
+
+use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
+use super::super::peer::{self, Peer};
+use super::served::Served;
+use super::{PLACEMENT, WAITING, median_of_groups};
+use quintet::{Array, ArrayOf, Error, Lab, Space, Template, Tuple, template, tuple};
+
+/// Numbers of float64 in 1 MiB.
+const MEBIBYTE_NUMBERS: usize = 1 << 17;
+
+/// What is put and taken, and how often.
+struct Pairs {
+    tuple: Tuple,
+    template: Template,
+    /// Pairs of a round.
+    count: u64,
+    /// Pairs that are timed together, where reading the clock would weigh.
+    group: u64,
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let pair = |name, peer: Peer, prepare: Prepare| {
+        Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).beside(Beside::Program(peer))
+    };
+    let shared = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
+    vec![
+        pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
+        shared("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.04),
+        shared("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
+    ]
+}
+
+/// A name and 64 bytes, in this process: 20,000 pairs a round.
+fn small_in_process() -> Result<Round, Error> {
+    let (space, pairs) = (Lab::embedded().space(), Pairs::small());
+    pairs.warm_up(&space)?;
+    Ok(Box::new(move || pairs.round(&space)))
+}
+
+/// The same, the space in another process.
+fn small_in_shared_memory() -> Result<Round, Error> {
+    shared_memory(Pairs::small())
+}
+
+/// A name and 1 MiB of float64, the space in another process: 200 pairs a round.
+fn large_in_shared_memory() -> Result<Round, Error> {
+    shared_memory(Pairs::large()?)
+}
+
+fn shared_memory(pairs: Pairs) -> Result<Round, Error> {
+    let served = Served::start()?;
+    let space = served.connect()?;
+    pairs.warm_up(&space)?;
+    Ok(served.rounds(move || pairs.round(&space)))
+}
+
+impl Pairs {
+    fn small() -> Pairs {
+        let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
+        Pairs { tuple, template, count: 20_000, group: 16 }
+    }
+
+    fn large() -> Result<Pairs, Error> {
+        let array = Array::from_elements(&[MEBIBYTE_NUMBERS as u64], &[0.5f64; MEBIBYTE_NUMBERS])?;
+        let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
+        Ok(Pairs { tuple, template, count: 200, group: 1 })
+    }
+
+    fn warm_up(&self, space: &Space) -> Result<(), Error> {
+        (0..self.count / 10).try_for_each(|_| self.pair(space))
+    }
+
+    fn pair(&self, space: &Space) -> Result<(), Error> {
+        space.out(self.tuple.clone())?;
+        space.take(&self.template).map(|_| ())
+    }
+
+    /// The median of the groups, in nanoseconds a pair.
+    fn round(&self, space: &Space) -> Result<f64, Error> {
+        median_of_groups(self.count, self.group, || self.pair(space))
+    }
+}

@@ -1,0 +1,100 @@
+//! `bench`: which cases there are, and what a row says. How fast anything is, is no test.
+
+use crate::tool::{quintet, result, script, text};
+use quintet_testbed::TempDir;
+use serde_json::Value;
+
+/// A case that is over soon on a busy machine, too.
+const QUICK: &str = "shm-rate-64";
+const KEYS: [&str; 16] = [
+    "bench",
+    "better",
+    "case",
+    "goal",
+    "goal_met",
+    "ours",
+    "ours_least",
+    "ours_most",
+    "peer",
+    "peer_missing",
+    "peer_value",
+    "placement",
+    "ratio",
+    "rounds",
+    "unit",
+    "waiting",
+];
+
+fn objects(said: &str) -> Vec<Value> {
+    let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    said.lines().map(parse).collect()
+}
+
+/// The only row of one round of the quick case beside the peers in `folder`.
+fn row(folder: &TempDir) -> Value {
+    let peers = text(folder.path());
+    let (status, said) =
+        result(quintet(["bench", "--case", QUICK, "--rounds", "1", "--json", "--peers", peers]));
+    assert_eq!(status, 0, "{said}");
+    let mut rows = objects(&said);
+    assert_eq!(rows.len(), 1, "{said}");
+    rows.remove(0)
+}
+
+#[test]
+fn every_case_is_listed_and_measured_by_none() {
+    let (status, said) = result(quintet(["bench", "--list"]));
+    assert_eq!(status, 0);
+    for line in ["link/shm-rtt-64 beside ucx", "link/idle", "explore/schedules"] {
+        assert!(said.lines().any(|said| said.starts_with(line)), "{line} is not in: {said}");
+    }
+    let (_, explored) = result(quintet(["bench", "explore", "--list", "--json"]));
+    let listed = objects(&explored);
+    assert_eq!(listed.len(), 1);
+    assert_eq!((&listed[0]["case"], &listed[0]["unit"]), (&"schedules".into(), &"schedules/s".into()));
+}
+
+#[test]
+fn an_unknown_case_is_told_with_those_there_are() {
+    let (status, said) = result(quintet(["bench", "--case", "nothing"]));
+    assert_eq!(status, 64, "{said}");
+    assert!(said.contains("nothing") && said.contains(QUICK) && said.contains("schedules"), "{said}");
+}
+
+#[test]
+fn a_case_outside_the_group_measures_nothing() {
+    assert_eq!(result(quintet(["bench", "space", "--case", QUICK])), (0, String::new()));
+}
+
+#[test]
+fn a_row_has_the_promised_keys_and_a_ratio() {
+    let folder = TempDir::new().unwrap();
+    let line = r#"echo '{"statistic": "mean", "value": 3.0}'; echo '{"statistic": "p50", "value": 0.5}'"#;
+    script(&folder, "ucx_shm", line);
+    let row = row(&folder);
+    let keys: Vec<&str> = row.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, KEYS);
+    let named = ["bench", "case", "unit", "better", "peer"].map(|key| row[key].as_str().unwrap_or_default());
+    assert_eq!(named, ["link", QUICK, "messages/s", "higher", "ucx"]);
+    let [ours, peer, ratio] = ["ours", "peer_value", "ratio"].map(|key| row[key].as_f64().expect("a number"));
+    assert_eq!((peer, ratio), (0.5, ours / 0.5));
+    assert_eq!(
+        (&row["goal"], &row["goal_met"], &row["peer_missing"]),
+        (&4.0.into(), &true.into(), &Value::Null)
+    );
+    assert_eq!(
+        (&row["rounds"], &row["waiting"], &row["placement"]),
+        (&1.into(), &"adaptive".into(), &"own cores".into())
+    );
+}
+
+#[test]
+fn a_peer_that_is_not_built_leaves_the_ratio_open() {
+    let row = row(&TempDir::new().unwrap());
+    assert!(row["peer_missing"].as_str().is_some_and(|why| why.contains("make -C benches/peers")), "{row}");
+    assert_eq!(
+        (&row["ratio"], &row["peer_value"], &row["goal_met"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    assert!(row["ours"].as_f64().is_some_and(|ours| ours > 0.), "{row}");
+}

@@ -1,0 +1,49 @@
+//! `bench space`: what it finds is counted as it says.
+
+use crate::tool::{quintet, result};
+use serde_json::Value;
+
+/// What it said of one case, measured once beside no program.
+fn measured(case: &str) -> Value {
+    let peers = "/nonexistent";
+    let (code, said) =
+        result(quintet(["bench", "space", "--case", case, "--rounds", "1", "--peers", peers, "--json"]));
+    assert_eq!(code, 0, "{said}");
+    let line = said.lines().find(|line| line.starts_with('{')).expect("an object");
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+#[test]
+fn among_more_tuples_a_match_is_compared_with_itself() {
+    let row = measured("match-1e4-two");
+    assert_eq!(
+        (&row["unit"], &row["peer"], &row["goal"]),
+        (&"ns".into(), &"1e3".into(), &2.0.into()),
+        "{row}"
+    );
+    assert!(row["ours"].as_f64() > Some(0.) && row["ratio"].is_f64(), "{row}");
+}
+
+#[test]
+fn blocked_takers_are_woken() {
+    let row = measured("blocked-100");
+    assert!(row["ours"].as_f64() > Some(0.) && row["peer"] == "10", "{row}");
+}
+
+#[test]
+fn without_the_peer_pipelined_pairs_are_measured_all_the_same() {
+    let row = measured("pipelined-shm");
+    assert_eq!((&row["unit"], &row["better"]), (&"pairs/s".into(), &"higher".into()), "{row}");
+    assert!(row["ours"].as_f64() > Some(0.) && row["peer_missing"].is_string(), "{row}");
+}
+
+#[test]
+fn a_stored_tuple_takes_no_more_than_the_goal_beyond_its_data() {
+    for index in ["none", "name", "number"] {
+        let (code, said) = result(quintet(["bench-memory", index, "--tuples", "100000"]));
+        let line: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+        // It needs 40 bytes at least: that it is found at all.
+        let bytes = line["value"].as_f64().unwrap_or_default();
+        assert!(code == 0 && (40. ..=200.).contains(&bytes), "{index}: {said}");
+    }
+}

@@ -1,7 +1,7 @@
 //! A number that sums up a run.
 
 use crate::node::Arrival;
-use crate::schedule::Picos;
+use crate::picos::Picos;
 use quintet_contract::Address;
 
 /// Differs, but for one chance in 2^64, when anything about two runs differed: times, addresses or bytes.

@@ -3,36 +3,59 @@
 //! One seed gives one run, the same on every machine: time is a whole number of picoseconds, ties are broken by the
 //! order of scheduling, every link and service draws from a random stream of its own.
 //!
-//! This crate models no hardware in detail; it holds the event loop, links with delay and faults, a disk and a device.
+//! Two uses, one engine: *try to break* (abstract links with faults, a seed a run) and *predict* (processing elements and
+//! transfer devices with the parameters of real ones, placed under the same protocols).
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
-//! | `schedule.rs` | the queue of pending events |
+//! | `picos.rs` | [`Picos`]: simulated time |
+//! | `schedule.rs` | [`Schedule`]: the queue of pending events |
+//! | `distribution.rs` | [`Distribution`]: random times, sizes and counts |
+//! | `statistics.rs` | [`statistics`]: what runs are summed up to |
 //! | `link.rs` | [`LinkModel`]: delay, loss, duplication, reordering |
+//! | `processor.rs` | [`ProcessorModel`]: processing elements |
+//! | `module.rs` | [`Module`]: modelled programs, which are protocols |
+//! | `route.rs` | the way between two addresses: a link or a device |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
-//! | `node.rs` | a modelled process: its instances, its inbox, its processor's time |
+//! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
+//! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
 //! | `service.rs` | [`ServiceModel`]: disk and device |
 //! | `replay.rs` | [`replay`](replay()): a live run again, byte for byte |
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
 #![forbid(unsafe_code)]
 
 mod comparing;
+pub mod device;
 mod digest;
+mod distribution;
 mod link;
+mod module;
 mod node;
+mod node_clock;
+mod nodes;
 mod outbox;
+mod picos;
+mod processor;
 mod recording;
 mod replay;
+mod route;
 mod schedule;
 mod service;
 mod simulation;
+pub mod statistics;
 mod verdict;
 
+pub use distribution::{Distribution, DistributionError, Empirical, ieee_backoff_slots};
 pub use link::LinkModel;
-pub use node::Hosted;
+pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
+pub use node::{Hosted, NodeStatistics};
 pub use outbox::Costs;
+pub use picos::Picos;
+pub use processor::{ProcessorId, ProcessorModel};
 pub use replay::{Factory, replay};
+pub use route::DeviceId;
+pub use schedule::Schedule;
 pub use service::ServiceModel;
-pub use simulation::{Restart, Simulation};
+pub use simulation::{ProcessorStatistics, Restart, Simulation, Stall};
 pub use verdict::{Difference, ReplayError, Replayed};

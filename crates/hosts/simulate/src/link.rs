@@ -1,7 +1,7 @@
 //! A modelled link, one direction.
 
-use crate::schedule::Picos;
-use quintet_contract::{Random, SendError, Span};
+use crate::picos::Picos;
+use quintet_contract::{Random, Span};
 
 /// How a link treats frames. The default is a good local network: 50 to 100 us, in order, nothing lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,40 +52,21 @@ impl LinkModel {
 }
 
 /// One direction of a link in a run.
+#[derive(Debug)]
 pub(crate) struct Direction {
     pub(crate) model: LinkModel,
-    /// Whether everything sent is lost.
-    pub(crate) cut: bool,
-    /// Frames sent and neither arrived nor lost.
-    pub(crate) in_flight: usize,
-    /// Whether the sender was refused and waits to be told that there is room.
-    pub(crate) refused: bool,
     random: Random,
     last_arrival: Picos,
 }
 
 impl Direction {
     pub(crate) fn new(model: LinkModel, random: Random) -> Self {
-        let last_arrival = Picos::default();
-        Direction { model, cut: false, in_flight: 0, refused: false, random, last_arrival }
-    }
-
-    /// Whether the link takes one more frame now.
-    pub(crate) fn admit(&mut self, bulk: usize) -> Result<(), SendError> {
-        let limit = self.model.max_bulk_bytes;
-        if bulk > limit {
-            return Err(SendError::TooLong { len: bulk, limit });
-        }
-        if self.in_flight >= self.model.window_frames {
-            self.refused = true;
-            return Err(SendError::Full);
-        }
-        Ok(())
+        Direction { model, random, last_arrival: Picos::default() }
     }
 
     /// What becomes of a frame that departs at `departure`.
     pub(crate) fn carry(&mut self, departure: Picos) -> Passage {
-        let lost = self.cut || self.random.chance(self.model.loss_per_million);
+        let lost = self.random.chance(self.model.loss_per_million);
         let doubled = self.random.chance(self.model.duplicates_per_million);
         let arrival = self.arrival(departure);
         Passage { arrival, lost, copy: (doubled && !lost).then(|| self.arrival(departure)) }

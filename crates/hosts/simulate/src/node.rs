@@ -1,12 +1,16 @@
-//! A modelled process: its protocol instances, its inbox, and the time of its processor.
+//! A modelled process: its protocol instances, its inbox, and what it is at.
 
-use crate::outbox::{Costs, Departure, Links, SimulatedOutbox};
-use crate::schedule::Picos;
+use crate::node_clock::NodeClock;
+use crate::outbox::{Costs, SimulatedOutbox, Step};
+use crate::picos::Picos;
+use crate::processor::{Processor, ProcessorId};
+use crate::route::Routes;
+use crate::statistics::Tally;
 use quintet_contract::{
     Address, DownCause, Incarnation, Input, NodeId, OwnedFrame, PeerChange, Port, Protocol, Time,
 };
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// A protocol that can be looked at again by its own type. Every protocol without borrowed parts is one.
 pub trait Hosted: Protocol {
@@ -26,6 +30,7 @@ impl<P: Protocol + Any> Hosted for P {
 }
 
 /// An input that waits in a node's inbox.
+#[derive(Debug)]
 pub(crate) enum Arrival {
     Started,
     Wake,
@@ -42,67 +47,168 @@ pub(crate) struct Instance {
     pub(crate) wake_at: Option<Time>,
 }
 
+/// What a node is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Nothing to do.
+    Idle,
+    /// In the queue of its processor, or on it.
+    Busy,
+}
+
+/// What was counted at a node.
+#[derive(Clone, Debug, Default)]
+pub struct NodeStatistics {
+    /// Inputs after which it did something: worked or sent.
+    pub activations: u64,
+    /// From a frame's arrival until it was handled, in seconds.
+    pub waiting: Tally,
+    /// From a frame's arrival until what it caused was done, in seconds.
+    pub response: Tally,
+    /// Between the ends of two activations that follow each other, in seconds.
+    pub interval: Tally,
+    /// When the last activation ended.
+    pub last_end: Option<Picos>,
+}
+
 /// A process. A crash ends it; a restart brings a larger incarnation.
 pub(crate) struct Node {
     pub(crate) incarnation: Incarnation,
     pub(crate) alive: bool,
-    pub(crate) instances: BTreeMap<Port, Instance>,
-    pub(crate) inbox: VecDeque<(Port, Arrival)>,
-    /// Until when its processor is at work.
-    pub(crate) busy_until: Picos,
-    /// Whether an event that goes on with the inbox is scheduled.
-    pub(crate) resume_scheduled: bool,
+    pub(crate) processor: ProcessorId,
+    pub(crate) clock: NodeClock,
+    /// In the order of their ports.
+    pub(crate) instances: Vec<(Port, Instance)>,
+    pub(crate) inbox: VecDeque<Waiting>,
+    pub(crate) phase: Phase,
+    pub(crate) job: Job,
+    pub(crate) statistics: NodeStatistics,
+}
+
+/// An input and since when it waits.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) port: Port,
+    pub(crate) arrival: Arrival,
+    pub(crate) since: Picos,
+}
+
+/// The rest of what one input began.
+pub(crate) struct Job {
+    /// The instance that handled the input.
+    pub(crate) port: Port,
+    /// Still to be done. In reverse order: the next step is the last.
+    pub(crate) steps: Vec<Step>,
+    /// When the frame came that it answers to.
+    since: Option<Picos>,
+    /// Whether there was anything to do.
+    acted: bool,
+}
+
+impl Job {
+    fn none() -> Job {
+        Job { port: Port(0), steps: Vec::new(), since: None, acted: false }
+    }
 }
 
 impl Node {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(processor: ProcessorId) -> Self {
         Node {
             incarnation: Incarnation(1),
             alive: true,
-            instances: BTreeMap::new(),
+            processor,
+            clock: NodeClock::default(),
+            instances: Vec::new(),
             inbox: VecDeque::new(),
-            busy_until: Picos::default(),
-            resume_scheduled: false,
+            phase: Phase::Idle,
+            job: Job::none(),
+            statistics: NodeStatistics::default(),
         }
     }
 
     pub(crate) fn place(&mut self, port: Port, protocol: Box<dyn Hosted>) {
-        self.instances.insert(port, Instance { protocol, costs: Costs::new(), wake_at: None });
+        let instance = Instance { protocol, costs: Costs::new(), wake_at: None };
+        match self.instances.binary_search_by_key(&port, |(port, _)| *port) {
+            Ok(place) => self.instances[place].1 = instance,
+            Err(place) => self.instances.insert(place, (port, instance)),
+        }
+    }
+
+    pub(crate) fn ports(&self) -> impl Iterator<Item = Port> {
+        self.instances.iter().map(|(port, _)| *port)
+    }
+
+    pub(crate) fn instance(&self, port: Port) -> Option<&Instance> {
+        self.instances.iter().find(|(at, _)| *at == port).map(|(_, instance)| instance)
+    }
+
+    pub(crate) fn instance_mut(&mut self, port: Port) -> Option<&mut Instance> {
+        self.instances.iter_mut().find(|(at, _)| *at == port).map(|(_, instance)| instance)
+    }
+
+    /// Ends its life: what it was at and what waits is gone.
+    pub(crate) fn die(&mut self) {
+        self.alive = false;
+        self.inbox.clear();
+        self.job = Job::none();
     }
 
     /// Begins the node's next life. Wakes scheduled in the last one are void.
-    pub(crate) fn revive(&mut self, now: Picos) {
+    pub(crate) fn revive(&mut self) {
         self.incarnation.0 += 1;
         self.alive = true;
-        self.busy_until = now;
-        self.resume_scheduled = false;
-        for instance in self.instances.values_mut() {
+        for (_, instance) in &mut self.instances {
             instance.wake_at = None;
         }
     }
 
-    /// Lets the first waiting input be handled at `now`. Gives the port, and what was sent.
-    pub(crate) fn handle_next(
+    /// Lets the first waiting input be handled at `now`; the job is what it began. False if nothing waits.
+    pub(crate) fn begin_job(
         &mut self,
         id: NodeId,
         now: Picos,
-        links: &mut Links,
-    ) -> Option<(Port, Vec<Departure>)> {
-        let (port, arrival) = self.inbox.pop_front()?;
-        let Some(instance) = self.instances.get_mut(&port) else { return Some((port, Vec::new())) };
-        let mut out = SimulatedOutbox {
-            from: Address { node: id, port },
-            links,
-            costs: &instance.costs,
-            departure: now.max(self.busy_until),
-            sent: Vec::new(),
-            begun: None,
-        };
-        if let Some(input) = input(&arrival, &*instance.protocol, &mut instance.wake_at, now.time()) {
-            instance.protocol.handle(now.time(), input, &mut out);
+        routes: &mut Routes,
+        processor: &mut Processor,
+    ) -> bool {
+        let Some(Waiting { port, arrival, since }) = self.inbox.pop_front() else { return false };
+        let is_frame = matches!(arrival, Arrival::Frame(..));
+        if is_frame {
+            self.statistics.waiting.add((now - since).as_seconds());
         }
-        self.busy_until = out.departure;
-        Some((port, out.sent))
+        self.job.port = port;
+        self.job.since = is_frame.then_some(since);
+        if let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) {
+            let time = self.clock.read(now);
+            let mut out = SimulatedOutbox {
+                from: Address { node: id, port },
+                routes,
+                costs: &instance.costs,
+                processor,
+                steps: &mut self.job.steps,
+                begun: None,
+            };
+            if let Some(input) = input(&arrival, &*instance.protocol, &mut instance.wake_at, time) {
+                instance.protocol.handle(time, input, &mut out);
+            }
+        }
+        self.job.acted = !self.job.steps.is_empty();
+        self.job.steps.reverse();
+        true
+    }
+
+    /// The job is done.
+    pub(crate) fn end_job(&mut self, now: Picos) {
+        if !self.job.acted {
+            return;
+        }
+        let statistics = &mut self.statistics;
+        statistics.activations += 1;
+        if let Some(since) = self.job.since {
+            statistics.response.add((now - since).as_seconds());
+        }
+        if let Some(last) = statistics.last_end.replace(now) {
+            statistics.interval.add((now - last).as_seconds());
+        }
     }
 }
 

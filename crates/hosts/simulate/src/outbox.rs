@@ -1,27 +1,33 @@
-//! What a protocol sends to in a run: it knows the links, so it refuses what a live host would refuse.
+//! What a protocol sends to in a run: it knows the routes, so it refuses what a live host would refuse.
 
-use crate::link::Direction;
-use crate::schedule::Picos;
+use crate::distribution::Distribution;
+use crate::picos::Picos;
+use crate::processor::Processor;
+use crate::route::Routes;
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
 use std::collections::BTreeMap;
 
-/// The costs of an instance's stages, in picoseconds a unit. A stage that is not named costs nothing.
-pub type Costs = BTreeMap<Stage, u64>;
+/// The costs of an instance's stages, in cycles of its processor a unit. A stage that is not named costs nothing. One
+/// value is drawn for each call of [`Outbox::work`] and multiplied with its units.
+pub type Costs = BTreeMap<Stage, Distribution>;
 
-pub(crate) type Links = BTreeMap<(Address, Address), Direction>;
-
-/// A frame and when it departs.
-pub(crate) type Departure = (Picos, Address, OwnedFrame);
+/// A piece of what a node does after one input.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Takes so much time of the processor.
+    Work(Picos),
+    Send(Address, OwnedFrame),
+}
 
 pub(crate) struct SimulatedOutbox<'a> {
     pub(crate) from: Address,
-    pub(crate) links: &'a mut Links,
+    pub(crate) routes: &'a mut Routes,
     pub(crate) costs: &'a Costs,
-    /// When the next frame departs: now, plus the work declared so far.
-    pub(crate) departure: Picos,
-    pub(crate) sent: Vec<Departure>,
+    pub(crate) processor: &'a mut Processor,
+    /// What is to be done, in order.
+    pub(crate) steps: &'a mut Vec<Step>,
     pub(crate) begun: Option<(Address, Kind, Token, Vec<u8>)>,
 }
 
@@ -33,15 +39,25 @@ impl SimulatedOutbox<'_> {
         if to.node == self.from.node {
             return Ok(());
         }
-        let link = self.links.get_mut(&(self.from, to)).ok_or(SendError::Unreachable)?;
-        link.admit(bulk)
+        self.routes.get_mut(self.from, to).ok_or(SendError::Unreachable)?.admit(bulk)
     }
 
     fn push(&mut self, to: Address, frame: OwnedFrame) {
-        if let Some(link) = self.links.get_mut(&(self.from, to)) {
-            link.in_flight += 1;
+        if let Some(route) = self.routes.get_mut(self.from, to) {
+            route.in_flight += 1;
+            if route.is_device() {
+                self.spend(self.processor.model.io_setup);
+            }
         }
-        self.sent.push((self.departure, to, frame));
+        self.steps.push(Step::Send(to, frame));
+    }
+
+    fn spend(&mut self, time: Picos) {
+        match self.steps.last_mut() {
+            _ if time == Picos::ZERO => {}
+            Some(Step::Work(before)) => *before += time,
+            _ => self.steps.push(Step::Work(time)),
+        }
     }
 }
 
@@ -70,7 +86,8 @@ impl Outbox for SimulatedOutbox<'_> {
     }
 
     fn work(&mut self, stage: Stage, units: u32) {
-        let cost = self.costs.get(&stage).copied().unwrap_or(0);
-        self.departure = Picos(self.departure.0.saturating_add(cost.saturating_mul(u64::from(units))));
+        let Some(cost) = self.costs.get(&stage) else { return };
+        let cycles = cost.sample(&mut self.processor.random) * f64::from(units);
+        self.spend(self.processor.time_of(cycles));
     }
 }

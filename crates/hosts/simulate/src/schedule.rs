@@ -1,76 +1,86 @@
 //! The queue of pending events: earliest first, first scheduled first among equals.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `buckets.rs` | the order: times and slots, in a monotone radix queue; read its head first |
+//! | `slots.rs` | the events themselves, which stay where they are while their times move |
 
-use quintet_contract::{Span, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod buckets;
+mod slots;
+#[cfg(test)]
+mod tests;
 
-/// Simulated time in picoseconds. 213 days fit.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Picos(pub(crate) u64);
+use crate::picos::Picos;
+use buckets::Buckets;
+use slots::Slots;
 
-impl Picos {
-    pub(crate) fn after(self, span: Span) -> Picos {
-        Picos(self.0.saturating_add(span.0.saturating_mul(1_000)))
-    }
-
-    /// As protocols see it: rounded down to whole nanoseconds.
-    pub(crate) fn time(self) -> Time {
-        Time(self.0 / 1_000)
-    }
-
-    /// The first picosecond at which `time` has been reached.
-    pub(crate) fn reaching(time: Time) -> Picos {
-        Picos(time.0.saturating_mul(1_000))
-    }
-}
-
-/// Pending events of type `E`.
-pub(crate) struct Schedule<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
-    scheduled: u64,
-}
-
-struct Entry<E> {
-    at: Picos,
-    order: u64,
-    event: E,
+/// Pending events of type `E`: earliest first, first scheduled first among equals.
+///
+/// Time never runs back: an event scheduled before the last one popped takes place at the time of that one.
+/// [`add`](Schedule::add) costs a constant time and [`pop`](Schedule::pop) a constant time on average, whether a
+/// thousand events are pending or a million; a single `pop` may sort a large part of them. At most 2^32 - 1 events can
+/// be pending at once.
+///
+/// ```
+/// use quintet_simulate::{Picos, Schedule};
+///
+/// let mut schedule = Schedule::new();
+/// schedule.add(Picos(20), "second");
+/// schedule.add(Picos(10), "first");
+/// schedule.add(Picos(20), "third");
+/// assert_eq!(schedule.next_at(), Some(Picos(10)));
+/// let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(_, event)| event).collect();
+/// assert_eq!(order, ["first", "second", "third"]);
+/// ```
+#[derive(Debug)]
+pub struct Schedule<E> {
+    order: Buckets,
+    events: Slots<E>,
 }
 
 impl<E> Schedule<E> {
-    pub(crate) fn new() -> Self {
-        Schedule { heap: BinaryHeap::new(), scheduled: 0 }
+    /// Without events; the time is zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Schedule { order: Buckets::new(), events: Slots::new() }
     }
 
-    pub(crate) fn add(&mut self, at: Picos, event: E) {
-        self.scheduled += 1;
-        self.heap.push(Reverse(Entry { at, order: self.scheduled, event }));
+    /// Schedules `event` at `at`, or at the time of the event popped last if that is later.
+    ///
+    /// # Panics
+    /// If 2^32 - 1 events are pending already.
+    pub fn add(&mut self, at: Picos, event: E) {
+        let slot = self.events.put(event);
+        self.order.add(at.0, slot);
     }
 
-    pub(crate) fn next_at(&self) -> Option<Picos> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+    /// When the next event takes place.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Picos> {
+        self.order.next_at().map(Picos)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(Picos, E)> {
-        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+    /// Takes the next event out, with its time.
+    pub fn pop(&mut self) -> Option<(Picos, E)> {
+        let (at, slot) = self.order.pop()?;
+        Some((Picos(at), self.events.take(slot)))
+    }
+
+    /// Events pending.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether no event is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+impl<E> Default for Schedule<E> {
+    fn default() -> Self {
+        Schedule::new()
     }
 }

@@ -1,0 +1,8 @@
+//! Every device under random requests, and each against the theory and the figures of its source.
+
+mod bench;
+mod csma;
+mod properties;
+mod queueing;
+mod ring;
+mod switch;

@@ -1,0 +1,306 @@
+use super::*;
+use crate::statistics::{Tally, incomplete_beta};
+
+const DRAWS: usize = 200_000;
+
+fn weighted() -> Distribution {
+    Distribution::Empirical(Empirical::weighted(&[(3.0, 2.0), (1.0, 1.0), (9.0, 0.0), (4.0, 5.0)]).unwrap())
+}
+
+/// A mass at 1, a straight piece, a gap, a piece, a step.
+fn curve() -> Distribution {
+    let table = [(1.0, 0.2), (2.0, 0.5), (4.0, 0.5), (8.0, 0.9), (8.0, 1.0)];
+    Distribution::Empirical(Empirical::cumulative(&table).unwrap())
+}
+
+/// One or more of each kind, so that each path of each method is taken.
+fn all() -> Vec<Distribution> {
+    vec![
+        Distribution::Constant(2.5),
+        Distribution::Uniform { low: 1.0, high: 4.0 },
+        Distribution::Normal { mean: 10.0, deviation: 2.0 },
+        Distribution::Normal { mean: 1.0, deviation: 1.0 },
+        Distribution::Normal { mean: 0.0, deviation: 3.0 },
+        Distribution::Exponential { mean: 0.25 },
+        Distribution::Poisson { mean: 0.5 },
+        Distribution::Poisson { mean: 9.5 },
+        Distribution::Poisson { mean: 10.0 },
+        Distribution::Poisson { mean: 1_234.5 },
+        Distribution::Gamma { shape: 0.3, scale: 2.0 },
+        Distribution::Gamma { shape: 1.0, scale: 2.0 },
+        Distribution::Gamma { shape: 7.5, scale: 0.1 },
+        Distribution::Beta { a: 0.5, b: 0.5, low: 0.0, high: 1.0 },
+        Distribution::Beta { a: 2.0, b: 5.0, low: 10.0, high: 30.0 },
+        Distribution::Beta { a: 0.7, b: 3.0, low: 0.0, high: 2.0 },
+        Distribution::IeeeBackoff { slot: 51.2 },
+        weighted(),
+        curve(),
+    ]
+}
+
+fn draws(of: &Distribution, seed: u64, count: usize) -> Vec<f64> {
+    let mut random = Random::new(seed, 802);
+    (0..count).map(|_| of.sample(&mut random)).collect()
+}
+
+#[test]
+fn means_and_variances_are_those_of_the_draws() {
+    for of in all() {
+        of.check().unwrap();
+        let values = draws(&of, 1, DRAWS);
+        let tally: Tally = values.iter().copied().collect();
+        let square_distances: Tally =
+            values.iter().map(|value| (value - of.mean()) * (value - of.mean())).collect();
+        // Four standard errors: one fair distribution in 16,000 would fail at a random seed. The seed is fixed.
+        let error = |of: &Tally| 4.0 * of.deviation().unwrap() / (DRAWS as f64).sqrt();
+        let mean_off = (tally.mean().unwrap() - of.mean()).abs();
+        let variance_off = (square_distances.mean().unwrap() - of.variance()).abs();
+        assert!(mean_off <= error(&tally), "{of:?}: mean {:?}, not {}", tally.mean(), of.mean());
+        assert!(
+            variance_off <= error(&square_distances) + 1e-12 * of.variance(),
+            "{of:?}: variance {:?}, not {}",
+            square_distances.mean(),
+            of.variance()
+        );
+        assert!(values.iter().all(|value| *value >= 0.0 && value.is_finite()), "{of:?}");
+    }
+}
+
+/// The regularised lower incomplete gamma function, by its series (NIST Digital Library, 8.11.4).
+fn incomplete_gamma(shape: f64, x: f64) -> f64 {
+    let (mut term, mut sum, mut n) = (1.0 / shape, 1.0 / shape, shape);
+    while term > sum * 1e-16 {
+        n += 1.0;
+        term *= x / n;
+        sum += term;
+    }
+    sum * libm::exp(shape * libm::log(x) - x - libm::lgamma(shape))
+}
+
+fn below(of: &Distribution, x: f64) -> f64 {
+    match of {
+        Distribution::Uniform { low, high } => (x - low) / (high - low),
+        Distribution::Normal { mean, deviation } => {
+            let cut = normal::above(mean / deviation);
+            (normal::above((mean - x) / deviation) - cut) / (1.0 - cut)
+        }
+        Distribution::Exponential { mean } => 1.0 - libm::exp(-x / mean),
+        Distribution::Gamma { shape, scale } => incomplete_gamma(*shape, x / scale),
+        Distribution::Beta { a, b, low, high } => {
+            let (x, rest) = ((x - low) / (high - low), (high - x) / (high - low));
+            incomplete_beta(*a, *b, x, rest)
+        }
+        _ => panic!("{of:?} is tested by counts"),
+    }
+}
+
+/// The largest distance between the distribution function and that of the draws, times the root of their number:
+/// above 1.63 in one case of a hundred (Kolmogorov and Smirnov).
+fn kolmogorov(of: &Distribution, mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let distance = |(rank, value): (usize, &f64)| {
+        let p = below(of, *value);
+        (p - rank as f64 / count).abs().max((p - (rank + 1) as f64 / count).abs())
+    };
+    values.iter().enumerate().map(distance).fold(0.0, f64::max) * count.sqrt()
+}
+
+#[test]
+fn continuous_draws_follow_their_distribution_function() {
+    let counted = |of: &Distribution| {
+        matches!(
+            of,
+            Distribution::Constant(_)
+                | Distribution::Poisson { .. }
+                | Distribution::IeeeBackoff { .. }
+                | Distribution::Empirical(_)
+        )
+    };
+    for of in all().iter().filter(|of| !counted(of)) {
+        let distance = kolmogorov(of, draws(of, 2, 20_000));
+        assert!(distance < 1.63, "{of:?}: {distance}");
+    }
+}
+
+#[test]
+fn the_test_of_distribution_functions_sees_a_small_difference() {
+    let values = draws(&Distribution::Gamma { shape: 7.5, scale: 0.1 }, 2, 20_000);
+    assert!(kolmogorov(&Distribution::Gamma { shape: 7.7, scale: 0.1 }, values) > 1.63);
+}
+
+/// Pearson's sum of how far counts are from what is expected, over its mean, in its standard deviations.
+fn chi_square(values: &[f64], expected: &[(f64, f64, f64)]) -> f64 {
+    let part = |(low, high, probability): &(f64, f64, f64)| {
+        let count = values.iter().filter(|value| (*low..*high).contains(*value)).count() as f64;
+        let expected = probability * values.len() as f64;
+        (count - expected) * (count - expected) / expected
+    };
+    let freedom = (expected.len() - 1) as f64;
+    (expected.iter().map(part).sum::<f64>() - freedom) / (2.0 * freedom).sqrt()
+}
+
+#[test]
+fn counts_have_their_probabilities() {
+    for mean in [0.5, 9.5, 10.0, 40.0] {
+        let probability = |k: f64| libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0));
+        let expected: Vec<_> = (0..100)
+            .map(f64::from)
+            .filter(|k| probability(*k) * DRAWS as f64 > 20.0)
+            .map(|k| (k, k + 1.0, probability(k)))
+            .collect();
+        let off = chi_square(&draws(&Distribution::Poisson { mean }, 3, DRAWS), &expected);
+        assert!(off.abs() < 3.0, "mean {mean}: {off} standard deviations");
+    }
+}
+
+#[test]
+fn tables_have_their_probabilities() {
+    let values = draws(&weighted(), 4, DRAWS);
+    let expected = [(1.0, 1.1, 0.125), (3.0, 3.1, 0.25), (4.0, 4.1, 0.625)];
+    assert!(chi_square(&values, &expected).abs() < 3.0);
+    assert!(values.iter().all(|value| [1.0, 3.0, 4.0].contains(value)));
+
+    let values = draws(&curve(), 4, DRAWS);
+    let just_above = 1.0 + f64::EPSILON;
+    let expected = [
+        (1.0, just_above, 0.2),
+        (just_above, 1.5, 0.15),
+        (1.5, 2.0, 0.15),
+        (4.0, 6.0, 0.2),
+        (6.0, 8.0, 0.2),
+        (8.0, 9.0, 0.1),
+    ];
+    assert!(chi_square(&values, &expected).abs() < 3.0);
+    assert!(values.iter().all(|value| !(2.0 < *value && *value < 4.0)));
+}
+
+#[test]
+fn the_wait_after_a_collision_doubles_up_to_ten_times() {
+    let mut random = Random::new(5, 802);
+    for (attempt, slots) in [(0, 1), (1, 2), (2, 4), (5, 32), (10, 1_024), (11, 1_024), (u32::MAX, 1_024)] {
+        let mut seen = vec![0_u32; slots];
+        for _ in 0..100 * slots {
+            seen[ieee_backoff_slots(attempt, &mut random) as usize] += 1;
+        }
+        assert!(seen.iter().all(|count| (50..=160).contains(count)), "attempt {attempt}: {seen:?}");
+    }
+    let of = Distribution::IeeeBackoff { slot: 2.0 };
+    let longest = (0..10_000).map(|_| of.sample_attempt(4, &mut random)).fold(0.0, f64::max);
+    assert_eq!(longest, 30.0, "15 slots");
+}
+
+#[test]
+fn the_first_draws_are_the_same_on_every_machine() {
+    let fold = |digest: u64, value: f64| {
+        (digest.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x517c_c1b7_2722_0a95)
+    };
+    let digests: Vec<u64> = all().iter().map(|of| draws(of, 6, 1_000).into_iter().fold(0, fold)).collect();
+    assert_eq!(digests, GOLDEN, "{digests:#x?}");
+}
+
+/// Found once, and to stay: runs of old seeds depend on them.
+const GOLDEN: [u64; 19] = [
+    0xf6a3_6f57_0a7a_e5f3,
+    0xe5e8_8c87_3f7e_7fc3,
+    0x5813_d328_2d87_6eb2,
+    0x0d26_ede3_038a_c091,
+    0x336f_1bd0_8743_4f4d,
+    0x0496_9498_fef0_bd75,
+    0xe64d_2e40_49e7_b94b,
+    0xb56f_542c_ae62_9ef3,
+    0x6db4_5fb5_ef4e_fb5e,
+    0x415f_b797_190a_7705,
+    0xdafa_16bb_6e23_db23,
+    0xf8ef_dc23_f16b_48d2,
+    0x4ed0_2d52_69d6_7d64,
+    0xfd66_4c88_b000_4ff2,
+    0x37d2_9375_a2fd_98e6,
+    0x0300_d06f_5724_38fd,
+    0x3190_66f8_d912_6390,
+    0x9613_bcc8_72f5_3ed9,
+    0xb4a8_249a_528c_6f48,
+];
+
+#[test]
+fn impossible_distributions_name_the_parameter() {
+    let nan = f64::NAN;
+    let cases = [
+        (Distribution::Constant(-1.0), "constant: value is -1; it must be from 0e0 to 1e100"),
+        (Distribution::Constant(nan), "constant: value is NaN; it must be from 0e0 to 1e100"),
+        (Distribution::Uniform { low: 2.0, high: 1.0 }, "uniform: low is 2, above high, which is 1"),
+        (
+            Distribution::Uniform { low: 0.0, high: f64::INFINITY },
+            "uniform: high is inf; it must be from 0e0 to 1e100",
+        ),
+        (
+            Distribution::Normal { mean: 1.0, deviation: -0.5 },
+            "normal: deviation is -0.5; it must be from 0e0 to 1e100",
+        ),
+        (
+            Distribution::Normal { mean: -1.0, deviation: 1.0 },
+            "normal: mean is -1; it must be from 0e0 to 1e100",
+        ),
+        (Distribution::Exponential { mean: nan }, "exponential: mean is NaN; it must be from 0e0 to 1e100"),
+        (Distribution::Poisson { mean: 2e9 }, "poisson: mean is 2000000000; it must be from 0e0 to 1e9"),
+        (Distribution::Gamma { shape: 0.0, scale: 1.0 }, "gamma: shape is 0; it must be from 1e-6 to 1e9"),
+        (Distribution::Gamma { shape: 1.0, scale: nan }, "gamma: scale is NaN; it must be from 0e0 to 1e100"),
+        (
+            Distribution::Beta { a: nan, b: 1.0, low: 0.0, high: 1.0 },
+            "beta: a is NaN; it must be from 1e-6 to 1e9",
+        ),
+        (
+            Distribution::Beta { a: 1.0, b: 0.0, low: 0.0, high: 1.0 },
+            "beta: b is 0; it must be from 1e-6 to 1e9",
+        ),
+        (
+            Distribution::Beta { a: 1.0, b: 1.0, low: 3.0, high: 1.0 },
+            "beta: low is 3, above high, which is 1",
+        ),
+        (Distribution::IeeeBackoff { slot: -1.0 }, "IEEE back-off: slot is -1; it must be from 0e0 to 1e100"),
+    ];
+    let mut random = Random::new(7, 802);
+    for (of, text) in cases {
+        assert_eq!(of.check().unwrap_err().to_string(), text);
+        of.sample(&mut random); // ends
+    }
+}
+
+#[test]
+fn impossible_tables_say_why() {
+    let weighted = |table: &[(f64, f64)]| Empirical::weighted(table).unwrap_err();
+    assert_eq!(weighted(&[]), DistributionError::NoValues);
+    assert_eq!(weighted(&[(1.0, 0.0), (2.0, 0.0)]), DistributionError::NoWeight);
+    for table in [(1.0, -1.0), (1.0, f64::NAN), (-1.0, 1.0), (f64::INFINITY, 1.0)] {
+        assert!(matches!(weighted(&[table]), DistributionError::OutOfRange { .. }), "{table:?}");
+    }
+    let cumulative = |table: &[(f64, f64)]| Empirical::cumulative(table).unwrap_err();
+    assert_eq!(cumulative(&[]), DistributionError::NoValues);
+    assert_eq!(cumulative(&[(1.0, 0.5), (0.5, 1.0)]), DistributionError::Descending { line: 1 });
+    assert_eq!(cumulative(&[(1.0, 0.5), (2.0, 0.4), (3.0, 1.0)]), DistributionError::Descending { line: 1 });
+    assert_eq!(cumulative(&[(1.0, 0.0), (2.0, 0.75)]), DistributionError::Incomplete { probability: 0.75 });
+    assert!(matches!(cumulative(&[(1.0, 1.5)]), DistributionError::OutOfRange { .. }));
+}
+
+#[test]
+fn extreme_but_possible_parameters_give_numbers() {
+    let mut random = Random::new(8, 802);
+    for of in [
+        Distribution::Gamma { shape: 1e-6, scale: 1.0 },
+        Distribution::Gamma { shape: 1e9, scale: 1e100 },
+        Distribution::Beta { a: 1e-6, b: 1e-6, low: 0.0, high: 1.0 },
+        Distribution::Beta { a: 1e9, b: 1e-6, low: 1.0, high: 1.0 },
+        Distribution::Poisson { mean: 0.0 },
+        Distribution::Poisson { mean: 1e9 },
+        Distribution::Normal { mean: 1e100, deviation: 1e-100 },
+        Distribution::Normal { mean: 0.0, deviation: 0.0 },
+        Distribution::Empirical(Empirical::cumulative(&[(5.0, 1.0)]).unwrap()),
+    ] {
+        of.check().unwrap();
+        assert!(of.mean().is_finite() && of.variance() >= 0.0, "{of:?}");
+        for _ in 0..1_000 {
+            let value = of.sample(&mut random);
+            assert!(value >= 0.0 && value.is_finite(), "{of:?}: {value}");
+        }
+    }
+}

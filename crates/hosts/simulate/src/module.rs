@@ -1,0 +1,264 @@
+//! Modules: modelled programs. A module waits until its conditions hold, executes its instructions, and starts its
+//! successors. It is a protocol like every other, so the host runs it as it runs the product's own.
+//!
+//! The conditions are those of a queueing study's tools (NETWORK II.5, say): a time, messages, predecessors; all that are
+//! named must hold. Each activation uses up what it waited for.
+
+use crate::distribution::Distribution;
+use crate::picos::Picos;
+use quintet_contract::{
+    Address, Frame, Input, Kind, Outbox, OwnedFrame, Protocol, Random, SendError, Stage, Time, Token,
+};
+use quintet_wire::registry::MODELS;
+
+/// A message of a modelled program. Token: its [`MessageType`]; body: its length in bytes, u64.
+const MESSAGE: Kind = MODELS.kind(0);
+/// A predecessor is done. Token: which one.
+const SUCCEED: Kind = MODELS.kind(1);
+/// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
+const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
+
+/// A kind of message, by its number in the model.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MessageType(pub u32);
+
+/// A modelled program.
+#[derive(Clone, Debug)]
+pub struct ModuleSpec {
+    /// When it runs by itself; `None`: only on messages and predecessors.
+    pub timing: Option<Timing>,
+    /// How many of each kind of message an activation needs.
+    pub messages: Vec<(MessageType, u32)>,
+    /// How many predecessors it has. They are numbered from 0.
+    pub predecessors: u32,
+    /// Whether one predecessor suffices; otherwise each must be done once more for each activation.
+    pub any_predecessor: bool,
+    /// What an activation does, in order.
+    pub instructions: Vec<Instruction>,
+    /// Who starts when an activation is done: the module, and which of its predecessors this one is.
+    pub successors: Vec<Successor>,
+}
+
+/// When a module runs by itself.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// The first time, in seconds from the start.
+    pub first: Distribution,
+    /// From each time to the next, in seconds; `None`: only once. Rounded to whole nanoseconds.
+    pub every: Option<Distribution>,
+    /// How often at most.
+    pub limit: u64,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub enum Instruction {
+    /// Executes an instruction of the processor's repertoire so many times; the count is rounded.
+    Execute(Stage, Distribution),
+    /// Sends a message of so many bytes (rounded) to a module.
+    Send {
+        /// The module's address.
+        to: Address,
+        /// What it is.
+        message: MessageType,
+        /// Its length.
+        bytes: Distribution,
+    },
+}
+
+/// A module that starts after this one.
+#[derive(Clone, Copy, Debug)]
+pub struct Successor {
+    /// Where it is.
+    pub to: Address,
+    /// Which of its predecessors this module is.
+    pub number: u32,
+    /// With what weight it is chosen among those that are chosen from; `None`: it starts always.
+    pub weight: Option<f64>,
+}
+
+/// A module at work.
+#[derive(Debug)]
+pub struct Module {
+    spec: ModuleSpec,
+    random: Random,
+    /// The next time it runs by itself.
+    next: Option<Time>,
+    /// Times that came.
+    times: u64,
+    /// Times that came and were not used up.
+    due: u64,
+    /// Messages that came and were not used up, in the order of `spec.messages`.
+    messages: Vec<u32>,
+    /// Predecessors that were done and not used up.
+    done: Vec<u32>,
+    /// The instruction, or successor after them, at which an activation waits for room in a link.
+    at: Option<usize>,
+}
+
+impl Module {
+    /// A module that has not run yet. What it draws follows from `random`.
+    #[must_use]
+    pub fn new(spec: ModuleSpec, random: Random) -> Module {
+        let (messages, done) = (vec![0; spec.messages.len()], vec![0; spec.predecessors as usize]);
+        Module { spec, random, next: None, times: 0, due: 0, messages, done, at: None }
+    }
+
+    fn seconds(&mut self, distribution: &Distribution) -> Picos {
+        Picos::from_seconds(distribution.sample(&mut self.random))
+    }
+
+    fn start(&mut self, now: Time) {
+        if let Some(Timing { first, .. }) = self.spec.timing.clone() {
+            let first = self.seconds(&first);
+            self.next = Some(Time(now.0.saturating_add(first.time().0)));
+        }
+    }
+
+    fn tick(&mut self, now: Time) {
+        if self.next.is_none_or(|next| next > now) {
+            return;
+        }
+        (self.due, self.times) = (self.due + 1, self.times + 1);
+        let timing = self.spec.timing.as_ref().filter(|timing| self.times < timing.limit);
+        let every = timing.and_then(|timing| timing.every.as_ref());
+        let gap = every.map(|every| Picos::from_seconds(every.sample(&mut self.random)));
+        self.next = self.next.zip(gap).map(|(next, gap)| Time(next.0.saturating_add(gap.time().0)));
+    }
+
+    fn take(&mut self, frame: &Frame<'_>) {
+        let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
+        if frame.kind == MESSAGE {
+            let awaited = self.spec.messages.iter().position(|(message, _)| message.0 == number);
+            if let Some(count) = awaited.and_then(|index| self.messages.get_mut(index)) {
+                *count += 1;
+            }
+        } else if frame.kind == SUCCEED
+            && let Some(count) = self.done.get_mut(number as usize)
+        {
+            *count += 1;
+        }
+    }
+
+    /// Whether all conditions hold; uses up what they ask for.
+    fn is_activated(&mut self) -> bool {
+        let spec = &self.spec;
+        let timely = spec.timing.is_none() || self.due > 0;
+        let told = spec.messages.iter().zip(&self.messages).all(|((_, wanted), have)| have >= wanted);
+        let preceded = match spec.any_predecessor {
+            true => self.done.is_empty() || self.done.iter().any(|count| *count > 0),
+            false => self.done.iter().all(|count| *count > 0),
+        };
+        if !(timely && told && preceded) {
+            return false;
+        }
+        self.due = self.due.saturating_sub(1);
+        for ((_, wanted), have) in spec.messages.iter().zip(&mut self.messages) {
+            *have -= wanted;
+        }
+        let used = if spec.any_predecessor { 1 } else { usize::MAX };
+        self.done.iter_mut().filter(|count| **count > 0).take(used).for_each(|count| *count -= 1);
+        true
+    }
+
+    /// Whether it waits for something: a module without any condition would run without end.
+    fn waits(&self) -> bool {
+        self.spec.timing.is_some() || !self.spec.messages.is_empty() || !self.done.is_empty()
+    }
+
+    /// Goes on with the activation that waits for room, and begins others, as far as it goes.
+    fn run(&mut self, out: &mut dyn Outbox) {
+        while self.at.is_some() || self.waits() && self.is_activated() {
+            let at = self.at.take().unwrap_or(0);
+            if let Err(at) = self.execute(at, out) {
+                self.at = Some(at);
+                return;
+            }
+        }
+    }
+
+    /// Executes from instruction `at` on.
+    ///
+    /// # Errors
+    /// The instruction for whose message there is no room.
+    fn execute(&mut self, at: usize, out: &mut dyn Outbox) -> Result<(), usize> {
+        for index in at..self.spec.instructions.len() {
+            match &self.spec.instructions[index] {
+                Instruction::Execute(stage, count) => {
+                    out.work(*stage, whole(count.sample(&mut self.random)));
+                }
+                Instruction::Send { to, message, bytes } => {
+                    let bytes = u64::from(whole(bytes.sample(&mut self.random)));
+                    let sent = out.send(*to, MESSAGE, Token(message.0.into()), &bytes.to_le_bytes());
+                    if sent == Err(SendError::Full) {
+                        return Err(index);
+                    }
+                }
+            }
+        }
+        self.succeed(out);
+        Ok(())
+    }
+
+    fn succeed(&mut self, out: &mut dyn Outbox) {
+        let chosen = self.choose();
+        for (index, successor) in self.spec.successors.iter().enumerate() {
+            if successor.weight.is_none() || chosen == Some(index) {
+                // Successors are on the same processor: a link without delay, whose window one activation cannot fill.
+                let _ = out.send(successor.to, SUCCEED, Token(successor.number.into()), &[]);
+            }
+        }
+    }
+
+    /// One of the weighted successors.
+    fn choose(&mut self) -> Option<usize> {
+        let weights = || self.spec.successors.iter().map(|successor| successor.weight.unwrap_or(0.0));
+        let total: f64 = weights().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let mut left = unit(&mut self.random) * total;
+        weights().position(|weight| {
+            left -= weight;
+            weight > 0.0 && left < 0.0
+        })
+    }
+}
+
+/// Evenly from 0 (included) to 1 (excluded).
+fn unit(random: &mut Random) -> f64 {
+    (random.bits() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The nearest whole number that there is.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates at both ends")]
+fn whole(value: f64) -> u32 {
+    libm::round(value) as u32
+}
+
+/// How many bytes a frame stands for: what a module's message says, or what it is.
+pub(crate) fn modelled_bytes(frame: &OwnedFrame) -> u64 {
+    if frame.kind == MESSAGE
+        && let Some(bytes) = frame.body.as_array::<8>()
+    {
+        return u64::from_le_bytes(*bytes);
+    }
+    FRAME_HEADER_BYTES + frame.body.len() as u64 + frame.bulk.len() as u64
+}
+
+impl Protocol for Module {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Started => self.start(now),
+            Input::Wake => self.tick(now),
+            Input::Frame(_, frame) => self.take(&frame),
+            Input::Writable(_) => {}
+            Input::Peer(..) => return,
+        }
+        self.run(out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.next
+    }
+}

@@ -1,0 +1,86 @@
+//! A node's own clock: it may be set wrong and run too fast or too slow.
+
+use crate::picos::Picos;
+use quintet_contract::Time;
+
+/// What a node reads when the simulated time is something else.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NodeClock {
+    /// Nanoseconds that it was ahead at the start.
+    offset_nanos: i64,
+    /// Nanoseconds that it gains in a second.
+    drift_ppb: i64,
+    /// The latest reading: a protocol's time never goes back.
+    latest: Time,
+}
+
+impl NodeClock {
+    /// Sets how wrong it is from now on.
+    pub(crate) fn set(&mut self, offset_nanos: i64, drift_ppb: i64) {
+        (self.offset_nanos, self.drift_ppb) = (offset_nanos, drift_ppb);
+    }
+
+    /// What it shows at `now`.
+    pub(crate) fn read(&mut self, now: Picos) -> Time {
+        self.latest = self.latest.max(self.shows(now));
+        self.latest
+    }
+
+    fn shows(&self, now: Picos) -> Time {
+        if (self.offset_nanos, self.drift_ppb) == (0, 0) {
+            return now.time();
+        }
+        let nanos = i128::from(now.time().0);
+        let gained = nanos * i128::from(self.drift_ppb) / 1_000_000_000 + i128::from(self.offset_nanos);
+        Time(u64::try_from((nanos + gained).max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// The first simulated time, a few nanoseconds late at most, at which it shows `time`.
+    pub(crate) fn reaching(&self, time: Time) -> Picos {
+        if (self.offset_nanos, self.drift_ppb) == (0, 0) {
+            return Picos::reaching(time);
+        }
+        let shown = i128::from(time.0) - i128::from(self.offset_nanos);
+        let nanos = shown * 1_000_000_000 / i128::from(1_000_000_000 + self.drift_ppb.max(-999_999_999));
+        let nanos = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX);
+        let late = (0..4).map(|late| Time(nanos.saturating_add(late)));
+        Picos::reaching(
+            late.clone()
+                .find(|at| self.shows(Picos::reaching(*at)) >= time)
+                .unwrap_or(Time(nanos.saturating_add(4))),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_clock_shows_the_simulated_time() {
+        let mut clock = NodeClock::default();
+        assert_eq!(clock.read(Picos(5_999)), Time(5));
+        assert_eq!(clock.reaching(Time(5)), Picos(5_000));
+    }
+
+    #[test]
+    fn a_wrong_clock_reaches_a_time_when_it_shows_it() {
+        for (offset, drift) in [(1_000, 0), (-1_000, 0), (0, 100_000), (-50, -200_000_000), (7, 999_999_999)]
+        {
+            let mut clock = NodeClock::default();
+            clock.set(offset, drift);
+            for time in [Time(0), Time(1), Time(12_345), Time(3_000_000_000)] {
+                let at = clock.reaching(time);
+                assert!(clock.shows(at) >= time, "offset {offset}, drift {drift}, {time}");
+            }
+        }
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        let mut clock = NodeClock::default();
+        assert_eq!(clock.read(Picos(9_000)), Time(9));
+        clock.set(-5, 0);
+        assert_eq!(clock.read(Picos(10_000)), Time(9));
+    }
+}

@@ -1,0 +1,103 @@
+//! Processing elements: what runs the nodes that are placed on them, one at a time.
+
+use crate::node::Waiting;
+use crate::picos::Picos;
+use crate::statistics::Level;
+use quintet_contract::{Address, NodeId, Random};
+use std::collections::VecDeque;
+
+/// A processing element's parameters.
+///
+/// The default is the abstract processor that every node has to itself unless it is placed: a cycle of one picosecond,
+/// no time slices, and input and output that cost it nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProcessorModel {
+    /// The time of one cycle.
+    pub cycle: Picos,
+    /// How long a node runs before another that is ready gets its turn; `None`: to the end of what it does.
+    pub time_slice: Option<Picos>,
+    /// Whether it takes messages from transfer devices while it executes. Without, they wait until it is idle, and go
+    /// before everything else then.
+    pub input_controller: bool,
+    /// Whether it executes on while a transfer device carries what it sends. Without, it is busy until the message is
+    /// there.
+    pub output_controller: bool,
+    /// What each message to a transfer device costs before it is given to the device.
+    pub io_setup: Picos,
+    /// What each message from a transfer device costs if it comes while the processor executes.
+    pub interrupt: Picos,
+    /// Messages from transfer devices that may wait for a node on it; those beyond are lost.
+    pub queue_limit: usize,
+}
+
+impl Default for ProcessorModel {
+    fn default() -> Self {
+        ProcessorModel {
+            cycle: Picos(1),
+            time_slice: None,
+            input_controller: true,
+            output_controller: true,
+            io_setup: Picos::ZERO,
+            interrupt: Picos::ZERO,
+            queue_limit: usize::MAX,
+        }
+    }
+}
+
+/// Names a processor of a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ProcessorId(pub(crate) usize);
+
+/// A processor in a run.
+#[derive(Debug)]
+pub(crate) struct Processor {
+    pub(crate) model: ProcessorModel,
+    /// What cycles are multiplied with, in parts of 1000: more for a slow processor.
+    pub(crate) slowness: u64,
+    pub(crate) random: Random,
+    /// Nodes that have something to do, in order.
+    pub(crate) ready: VecDeque<NodeId>,
+    pub(crate) current: Option<Current>,
+    /// Messages that wait until it is idle.
+    pub(crate) door: VecDeque<(Address, Waiting)>,
+    pub(crate) busy: Level,
+    /// Messages that found the queue full.
+    pub(crate) lost: u64,
+    /// Distinguishes the end that is scheduled from those that were before it.
+    pub(crate) generation: u64,
+}
+
+/// The node that a processor runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    pub(crate) node: NodeId,
+    /// Since when the work at hand is executed; `None` while a device carries what was sent.
+    pub(crate) since: Option<Picos>,
+    pub(crate) slice_ends: Picos,
+}
+
+impl Processor {
+    pub(crate) fn new(model: ProcessorModel, random: Random, now: Picos) -> Processor {
+        Processor {
+            model,
+            slowness: 1_000,
+            random,
+            ready: VecDeque::new(),
+            current: None,
+            door: VecDeque::new(),
+            busy: Level::new(now, 0.0),
+            lost: 0,
+            generation: 0,
+        }
+    }
+
+    /// How long `cycles` take.
+    pub(crate) fn time_of(&self, cycles: f64) -> Picos {
+        let picos = cycles * self.model.cycle.0 as f64 * (self.slowness as f64 / 1e3);
+        Picos(libm::round(picos) as u64)
+    }
+
+    pub(crate) fn slice_from(&self, now: Picos) -> Picos {
+        self.model.time_slice.map_or(Picos::NEVER, |slice| now + slice)
+    }
+}

@@ -1,0 +1,125 @@
+//! How frames travel: over links, through devices, within a node.
+
+use super::Simulation;
+use super::events::{Event, Way};
+use crate::device::{Class, Device, Effects, Message, Outcome, Timer};
+use crate::node::Arrival;
+use crate::picos::Picos;
+use crate::processor::ProcessorId;
+use crate::route::{Carrier, DeviceId};
+use quintet_contract::{Address, OwnedFrame, Random};
+
+/// A transfer device in a run.
+pub(super) struct Medium {
+    pub(super) device: Box<dyn Device>,
+    random: Random,
+    /// What it wants after a call; kept for their room.
+    timers: Vec<(Picos, Timer)>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Medium {
+    pub(super) fn new(device: Box<dyn Device>, random: Random) -> Medium {
+        Medium { device, random, timers: Vec::new(), outcomes: Vec::new() }
+    }
+}
+
+/// A frame that a device carries.
+pub(super) struct Carried {
+    from: Address,
+    to: Address,
+    frame: OwnedFrame,
+    lost: bool,
+    /// The processor that is busy until it is there, and the generation of that wait.
+    holds: Option<(ProcessorId, u64)>,
+}
+
+impl Simulation {
+    /// Sends a frame on its way. True if the sender's processor is busy until it is there.
+    pub(super) fn transmit(&mut self, from: Address, to: Address, frame: OwnedFrame) -> bool {
+        let now = self.now;
+        let Some(route) = self.routes.get_mut(from, to) else {
+            self.transmit_within(from, to, frame);
+            return false;
+        };
+        let cut = route.cut;
+        match &mut route.carrier {
+            Carrier::Link(link) => {
+                let passage = link.carry(now);
+                if let Some(at) = passage.copy.filter(|_| !cut) {
+                    self.deliver(to, Arrival::Frame(from, frame.clone()), at);
+                }
+                if passage.lost || cut {
+                    self.schedule.add(passage.arrival, Event::Left { from, to });
+                } else {
+                    self.schedule_arrival(to, Arrival::Frame(from, frame), passage.arrival, Way::Link);
+                }
+                false
+            }
+            Carrier::Device { device, from: here, to: there } => {
+                let (device, here, there) = (*device, *here, *there);
+                let holds = self.hold(from);
+                self.tickets += 1;
+                let ticket = self.tickets;
+                let bytes = crate::module::modelled_bytes(&frame);
+                self.carried.insert(ticket, Carried { from, to, frame, lost: cut, holds });
+                let message = Message { ticket, from: here, to: there, bytes, class: Class::Asynchronous };
+                self.with_device(device, |device, now, effects| device.request(now, message, effects));
+                holds.is_some()
+            }
+        }
+    }
+
+    /// The sender's processor, if it cannot execute while a device carries: it is busy until that is over.
+    fn hold(&mut self, from: Address) -> Option<(ProcessorId, u64)> {
+        let id = self.nodes.get(from.node)?.processor;
+        let processor = &mut self.processors[id.0];
+        if processor.model.output_controller {
+            return None;
+        }
+        processor.generation += 1;
+        Some((id, processor.generation))
+    }
+
+    /// Within a node: to a service of the host, or to another instance.
+    fn transmit_within(&mut self, from: Address, to: Address, frame: OwnedFrame) {
+        match self.services.answer(to, &frame, &mut self.service_random) {
+            Some((delay, answer)) => self.deliver(from, Arrival::Frame(to, answer), self.now.after(delay)),
+            None => self.deliver(to, Arrival::Frame(from, frame), self.now),
+        }
+    }
+
+    pub(super) fn wake_device(&mut self, id: DeviceId, timer: Timer) {
+        self.with_device(id, |device, now, effects| device.wake(now, timer, effects));
+    }
+
+    fn with_device(&mut self, id: DeviceId, act: impl FnOnce(&mut dyn Device, Picos, &mut Effects<'_>)) {
+        let Medium { device, random, timers, outcomes } = &mut self.media[id.0];
+        act(&mut **device, self.now, &mut Effects { random, timers, outcomes });
+        for (at, timer) in timers.drain(..) {
+            self.schedule.add(at, Event::Device(id, timer));
+        }
+        let mut outcomes = std::mem::take(outcomes);
+        for outcome in outcomes.drain(..) {
+            self.settle(outcome);
+        }
+        self.media[id.0].outcomes = outcomes;
+    }
+
+    /// A device is done with a message.
+    fn settle(&mut self, outcome: Outcome) {
+        let (ticket, delivered) = match outcome {
+            Outcome::Delivered { ticket } => (ticket, true),
+            Outcome::Dropped { ticket, .. } => (ticket, false),
+        };
+        let Some(carried) = self.carried.remove(&ticket) else { return };
+        let Carried { from, to, frame, lost, holds } = carried;
+        if delivered && !lost {
+            self.schedule_arrival(to, Arrival::Frame(from, frame), self.now, Way::Device);
+        }
+        self.schedule.add(self.now, Event::Left { from, to });
+        if let Some((processor, generation)) = holds {
+            self.schedule.add(self.now, Event::Advance(processor, generation));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Events: what is pending, and what each does.
+
+use super::Simulation;
+use crate::device::Timer;
+use crate::node::{Arrival, Node, Phase, Waiting};
+use crate::picos::Picos;
+use crate::processor::ProcessorId;
+use crate::route::DeviceId;
+use core::fmt;
+use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Span};
+use quintet_wire::registry::PORT_CALLERS;
+
+pub(super) enum Event {
+    Arrive {
+        to: Address,
+        incarnation: Incarnation,
+        arrival: Arrival,
+        way: Way,
+    },
+    /// A frame left its link and is lost, or a device is done with it.
+    Left {
+        from: Address,
+        to: Address,
+    },
+    /// A processor's present work, or its time slice, is at its end.
+    Advance(ProcessorId, u64),
+    Device(DeviceId, Timer),
+}
+
+/// How an input came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the host, from within the node, or as the copy of another.
+    Host,
+    /// Over a link, where it makes room by arriving.
+    Link,
+    Device,
+}
+
+/// Events at one instant beyond which a run is said to stall.
+const MOST_EVENTS_AT_ONCE: u64 = 1_000_000;
+
+/// A run in which time does not pass any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stall {
+    /// When.
+    pub at: Picos,
+    /// A node that is part of the cycle, if the last event concerned one.
+    pub node: Option<NodeId>,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "time stands still at {}: {MOST_EVENTS_AT_ONCE} events, none of which takes time",
+            self.at
+        )?;
+        self.node.map_or(Ok(()), |node| write!(f, "; node {} is among them", node.0))
+    }
+}
+
+impl core::error::Error for Stall {}
+
+impl Simulation {
+    /// Handles the next event. False when none is pending, or when time stands still.
+    pub fn step(&mut self) -> bool {
+        if self.stall.is_some() {
+            return false;
+        }
+        let Some((at, event)) = self.schedule.pop() else { return false };
+        self.pass(at, &event);
+        match event {
+            Event::Arrive { to, incarnation, arrival, way } => self.arrive(to, incarnation, arrival, way),
+            Event::Left { from, to } => self.leave(from, to),
+            Event::Advance(processor, generation) => self.advance_at(processor, generation),
+            Event::Device(device, timer) => self.wake_device(device, timer),
+        }
+        true
+    }
+
+    fn pass(&mut self, at: Picos, event: &Event) {
+        self.events += 1;
+        self.events_now = if at > self.now { 0 } else { self.events_now + 1 };
+        self.now = at;
+        if self.events_now > MOST_EVENTS_AT_ONCE {
+            let node = if let Event::Arrive { to, .. } = event { Some(to.node) } else { None };
+            self.stall = Some(Stall { at, node });
+        }
+    }
+
+    /// Why the run goes no further, if time stands still.
+    #[must_use]
+    pub fn stall(&self) -> Option<Stall> {
+        self.stall
+    }
+
+    /// Runs until `span` has passed.
+    pub fn run_for(&mut self, span: Span) {
+        self.run_to(self.now.after(span));
+    }
+
+    /// Runs until `end`, or until time stands still.
+    pub fn run_to(&mut self, end: Picos) {
+        while self.schedule.next_at().is_some_and(|at| at <= end) {
+            if !self.step() {
+                return;
+            }
+        }
+        self.now = end.max(self.now);
+    }
+
+    /// Runs until `done` says so, nothing is pending or `limit` has passed. True if `done` said so.
+    pub fn run_until(&mut self, limit: Span, mut done: impl FnMut(&Simulation) -> bool) -> bool {
+        let end = self.now.after(limit);
+        loop {
+            if done(self) {
+                return true;
+            }
+            if self.schedule.next_at().is_none_or(|at| at > end) || !self.step() {
+                return false;
+            }
+        }
+    }
+
+    /// Hands a frame to the instance at `to` as if a caller in its own process had sent it.
+    pub fn inject(&mut self, to: Address, frame: OwnedFrame) {
+        let from = Address { node: to.node, port: PORT_CALLERS };
+        self.deliver(to, Arrival::Frame(from, frame), self.now);
+    }
+
+    pub(super) fn announce(&mut self, to: Address, peer: Address) {
+        let Some(node) = self.nodes.get(peer.node).filter(|node| node.alive) else { return };
+        let incarnation = node.incarnation;
+        let max_bulk_bytes = self.routes.get(to, peer).map_or(0, |route| route.max_bulk_bytes());
+        self.deliver(to, Arrival::Up { peer, incarnation, max_bulk_bytes }, self.now);
+    }
+
+    pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {
+        self.schedule_arrival(to, arrival, at, Way::Host);
+    }
+
+    pub(super) fn schedule_arrival(&mut self, to: Address, arrival: Arrival, at: Picos, way: Way) {
+        if let Some(node) = self.nodes.get(to.node) {
+            let incarnation = node.incarnation;
+            self.schedule.add(at, Event::Arrive { to, incarnation, arrival, way });
+        }
+    }
+
+    fn arrive(&mut self, to: Address, incarnation: Incarnation, arrival: Arrival, way: Way) {
+        self.digest.add(self.now, to, &arrival);
+        if let (Way::Link, Arrival::Frame(from, _)) = (way, &arrival) {
+            self.leave(*from, to);
+        }
+        let lives = |node: &Node| node.alive && node.incarnation == incarnation;
+        if self.nodes.get(to.node).is_some_and(lives) && (way != Way::Device || self.admit(to, &arrival)) {
+            self.enter(to, arrival);
+        }
+    }
+
+    /// Puts an input into its node's inbox, and lets the node handle it if its processor is idle.
+    fn enter(&mut self, to: Address, arrival: Arrival) {
+        let waiting = Waiting { port: to.port, arrival, since: self.now };
+        if let Some(processor) = self.queue(to, waiting) {
+            self.dispatch(processor);
+        }
+    }
+
+    /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
+    pub(super) fn queue(&mut self, to: Address, waiting: Waiting) -> Option<ProcessorId> {
+        let node = self.nodes.get_mut(to.node).filter(|node| node.alive)?;
+        node.inbox.push_back(waiting);
+        if std::mem::replace(&mut node.phase, Phase::Busy) == Phase::Busy {
+            return None;
+        }
+        self.processors[node.processor.0].ready.push_back(to.node);
+        Some(node.processor)
+    }
+
+    fn leave(&mut self, from: Address, to: Address) {
+        let Some(route) = self.routes.get_mut(from, to) else { return };
+        route.in_flight -= 1;
+        if std::mem::take(&mut route.refused) {
+            self.deliver(from, Arrival::Writable(to), self.now);
+        }
+    }
+
+    pub(super) fn schedule_wake(&mut self, at: Address) {
+        let now = self.now;
+        let Some(node) = self.nodes.get_mut(at.node) else { return };
+        let Some(instance) = node.instance_mut(at.port) else { return };
+        let Some(deadline) = instance.protocol.deadline() else { return };
+        if instance.wake_at.is_some_and(|wake| wake <= deadline) {
+            return;
+        }
+        instance.wake_at = Some(deadline);
+        let when = node.clock.reaching(deadline).max(now);
+        self.deliver(at, Arrival::Wake, when);
+    }
+}

@@ -1,0 +1,200 @@
+//! How processors run their nodes: one at a time, each for a time slice, step by step.
+
+use super::Simulation;
+use super::events::Event;
+use crate::node::{Arrival, Phase, Waiting};
+use crate::outbox::Step;
+use crate::picos::Picos;
+use crate::processor::{Current, ProcessorId};
+use quintet_contract::{Address, NodeId};
+
+/// How a node's turn on its processor went on.
+enum Turn {
+    /// It has the processor until an event.
+    Holds,
+    /// What it was at is done.
+    Done,
+    /// Its time slice is over and others are ready.
+    Yields,
+}
+
+impl Simulation {
+    /// Gives an idle processor to the nodes that are ready, until one holds it.
+    pub(super) fn dispatch(&mut self, id: ProcessorId) {
+        while self.processors[id.0].current.is_none() {
+            let now = self.now;
+            let processor = &mut self.processors[id.0];
+            let Some(node) = processor.ready.pop_front() else {
+                if !self.open_door(id) {
+                    return;
+                }
+                continue;
+            };
+            processor.busy.set(now, 1.0);
+            let slice_ends = processor.slice_from(now);
+            processor.current = Some(Current { node, since: None, slice_ends });
+            self.begin(id, node);
+            self.run_current(id);
+        }
+    }
+
+    /// The processor is idle: a message that waited for that comes in. False if there is none, and the processor rests.
+    fn open_door(&mut self, id: ProcessorId) -> bool {
+        let processor = &mut self.processors[id.0];
+        let Some((to, waiting)) = processor.door.pop_front() else {
+            processor.busy.set(self.now, 0.0);
+            return false;
+        };
+        self.queue(to, waiting);
+        true
+    }
+
+    /// Takes the next input of a node that is not in the middle of one.
+    fn begin(&mut self, id: ProcessorId, node: NodeId) {
+        let (now, processor) = (self.now, &mut self.processors[id.0]);
+        if let Some(state) = self.nodes.get_mut(node)
+            && state.job.steps.is_empty()
+            && state.begin_job(node, now, &mut self.routes, processor)
+        {
+            let port = state.job.port;
+            self.schedule_wake(Address { node, port });
+        }
+    }
+
+    /// Lets the current node go on until it holds the processor or gives it back.
+    fn run_current(&mut self, id: ProcessorId) {
+        let Some(current) = self.processors[id.0].current else { return };
+        match self.go_on(id, current) {
+            Turn::Holds => {}
+            Turn::Done => self.finish(id, current.node),
+            Turn::Yields => {
+                let processor = &mut self.processors[id.0];
+                processor.current = None;
+                processor.ready.push_back(current.node);
+            }
+        }
+    }
+
+    fn go_on(&mut self, id: ProcessorId, current: Current) -> Turn {
+        loop {
+            let Some(node) = self.nodes.get_mut(current.node) else { return Turn::Done };
+            match node.job.steps.pop() {
+                None => return Turn::Done,
+                Some(Step::Work(Picos::ZERO)) => {}
+                Some(Step::Work(left)) => {
+                    node.job.steps.push(Step::Work(left));
+                    return self.work(id, current, left);
+                }
+                Some(Step::Send(to, frame)) => {
+                    let from = Address { node: current.node, port: node.job.port };
+                    if self.transmit(from, to, frame) {
+                        // A device carries it, and the processor waits for that.
+                        return Turn::Holds;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Works until the end of the step or of the time slice.
+    fn work(&mut self, id: ProcessorId, current: Current, left: Picos) -> Turn {
+        let now = self.now;
+        let processor = &mut self.processors[id.0];
+        let mut slice_ends = current.slice_ends;
+        if slice_ends <= now {
+            if !processor.ready.is_empty() {
+                return Turn::Yields;
+            }
+            slice_ends = processor.slice_from(now);
+        }
+        processor.generation += 1;
+        processor.current = Some(Current { since: Some(now), slice_ends, ..current });
+        let until = (now + left).min(slice_ends);
+        self.schedule.add(until, Event::Advance(id, processor.generation));
+        Turn::Holds
+    }
+
+    /// The end of a step, or of a time slice, has come.
+    pub(super) fn advance_at(&mut self, id: ProcessorId, generation: u64) {
+        if self.processors[id.0].generation == generation {
+            self.pause_work(id);
+            self.resume(id);
+        }
+    }
+
+    /// Lets a processor go on at once, whatever it is at.
+    pub(super) fn prod(&mut self, id: ProcessorId) {
+        let processor = &mut self.processors[id.0];
+        processor.generation += 1;
+        self.schedule.add(self.now, Event::Advance(id, processor.generation));
+    }
+
+    /// Takes off what was worked since the current step was begun or resumed.
+    fn pause_work(&mut self, id: ProcessorId) {
+        let processor = &mut self.processors[id.0];
+        let Some(Current { node, since: Some(since), .. }) = processor.current else { return };
+        if let Some(current) = &mut processor.current {
+            current.since = None;
+        }
+        let steps = self.nodes.get_mut(node).map(|node| &mut node.job.steps);
+        if let Some(Step::Work(left)) = steps.and_then(|steps| steps.last_mut()) {
+            *left = *left - (self.now - since);
+        }
+    }
+
+    /// The current node goes on, and others after it.
+    fn resume(&mut self, id: ProcessorId) {
+        self.run_current(id);
+        self.dispatch(id);
+    }
+
+    fn finish(&mut self, id: ProcessorId, node: NodeId) {
+        let processor = &mut self.processors[id.0];
+        processor.current = None;
+        let Some(state) = self.nodes.get_mut(node) else { return };
+        state.end_job(self.now);
+        if state.inbox.is_empty() {
+            state.phase = Phase::Idle;
+        } else {
+            processor.ready.push_back(node);
+        }
+    }
+
+    /// Whether a message from a device may enter its node now. One that may not waits at the door, or is lost.
+    pub(super) fn admit(&mut self, to: Address, arrival: &Arrival) -> bool {
+        let Some(node) = self.nodes.get(to.node) else { return false };
+        let (id, waiting) = (node.processor, node.inbox.len());
+        let processor = &mut self.processors[id.0];
+        if waiting + processor.door.len() >= processor.model.queue_limit {
+            processor.lost += 1;
+            return false;
+        }
+        if processor.current.is_none() {
+            return true;
+        }
+        if !processor.model.input_controller {
+            if let Arrival::Frame(from, frame) = arrival {
+                let arrival = Arrival::Frame(*from, frame.clone());
+                processor.door.push_back((to, Waiting { port: to.port, arrival, since: self.now }));
+            }
+            return false;
+        }
+        self.interrupt(id);
+        true
+    }
+
+    /// A message interrupts what a processor executes.
+    fn interrupt(&mut self, id: ProcessorId) {
+        let cost = self.processors[id.0].model.interrupt;
+        let Some(Current { node, since: Some(_), .. }) = self.processors[id.0].current else { return };
+        if cost == Picos::ZERO {
+            return;
+        }
+        self.pause_work(id);
+        let steps = self.nodes.get_mut(node).map(|node| &mut node.job.steps);
+        if let Some(Step::Work(left)) = steps.and_then(|steps| steps.last_mut()) {
+            *left += cost;
+        }
+        self.resume(id);
+    }
+}

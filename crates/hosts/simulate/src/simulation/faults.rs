@@ -1,0 +1,91 @@
+//! What goes wrong in a run: cuts, crashes, slow processors, wrong clocks.
+
+use super::Simulation;
+use crate::node::{Arrival, Hosted};
+use crate::processor::ProcessorId;
+use quintet_contract::{Address, DownCause, NodeId, Port, Span};
+
+/// What a restarted node remembers.
+pub enum Restart {
+    /// Everything: a process that was stopped and continued.
+    WithMemory,
+    /// Nothing: new instances, by port; a process that was started again.
+    Fresh(Vec<(Port, Box<dyn Hosted>)>),
+}
+
+impl Simulation {
+    /// Loses every frame from `from` to `to`, or ends that. Nobody is told.
+    pub fn set_cut(&mut self, from: Address, to: Address, cut: bool) {
+        if let Some(route) = self.routes.get_mut(from, to) {
+            route.cut = cut;
+        }
+    }
+
+    /// Divides the network: frames between nodes of different groups are lost, in both directions. A node that no group
+    /// names is alone. Without groups, every cut is mended. Nobody is told.
+    pub fn partition(&mut self, groups: &[&[NodeId]]) {
+        let group = |id: NodeId| groups.iter().position(|group| group.contains(&id));
+        self.routes.cut_where(|from, to| {
+            !groups.is_empty() && from != to && (group(from).is_none() || group(from) != group(to))
+        });
+    }
+
+    /// Ends a node. What it sent is still under way, what it was at is gone; after `notice` its peers are told that it
+    /// died.
+    pub fn crash(&mut self, id: NodeId, notice: Span) {
+        let Some(node) = self.nodes.get_mut(id) else { return };
+        node.die();
+        let processor = node.processor;
+        if self.processors[processor.0].current.is_some_and(|current| current.node == id) {
+            self.prod(processor);
+        }
+        for (gone, peer) in self.routes.of(id) {
+            self.deliver(peer, Arrival::Down(gone, DownCause::Died), self.now.after(notice));
+        }
+    }
+
+    /// Brings a crashed node back under a larger incarnation and joins its links again.
+    pub fn restart(&mut self, id: NodeId, how: Restart) {
+        let now = self.now;
+        let Some(node) = self.nodes.get_mut(id) else { return };
+        node.revive();
+        let fresh = matches!(how, Restart::Fresh(_));
+        if let Restart::Fresh(instances) = how {
+            node.instances.clear();
+            for (port, protocol) in instances {
+                node.place(port, protocol);
+            }
+        }
+        let ports: Vec<_> = node.ports().collect();
+        for at in ports.into_iter().map(|port| Address { node: id, port }) {
+            if fresh {
+                self.deliver(at, Arrival::Started, now);
+            } else {
+                self.schedule_wake(at);
+            }
+        }
+        for (here, peer) in self.routes.of(id) {
+            self.announce(peer, here);
+            self.announce(here, peer);
+        }
+    }
+
+    /// The processor on which a node is.
+    #[must_use]
+    pub fn processor_of(&self, id: NodeId) -> Option<ProcessorId> {
+        self.nodes.get(id).map(|node| node.processor)
+    }
+
+    /// Lets every cycle of a processor take `per_mille` thousandths of its time from the next work on.
+    pub fn set_slowness(&mut self, id: ProcessorId, per_mille: u64) {
+        self.processors[id.0].slowness = per_mille;
+    }
+
+    /// Sets a node's clock wrong: ahead by `offset_nanos` at time zero, and gaining `drift_ppb` nanoseconds a second. Its
+    /// own time never goes back: a clock that is set back stands still until it is right again.
+    pub fn set_clock(&mut self, id: NodeId, offset_nanos: i64, drift_ppb: i64) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.clock.set(offset_nanos, drift_ppb);
+        }
+    }
+}

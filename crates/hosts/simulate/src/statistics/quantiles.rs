@@ -1,0 +1,81 @@
+//! How times are spread.
+
+use crate::picos::Picos;
+use hdrhistogram::Histogram;
+
+/// Quantiles of lengths of time, to three significant digits, whatever their range: a high dynamic range histogram.
+///
+/// Counts are whole numbers, so the order in which values come does not matter. Takes memory for the largest value met:
+/// 8 KiB for each doubling of it above a nanosecond; 250 KiB up to a second.
+#[derive(Clone, Debug)]
+pub struct Quantiles {
+    counts: Histogram<u64>,
+}
+
+impl Quantiles {
+    /// Without values.
+    #[must_use]
+    pub fn new() -> Self {
+        Quantiles { counts: Histogram::new(3).expect("three significant digits are possible") }
+    }
+
+    /// Adds a value. Times above 2^63 ps, 106 days, count as that.
+    pub fn add(&mut self, length: Picos) {
+        let value = length.0.min(1 << 63);
+        self.counts.record(value).expect("the histogram grows by itself");
+    }
+
+    /// The least value that a part `part`, 0 to 1, of all values does not exceed, rounded up by less than 0.1%; none
+    /// without values. `part` is brought into its range; no number counts as 0.
+    #[must_use]
+    pub fn at(&self, part: f64) -> Option<Picos> {
+        let part = if part.is_nan() { 0.0 } else { part };
+        (!self.counts.is_empty()).then(|| Picos(self.counts.value_at_quantile(part.clamp(0.0, 1.0))))
+    }
+
+    /// How many values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// Forgets all values.
+    pub fn reset(&mut self) {
+        self.counts.reset();
+    }
+}
+
+impl Default for Quantiles {
+    fn default() -> Self {
+        Quantiles::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_within_a_thousandth_over_all_ranges() {
+        for unit in [1, 1_000_000, 1_000_000_000_000] {
+            let mut quantiles = Quantiles::new();
+            (1..=1_000).for_each(|value| quantiles.add(Picos(value * unit)));
+            for (part, value) in [(0.5, 500), (0.99, 990), (1.0, 1_000)] {
+                let at = quantiles.at(part).expect("there are values").0;
+                assert!((value * unit..=value * unit * 1_001 / 1_000).contains(&at), "{part}: {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_ranges_are_accepted() {
+        let mut quantiles = Quantiles::new();
+        assert_eq!(quantiles.at(0.5), None);
+        quantiles.add(Picos::ZERO);
+        quantiles.add(Picos::NEVER);
+        assert_eq!(quantiles.at(f64::NAN), Some(Picos::ZERO));
+        assert!(quantiles.at(2.0) >= Some(Picos(1 << 63)));
+        quantiles.reset();
+        assert_eq!(quantiles.count(), 0);
+    }
+}

@@ -1,0 +1,212 @@
+//! What several runs say together.
+
+use super::{Tally, student_t_quantile};
+use core::fmt;
+
+/// One value from each of several independent runs, and an interval that covers the true mean with a stated confidence.
+///
+/// Runs of different seeds are independent. For one long run, [`from_batches`](Replications::from_batches) makes values
+/// that nearly are. Add the values in the order of the seeds, so that the sums are the same each time.
+///
+/// ```
+/// use quintet_simulate::statistics::Replications;
+///
+/// let mut runs = Replications::new();
+/// [9.0, 11.0, 10.0, 8.0, 12.0].into_iter().for_each(|latency_us| runs.add(latency_us));
+/// let interval = runs.interval(0.95)?;
+/// assert_eq!(interval.mean, 10.0);
+/// assert!((interval.half_width - 2.776 * 2.5_f64.sqrt() / 5.0_f64.sqrt()).abs() < 1e-3);
+/// # Ok::<(), quintet_simulate::statistics::IntervalError>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Replications {
+    values: Tally,
+}
+
+/// A mean and how far from it the true one may lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// The mean of the runs.
+    pub mean: f64,
+    /// The true mean lies from `mean - half_width` to `mean + half_width`, with the confidence that was asked for.
+    pub half_width: f64,
+}
+
+/// Why there is no interval: the caller's mistake.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum IntervalError {
+    /// The confidence is not between 0 and 1.
+    Confidence(f64),
+    /// A spread takes two runs at least; these were given.
+    TooFew(u64),
+}
+
+impl Replications {
+    /// Without runs.
+    #[must_use]
+    pub fn new() -> Self {
+        Replications::default()
+    }
+
+    /// One value from each of `batches` batches of the same length, of a run whose warm-up was left out: the means of
+    /// neighbouring values, in the order in which they were observed (batch means: Law and Kelton, "Simulation modeling
+    /// and analysis", 9.5.3). A remainder is left out at the beginning. Too few values, or no batches, make no values.
+    ///
+    /// Batches must be long beside the time over which the run remembers, or the interval is too narrow; 10 to 30
+    /// batches serve well.
+    #[must_use]
+    pub fn from_batches(values: &[f64], batches: usize) -> Self {
+        let length = values.len().checked_div(batches).unwrap_or(0);
+        let mut runs = Replications::new();
+        if length > 0 {
+            let kept = &values[values.len() - batches * length..];
+            kept.chunks_exact(length).filter_map(mean).for_each(|mean| runs.add(mean));
+        }
+        runs
+    }
+
+    /// Adds the value of the next run.
+    pub fn add(&mut self, value: f64) {
+        self.values.add(value);
+    }
+
+    /// Count, mean, deviation and extremes of the values.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.values
+    }
+
+    /// The interval in which the true mean lies with a confidence of `confidence`, 0.95 say: by Student's t, exact for
+    /// normal values, and near for means of many.
+    ///
+    /// # Errors
+    /// A confidence that is not between 0 and 1; fewer than two runs.
+    pub fn interval(&self, confidence: f64) -> Result<Interval, IntervalError> {
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(IntervalError::Confidence(confidence));
+        }
+        let count = self.values.count();
+        let (Some(mean), Some(variance)) = (self.values.mean(), self.values.variance()) else {
+            return Err(IntervalError::TooFew(count));
+        };
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 runs")]
+        let count = count as f64;
+        let t = student_t_quantile(0.5 + confidence / 2.0, count - 1.0);
+        Ok(Interval { mean, half_width: t * libm::sqrt(variance / count) })
+    }
+}
+
+impl Interval {
+    /// The least mean that is likely.
+    #[must_use]
+    pub fn low(&self) -> f64 {
+        self.mean - self.half_width
+    }
+
+    /// The largest mean that is likely.
+    #[must_use]
+    pub fn high(&self) -> f64 {
+        self.mean + self.half_width
+    }
+
+    /// Whether `value` lies in it.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low()..=self.high()).contains(&value)
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    values.iter().copied().collect::<Tally>().mean()
+}
+
+impl fmt::Display for IntervalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IntervalError::Confidence(given) => {
+                write!(f, "the confidence is {given}; it must be between 0 and 1")
+            }
+            IntervalError::TooFew(count) => {
+                write!(f, "{count} runs; an interval takes two at least")
+            }
+        }
+    }
+}
+
+impl core::error::Error for IntervalError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::Distribution;
+    use quintet_contract::Random;
+
+    /// How many of 2,000 intervals of 95%, each from `count` values, cover the mean.
+    fn covered(of: &Distribution, count: usize) -> usize {
+        let experiment = |seed: &u64| {
+            let mut random = Random::new(*seed, 95);
+            let mut runs = Replications::new();
+            (0..count).for_each(|_| runs.add(of.sample(&mut random)));
+            runs.interval(0.95).is_ok_and(|interval| interval.contains(of.mean()))
+        };
+        (0..2_000_u64).filter(experiment).count()
+    }
+
+    #[test]
+    fn intervals_cover_the_mean_as_often_as_they_say() {
+        // 93% to 97%: four standard errors of the count of covered means on both sides.
+        let normal = Distribution::Normal { mean: 100.0, deviation: 3.0 };
+        for count in [2, 5, 30] {
+            let covered = covered(&normal, count);
+            assert!((1_860..=1_940).contains(&covered), "{covered} of 2,000 for {count} normal values");
+        }
+        let covered = covered(&Distribution::Exponential { mean: 2.0 }, 100);
+        assert!((1_860..=1_940).contains(&covered), "{covered} of 2,000 for exponential values");
+    }
+
+    #[test]
+    fn batch_means_cover_where_single_values_of_a_run_do_not() {
+        // Each value keeps 0.8 of the one before: neighbours are alike.
+        let run = |seed| {
+            let mut random = Random::new(seed, 96);
+            let noise = Distribution::Uniform { low: 0.0, high: 2.0 };
+            let mut last = 5.0;
+            let values: Vec<f64> = std::iter::repeat_with(|| {
+                last = 0.8 * last + noise.sample(&mut random);
+                last
+            })
+            .take(3_000)
+            .collect();
+            values
+        };
+        let covers = |values: &[f64], batches| {
+            Replications::from_batches(values, batches).interval(0.95).is_ok_and(|i| i.contains(5.0))
+        };
+        let runs: Vec<_> = (0..500).map(run).collect();
+        let batches = runs.iter().filter(|values| covers(values, 20)).count();
+        let single = runs.iter().filter(|values| covers(values, 3_000)).count();
+        assert!((455..=495).contains(&batches), "{batches} of 500");
+        assert!(single < 300, "{single} of 500");
+    }
+
+    #[test]
+    fn a_remainder_is_left_out_at_the_beginning() {
+        let runs = Replications::from_batches(&[100.0, 1.0, 3.0, 5.0, 7.0], 2);
+        assert_eq!((runs.tally().count(), runs.tally().mean()), (2, Some(4.0)));
+        assert_eq!((runs.tally().least(), runs.tally().largest()), (Some(2.0), Some(6.0)));
+        for (values, batches) in [(&[1.0][..], 2), (&[][..], 1), (&[1.0], 0)] {
+            assert_eq!(Replications::from_batches(values, batches), Replications::new());
+        }
+    }
+
+    #[test]
+    fn impossible_intervals_say_why() {
+        let mut runs = Replications::new();
+        runs.add(1.0);
+        assert_eq!(runs.interval(0.95), Err(IntervalError::TooFew(1)));
+        assert_eq!(runs.interval(1.0), Err(IntervalError::Confidence(1.0)));
+        assert!(runs.interval(f64::NAN).is_err());
+        runs.add(1.0);
+        assert_eq!(runs.interval(0.95), Ok(Interval { mean: 1.0, half_width: 0.0 }));
+    }
+}

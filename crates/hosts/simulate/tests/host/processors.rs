@@ -1,0 +1,144 @@
+//! Processing elements: cycles, time slices, input and output, queues.
+
+use super::*;
+use quintet_contract::{NodeId, Span};
+use quintet_simulate::device::{Bus, BusParameters, Framing, Station};
+use quintet_simulate::{Picos, ProcessorId, ProcessorModel};
+
+const MICROSECOND: Picos = Picos(1_000_000);
+
+fn placed(run: &mut Simulation, model: ProcessorModel, nodes: &[u16]) -> ProcessorId {
+    let processor = run.add_processor(model);
+    for node in nodes {
+        run.place(NodeId(*node), processor);
+    }
+    processor
+}
+
+fn one_cycle_a_microsecond() -> ProcessorModel {
+    ProcessorModel { cycle: MICROSECOND, ..ProcessorModel::default() }
+}
+
+/// A bus of two stations that carries a byte in a microsecond.
+fn bus() -> Bus {
+    let framing = Framing::serial(8_000_000);
+    Bus::new(BusParameters { framing, stations: 2 }).expect("the parameters are possible")
+}
+
+#[test]
+fn work_takes_cycles_and_others_on_the_processor_wait() {
+    let mut run = Simulation::new(1);
+    let processor = placed(&mut run, one_cycle_a_microsecond(), &[1, 2]);
+    add(&mut run, 1, starter(0.0, vec![work(30.0)]));
+    add(&mut run, 2, starter(0.0, vec![work(20.0)]));
+    run.run_for(Span::from_micros(100));
+    assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(30.0), Some(50.0)));
+    assert!((run.processor_statistics(processor).utilisation - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn a_time_slice_lets_the_others_run_between() {
+    let mut run = Simulation::new(1);
+    let slices = ProcessorModel { time_slice: Some(Picos(10_000_000)), ..one_cycle_a_microsecond() };
+    placed(&mut run, slices, &[1, 2]);
+    add(&mut run, 1, starter(0.0, vec![work(30.0)]));
+    add(&mut run, 2, starter(0.0, vec![work(15.0)]));
+    run.run_for(Span::from_micros(100));
+    // 1: 0-10, 2: 10-20, 1: 20-30, 2: 30-35, 1: 35-45.
+    assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(45.0), Some(35.0)));
+}
+
+#[test]
+fn a_message_departs_after_the_work_before_it() {
+    let mut run = Simulation::new(1);
+    placed(&mut run, one_cycle_a_microsecond(), &[1]);
+    placed(&mut run, one_cycle_a_microsecond(), &[2]);
+    add(&mut run, 1, starter(0.0, vec![work(7.0), note(2, 0.0), work(5.0)]));
+    add(&mut run, 2, server(vec![work(1.0)]));
+    join(&mut run, 1, 2);
+    run.run_for(Span::from_micros(100));
+    assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(12.0), Some(8.0)));
+}
+
+/// A sender of 10 bytes, after a set-up of 3 us, that works 5 us more; a receiver that works 1 us for it.
+fn through_the_bus(sender: ProcessorModel) -> Simulation {
+    let mut run = Simulation::new(1);
+    let set_up = ProcessorModel { io_setup: Picos(3_000_000), ..sender };
+    placed(&mut run, set_up, &[1]);
+    placed(&mut run, one_cycle_a_microsecond(), &[2]);
+    add(&mut run, 1, starter(0.0, vec![note(2, 10.0), work(5.0)]));
+    add(&mut run, 2, server(vec![work(1.0)]));
+    let device = run.add_device(Box::new(bus()));
+    run.connect_through(device, (at(1), Station(0)), (at(2), Station(1)));
+    run.run_for(Span::from_micros(100));
+    run
+}
+
+#[test]
+fn an_output_controller_lets_the_processor_go_on_while_the_device_carries() {
+    let run = through_the_bus(one_cycle_a_microsecond());
+    assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(8.0), Some(14.0)));
+}
+
+#[test]
+fn without_an_output_controller_the_processor_is_busy_until_the_message_is_there() {
+    let run = through_the_bus(ProcessorModel { output_controller: false, ..one_cycle_a_microsecond() });
+    assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(18.0), Some(14.0)));
+}
+
+/// A receiver that is busy from 5 to 105 us with its own work when a message of 10 bytes comes at 10 us.
+fn a_busy_receiver(receiver: ProcessorModel) -> (Simulation, ProcessorId) {
+    let mut run = Simulation::new(1);
+    placed(&mut run, one_cycle_a_microsecond(), &[1]);
+    let processor = placed(&mut run, receiver, &[2, 3]);
+    add(&mut run, 1, starter(0.0, vec![note(2, 10.0)]));
+    add(&mut run, 2, server(vec![work(1.0)]));
+    add(&mut run, 3, starter(5e-6, vec![work(100.0)]));
+    let device = run.add_device(Box::new(bus()));
+    run.connect_through(device, (at(1), Station(0)), (at(2), Station(1)));
+    run.run_for(Span::from_micros(200));
+    (run, processor)
+}
+
+#[test]
+fn a_message_interrupts_what_a_processor_executes() {
+    let interrupted = ProcessorModel { interrupt: Picos(4_000_000), ..one_cycle_a_microsecond() };
+    let (run, _) = a_busy_receiver(interrupted);
+    assert_eq!((ended(&run, 2), ended(&run, 3)), (Some(110.0), Some(109.0)));
+}
+
+#[test]
+fn without_an_input_controller_a_message_waits_until_the_processor_is_idle() {
+    let (run, _) = a_busy_receiver(ProcessorModel { input_controller: false, ..one_cycle_a_microsecond() });
+    assert_eq!((ended(&run, 2), ended(&run, 3)), (Some(106.0), Some(105.0)));
+    let waiting = run.node_statistics(at(2).node).and_then(|statistics| statistics.waiting.mean());
+    assert!(waiting.is_some_and(|seconds| (seconds - 95e-6).abs() < 1e-9), "{waiting:?}");
+}
+
+#[test]
+fn a_full_queue_loses_messages_and_counts_them() {
+    let (run, processor) = a_busy_receiver(ProcessorModel { queue_limit: 0, ..one_cycle_a_microsecond() });
+    assert_eq!(ended(&run, 2), None);
+    assert_eq!(run.processor_statistics(processor).lost, 1);
+}
+
+#[test]
+fn a_slow_processor_takes_longer() {
+    let mut run = Simulation::new(1);
+    let processor = placed(&mut run, one_cycle_a_microsecond(), &[1]);
+    run.set_slowness(processor, 2_500);
+    add(&mut run, 1, starter(0.0, vec![work(10.0)]));
+    run.run_for(Span::from_micros(100));
+    assert_eq!(ended(&run, 1), Some(25.0));
+}
+
+#[test]
+fn what_was_counted_before_the_end_of_the_warm_up_is_forgotten() {
+    let mut run = Simulation::new(1);
+    let processor = placed(&mut run, one_cycle_a_microsecond(), &[1]);
+    add(&mut run, 1, starter(0.0, vec![work(30.0)]));
+    run.run_for(Span::from_micros(20));
+    run.reset_statistics();
+    run.run_for(Span::from_micros(80));
+    assert!((run.processor_statistics(processor).utilisation - 0.125).abs() < 1e-12);
+}

@@ -1,0 +1,45 @@
+//! Expressions: numbers with units, parameters, `+ - * /`, parentheses, `ceil floor min max`.
+//!
+//! A unit binds to the value just before it: `a / 4096 B` divides by 4096 bytes. Dimensions are computed with the values,
+//! so that `8 B / 10 Mb/s` is a time, and `8 B + 1 ms` is an error.
+//!
+//! ```text
+//! sum     = product { ("+" | "-") product }
+//! product = value { ("*" | "/") value }
+//! value   = "-" value | primary [ unit ]
+//! primary = number | parameter | function "(" sum { "," sum } ")" | "(" sum ")"
+//! ```
+
+mod error;
+mod evaluation;
+mod words;
+
+pub use error::{ExpressionError, Fault};
+
+use crate::dimension::Dimension;
+use evaluation::Evaluation;
+use std::collections::BTreeMap;
+
+/// Bytes of an expression at most.
+const LONGEST: usize = 1_000;
+
+/// A number with its dimension, in base units.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Measured {
+    pub(crate) value: f64,
+    pub(crate) dimension: Dimension,
+}
+
+/// The value of an expression.
+///
+/// # Errors
+/// Text that is no expression, a name that is no parameter, dimensions that cannot be added, a result that is no number.
+pub(crate) fn evaluate(text: &str, parameters: &BTreeMap<String, f64>) -> Result<Measured, ExpressionError> {
+    if text.len() > LONGEST {
+        return Err(ExpressionError { at: LONGEST + 1, fault: Fault::TooLong { limit: LONGEST } });
+    }
+    Evaluation::new(text, parameters)?.run()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! The keys of everything but devices.
+
+use super::Preset::{Otherwise, Required, Value};
+use super::Takes::{Count, Draw, Other, Quantity, Switch};
+use super::{LONGEST, MOST, SHORTEST, Table, key};
+use crate::dimension::Dimension;
+
+/// Every table but those of devices, in the order of the documentation.
+pub const ELEMENTS: [&Table; 9] = [
+    &MODEL,
+    &PARAMETERS,
+    &PROCESSOR,
+    &INSTRUCTIONS,
+    &MODULE,
+    &EXECUTE_ACTION,
+    &SEND_ACTION,
+    &DISTRIBUTIONS,
+    &MEASURE,
+];
+
+/// `[model]`.
+pub static MODEL: Table = Table {
+    heading: "[model]",
+    text: "What the run is. Required, though it may be empty but for the name.",
+    keys: &[
+        key("name", Other("text"), Required, "The model's name."),
+        key(
+            "end",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Otherwise("until nothing is left to do"),
+            "The simulated time at which a run ends.",
+        ),
+        key(
+            "warm_up",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Value("0 s"),
+            "What happens before is not measured. An activation counts if it became ready later. Below `end`.",
+        ),
+        key(
+            "event_limit",
+            Count(1, MOST),
+            Value("50_000_000"),
+            "Events after which a run ends in any case; its result says so.",
+        ),
+    ],
+};
+
+static PARAMETERS: Table = Table {
+    heading: "[parameters]",
+    text: "Numbers without unit, usable by name in every quantity. A parameter may be an expression of others.",
+    keys: &[key("NAME", Quantity(Dimension::NUMBER, f64::NEG_INFINITY, f64::INFINITY), Required, "A parameter.")],
+};
+
+/// `[processor.NAME]`.
+pub static PROCESSOR: Table = Table {
+    heading: "[processor.NAME]",
+    text: "A processing element. It runs the modules that are on it, one at a time.",
+    keys: &[
+        key("cycle", Quantity(Dimension::TIME, SHORTEST, LONGEST), Value("1 ps"), "The time of one cycle."),
+        key(
+            "rate",
+            Quantity(Dimension::FREQUENCY, 1e-6, 1e12),
+            Otherwise("`cycle`"),
+            "Cycles a second, in place of `cycle`.",
+        ),
+        key(
+            "time_slice",
+            Quantity(Dimension::TIME, SHORTEST, LONGEST),
+            Otherwise("without end"),
+            "How long a module executes before another that is ready gets its turn.",
+        ),
+        key(
+            "input_controller",
+            Switch,
+            Value("true"),
+            "Whether messages come in while it executes. Without, they wait until it is idle.",
+        ),
+        key(
+            "output_controller",
+            Switch,
+            Value("true"),
+            "Whether it executes on while a device carries what it sends. Without, it is busy until the message is there.",
+        ),
+        key(
+            "io_setup",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Value("0 s"),
+            "What each message to a device costs before the device gets it.",
+        ),
+        key(
+            "interrupt",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Value("0 s"),
+            "What each message from a device costs that comes while it executes.",
+        ),
+        key(
+            "queue_limit",
+            Count(0, MOST),
+            Otherwise("without limit"),
+            "Messages from devices that may wait for a module; those beyond are lost.",
+        ),
+        key("instructions", Other("a table"), Otherwise("none"), "Its repertoire, see below."),
+    ],
+};
+
+static INSTRUCTIONS: Table = Table {
+    heading: "[processor.NAME.instructions]",
+    text: "What the processor can execute, and what one execution costs. At most 256.",
+    keys: &[key(
+        "NAME",
+        Draw(Dimension::CYCLES),
+        Required,
+        "Cycles, or the time itself, drawn anew for each execution.",
+    )],
+};
+
+/// `[module.NAME]`.
+pub static MODULE: Table = Table {
+    heading: "[module.NAME]",
+    text: "A modelled program. It waits until all its conditions hold (time, messages, predecessors), which uses them up, does \
+           its actions in order, and starts its successors. At least one condition is needed.",
+    keys: &[
+        key("on", Other("a processor"), Required, "Where it runs."),
+        key(
+            "start",
+            Draw(Dimension::TIME),
+            Otherwise("\"0 s\" with `every`; else it does not run by itself"),
+            "When it runs by itself for the first time.",
+        ),
+        key("every", Draw(Dimension::TIME), Otherwise("once, at `start`"), "From each such time to the next."),
+        key("limit", Count(1, MOST), Otherwise("without limit"), "How often it runs by itself at most."),
+        key(
+            "waits_for",
+            Other("a table of whole numbers, 1 to 1,000,000, by message"),
+            Otherwise("no message"),
+            "How many of each message one activation needs: `{ request = 1 }`.",
+        ),
+        key("after", Other("a list of modules"), Otherwise("none"), "It starts when all of them are done, once more each."),
+        key("after_any", Other("a list of modules"), Otherwise("none"), "It starts whenever one of them is done."),
+        key("do", Other("a list of actions"), Otherwise("nothing"), "What it does, see below."),
+        key(
+            "then",
+            Other("a list of modules"),
+            Otherwise("none"),
+            "Its successors, on the same processor. A successor that has `after` waits for these too; any other starts whenever one of them is done.",
+        ),
+        key(
+            "then_one_of",
+            Other("a table of weights by module"),
+            Otherwise("none"),
+            "One of them is started, with a probability in proportion to its weight.",
+        ),
+    ],
+};
+
+/// An element of `do` that executes.
+pub static EXECUTE_ACTION: Table = Table {
+    heading: "do = [{ execute = ... }]",
+    text: "Executes an instruction of the processor.",
+    keys: &[
+        key("execute", Other("an instruction"), Required, "Which."),
+        key("times", Draw(Dimension::NUMBER), Value("1"), "How often; rounded to a whole number."),
+    ],
+};
+
+/// An element of `do` that sends.
+pub static SEND_ACTION: Table = Table {
+    heading: "do = [{ send = ... }]",
+    text: "Sends a message to a module that waits for it.",
+    keys: &[
+        key("send", Other("a message"), Required, "Its name."),
+        key("to", Other("a module"), Required, "Who gets it."),
+        key("bytes", Draw(Dimension::DATA), Value("0 B"), "Its length; rounded to whole bytes."),
+        key(
+            "through",
+            Other("a device"),
+            Otherwise("nothing: without delay, within a processor only"),
+            "What carries it. Both processors must be stations of it.",
+        ),
+        key("times", Count(0, 10_000), Value("1"), "How many of it, one behind the other."),
+    ],
+};
+
+static DISTRIBUTIONS: Table = Table {
+    heading: "{ DISTRIBUTION = ... }",
+    text: "Takes the place of a quantity where a distribution is allowed. Nothing drawn is negative.",
+    keys: &[
+        key("constant", Other("a quantity"), Otherwise("-"), "The same each time; the quantity alone says the same."),
+        key("uniform", Other("{ low, high }"), Otherwise("-"), "Evenly between the two."),
+        key("normal", Other("{ mean, deviation }"), Otherwise("-"), "Without its negative values: those are drawn again."),
+        key("exponential", Other("{ mean }"), Otherwise("-"), "Times between independent events."),
+        key("poisson", Other("{ mean }"), Otherwise("-"), "Counts of independent events; of base units if there is a unit. Not for times."),
+        key("gamma", Other("{ shape, scale }"), Otherwise("-"), "Mean shape times scale; the shape is a number."),
+        key("beta", Other("{ a, b, low, high }"), Otherwise("-"), "Between low and high; a and b are numbers."),
+        key(
+            "empirical",
+            Other("{ values = [[value, weight], ...] } or { cumulative = [[value, probability], ...] }"),
+            Otherwise("-"),
+            "Measured values. Weighted: these values alone. Cumulative: the curve, straight between its points; the last probability is 1.",
+        ),
+    ],
+};
+
+/// `[measure.NAME]`.
+pub static MEASURE: Table = Table {
+    heading: "[measure.NAME]",
+    text: "What to measure besides the standard results. One of the three.",
+    keys: &[
+        key(
+            "time",
+            Other("{ from = \"MODULE.start\", to = \"MODULE.end\" }"),
+            Otherwise("-"),
+            "The time from the k-th event of one module to the k-th of another, or the same one.",
+        ),
+        key(
+            "throughput",
+            Other("{ of = \"MODULE\", bytes = ... }"),
+            Otherwise("-"),
+            "Bytes a second, each activation counting for so many; activations a second without `bytes`.",
+        ),
+        key("interval", Other("{ of = \"MODULE\" }"), Otherwise("-"), "The time between two ends of a module: its cycle time."),
+    ],
+};
+

@@ -1,0 +1,72 @@
+//! A model that was checked: everything as numbers and indices, ready to be built.
+
+use crate::model::{Edge, Model};
+use crate::problem::{ModelError, Problem};
+use crate::resolve::resolve;
+use quintet_simulate::device::DeviceModel;
+use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel};
+
+/// A checked model. Elements are in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) end: Option<Picos>,
+    pub(crate) warm_up: Picos,
+    pub(crate) event_limit: u64,
+    pub(crate) processors: Vec<(String, ProcessorModel)>,
+    pub(crate) devices: Vec<(String, Medium)>,
+    pub(crate) modules: Vec<PlannedModule>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) measures: Vec<(String, PlannedMeasure)>,
+}
+
+/// What carries messages.
+#[derive(Clone, Debug)]
+pub(crate) enum Medium {
+    Device(DeviceModel),
+    Link(LinkModel),
+}
+
+#[derive(Debug)]
+pub(crate) struct PlannedModule {
+    pub(crate) name: String,
+    pub(crate) processor: usize,
+    pub(crate) spec: ModuleSpec,
+    pub(crate) costs: Costs,
+}
+
+/// A way between two modules, both directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Route {
+    pub(crate) between: (usize, usize),
+    /// The device and the two stations; none: a link without delay.
+    pub(crate) through: Option<(usize, u16, u16)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum PlannedMeasure {
+    Time { from: (usize, Edge), to: (usize, Edge) },
+    Throughput { of: usize, bytes: Option<f64> },
+    Interval { of: usize },
+}
+
+impl Model {
+    /// Whether it can run.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn check(&self) -> Result<(), ModelError> {
+        self.plan().map(|_| ())
+    }
+
+    /// What is strange about it, though it can run: a processor without modules, a device that carries nothing, an
+    /// instruction that nobody executes.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Problem> {
+        ModelError::new(resolve(self).warnings).problems
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan, ModelError> {
+        let resolved = resolve(self);
+        if resolved.problems.is_empty() { Ok(resolved.plan) } else { Err(ModelError::new(resolved.problems)) }
+    }
+}

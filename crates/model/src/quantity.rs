@@ -1,0 +1,116 @@
+//! Values as a model has them: expressions, and distributions of them.
+
+use core::fmt;
+
+/// A value with its unit, as text: `"1.5 ms"`, `"buffer_bytes * 8 B"`, `"4"`. Read when the model is checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Quantity(String);
+
+impl Quantity {
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Quantity {
+    fn from(text: &str) -> Quantity {
+        Quantity(text.to_owned())
+    }
+}
+
+impl From<String> for Quantity {
+    fn from(text: String) -> Quantity {
+        Quantity(text)
+    }
+}
+
+impl From<f64> for Quantity {
+    fn from(number: f64) -> Quantity {
+        Quantity(number.to_string())
+    }
+}
+
+impl From<u32> for Quantity {
+    fn from(number: u32) -> Quantity {
+        Quantity(number.to_string())
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A value that is drawn anew each time it is needed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Draw {
+    /// Always the same.
+    Constant(Quantity),
+    /// Evenly between the two.
+    Uniform {
+        /// The least value.
+        low: Quantity,
+        /// The limit above.
+        high: Quantity,
+    },
+    /// The normal distribution without its negative values.
+    Normal {
+        /// Of the whole distribution, negative values included.
+        mean: Quantity,
+        /// Standard deviation of the whole distribution.
+        deviation: Quantity,
+    },
+    /// Times between independent events.
+    Exponential {
+        /// The mean.
+        mean: Quantity,
+    },
+    /// Counts of independent events.
+    Poisson {
+        /// The mean.
+        mean: Quantity,
+    },
+    /// Mean `shape` times `scale`.
+    Gamma {
+        /// A number.
+        shape: Quantity,
+        /// In the unit of the value.
+        scale: Quantity,
+    },
+    /// Values of an interval.
+    Beta {
+        /// Draws towards `high`; a number.
+        a: Quantity,
+        /// Draws towards `low`; a number.
+        b: Quantity,
+        /// The least value.
+        low: Quantity,
+        /// The largest value.
+        high: Quantity,
+    },
+    /// These values alone, each with its weight.
+    Weighted(Vec<(Quantity, Quantity)>),
+    /// Values, each with the probability of that value or a smaller one; straight between them.
+    Cumulative(Vec<(Quantity, Quantity)>),
+}
+
+impl Draw {
+    /// Exponential with this mean.
+    pub fn exponential(mean: impl Into<Quantity>) -> Draw {
+        Draw::Exponential { mean: mean.into() }
+    }
+
+    /// Evenly from `low` to `high`.
+    pub fn uniform(low: impl Into<Quantity>, high: impl Into<Quantity>) -> Draw {
+        Draw::Uniform { low: low.into(), high: high.into() }
+    }
+}
+
+impl<T: Into<Quantity>> From<T> for Draw {
+    fn from(value: T) -> Draw {
+        Draw::Constant(value.into())
+    }
+}

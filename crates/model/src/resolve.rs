@@ -1,0 +1,185 @@
+//! From a model as it was written to one that can be built, with everything that is wrong on the way.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `values.rs` | quantities and distributions: units, dimensions, ranges |
+//! | `fields.rs` | the keys of one table, with their defaults |
+//! | `devices.rs` | transfer devices |
+//! | `modules.rs`, `actions.rs` | modules and what they do |
+//! | `structure.rs` | what starts what: modules that never start, cycles in which no time passes |
+
+mod actions;
+mod devices;
+mod fields;
+mod modules;
+mod structure;
+mod values;
+
+use crate::keys::{self, LONGEST};
+use crate::model::{Edge, Measure, Model};
+use crate::nearest::nearest;
+use crate::plan::{Plan, PlannedMeasure};
+use crate::problem::{Problem, ProblemKind};
+use fields::Fields;
+use quintet_simulate::{Costs, Picos, ProcessorModel};
+use std::collections::BTreeMap;
+
+/// What came of it.
+pub(crate) struct Resolved {
+    /// Means nothing if there are problems.
+    pub(crate) plan: Plan,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) warnings: Vec<Problem>,
+}
+
+/// What is known on the way.
+struct Resolver<'a> {
+    model: &'a Model,
+    parameters: BTreeMap<String, f64>,
+    problems: Vec<Problem>,
+    warnings: Vec<Problem>,
+}
+
+/// A processor and its repertoire, by its stages.
+struct Host {
+    model: ProcessorModel,
+    instructions: Vec<String>,
+    costs: Costs,
+}
+
+pub(crate) fn resolve(model: &Model) -> Resolved {
+    let mut resolver = Resolver { model, parameters: BTreeMap::new(), problems: Vec::new(), warnings: Vec::new() };
+    resolver.resolve_parameters();
+    let mut fields = Fields::new(&mut resolver, &keys::MODEL, &model.attributes, "model");
+    fields.check_keys(&["name"]);
+    let end = fields.time("end");
+    let warm_up = fields.time("warm_up").unwrap_or_default();
+    let event_limit = fields.count("event_limit").unwrap_or(u64::MAX);
+    if model.name().is_empty() {
+        resolver.missing("model.name", "text");
+    }
+    if end.is_some_and(|end| warm_up >= end && end > Picos::ZERO) {
+        let (found, expected) = (warm_up.to_string(), "a time before the end".to_owned());
+        resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
+    }
+    let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
+    let devices: Vec<_> = model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
+    let (modules, routes) = resolver.resolve_modules(&hosts);
+    let measures = model.measures.iter().map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
+    let measures = measures.collect();
+    if model.modules.is_empty() {
+        resolver.missing("module", "at least one module");
+    }
+    resolver.check_structure(&modules, &hosts);
+    resolver.find_idle_elements();
+    let processors = model.processors.keys().cloned().zip(hosts.into_iter().map(|host| host.model)).collect();
+    let devices = model.devices.keys().cloned().zip(devices).collect();
+    let plan = Plan { end, warm_up, event_limit, processors, devices, modules, routes, measures };
+    Resolved { plan, problems: resolver.problems, warnings: resolver.warnings }
+}
+
+impl Resolver<'_> {
+    fn placed(&self, key: &str, kind: ProblemKind) -> Problem {
+        Problem { file: self.model.file.clone(), line: self.model.line(key), key: key.to_owned(), kind }
+    }
+
+    fn problem(&mut self, key: &str, kind: ProblemKind) {
+        let problem = self.placed(key, kind);
+        self.problems.push(problem);
+    }
+
+    fn warning(&mut self, key: &str, kind: ProblemKind) {
+        let problem = self.placed(key, kind);
+        self.warnings.push(problem);
+    }
+
+    fn missing(&mut self, key: &str, expected: &str) {
+        self.problem(key, ProblemKind::Missing { expected: expected.to_owned() });
+    }
+
+    fn contradiction(&mut self, key: &str, text: String) {
+        self.problem(key, ProblemKind::Contradiction { text });
+    }
+
+    /// The index of a name among the names of its kind; none with a problem reported.
+    fn index<T>(
+        &mut self,
+        key: &str,
+        what: &'static str,
+        name: &str,
+        among: &BTreeMap<String, T>,
+    ) -> Option<usize> {
+        let found = among.keys().position(|known| known == name);
+        if found.is_none() {
+            let nearest = nearest(name, among.keys().map(String::as_str));
+            self.problem(key, ProblemKind::UnknownName { what, name: name.to_owned(), nearest });
+        }
+        found
+    }
+
+    fn resolve_processor(&mut self, name: &str) -> Host {
+        let model = self.model;
+        let Some(processor) = model.processors.get(name) else {
+            return Host { model: ProcessorModel::default(), instructions: Vec::new(), costs: Costs::new() };
+        };
+        let path = format!("processor.{name}");
+        let mut fields = Fields::new(self, &keys::PROCESSOR, &processor.attributes, &path);
+        fields.check_keys(&[]);
+        let cycle = fields.cycle(1.0);
+        let host = ProcessorModel {
+            cycle,
+            time_slice: fields.time("time_slice"),
+            input_controller: fields.switch("input_controller"),
+            output_controller: fields.switch("output_controller"),
+            io_setup: fields.time("io_setup").unwrap_or_default(),
+            interrupt: fields.time("interrupt").unwrap_or_default(),
+            queue_limit: fields.count("queue_limit").map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX)),
+        };
+        let costs = self.resolve_instructions(&path, &processor.instructions, cycle);
+        Host { model: host, instructions: processor.instructions.keys().cloned().collect(), costs }
+    }
+
+    fn resolve_measure(&mut self, name: &str, measure: &Measure) -> PlannedMeasure {
+        let path = format!("measure.{name}");
+        match measure {
+            Measure::Time { from, to } => PlannedMeasure::Time {
+                from: self.resolve_edge(&format!("{path}.time.from"), from),
+                to: self.resolve_edge(&format!("{path}.time.to"), to),
+            },
+            Measure::Throughput { of, bytes } => {
+                let key = format!("{path}.throughput");
+                let of = self.index(&format!("{key}.of"), "module", of, &self.model.modules).unwrap_or(0);
+                let key = format!("{key}.bytes");
+                let bytes = bytes.as_ref().and_then(|bytes| {
+                    let value = self.evaluate(&key, bytes, crate::Dimension::DATA)?;
+                    self.in_range(&key, bytes.text(), value, keys::Takes::Quantity(crate::Dimension::DATA, 0.0, 1e15))
+                });
+                PlannedMeasure::Throughput { of, bytes }
+            }
+            Measure::Interval { of } => {
+                let key = format!("{path}.interval.of");
+                PlannedMeasure::Interval { of: self.index(&key, "module", of, &self.model.modules).unwrap_or(0) }
+            }
+        }
+    }
+
+    /// `MODULE.start` or `MODULE.end`.
+    fn resolve_edge(&mut self, key: &str, text: &str) -> (usize, Edge) {
+        let edge = match text.rsplit_once('.') {
+            Some((module, "start")) => Some((module, Edge::Start)),
+            Some((module, "end")) => Some((module, Edge::End)),
+            _ => None,
+        };
+        let Some((module, edge)) = edge else {
+            let (found, expected) = (format!("\"{text}\""), "MODULE.start or MODULE.end".to_owned());
+            self.problem(key, ProblemKind::WrongKind { found, expected });
+            return (0, Edge::Start);
+        };
+        (self.index(key, "module", module, &self.model.modules).unwrap_or(0), edge)
+    }
+}
+
+/// A time in picoseconds; those that are checked are below [`LONGEST`].
+fn picos(seconds: f64) -> Picos {
+    Picos::from_seconds(seconds.clamp(0.0, LONGEST))
+}

@@ -1,0 +1,197 @@
+//! What starts what: modules that never start, cycles in which no time passes, elements without use.
+
+use super::{Host, Resolver};
+use crate::model::{Action, Device, Module};
+use crate::plan::PlannedModule;
+use crate::problem::ProblemKind;
+use quintet_simulate::{Distribution, Instruction, Picos};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Resolver<'_> {
+    pub(super) fn check_structure(&mut self, planned: &[PlannedModule], hosts: &[Host]) {
+        let starting = self.starting();
+        for name in self.model.modules.keys().filter(|name| !starting.contains(name.as_str())) {
+            let text = self.why_never(name, &starting);
+            self.problem(&format!("module.{name}"), ProblemKind::NeverStarts { text });
+        }
+        if let Some(cycle) = self.timeless_cycle(planned, hosts, &starting) {
+            let key = format!("module.{}", cycle.first().cloned().unwrap_or_default());
+            self.problem(&key, ProblemKind::NoTimePasses { cycle });
+        }
+    }
+
+    /// The modules that can start at some time: those all of whose conditions others that can start may fulfil.
+    fn starting(&self) -> BTreeSet<&str> {
+        let modules = &self.model.modules;
+        let mut starting = BTreeSet::new();
+        loop {
+            let before = starting.len();
+            let more = modules.iter().filter(|(name, module)| self.unmet(name, module, &starting).is_none());
+            let more: Vec<_> = more.map(|(name, _)| name.as_str()).collect();
+            starting.extend(more);
+            if starting.len() == before {
+                return starting;
+            }
+        }
+    }
+
+    /// A condition that no module of `starting` can fulfil.
+    fn unmet(&self, name: &str, module: &Module, starting: &BTreeSet<&str>) -> Option<String> {
+        let modules = &self.model.modules;
+        let timed = module.start.is_some() || module.every.is_some();
+        let sends = |other: &Module, wanted: &str| {
+            other.actions.iter().any(|action| {
+                matches!(action, Action::Send { message, to, .. } if message == wanted && to == name)
+            })
+        };
+        let able = || modules.iter().filter(|(other, _)| starting.contains(other.as_str()));
+        for message in module.waits_for.keys() {
+            if !able().any(|(_, other)| sends(other, message)) {
+                return Some(format!("no module that can start sends it the message {message}"));
+            }
+        }
+        if let Some(missing) = module.after.iter().find(|before| !starting.contains(before.as_str())) {
+            return Some(format!("{missing}, after which it should, can never start either"));
+        }
+        let follows = |(before, other): (&String, &Module)| {
+            module.after_any.contains(before)
+                || other.then.iter().any(|next| next == name)
+                || other.then_one_of.contains_key(name)
+        };
+        let has_predecessors = modules.iter().any(follows);
+        if has_predecessors && module.after.is_empty() && !able().any(follows) {
+            return Some("none of those after which it should can start".to_owned());
+        }
+        let waits = timed || has_predecessors || !module.waits_for.is_empty() || !module.after.is_empty();
+        (!waits).then(|| "it has no condition: no start, every, waits_for, after, and no module names it in then".to_owned())
+    }
+
+    fn why_never(&self, name: &str, starting: &BTreeSet<&str>) -> String {
+        let module = self.model.modules.get(name);
+        let why = module.and_then(|module| self.unmet(name, module, starting)).unwrap_or_default();
+        format!("it can never start: {why}")
+    }
+
+    /// Modules each of which surely starts the next at once, and the last the first. Only what can be proved is found;
+    /// the simulator notices the rest.
+    fn timeless_cycle(
+        &self,
+        planned: &[PlannedModule],
+        hosts: &[Host],
+        starting: &BTreeSet<&str>,
+    ) -> Option<Vec<String>> {
+        let modules = &self.model.modules;
+        let names: Vec<&String> = modules.keys().collect();
+        let mut next = BTreeMap::new();
+        for (index, (name, module)) in modules.iter().enumerate() {
+            let plan = planned.get(index)?;
+            let Some(host) = hosts.get(plan.processor) else { continue };
+            if starting.contains(name.as_str()) && self.takes_no_time(plan, host, module) {
+                let follows = |other: &usize| self.surely_starts(name, module, names[*other], &modules[names[*other]]);
+                next.insert(index, (0..names.len()).filter(follows).collect::<Vec<_>>());
+            }
+        }
+        cycle_in(&next).map(|cycle| cycle.into_iter().map(|index| names[index].clone()).collect())
+    }
+
+    fn takes_no_time(&self, plan: &PlannedModule, host: &Host, module: &Module) -> bool {
+        let executes_nothing = plan.spec.instructions.iter().all(|instruction| match instruction {
+            Instruction::Execute(stage, times) => {
+                matches!(times, Distribution::Constant(0.0))
+                    || matches!(host.costs.get(stage), Some(Distribution::Constant(0.0)))
+            }
+            _ => true,
+        });
+        let uses_device = module.actions.iter().any(|action| matches!(action, Action::Send { through: Some(_), .. }));
+        let device_costs = !host.model.output_controller || host.model.io_setup > Picos::ZERO;
+        executes_nothing && !(uses_device && device_costs)
+    }
+
+    /// Whether each end of one module starts the other at once, whatever else happens.
+    fn surely_starts(&self, name: &str, module: &Module, other_name: &str, other: &Module) -> bool {
+        if other.start.is_some() || other.every.is_some() {
+            return false;
+        }
+        let predecessors = self.model.modules.iter().filter(|(before, before_module)| {
+            other.after.contains(before)
+                || other.after_any.contains(before)
+                || before_module.then.iter().any(|next| next == other_name)
+                || before_module.then_one_of.contains_key(other_name)
+        });
+        let predecessors: Vec<_> = predecessors.map(|(before, _)| before.as_str()).collect();
+        if other.waits_for.is_empty() {
+            let chosen_alone = module.then_one_of.len() == 1 || !module.then_one_of.contains_key(other_name);
+            return predecessors.contains(&name) && chosen_alone && (other.after.is_empty() || predecessors.len() == 1);
+        }
+        let sent = |wanted: &str| {
+            module.actions.iter().filter(|action| match action {
+                Action::Send { message, to, through, times, .. } => {
+                    message == wanted && to == other_name && self.is_immediate(through.as_deref()) && times.text() == "1"
+                }
+                Action::Execute { .. } => false,
+            })
+        };
+        let enough = |(message, count): (&String, &crate::Quantity)| {
+            count.text().parse().is_ok_and(|count: usize| count > 0 && sent(message).count() >= count)
+        };
+        predecessors.is_empty() && other.waits_for.iter().all(enough)
+    }
+
+    /// Whether a message arrives when it is sent.
+    fn is_immediate(&self, through: Option<&str>) -> bool {
+        let Some(device) = through else { return true };
+        let undelayed = |device: &Device| {
+            device.kind == "link" && ["delay", "delay_max", "loss"].iter().all(|key| !device.attributes.contains_key(*key))
+        };
+        self.model.devices.get(device).is_some_and(undelayed)
+    }
+
+    /// Warns of elements that are of no use.
+    pub(super) fn find_idle_elements(&mut self) {
+        let model = self.model;
+        let modules = || model.modules.values();
+        for (name, processor) in &model.processors {
+            if modules().all(|module| module.on != *name) {
+                let text = "no module runs on it".to_owned();
+                self.warning(&format!("processor.{name}"), ProblemKind::Disconnected { text });
+                continue;
+            }
+            for instruction in processor.instructions.keys() {
+                let executes = |action: &Action| matches!(action, Action::Execute { instruction: other, .. } if other == instruction);
+                if !modules().any(|module| module.on == *name && module.actions.iter().any(executes)) {
+                    let text = "no module executes it".to_owned();
+                    self.warning(&format!("processor.{name}.instructions.{instruction}"), ProblemKind::Disconnected { text });
+                }
+            }
+        }
+        for name in model.devices.keys() {
+            let uses = |action: &Action| matches!(action, Action::Send { through: Some(device), .. } if device == name);
+            if !modules().any(|module| module.actions.iter().any(uses)) {
+                let text = "nothing is sent through it".to_owned();
+                self.warning(&format!("device.{name}"), ProblemKind::Disconnected { text });
+            }
+        }
+    }
+}
+
+/// A cycle of a graph, if there is one: repeatedly takes away what leads nowhere, and follows what is left.
+fn cycle_in(next: &BTreeMap<usize, Vec<usize>>) -> Option<Vec<usize>> {
+    let mut alive: BTreeSet<usize> = next.keys().copied().collect();
+    loop {
+        let before = alive.len();
+        let leads_on = |index: &usize| next[index].iter().any(|to| alive.contains(to));
+        alive = alive.iter().copied().filter(leads_on).collect();
+        if alive.len() == before {
+            break;
+        }
+    }
+    let mut path = vec![*alive.first()?];
+    loop {
+        let last = path.last().copied()?;
+        let to = next[&last].iter().copied().find(|to| alive.contains(to))?;
+        if let Some(start) = path.iter().position(|index| *index == to) {
+            return Some(path.split_off(start));
+        }
+        path.push(to);
+    }
+}

@@ -73,14 +73,24 @@ fn known(name: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let mut failed = None;
     for case in cases().iter().filter(|case| arguments.wants(case)) {
-        let line = if arguments.list { arguments.describe(case) } else { arguments.measure(case)? };
+        let line = if arguments.list { Ok(arguments.describe(case)) } else { arguments.measure(case) };
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                // The other cases do not depend on it.
+                eprintln!("{}/{} failed: {error}", case.group.name(), case.name);
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
         if writeln!(std::io::stdout(), "{line}").is_err() {
             // Nobody reads the rows any more.
             break;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 impl Arguments {

@@ -25,8 +25,11 @@ const NO_YIELDS: Duration = Duration::from_millis(500);
 const SLEPT_IN_VAIN: Duration = Duration::from_micros(100);
 /// Strikes that turn spinning off.
 const STRIKES: u32 = 2;
-/// With spinning off, one wait in this many spins, to find out whether it pays again.
+/// With spinning off, one wait in this many probes whether it pays again.
 const PROBE: u32 = 128;
+/// A probe spins that often, with a yield after each: the other side sleeps as well by now, and where a wake-up takes long
+/// a single spin would never meet it.
+const PROBE_SPINS: u32 = 8;
 
 /// What waits.
 pub trait Waiting {
@@ -34,6 +37,14 @@ pub trait Waiting {
     fn ready(&self) -> bool;
     /// Sleeps until somebody wakes it or `limit` has passed. May return early.
     fn sleep(&mut self, limit: Option<Duration>);
+}
+
+/// How a wait begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Spins {
+    Once,
+    ToProbe,
+    Not,
 }
 
 /// What one waiter has learnt about spinning.
@@ -52,11 +63,17 @@ impl Patience {
         if waiting.ready() || limit == Some(Duration::ZERO) {
             return;
         }
-        if self.spins() && spin(waiting, limit.map_or(SPIN, |limit| limit.min(SPIN))) {
+        let spin_for = limit.map_or(SPIN, |limit| limit.min(SPIN));
+        let ended = match self.spins() {
+            Spins::Once => spin(waiting, spin_for),
+            Spins::ToProbe => probe(waiting, limit),
+            Spins::Not => false,
+        };
+        if ended {
             self.spin_paid();
-            return;
+        } else {
+            self.wait_longer(waiting, limit);
         }
-        self.wait_longer(waiting, limit);
     }
 
     /// Yields, then sleeps as often as it takes.
@@ -88,13 +105,12 @@ impl Patience {
         }
     }
 
-    /// Whether this wait spins.
-    fn spins(&mut self) -> bool {
+    fn spins(&mut self) -> Spins {
         if self.strikes < STRIKES {
-            return true;
+            return Spins::Once;
         }
         self.waits = (self.waits + 1) % PROBE;
-        self.waits == 0
+        if self.waits == 0 { Spins::ToProbe } else { Spins::Not }
     }
 
     fn spin_paid(&mut self) {
@@ -141,6 +157,24 @@ fn spin(waiting: &impl Waiting, limit: Duration) -> bool {
     }
 }
 
+/// Whether it became ready while this side spun for longer than a wake-up takes. Ends early where the core is shared.
+#[cold]
+fn probe(waiting: &impl Waiting, limit: Option<Duration>) -> bool {
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    for _ in 0..PROBE_SPINS {
+        if spin(waiting, SPIN) {
+            return true;
+        }
+        let before = Instant::now();
+        yield_now();
+        let after = Instant::now();
+        if after - before > YIELD_SHARED || end.is_some_and(|end| after >= end) {
+            return false;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,12 +184,12 @@ mod tests {
         let mut patience = Patience::default();
         let now = Instant::now();
         patience.yielded(now, YIELD_SHARED + Duration::from_nanos(1));
-        assert!(patience.spins(), "one strike is no proof");
+        assert_eq!(patience.spins(), Spins::Once, "one strike is no proof");
         patience.slept(SLEPT_IN_VAIN - Duration::from_nanos(1));
-        let probes = (0..PROBE * 3).filter(|_| patience.spins()).count();
-        assert_eq!(probes, 3, "one wait in {PROBE} spins");
+        let probes = (0..PROBE * 3).filter(|_| patience.spins() == Spins::ToProbe).count();
+        assert_eq!(probes, 3, "one wait in {PROBE} probes");
         patience.spin_paid();
-        assert!(patience.spins());
+        assert_eq!(patience.spins(), Spins::Once);
     }
 
     #[test]
@@ -165,7 +199,7 @@ mod tests {
             patience.yielded(Instant::now(), YIELD_SHARED);
             patience.slept(SLEPT_IN_VAIN);
         }
-        assert!(patience.spins());
+        assert_eq!(patience.spins(), Spins::Once);
     }
 
     #[test]

@@ -67,9 +67,6 @@ pub(super) fn cases() -> Vec<Case> {
         one_way("shm-bulk-1m", Unit::BytesPerSecond, stream::bulk_1m)
             .beside(Beside::Programs(BULK_1M))
             .goal(0.9),
-        one_way("shm-bulk-1m-gathered", Unit::BytesPerSecond, stream::bulk_1m_gathered)
-            .beside(Beside::Programs(BULK_1M))
-            .goal(0.9),
         Case::new(Group::Link, "idle", Unit::Share, Better::Lower, idle::prepare)
             .goal(0.002)
             .under(ADAPTIVE, "one server, one client"),

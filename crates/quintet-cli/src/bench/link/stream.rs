@@ -2,11 +2,8 @@
 //!
 //! *Small*: 64 bytes a frame, each copied into the receiver's own buffer; the sender rings once in [`BURST`] frames.
 //!
-//! *Bulk*: the sender sends one buffer over and over. The link copies each piece of at most 64 KiB into its ring, and out
-//! of it into new memory, which it hands over and its receiver may keep: one copy in, one copy out, as the peers do. The
-//! receiver keeps the pieces of one message. One of 1 MiB comes in sixteen of them, and the peers' in one buffer, so there
-//! is a second case of it that gathers them in a buffer that is kept. That is one more copy, for the link cannot read into
-//! a place it is given.
+//! *Bulk*: the sender sends one buffer over and over. The link copies it into its ring, and out of it into new memory, which
+//! it hands over and its receiver may keep: one copy in, one copy out, as the peers do. The receiver keeps one message.
 
 use super::child::ChildLink;
 use super::{ROUTE, lost, receive};
@@ -23,10 +20,8 @@ use std::time::Instant;
 
 /// Frames after which the sender rings: as many as a host handles in a burst.
 const BURST: u64 = 64;
-/// Bytes of a piece of bulk.
-const PIECE: usize = 64 * 1024;
-
-const MEBIBYTES: Messages = Messages { bytes: 16 * PIECE, count: 320, warm_up: 16, window: 16 };
+/// Messages of at least so many bytes go as bulk.
+const BULK_BYTES: usize = 64 * 1024;
 
 /// What is sent, and how it is counted.
 #[derive(Clone, Copy)]
@@ -48,21 +43,16 @@ pub(super) fn small() -> Result<Round, Error> {
 
 /// Bytes a second in messages of 64 KiB.
 pub(super) fn bulk_64k() -> Result<Round, Error> {
-    bulk(Messages { bytes: PIECE, count: 5_000, warm_up: 256, window: 16 }, Kept::pieces(1))
+    bulk(Messages { bytes: BULK_BYTES, count: 5_000, warm_up: 256, window: 16 })
 }
 
 /// Bytes a second in messages of 1 MiB.
 pub(super) fn bulk_1m() -> Result<Round, Error> {
-    bulk(MEBIBYTES, Kept::pieces(MEBIBYTES.bytes / PIECE))
+    bulk(Messages { bytes: 1 << 20, count: 320, warm_up: 16, window: 16 })
 }
 
-/// The same, gathered in one buffer.
-pub(super) fn bulk_1m_gathered() -> Result<Round, Error> {
-    bulk(MEBIBYTES, Kept::Gathered { buffer: vec![0; MEBIBYTES.bytes], at: 0 })
-}
-
-fn bulk(messages: Messages, kept: Kept) -> Result<Round, Error> {
-    let mut stream = Stream::start(messages, kept)?;
+fn bulk(messages: Messages) -> Result<Round, Error> {
+    let mut stream = Stream::start(messages, Kept::Bulk(Bytes::new()))?;
     Ok(Box::new(move || stream.round().map(|rate| rate * messages.bytes as f64)))
 }
 
@@ -76,16 +66,8 @@ struct Stream {
 /// The message received last.
 enum Kept {
     Small([u8; 64]),
-    /// As the link hands them over; the next one takes the place of the oldest.
-    Pieces {
-        pieces: Vec<Bytes>,
-        at: usize,
-    },
-    /// Copied together.
-    Gathered {
-        buffer: Vec<u8>,
-        at: usize,
-    },
+    /// As the link handed it over.
+    Bulk(Bytes),
 }
 
 impl Stream {
@@ -113,7 +95,7 @@ impl Stream {
     }
 
     fn receive(&mut self, messages: u64) -> Result<(), Error> {
-        let mut left = messages as usize * self.messages.bytes.div_ceil(PIECE);
+        let mut left = messages as usize;
         let kept = &mut self.kept;
         while left > 0 {
             left -= receive(&mut self.link.end, left, |frame| kept.keep(&frame))?;
@@ -123,11 +105,6 @@ impl Stream {
 }
 
 impl Kept {
-    /// Room for a message of so many pieces.
-    fn pieces(count: usize) -> Kept {
-        Kept::Pieces { pieces: vec![Bytes::new(); count], at: 0 }
-    }
-
     #[inline]
     fn keep(&mut self, frame: &Frame<'_>) {
         match self {
@@ -136,14 +113,7 @@ impl Kept {
                 // The compiler is not to see that nobody reads it.
                 black_box(buffer);
             }
-            Kept::Pieces { pieces, at } => {
-                pieces[*at] = frame.bulk.clone();
-                *at = (*at + 1) % pieces.len();
-            }
-            Kept::Gathered { buffer, at } => {
-                buffer[*at..][..frame.bulk.len()].copy_from_slice(frame.bulk);
-                *at = (*at + frame.bulk.len()) % buffer.len();
-            }
+            Kept::Bulk(message) => *message = frame.bulk.clone(),
         }
     }
 }
@@ -174,7 +144,7 @@ pub(super) fn send(socket: &Path, processor: Option<usize>) -> Result<(), Error>
         let mut order = None;
         let Ok(_) = receive(&mut end, 1, |frame| order = ordered(frame.body)) else { return Ok(()) };
         let Some((bytes, count)) = order else { continue };
-        if bytes < PIECE {
+        if bytes < BULK_BYTES {
             send_small(&mut end, &vec![7; bytes], count)?;
         } else {
             send_bulk(&mut end, &Bytes::from(vec![7; bytes]), count)?;
@@ -198,11 +168,8 @@ fn send_small(end: &mut End, body: &[u8], count: u64) -> Result<(), Error> {
 
 fn send_bulk(end: &mut End, message: &Bytes, count: u64) -> Result<(), Error> {
     for _ in 0..count {
-        for at in (0..message.len()).step_by(PIECE) {
-            let piece = message.slice(at..message.len().min(at + PIECE));
-            when_there_is_room(end, |end| end.sender.send_bulk(ROUTE, &[], piece.clone()))?;
-            end.sender.flush().map_err(lost)?;
-        }
+        when_there_is_room(end, |end| end.sender.send_bulk(ROUTE, &[], message.clone()))?;
+        end.sender.flush().map_err(lost)?;
     }
     Ok(())
 }

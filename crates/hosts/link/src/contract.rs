@@ -51,13 +51,14 @@ pub trait Sender: Send {
 
 /// The receiving half of one end.
 pub trait Receiver: Send {
-    /// Hands at most `limit` frames to `deliver`, in order, and says how many. Never waits.
+    /// Hands at most `limit` frames to `deliver`, in order, and says how many. Never waits: a frame whose bulk is still on its
+    /// way is delivered by a later poll.
     ///
     /// # Errors
     /// [`LinkError`] when the link failed; frames that arrived before are delivered first.
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError>;
 
-    /// Whether `poll` would deliver something.
+    /// Whether `poll` would deliver something, or bring a frame nearer whose bulk comes in pieces.
     fn has_frames(&self) -> bool;
 
     /// Waits, adaptively, until there are frames, the link failed, [`Receiver::waker`] rang or `limit` has passed (`None`: no limit).

@@ -11,7 +11,7 @@
 //!   socket ------------------------------ socket: hello, then silence; hang-up tells a death
 //! ```
 //!
-//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each.
+//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time.
 //!
 //! What is tested how: the orderings of ring and bell in every interleaving by loom (`loom_tests.rs`), raw access by Miri over
 //! ordinary memory (`cargo +nightly miri test -p quintet-link --lib shared_memory::ring`, with
@@ -21,7 +21,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `ring.rs`, `ring/` | the ring of frames: read its head first |
-//! | `bulk.rs` | the ring of bulk |
+//! | `bulk.rs`, `bulk/` | the ring of bulk, and how a frame's bulk crosses in pieces |
 //! | `bell.rs` | who wakes whom, without lost wake-ups |
 //! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
@@ -33,7 +33,6 @@ mod area;
 mod bell;
 #[cfg(not(loom))]
 mod bootstrap;
-#[cfg(not(loom))]
 mod bulk;
 #[cfg(not(loom))]
 mod connection;

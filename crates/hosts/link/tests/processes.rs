@@ -7,10 +7,10 @@ use quintet_contract::{Random, SendError};
 use quintet_link::{LinkError, shared_memory_connect};
 use quintet_testbed::argument;
 use std::time::Duration;
-use traffic::{Lengths, start};
+use traffic::{LONGEST_BULK, Lengths, start};
 
-/// Frames of all kinds.
-const MIXED: Lengths = Lengths { short: 200, long: 5_000, bulk: 20_000 };
+/// Frames of all kinds, bulk in pieces among them.
+const MIXED: Lengths = Lengths { short: 200, long: 5_000, bulk: LONGEST_BULK as u64 };
 
 /// As a child: sends numbered frames and reads what comes, for ever.
 #[test]

@@ -11,16 +11,33 @@ use quintet_link::{End, LinkError, shared_memory_connect};
 use quintet_testbed::{Child, argument};
 use std::io;
 use std::time::Duration;
-use traffic::{Lengths, start};
+use traffic::{LONGEST_BULK, Lengths, start};
 
 /// Short, for each instruction of a copy is a step.
 const SHORT: Lengths = Lengths { short: 200, long: 600, bulk: 900 };
+/// Bulk in pieces.
+const PIECES: Lengths = Lengths { short: 20, long: 20, bulk: LONGEST_BULK as u64 };
 /// Instructions after each of which the link is looked at.
 const STEPS: u32 = 300_000;
 /// Children that are killed, each after another number of instructions.
 const KILLS: u64 = 60;
 /// The longest stretch of instructions before a kill: a few sends and receives.
 const LONGEST: u64 = 4_000;
+
+/// As a child: tells its thread's id, then sends for ever.
+fn pieces(path: String) -> ! {
+    let mut end = shared_memory_connect(path).expect("connected");
+    println!("thread {}", rustix::thread::gettid().as_raw_nonzero());
+    let mut sent = 0;
+    loop {
+        match PIECES.send(&mut *end.sender, sent) {
+            Ok(()) => sent += 1,
+            Err(SendError::Full) => {}
+            Err(other) => panic!("{other}"),
+        }
+        end.sender.flush().expect("flushed");
+    }
+}
 
 /// As a child: tells its thread's id, then sends and receives for ever.
 fn traffic(path: String) -> ! {
@@ -60,6 +77,24 @@ fn after_every_instruction_what_is_seen_is_whole() {
         }
     }
     assert!(next > first + 20, "only {} frames were stepped through", next - first);
+}
+
+#[test]
+fn after_every_instruction_bulk_in_pieces_is_whole_or_not_there() {
+    if let Some(path) = argument() {
+        pieces(path);
+    }
+    let (mut end, child) = start("after_every_instruction_bulk_in_pieces_is_whole_or_not_there");
+    let mut next = 0;
+    let tracee = Tracee::attach(thread_of(&child)).expect("a child may be traced");
+    let mut unfinished = 0;
+    for _ in 0..STEPS {
+        tracee.step().expect("the child lives");
+        if end.receiver.has_frames() {
+            unfinished += u32::from(PIECES.read(&mut end, 1, &mut next) == Ok(0));
+        }
+    }
+    assert!(next > 5 && unfinished > 5, "{next} frames and {unfinished} pieces were stepped through");
 }
 
 #[test]

@@ -188,14 +188,15 @@ impl ReadStore for PeerArea {
         }
     }
 
-    fn read_new(&self, at: usize, len: usize) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(len);
-        // SAFETY: the capacity is `len`, and all of it is written before the length says so.
+    fn append(&self, at: usize, len: usize, to: &mut Vec<u8>) {
+        to.reserve(len);
+        let room = to.spare_capacity_mut();
+        // SAFETY: `len` bytes at least were reserved behind the vector's own, and all of them are written before the length
+        // says so.
         unsafe {
-            self.read_raw(at, bytes.as_mut_ptr(), len);
-            bytes.set_len(len);
+            self.read_raw(at, room.as_mut_ptr().cast(), len);
+            to.set_len(to.len() + len);
         }
-        bytes
     }
 }
 

@@ -3,117 +3,76 @@
 //! Each frame that carries bulk tells its length; where it lies follows from what came before, by the same rule on both
 //! sides, so no offset crosses that a peer could forge. Bulk begins at a multiple of 64 and does not wrap: what does not
 //! fit before the end begins at the start.
+//!
+//! ```text
+//!   sender     writes the lead | commits the frame | writes a piece, moves the tail | writes the last piece, moves the tail
+//!   receiver                     takes the frame, copies the lead | copies a piece | copies the last one: delivers
+//! ```
+//!
+//! - Long bulk is written in pieces, so that the receiver copies one, while it lies in a near cache, as the next is written.
+//!   The room for all of it is reserved before the first. How long a piece is, is the sender's affair: the frame tells the
+//!   bytes that were there with it (the lead), and the tail, a word of the sender's, how far it has written since.
+//! - The receiver makes room for the whole once, after checking the length, and puts each piece in its place. Until the
+//!   last is there it looks at no other frame; so nothing comes in between, and a sender that dies leaves nothing torn.
+//! - The tail is compared with what was announced and never added to anything: one that is too far or moves back gives no more
+//!   bytes than the frame has, and one that stands still is a peer that is silent.
 
-use super::store::{ReadStore, SLOT, WriteStore};
-use crate::sync::{AtomicU64, Ordering, fence};
-use bytes::Bytes;
-
-/// The share of the ring that is read before the writer is told.
-const PUBLISH_SHARE: u64 = 8;
-
-/// Where the next bulk of `len` bytes lies in a ring of `size` bytes, and where the ring stands after it.
-fn place(position: u64, len: usize, size: usize) -> (usize, u64) {
-    let offset = position as usize & (size - 1);
-    let start = if offset + len > size { position + (size - offset) as u64 } else { position };
-    (start as usize & (size - 1), start + len.next_multiple_of(SLOT) as u64)
-}
-
-/// Writes bulk.
-#[derive(Debug)]
-pub(crate) struct BulkWriter<S> {
-    store: S,
-    tail: u64,
-}
-
-impl<S: WriteStore> BulkWriter<S> {
-    pub(crate) fn new(store: S) -> Self {
-        BulkWriter { store, tail: 0 }
-    }
-
-    /// Whether `len` bytes fit. A head that cannot be leaves no room: the reader harms itself.
-    pub(crate) fn has_room(&self, len: usize, head: &AtomicU64) -> bool {
-        let (_, next) = place(self.tail, len, self.store.size());
-        let head = head.load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        head <= self.tail && next - head <= self.store.size() as u64
-    }
-
-    /// Writes bytes that [`BulkWriter::has_room`] for. Seen with the next commit of a frame.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let (at, next) = place(self.tail, bytes.len(), self.store.size());
-        self.store.write(at, bytes);
-        self.tail = next;
-    }
-}
-
-/// Reads bulk.
-#[derive(Debug)]
-pub(crate) struct BulkReader<S> {
-    store: S,
-    position: u64,
-    published: u64,
-}
-
-impl<S: ReadStore> BulkReader<S> {
-    pub(crate) fn new(store: S) -> Self {
-        BulkReader { store, position: 0, published: 0 }
-    }
-
-    /// The next `len` bytes, checked against the limit of a frame's bulk before.
-    pub(crate) fn read(&mut self, len: usize) -> Bytes {
-        let (at, next) = place(self.position, len, self.store.size());
-        self.position = next;
-        self.store.read_new(at, len).into()
-    }
-
-    /// Tells the writer how far everything was read, if that is worth it. True if it was told.
-    #[inline]
-    pub(crate) fn publish(&mut self, head: &AtomicU64) -> bool {
-        let worth = self.position - self.published >= self.store.size() as u64 / PUBLISH_SHARE;
-        if worth {
-            self.published = self.position;
-            head.store(self.position, Ordering::Release);
-        }
-        worth
-    }
-}
-
+mod reader;
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::shared_memory::heap::areas;
-    use proptest::prelude::*;
-    use std::collections::VecDeque;
+mod tests;
+mod writer;
 
-    const SIZE: usize = 4096;
+use super::store::SLOT;
+pub(crate) use reader::{BulkReader, Progress};
+pub(crate) use writer::BulkWriter;
 
-    proptest! {
-        #![proptest_config(ProptestConfig {
-            cases: if cfg!(miri) { 3 } else { 256 }, failure_persistence: None, ..ProptestConfig::default()
-        })]
+/// Bytes in front of a body that tell what bulk comes with it.
+pub(crate) const BULK_OUTLINE_BYTES: usize = 8;
 
-        #[test]
-        fn it_is_a_queue(steps in proptest::collection::vec((any::<bool>(), 1..=SIZE / 4), 1..200)) {
-            let (own, peer) = areas(SIZE);
-            let (mut writer, mut reader, head) = (BulkWriter::new(own), BulkReader::new(peer), AtomicU64::new(0));
-            let mut queue = VecDeque::new();
-            for (n, (writes, len)) in steps.into_iter().enumerate() {
-                if writes && writer.has_room(len, &head) {
-                    writer.write(&vec![n as u8; len]);
-                    queue.push_back(vec![n as u8; len]);
-                } else if writes {
-                    prop_assert!(!queue.is_empty(), "an empty ring refused {} bytes", len);
-                } else if let Some(expected) = queue.pop_front() {
-                    prop_assert_eq!(reader.read(expected.len()), expected);
-                    reader.publish(&head);
-                }
-            }
-        }
+/// What a frame tells of its bulk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BulkOutline {
+    /// All of its bytes.
+    pub(crate) len: usize,
+    /// Bytes that are there when the frame is.
+    pub(crate) lead: usize,
+}
+
+impl BulkOutline {
+    pub(crate) fn to_bytes(self) -> [u8; BULK_OUTLINE_BYTES] {
+        let short = |len: usize| u32::try_from(len).expect("limits lie below 4 GiB").to_le_bytes();
+        let mut bytes = [0; BULK_OUTLINE_BYTES];
+        bytes[..4].copy_from_slice(&short(self.len));
+        bytes[4..].copy_from_slice(&short(self.lead));
+        bytes
     }
 
-    #[test]
-    fn a_head_that_cannot_be_leaves_no_room() {
-        let (own, _) = areas(SIZE);
-        assert!(!BulkWriter::new(own).has_room(1, &AtomicU64::new(64)));
+    /// What a peer wrote. Nothing is checked.
+    pub(crate) fn from_bytes([a, b, c, d, e, f, g, h]: [u8; BULK_OUTLINE_BYTES]) -> Self {
+        let (len, lead) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        BulkOutline { len: len as usize, lead: lead as usize }
+    }
+}
+
+/// Where bulk lies.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Bytes before it since the ring began, skipped ones included.
+    start: u64,
+    /// Where the ring stands after it.
+    next: u64,
+}
+
+impl Place {
+    /// The place of `len` bytes in a ring of `size` bytes that stands at `position`.
+    fn new(position: u64, len: usize, size: usize) -> Place {
+        let offset = position as usize & (size - 1);
+        let start = if offset + len > size { position + (size - offset) as u64 } else { position };
+        Place { start, next: start + len.next_multiple_of(SLOT) as u64 }
+    }
+
+    /// Where in the ring its byte number `done` lies.
+    fn offset(self, done: usize, size: usize) -> usize {
+        (self.start as usize & (size - 1)) + done
     }
 }

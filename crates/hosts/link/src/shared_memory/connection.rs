@@ -7,13 +7,13 @@ use super::memory::{OwnLines, OwnMemory, PeerLines, PeerMemory};
 use super::receiver::SharedReceiver;
 use super::ring::{RingReader, RingWriter};
 use super::sender::SharedSender;
-use crate::End;
 use crate::doorbell::Doorbell;
+use crate::{End, LinkError};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Event data of the own bell.
 const BELL: u64 = 0;
@@ -34,8 +34,8 @@ pub(crate) struct Connection {
     epoll: OwnedFd,
     /// The link failed; nothing can be sent.
     pub(crate) failed: AtomicBool,
-    /// It failed because the peer's head cannot be.
-    pub(crate) broken_head: AtomicBool,
+    /// Why, where the sending half found it out: the receiving half tells it.
+    pub(crate) failure: OnceLock<LinkError>,
 }
 
 /// What ended a sleep.
@@ -73,17 +73,30 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
         socket,
         epoll,
         failed: AtomicBool::new(false),
-        broken_head: AtomicBool::new(false),
+        failure: OnceLock::new(),
     });
     let ring: RingWriter<OwnArea> = RingWriter::new(own.ring);
     let inbound: RingReader<PeerArea> = RingReader::new(peer.ring, RING_LIMITS);
     Ok(End {
-        sender: Box::new(SharedSender::new(Arc::clone(&connection), ring, BulkWriter::new(own.bulk))),
+        sender: Box::new(SharedSender::new(
+            Arc::clone(&connection),
+            ring,
+            BulkWriter::new(own.bulk),
+            own.bulk_pages,
+        )),
         receiver: Box::new(SharedReceiver::new(connection, inbound, BulkReader::new(peer.bulk))),
     })
 }
 
 impl Connection {
+    /// Ends the link for a reason that the sending half found.
+    pub(crate) fn fail(&self, error: LinkError) {
+        // The first reason is the one that counts.
+        let _ = self.failure.set(error);
+        self.failed.store(true, Ordering::Relaxed);
+        self.bell.ring();
+    }
+
     /// Sleeps until the bell is struck, the peer hangs up, or `limit` has passed. A strike before the sleep ends it too, once.
     pub(crate) fn sleep(&self, limit: Option<core::time::Duration>) -> Woken {
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());

@@ -20,7 +20,7 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 /// The first bytes.
 const MAGIC: [u8; 4] = *b"QNTL";
 /// The version of this conversation and of the memory's layout.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 /// Bytes of a hello. Later versions begin with the same eight.
 pub(crate) const HELLO_BYTES: usize = 24;
 
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn each_fault_is_named() {
         let check = |hello| Hello::check(&encode_to_vec(&hello));
-        assert_eq!(check(Hello { version: 2, memory_bytes: 1, ..Hello::OURS }), Err(HelloError::Version(2)));
+        assert_eq!(check(Hello { version: 1, memory_bytes: 1, ..Hello::OURS }), Err(HelloError::Version(1)));
         assert_eq!(
             check(Hello::refusing(Code::NotAllowed)),
             Err(HelloError::Refused(Some(Code::NotAllowed)))

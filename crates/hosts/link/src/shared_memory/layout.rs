@@ -1,11 +1,12 @@
 //! What lies where in the memory that each side of a connection writes and its peer reads.
 //!
 //! ```text
-//!       0  Lines: this side's heads, bells, farewell            one page
+//!       0  Lines: this side's heads, bells, farewell, tail      one page
 //!    4096  ring of frames this side sends                       CONTROL_RING_BYTES
 //!  266240  ring of bulk this side sends                         BULK_RING_BYTES, no pages before its first use
 //! ```
 
+use super::bulk::BULK_OUTLINE_BYTES;
 use super::ring::RingLimits;
 use super::store::SLOT;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -18,24 +19,28 @@ pub(crate) const BULK_AT: usize = RING_AT + CONTROL_RING_BYTES;
 /// All of it.
 pub(crate) const MEMORY_BYTES: usize = BULK_AT + BULK_RING_BYTES;
 
-/// Bytes in front of a body that tell how much bulk comes with it.
-pub(crate) const BULK_LENGTH_BYTES: usize = 4;
-
 /// The bulk of one frame: a quarter of the ring, so that some can be written while some is read. What fits is copied in once and
 /// out once; what is larger comes in fragments, which are copied together.
 pub(crate) const FRAME_BULK_BYTES: usize = BULK_RING_BYTES / 4;
 
+/// What is written of a frame's bulk before the receiver is told: it copies the one piece while the next is written.
+pub(crate) const PIECE_BYTES: usize = 16 * 1024;
+
+/// Bulk of at least so many bytes wakes a sleeping receiver after its first piece: the rest takes longer to write than a thread
+/// takes to wake up.
+pub(crate) const EARLY_WAKE_BYTES: usize = 128 * 1024;
+
 /// What a frame may hold.
 pub(crate) const RING_LIMITS: RingLimits =
-    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_LENGTH_BYTES, bulk_bytes: FRAME_BULK_BYTES };
+    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_OUTLINE_BYTES, bulk_bytes: FRAME_BULK_BYTES };
 
 /// In [`Lines::left`]: this side sends no more.
 pub(crate) const SENDER_LEFT: u32 = 1;
 /// In [`Lines::left`]: this side receives no more.
 pub(crate) const RECEIVER_LEFT: u32 = 2;
 
-/// The words that one side writes and the other reads. Two lines: the first changes with the traffic, the second with
-/// sleeping and waking.
+/// The words that one side writes and the other reads. Three lines: the first changes as this side receives, the second with
+/// sleeping and waking, the third as it sends long bulk.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Lines {
@@ -50,10 +55,13 @@ pub(crate) struct Lines {
     pub(crate) room_bell: AtomicU32,
     /// [`SENDER_LEFT`] and [`RECEIVER_LEFT`].
     pub(crate) left: AtomicU32,
+    _second_line: [u32; 13],
+    /// How far this side has written bulk, told while a frame's bulk is written in pieces.
+    pub(crate) bulk_tail: AtomicU64,
 }
 
 const _: () = {
-    assert!(size_of::<Lines>() == 2 * SLOT && size_of::<Lines>() <= RING_AT);
+    assert!(size_of::<Lines>() == 3 * SLOT && size_of::<Lines>() <= RING_AT);
     assert!(
         RING_AT.is_multiple_of(4096) && BULK_AT.is_multiple_of(4096) && MEMORY_BYTES.is_multiple_of(4096)
     );

@@ -2,6 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p quintet-link --release loom`.
 
 use super::bell::{Ringer, announce, withdraw};
+use super::bulk::{BulkOutline, BulkReader, BulkWriter, Progress};
 use super::ring::{Outline, Refused, RingLimits, RingReader, RingWriter};
 use super::store::{ReadStore, SLOT, Store, WriteStore};
 use crate::Route;
@@ -93,10 +94,10 @@ impl ReadStore for ModelReader {
             slot.bytes.with(|cell| into[to] = unsafe { (*cell)[from] });
         });
     }
-    fn read_new(&self, at: usize, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        self.read(at, &mut bytes);
-        bytes
+    fn append(&self, at: usize, len: usize, to: &mut Vec<u8>) {
+        let before = to.len();
+        to.resize(before + len, 0);
+        self.read(at, &mut to[before..]);
     }
 }
 
@@ -170,6 +171,54 @@ fn loom_frames_are_seen_whole_and_in_order_round_the_ring() {
 fn loom_padding_and_long_frames_are_seen_in_order() {
     const TWO_SLOTS: usize = 2 * SLOT - HEADER_BYTES;
     hand_over(&[4, 4, 4, TWO_SLOTS, 4]);
+}
+
+/// Bulk in three pieces is read piece by piece or later, whole, and its room is used again only after it was read.
+#[test]
+fn loom_pieces_are_seen_in_order_and_their_room_is_used_again() {
+    const BULK: usize = 3 * SLOT;
+    check(|| {
+        let (mut frames, mut inbound) = ring(4);
+        let (writer, reader) = model(4);
+        let (mut writer, mut reader) = (BulkWriter::new(writer), BulkReader::new(reader));
+        let words = Arc::new([const { 0 }; 3].map(AtomicU64::new));
+        let shared = Arc::clone(&words);
+        let reading = thread::spawn(move || {
+            let [head, bulk_head, tail] = &*shared;
+            for number in 1..=2 {
+                while inbound.next().expect("the writer is honest").is_none() {
+                    thread::yield_now();
+                }
+                inbound.publish(head);
+                reader.begin(BulkOutline { len: BULK, lead: SLOT });
+                let bulk = loop {
+                    while !reader.can_step(tail) {
+                        thread::yield_now();
+                    }
+                    match reader.step(tail) {
+                        Progress::Whole(bulk) => break bulk,
+                        other => assert_eq!(other, Progress::Piece, "it said there was more"),
+                    }
+                };
+                reader.publish(bulk_head);
+                assert_eq!(*bulk, [number; BULK]);
+            }
+        });
+        let [head, bulk_head, tail] = &*words;
+        for number in 1..=2 {
+            while !writer.has_room(BULK, bulk_head) {
+                thread::yield_now();
+            }
+            writer.begin(BULK, SLOT);
+            writer.write(&[number; SLOT]);
+            send(&mut frames, number.into(), 4, head).expect("room");
+            for _ in 1..3 {
+                writer.write(&[number; SLOT]);
+                writer.publish(tail);
+            }
+        }
+        reading.join().expect("it does not panic");
+    });
 }
 
 #[test]

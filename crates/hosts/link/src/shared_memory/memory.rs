@@ -100,6 +100,43 @@ pub(crate) struct OwnMemory {
     pub(crate) lines: OwnLines,
     pub(crate) ring: OwnArea,
     pub(crate) bulk: OwnArea,
+    pub(crate) bulk_pages: BulkPages,
+}
+
+/// Gets memory for the ring of bulk before it is written: most links never use much of it.
+#[derive(Debug)]
+pub(crate) struct BulkPages {
+    mapping: Arc<Mapping>,
+    /// Bytes of the ring that have memory.
+    provided: usize,
+}
+
+/// Bytes for which memory is asked at a time.
+const PROVIDED_AT_ONCE: usize = 64 * 1024;
+
+impl BulkPages {
+    /// Sees that the ring of bulk has memory up to byte `end`, so that a system without any says so here and not by a signal
+    /// at the first write. Before Linux 5.14 it cannot be asked in this way; then the first write decides.
+    ///
+    /// # Errors
+    /// What the system said.
+    #[inline]
+    pub(crate) fn provide(&mut self, end: usize) -> Result<(), Errno> {
+        if end <= self.provided { Ok(()) } else { self.provide_more(end) }
+    }
+
+    #[cold]
+    fn provide_more(&mut self, end: usize) -> Result<(), Errno> {
+        let end = end.next_multiple_of(PROVIDED_AT_ONCE).min(BULK_RING_BYTES);
+        let missing = self.mapping.at(BULK_AT + self.provided).as_ptr();
+        // SAFETY: inside the mapping, which the `Arc` keeps. It changes no byte: a page that is there stays as it is.
+        match unsafe { madvise(missing.cast(), end - self.provided, Advice::LinuxPopulateWrite) } {
+            Ok(()) => self.provided = end,
+            Err(Errno::INVAL) => self.provided = BULK_RING_BYTES,
+            Err(errno) => return Err(errno),
+        }
+        Ok(())
+    }
 }
 
 /// What the peer writes.
@@ -116,7 +153,7 @@ impl OwnMemory {
     /// # Errors
     /// What was tried, and what the system said. Sealing needs Linux 5.1. The lines and the ring of frames get their memory
     /// here, so that a system without any says so now and not by a signal at the first frame; the ring of bulk gets its
-    /// memory page by page as it is used, for most links never use much of it.
+    /// memory as it is used ([`BulkPages`]).
     pub(crate) fn create() -> Result<(Self, OwnedFd), (&'static str, Errno)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = memfd_create("quintet-link", flags).map_err(|errno| ("create a memfd", errno))?;
@@ -143,7 +180,8 @@ impl OwnMemory {
                 OwnArea::new(mapping.at(BULK_AT), BULK_RING_BYTES, mapping.clone()),
             )
         };
-        Ok((OwnMemory { lines: OwnLines(mapping), ring, bulk }, fd))
+        let bulk_pages = BulkPages { mapping: Arc::clone(&mapping), provided: 0 };
+        Ok((OwnMemory { lines: OwnLines(mapping), ring, bulk, bulk_pages }, fd))
     }
 }
 
@@ -191,8 +229,31 @@ mod tests {
         let peer = PeerMemory::open(fd.as_fd()).expect("its own offer is acceptable");
         own.ring.write(64, b"frames");
         own.bulk.write(BULK_RING_BYTES - 4, b"bulk");
-        assert_eq!(peer.ring.read_new(64, 6), b"frames");
-        assert_eq!(peer.bulk.read_new(BULK_RING_BYTES - 4, 4), b"bulk");
+        let mut read = Vec::new();
+        peer.ring.append(64, 6, &mut read);
+        peer.bulk.append(BULK_RING_BYTES - 4, 4, &mut read);
+        assert_eq!(read, b"framesbulk");
+    }
+
+    #[test]
+    fn bulk_gets_its_memory_before_it_is_written() {
+        let (mut own, fd) = OwnMemory::create().expect("a memfd");
+        let blocks = || fstat(&fd).expect("a file").st_blocks as usize * 512;
+        assert!(blocks() < BULK_AT + PROVIDED_AT_ONCE);
+        own.bulk_pages.provide(1).expect("memory");
+        own.bulk_pages.provide(BULK_RING_BYTES).expect("memory");
+        assert!(blocks() >= MEMORY_BYTES, "{} bytes", blocks());
+    }
+
+    #[test]
+    fn bulk_that_gets_no_memory_is_an_error() {
+        let fd = memfd_create("test", MemfdFlags::CLOEXEC).expect("a memfd");
+        ftruncate(&fd, MEMORY_BYTES as u64).expect("sized");
+        let mapping = Mapping::new(fd.as_fd(), ProtFlags::READ | ProtFlags::WRITE).expect("mapped");
+        // To write there would now end the process, as where memory has run out.
+        ftruncate(&fd, BULK_AT as u64).expect("unsealed");
+        let mut pages = BulkPages { mapping: Arc::new(mapping), provided: 0 };
+        assert_eq!(pages.provide(1), Err(Errno::FAULT));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::area::PeerArea;
 use super::bell::{Ringer, announce, withdraw};
-use super::bulk::BulkReader;
+use super::bulk::{BulkReader, Progress};
 use super::connection::Connection;
 use super::layout::{RECEIVER_LEFT, SENDER_LEFT};
-use super::ring::{Received, RingReader};
+use super::ring::RingReader;
 use crate::doorbell::strike;
 use crate::wait::{Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
@@ -21,7 +21,6 @@ const POLLS_PER_LOOK: u32 = 1024;
 /// Reads the peer's memory.
 pub(crate) struct SharedReceiver {
     inbound: Inbound,
-    bulk: BulkReader<PeerArea>,
     /// Whether the peer's sender waits for room.
     room: Ringer,
     empty_polls: u32,
@@ -29,10 +28,21 @@ pub(crate) struct SharedReceiver {
     patience: Patience,
 }
 
-/// What a wait looks at.
+/// What a look at the ring came to.
+enum Step {
+    Delivered,
+    /// A piece of a frame's bulk was read.
+    Nearer,
+    Nothing,
+}
+
+/// What is read, and what a wait looks at.
 struct Inbound {
     connection: Arc<Connection>,
     ring: RingReader<PeerArea>,
+    bulk: BulkReader<PeerArea>,
+    /// The frame read last, while its bulk is still being read. Nothing behind it is looked at.
+    unfinished: Option<Route>,
     /// The socket is closed at the peer's side.
     hung_up: bool,
     /// The peer struck the bell for room.
@@ -40,6 +50,47 @@ struct Inbound {
 }
 
 impl Inbound {
+    /// Whether there is a frame, or more of the bulk of the last one.
+    #[inline]
+    fn has_more(&self) -> bool {
+        if self.unfinished.is_some() {
+            self.bulk.can_step(&self.connection.peer.bulk_tail)
+        } else {
+            self.ring.has_frame()
+        }
+    }
+
+    /// Delivers the next frame, or brings it nearer.
+    ///
+    /// # Errors
+    /// What the peer wrote that is no frame.
+    #[inline]
+    fn step(&mut self, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<Step, String> {
+        if let Some(route) = self.unfinished {
+            return Ok(self.step_bulk(route, deliver));
+        }
+        let Some(frame) = self.ring.next()? else { return Ok(Step::Nothing) };
+        let header = frame.header;
+        let route = Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
+        let Some(bulk) = frame.bulk else {
+            deliver(route, Frame::new(route.kind, route.token, frame.body));
+            return Ok(Step::Delivered);
+        };
+        self.bulk.begin(bulk);
+        Ok(self.step_bulk(route, deliver))
+    }
+
+    fn step_bulk(&mut self, route: Route, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Step {
+        let progress = self.bulk.step(&self.connection.peer.bulk_tail);
+        let Progress::Whole(bulk) = progress else {
+            self.unfinished = Some(route);
+            return if progress == Progress::Piece { Step::Nearer } else { Step::Nothing };
+        };
+        self.unfinished = None;
+        deliver(route, Frame { kind: route.kind, token: route.token, body: self.ring.body(), bulk: &bulk });
+        Step::Delivered
+    }
+
     #[inline]
     fn peer_left(&self) -> bool {
         let left = self.connection.peer.left.load(Ordering::Relaxed) & SENDER_LEFT != 0;
@@ -63,7 +114,7 @@ impl Inbound {
 impl Waiting for Inbound {
     #[inline]
     fn ready(&self) -> bool {
-        self.ring.has_frame()
+        self.has_more()
             || self.connection.bell.was_rung()
             || self.peer_left()
             || self.hung_up
@@ -87,8 +138,7 @@ impl SharedReceiver {
         bulk: BulkReader<PeerArea>,
     ) -> Self {
         SharedReceiver {
-            inbound: Inbound { connection, ring, hung_up: false, room_came: false },
-            bulk,
+            inbound: Inbound { connection, ring, bulk, unfinished: None, hung_up: false, room_came: false },
             room: Ringer::default(),
             empty_polls: 0,
             failed: None,
@@ -105,15 +155,15 @@ impl SharedReceiver {
     ) -> Result<usize, LinkError> {
         let mut count = 0;
         while count < limit {
-            match self.inbound.ring.next() {
-                Ok(Some(frame)) => hand_over(frame, &mut self.bulk, deliver),
-                Ok(None) => break,
+            match self.inbound.step(deliver) {
+                Ok(Step::Delivered) => count += 1,
+                Ok(Step::Nearer) => {}
+                Ok(Step::Nothing) => break,
                 Err(what) => {
                     let error = self.fail(LinkError::Malformed(what));
                     return if count > 0 { Ok(count) } else { Err(error) };
                 }
             }
-            count += 1;
             self.publish();
         }
         Ok(count)
@@ -122,9 +172,8 @@ impl SharedReceiver {
     /// Tells the peer's sender how far everything was read, now and then, and wakes it if it waits for that.
     #[inline]
     fn publish(&mut self) {
-        let connection = &*self.inbound.connection;
-        let told =
-            self.inbound.ring.publish(&connection.own.head) | self.bulk.publish(&connection.own.bulk_head);
+        let Inbound { connection, ring, bulk, .. } = &mut self.inbound;
+        let told = ring.publish(&connection.own.head) | bulk.publish(&connection.own.bulk_head);
         if told && self.room.is_wanted(&connection.peer.room_bell) {
             strike(connection.peer_event.as_fd());
         }
@@ -132,13 +181,12 @@ impl SharedReceiver {
 
     /// Nothing lies in the ring: does the peer still live?
     fn look_at_the_peer(&mut self) -> Result<(), LinkError> {
-        if self.inbound.connection.broken_head.load(Ordering::Relaxed) {
-            let what = "the peer says it has read what was never sent".to_owned();
-            return Err(self.fail(LinkError::Malformed(what)));
+        if let Some(error) = self.inbound.connection.failure.get().cloned() {
+            return Err(self.fail(error));
         }
         let left = self.inbound.peer_left();
         if left || self.inbound.hung_up {
-            if self.inbound.ring.has_frame() {
+            if self.inbound.has_more() {
                 return Ok(());
             }
             return Err(self.fail(if left { LinkError::Closed } else { LinkError::PeerDied }));
@@ -154,21 +202,6 @@ impl SharedReceiver {
         self.inbound.connection.failed.store(true, Ordering::Relaxed);
         self.failed.insert(error).clone()
     }
-}
-
-#[inline]
-fn hand_over(
-    frame: Received<'_>,
-    bulk: &mut BulkReader<PeerArea>,
-    deliver: &mut dyn FnMut(Route, Frame<'_>),
-) {
-    let Received { header, body, bulk_len } = frame;
-    let route = Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
-    if bulk_len == 0 {
-        return deliver(route, Frame::new(header.kind, header.token, body));
-    }
-    let bulk = bulk.read(bulk_len);
-    deliver(route, Frame { kind: header.kind, token: header.token, body, bulk: &bulk });
 }
 
 impl Receiver for SharedReceiver {
@@ -188,7 +221,7 @@ impl Receiver for SharedReceiver {
 
     #[inline]
     fn has_frames(&self) -> bool {
-        self.failed.is_none() && self.inbound.ring.has_frame()
+        self.failed.is_none() && self.inbound.has_more()
     }
 
     #[inline]

@@ -25,7 +25,7 @@ mod tests;
 mod writer;
 
 use super::store::SLOT;
-pub(crate) use reader::{Received, RingReader};
+pub(crate) use reader::RingReader;
 pub(crate) use writer::{Outline, Refused, RingWriter};
 
 /// In the commit word: the rest of the ring is padding.

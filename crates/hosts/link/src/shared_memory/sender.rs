@@ -2,9 +2,10 @@
 
 use super::area::OwnArea;
 use super::bell::{Ringer, announce, withdraw};
-use super::bulk::BulkWriter;
+use super::bulk::{BULK_OUTLINE_BYTES, BulkWriter};
 use super::connection::Connection;
-use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, RECEIVER_LEFT, SENDER_LEFT};
+use super::layout::{EARLY_WAKE_BYTES, FRAME_BULK_BYTES, PIECE_BYTES, RECEIVER_LEFT, SENDER_LEFT};
+use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
 use crate::doorbell::strike;
 use crate::{LinkError, Route, Sender};
@@ -20,6 +21,7 @@ pub(crate) struct SharedSender {
     connection: Arc<Connection>,
     ring: RingWriter<OwnArea>,
     bulk: BulkWriter<OwnArea>,
+    pages: BulkPages,
     frames: Ringer,
     /// Frames were committed since the last flush.
     unannounced: bool,
@@ -32,8 +34,10 @@ impl SharedSender {
         connection: Arc<Connection>,
         ring: RingWriter<OwnArea>,
         bulk: BulkWriter<OwnArea>,
+        pages: BulkPages,
     ) -> Self {
-        SharedSender { connection, ring, bulk, frames: Ringer::default(), unannounced: false, wanted: None }
+        let frames = Ringer::default();
+        SharedSender { connection, ring, bulk, pages, frames, unannounced: false, wanted: None }
     }
 
     /// Reserves room, or asks to be woken when there is some.
@@ -86,9 +90,8 @@ impl SharedSender {
                 Err(SendError::Full)
             }
             Err(Refused::Broken) => {
-                self.connection.broken_head.store(true, Ordering::Relaxed);
-                self.connection.failed.store(true, Ordering::Relaxed);
-                self.connection.bell.ring();
+                let what = "the peer says it has read what was never sent".to_owned();
+                self.connection.fail(LinkError::Malformed(what));
                 Err(SendError::Unreachable)
             }
         }
@@ -101,6 +104,39 @@ impl SharedSender {
             self.connection.failed.store(true, Ordering::Relaxed);
         }
         left
+    }
+
+    /// Writes the bulk for which room was reserved, and its frame after the first piece. The receiver copies a
+    /// piece while the next one is written. If it sleeps it is woken after the first piece of long bulk, and only then and by the
+    /// flush: where both share a core, each wake-up takes it away.
+    fn send_pieces(&mut self, body: &[u8], bulk: &[u8]) -> Result<(), SendError> {
+        let (lead, rest) = bulk.split_at(bulk.len().min(PIECE_BYTES));
+        let outline = self.bulk.begin(bulk.len(), lead.len());
+        if let Err(errno) = self.pages.provide(self.bulk.end(bulk.len())) {
+            self.ring.abandon();
+            self.connection.fail(LinkError::System(format!("find memory for bulk data: {errno}")));
+            return Err(SendError::Unreachable);
+        }
+        let (told, room) = self.ring.room().split_at_mut(BULK_OUTLINE_BYTES);
+        told.copy_from_slice(&outline.to_bytes());
+        room.copy_from_slice(body);
+        self.bulk.write(lead);
+        self.commit();
+        if bulk.len() >= EARLY_WAKE_BYTES {
+            self.wake_peer();
+        }
+        for piece in rest.chunks(PIECE_BYTES) {
+            self.bulk.write(piece);
+            self.bulk.publish(&self.connection.own.bulk_tail);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wake_peer(&mut self) {
+        if self.frames.is_wanted(&self.connection.peer.frames_bell) {
+            strike(self.connection.peer_event.as_fd());
+        }
     }
 
     fn fits(&self, outline: Outline) -> bool {
@@ -136,12 +172,9 @@ impl Sender for SharedSender {
         if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
             self.begin(route, body.len())?.copy_from_slice(body);
         } else {
-            let inline_len = BULK_LENGTH_BYTES + body.len();
+            let inline_len = BULK_OUTLINE_BYTES + body.len();
             self.reserve(Outline { route, inline_len, bulk_len: bulk.len() })?;
-            let (length, rest) = self.ring.room().split_at_mut(BULK_LENGTH_BYTES);
-            length.copy_from_slice(&u32::try_from(bulk.len()).expect("checked above").to_le_bytes());
-            rest.copy_from_slice(body);
-            self.bulk.write(&bulk);
+            return self.send_pieces(body, &bulk);
         }
         self.commit();
         Ok(())
@@ -152,9 +185,7 @@ impl Sender for SharedSender {
         if !core::mem::take(&mut self.unannounced) {
             return Ok(());
         }
-        if self.frames.is_wanted(&self.connection.peer.frames_bell) {
-            strike(self.connection.peer_event.as_fd());
-        }
+        self.wake_peer();
         // What was sent may have been received before the peer left, so that is told by the next `begin` and by `poll`.
         self.peer_left();
         Ok(())

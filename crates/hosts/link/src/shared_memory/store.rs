@@ -33,6 +33,6 @@ pub(crate) trait ReadStore: Store {
     /// Copies the bytes from `at`: a multiple of 8, or 4 more than one and at least 4 bytes.
     fn read(&self, at: usize, into: &mut [u8]);
 
-    /// Copies the `len` bytes from `at` into a vector of their own.
-    fn read_new(&self, at: usize, len: usize) -> Vec<u8>;
+    /// Appends the `len` bytes from `at` to a vector.
+    fn append(&self, at: usize, len: usize, to: &mut Vec<u8>);
 }

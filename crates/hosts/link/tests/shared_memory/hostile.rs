@@ -1,6 +1,6 @@
 //! A peer that writes what it likes into its memory: the reader sees frames or a fault, and lives.
 
-use crate::raw_peer::{BULK_AT, RING_AT, RawPeer};
+use crate::raw_peer::{BULK_AT, BULK_TAIL_AT, RING_AT, RawPeer};
 use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES, HEADER_BYTES, MAX_BODY_BYTES};
 use quintet_contract::{Address, Kind, Random, SendError, Token};
 use quintet_link::{End, LinkError, Route, SharedMemoryListener};
@@ -71,7 +71,7 @@ fn each_forgery_is_a_fault_that_says_where() {
     let frame = |length, sequence, has_bulk| vec![(0, header(length, sequence, has_bulk).to_vec())];
     assert!(fault(&frame(31, 0, false)).contains("frame length 31"));
     assert!(fault(&frame(1 << 30, 0, false)).contains("frame length"));
-    assert!(fault(&frame(HEADER_BYTES + MAX_BODY_BYTES + 5, 0, false)).contains("does not fit"));
+    assert!(fault(&frame(HEADER_BYTES + MAX_BODY_BYTES + 9, 0, false)).contains("does not fit"));
     assert!(fault(&frame(64, 1, false)).contains("frame number 1 instead of 0"));
     assert!(fault(&frame(34, 0, true)).contains("bulk of 0 bytes"));
     assert!(fault(&[(0, vec![0xff; 4])]).contains("padding at the ring's start"));
@@ -80,9 +80,61 @@ fn each_forgery_is_a_fault_that_says_where() {
     second.resize(64, 0);
     second.extend(header(200, 7, false));
     assert!(fault(&[(0, second)]).starts_with("at byte 64 of the ring"));
-    let mut bulk = header(200, 0, true).to_vec();
-    bulk.extend(u32::MAX.to_le_bytes());
-    assert!(fault(&[(0, bulk)]).contains("bulk of 4294967295 bytes"));
+    assert!(fault(&[(0, with_bulk(200, 0, u32::MAX, 0))]).contains("bulk of 4294967295 bytes"));
+    assert!(fault(&[(0, with_bulk(200, 0, 161, 161))]).contains("bulk of 161 bytes, where 160 are possible"));
+    assert!(fault(&[(0, with_bulk(200, 0, 0, 0))]).contains("bulk of 0 bytes"));
+    assert!(fault(&[(0, with_bulk(200, 0, 100, 101))]).contains("101 bytes that lead a bulk of 100"));
+    let longer = BULK_RING_BYTES / 4 + 1;
+    let too_long = with_bulk(HEADER_BYTES + 8 + longer, 0, longer as u32, 0);
+    assert!(fault(&[(0, too_long)]).contains("bulk of 1048577 bytes, where 1048576 are possible"));
+}
+
+/// A frame's header and outline: `len` bytes of bulk, of which `lead` are there.
+fn with_bulk(length: usize, sequence: u32, len: u32, lead: u32) -> Vec<u8> {
+    let mut bytes = header(length, sequence, true).to_vec();
+    bytes.extend(len.to_le_bytes());
+    bytes.extend(lead.to_le_bytes());
+    bytes
+}
+
+/// Two frames: 1,000 bytes of bulk of which 100 are there, and behind it one without bulk.
+fn unfinished() -> (End, RawPeer) {
+    let (end, peer) = connected();
+    peer.write(BULK_AT, &[6; 1_000]);
+    peer.write(RING_AT + 64, &header(40, 1, false));
+    peer.write(RING_AT, &with_bulk(HEADER_BYTES + 8 + 1_000, 0, 1_000, 100));
+    (end, peer)
+}
+
+#[test]
+fn nothing_comes_in_between_pieces_and_no_tail_gives_more_than_was_announced() {
+    let (mut end, peer) = unfinished();
+    for tail in [0u64, 99, 500, 3, 999] {
+        peer.write(BULK_TAIL_AT, &tail.to_le_bytes());
+        assert_eq!(drain(&mut end), Ok(0), "a frame came before its end, or another in between");
+        assert!(!end.receiver.has_frames());
+    }
+    peer.write(BULK_TAIL_AT, &u64::MAX.to_le_bytes());
+    assert!(end.receiver.has_frames());
+    let mut seen = Vec::new();
+    let polled = end.receiver.poll(9, &mut |route, frame| seen.push((route.token.0, frame.bulk.to_vec())));
+    assert_eq!((polled, seen), (Ok(2), vec![(0, vec![6; 1_000]), (1, vec![])]));
+}
+
+#[test]
+fn a_peer_that_dies_between_pieces_leaves_nothing() {
+    let (mut end, peer) = unfinished();
+    assert_eq!(drain(&mut end), Ok(0));
+    peer.write(BULK_TAIL_AT, &999u64.to_le_bytes());
+    drop(peer);
+    let error = loop {
+        match drain(&mut end) {
+            Ok(count) => assert_eq!(count, 0, "a torn frame was delivered"),
+            Err(error) => break error,
+        }
+        end.receiver.wait(None);
+    };
+    assert_eq!(error, LinkError::PeerDied);
 }
 
 #[test]
@@ -112,7 +164,7 @@ fn garbage_ends_in_frames_or_a_fault() {
             peer.write(at, &value.to_le_bytes()[..1 + random.below(8) as usize]);
         }
         let _ = drain(&mut end);
-        // Heads, bells and farewell.
+        // Heads, bells, farewell and tail.
         for _ in 0..20 {
             peer.write(random.below(192) as usize * 8, &random.bits().to_le_bytes());
         }
@@ -155,8 +207,7 @@ fn lengths_that_change_under_the_reader_are_copied_before_they_are_checked() {
         let mut random = Random::new(seed, 4);
         let mut frames = Vec::new();
         for sequence in 0..1_000 {
-            let mut frame = header(HEADER_BYTES + 4 + 20, sequence, true).to_vec();
-            frame.extend(20u32.to_le_bytes());
+            let mut frame = with_bulk(HEADER_BYTES + 8 + 20, sequence, 20, 20);
             frame.resize(64, 0);
             frames.extend(frame);
         }
@@ -167,9 +218,13 @@ fn lengths_that_change_under_the_reader_are_copied_before_they_are_checked() {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let at = RING_AT + random.below(1_000) as usize * 64;
-                    let lengths = [0u32, 36, 56, 57, 4_000, 66_000, 1 << 20 | 1, 1 << 31, u32::MAX];
+                    let lengths = [0u32, 36, 60, 61, 4_000, 66_000, 1 << 20 | 1, 1 << 31, u32::MAX];
                     peer.write(at, &lengths[random.below(9) as usize].to_le_bytes());
-                    peer.write(at + HEADER_BYTES, &lengths[random.below(9) as usize].to_le_bytes());
+                    for told in [0, 4] {
+                        let length = lengths[random.below(9) as usize];
+                        peer.write(at + HEADER_BYTES + told, &length.to_le_bytes());
+                    }
+                    peer.write(BULK_TAIL_AT, &u64::from(lengths[random.below(9) as usize]).to_le_bytes());
                     peer.write(at + 7, &[random.below(2) as u8]);
                 }
             });

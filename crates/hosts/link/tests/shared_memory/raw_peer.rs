@@ -12,6 +12,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+/// The word that tells how far bulk is written.
+pub(crate) const BULK_TAIL_AT: usize = 128;
 /// Where the ring of frames begins, after one page of words.
 pub(crate) const RING_AT: usize = 4096;
 /// Where the ring of bulk begins.
@@ -23,7 +25,7 @@ pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).uni
 
 /// The hello that is accepted.
 pub(crate) fn hello() -> Vec<u8> {
-    let mut bytes = b"QNTL\x01\x00\x00\x00".to_vec();
+    let mut bytes = b"QNTL\x02\x00\x00\x00".to_vec();
     bytes.extend((MEMORY_BYTES as u64).to_le_bytes());
     bytes.extend((CONTROL_RING_BYTES as u32).to_le_bytes());
     bytes.extend((BULK_RING_BYTES as u32).to_le_bytes());

@@ -10,12 +10,15 @@ const FROM: Address = Address::new(7, 1024);
 const TO: Address = Address::new(8, 1024);
 const KIND: Kind = Kind(0xf3);
 
+/// The longest body or bulk: three pieces, as the link writes bulk.
+pub(crate) const LONGEST_BULK: usize = 160 * 1024;
+
 /// Bytes without a short period, made beforehand: to copy them takes few instructions.
-static BYTES: [u8; 32 * 1024] = {
-    let mut bytes = [0; 32 * 1024];
+static BYTES: [u8; LONGEST_BULK + 1_024] = {
+    let mut bytes = [0; LONGEST_BULK + 1_024];
     let mut i = 0;
     while i < bytes.len() {
-        bytes[i] = (i ^ (i >> 7)) as u8;
+        bytes[i] = (i ^ (i >> 7) ^ (i >> 15)) as u8;
         i += 1;
     }
     bytes

@@ -1,13 +1,12 @@
 //! The reading side of a ring. Its writer may be hostile.
 
 use super::{PADDING, PUBLISH_SHARE, RingLimits, extent};
+use crate::shared_memory::bulk::{BULK_OUTLINE_BYTES, BulkOutline};
 use crate::shared_memory::store::{ReadStore, SLOT};
 use crate::sync::{AtomicU64, Ordering, fence};
+use core::ops::Range;
 use quintet_contract::limits::HEADER_BYTES;
 use quintet_wire::Header;
-
-/// Bytes that tell a frame's bulk, the first behind the header.
-const BULK_LENGTH_BYTES: usize = 4;
 
 /// Reads frames.
 #[derive(Debug)]
@@ -22,6 +21,8 @@ pub(crate) struct RingReader<S> {
     sequence: u32,
     /// The last frame's bytes behind the header, out of the writer's reach.
     copy: Box<[u8]>,
+    /// Where in the copy its body lies.
+    body: Range<usize>,
 }
 
 /// A frame, copied and checked.
@@ -29,22 +30,22 @@ pub(crate) struct RingReader<S> {
 pub(crate) struct Received<'a> {
     pub(crate) header: Header,
     pub(crate) body: &'a [u8],
-    /// Bytes of bulk that lie elsewhere.
-    pub(crate) bulk_len: usize,
+    /// Bulk, which lies elsewhere: its length is within the limit, its lead within its length.
+    pub(crate) bulk: Option<BulkOutline>,
 }
 
 /// What a checked header says about the bytes behind it.
 struct Layout {
     header: Header,
     inline_len: usize,
-    bulk_len: usize,
+    bulk: Option<BulkOutline>,
 }
 
 impl<S: ReadStore> RingReader<S> {
     /// Reads a ring from its first frame.
     pub(crate) fn new(store: S, limits: RingLimits) -> Self {
         let copy = vec![0; limits.inline_bytes].into_boxed_slice();
-        RingReader { store, limits, position: 0, published: 0, sequence: 0, copy }
+        RingReader { store, limits, position: 0, published: 0, sequence: 0, copy, body: 0..0 }
     }
 
     /// Whether [`RingReader::next`] would give something.
@@ -75,14 +76,20 @@ impl<S: ReadStore> RingReader<S> {
         if word == 0 {
             return Ok(None);
         }
-        let Layout { header, inline_len, bulk_len } = self.check(word)?;
+        let Layout { header, inline_len, bulk } = self.check(word)?;
         let at = self.offset() + HEADER_BYTES;
         let copy = &mut self.copy[..inline_len];
         self.store.read(at, copy);
         self.position += extent(HEADER_BYTES + inline_len) as u64;
         self.sequence = self.sequence.wrapping_add(1);
-        let body = if header.has_bulk { &copy[BULK_LENGTH_BYTES..] } else { &*copy };
-        Ok(Some(Received { header, body, bulk_len }))
+        self.body = if header.has_bulk { BULK_OUTLINE_BYTES..inline_len } else { 0..inline_len };
+        Ok(Some(Received { header, body: self.body(), bulk }))
+    }
+
+    /// The body of the last frame, until the next is read.
+    #[inline]
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.copy[self.body.clone()]
     }
 
     /// Tells the writer how far everything was read, if that is worth it. True if it was told.
@@ -133,27 +140,30 @@ impl<S: ReadStore> RingReader<S> {
             );
         }
         let behind = header.length as usize - HEADER_BYTES;
-        let bulk_len = if header.has_bulk { self.bulk_len(at, behind)? } else { 0 };
-        let inline_len = behind - bulk_len;
+        let bulk = if header.has_bulk { Some(self.bulk(at, behind)?) } else { None };
+        let inline_len = behind - bulk.map_or(0, |bulk| bulk.len);
         if inline_len > self.limits.inline_bytes || at + extent(HEADER_BYTES + inline_len) > self.store.size()
         {
             return Err(self.complain(format_args!("a frame of {inline_len} bytes that does not fit there")));
         }
-        Ok(Layout { header, inline_len, bulk_len })
+        Ok(Layout { header, inline_len, bulk })
     }
 
-    /// The length of the bulk, copied once, then checked against the `behind` bytes behind the header.
-    fn bulk_len(&self, at: usize, behind: usize) -> Result<usize, String> {
-        let mut bytes = [0; BULK_LENGTH_BYTES];
+    /// What is told of the bulk, copied once, then checked against the `behind` bytes behind the header. A bulk of no bytes
+    /// is none: its sender would have sent a frame without.
+    fn bulk(&self, at: usize, behind: usize) -> Result<BulkOutline, String> {
+        let mut bytes = [0; BULK_OUTLINE_BYTES];
         self.store.read(at + HEADER_BYTES, &mut bytes);
-        let bulk_len = u32::from_le_bytes(bytes) as usize;
-        let possible = behind.saturating_sub(BULK_LENGTH_BYTES).min(self.limits.bulk_bytes);
-        if behind < BULK_LENGTH_BYTES || bulk_len > possible {
-            return Err(
-                self.complain(format_args!("bulk of {bulk_len} bytes, where {possible} are possible"))
-            );
+        let outline = BulkOutline::from_bytes(bytes);
+        let BulkOutline { len, lead, .. } = outline;
+        let possible = behind.saturating_sub(BULK_OUTLINE_BYTES).min(self.limits.bulk_bytes);
+        if behind < BULK_OUTLINE_BYTES || len == 0 || len > possible {
+            return Err(self.complain(format_args!("bulk of {len} bytes, where {possible} are possible")));
         }
-        Ok(bulk_len)
+        if lead > len {
+            return Err(self.complain(format_args!("{lead} bytes that lead a bulk of {len}")));
+        }
+        Ok(outline)
     }
 
     #[cold]

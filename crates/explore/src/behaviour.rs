@@ -2,9 +2,10 @@
 
 use crate::client::Client;
 use crate::history::{Ask, Outcome};
-use crate::item::{Item, Pattern, Shape};
-use crate::plan::{ClientPlan, pick};
-use quintet_contract::{Random, Span, Time, Token};
+use crate::item::{Item, Pattern};
+use crate::plan::ClientPlan;
+use quintet_contract::{Span, Time, Token};
+use quintet_simulate::Chooser;
 use quintet_tuple_space::{LeaseId, Wait};
 
 /// The shortest and the longest time to live of a lease, in microseconds.
@@ -22,18 +23,29 @@ pub(crate) const LONGEST_LEASE: Span = Span::from_micros(TTL_US.1);
 /// The will of a client.
 #[derive(Debug)]
 pub(crate) struct Mind {
-    random: Random,
     /// None: it asks what it is told to.
-    plan: Option<ClientPlan>,
-    /// Requests that it will still make.
-    pub(crate) requests: u32,
+    will: Option<Will>,
     next_request: Time,
     next_renewal: Time,
+    /// It is to stand still for so long from its next step on.
+    pause: Option<Span>,
     paused_until: Time,
     held: Vec<Held>,
     undecided: Vec<Undecided>,
     /// It makes no more requests of its own, renews nothing and returns nothing.
     finishes: bool,
+}
+
+/// What a client decides by.
+#[derive(Debug)]
+pub(crate) struct Will {
+    pub(crate) plan: ClientPlan,
+    /// What it asks for.
+    pub(crate) wants: Chooser,
+    /// What it does with what it gets.
+    pub(crate) uses: Chooser,
+    /// Requests that it will still make, at most.
+    pub(crate) requests: u32,
 }
 
 /// A lease it holds.
@@ -62,49 +74,38 @@ struct Undecided {
 }
 
 impl Mind {
-    /// Makes the requests of `plan`, of which `requests` are left.
-    pub(crate) fn new(random: Random, plan: ClientPlan, requests: u32, now: Time) -> Mind {
+    /// Asks what its will says; what it is told to, without one.
+    pub(crate) fn new(will: Option<Will>) -> Mind {
         Mind {
-            plan: Some(plan),
-            requests,
-            next_request: now,
-            next_renewal: now,
-            paused_until: now,
-            ..Mind::without(random)
-        }
-    }
-
-    /// Asks what it is told to.
-    pub(crate) fn obedient() -> Mind {
-        Mind::without(Random::new(0, 0))
-    }
-
-    fn without(random: Random) -> Mind {
-        let start = Time::ZERO;
-        Mind {
-            random,
-            plan: None,
-            requests: 0,
-            next_request: start,
-            next_renewal: start,
-            paused_until: start,
+            will,
+            next_request: Time::ZERO,
+            next_renewal: Time::ZERO,
+            pause: None,
+            paused_until: Time::ZERO,
             held: Vec::new(),
             undecided: Vec::new(),
             finishes: false,
         }
     }
 
-    pub(crate) fn has_will(&self) -> bool {
-        self.plan.is_some()
+    /// How many requests it would still make.
+    pub(crate) fn requests(&self) -> u32 {
+        self.will.as_ref().map_or(0, |will| will.requests)
     }
 
-    pub(crate) fn pause(&mut self, until: Time) {
-        self.paused_until = self.paused_until.max(until);
+    pub(crate) fn has_will(&self) -> bool {
+        self.will.is_some()
+    }
+
+    /// It stands still for so long, by its own clock.
+    pub(crate) fn pause(&mut self, span: Span) {
+        self.pause = Some(self.pause.map_or(span, |before| before.max(span)));
     }
 
     /// From now on it only waits for what it has asked.
     pub(crate) fn finish(&mut self) {
         self.finishes = true;
+        self.pause = None;
         self.paused_until = Time::ZERO;
         self.forget();
     }
@@ -121,25 +122,26 @@ impl Mind {
 
     /// Decides what becomes of an answer.
     pub(crate) fn learn(&mut self, now: Time, token: Token, ask: &Ask, outcome: &Outcome) {
-        if self.finishes {
-            return;
-        }
+        let Some(will) = self.will.as_mut().filter(|_| !self.finishes) else { return };
         match (ask, outcome) {
             (Ask::Take { .. }, Outcome::Tuple(_, Some(attempt))) => {
-                let fate = *pick(
-                    &mut self.random,
-                    &[Fate::Acknowledge, Fate::Acknowledge, Fate::Release, Fate::Abandon],
-                );
-                let at = now + Span(self.random.below(2) * self.random.below(20_000_000));
+                will.uses.begin();
+                let fates = [(2, Fate::Acknowledge), (1, Fate::Release), (1, Fate::Abandon)];
+                let fate = *will.uses.weighted(&fates);
+                let later = if will.uses.chance(500_000) { will.uses.below(20_000) } else { 0 };
+                let at = now + Span::from_micros(later);
                 if self.held.is_empty() {
                     self.next_renewal = now + RENEWAL;
                 }
                 self.held.push(Held { lease: attempt.lease, fate, at });
             }
-            (Ask::Take { .. }, Outcome::Tuple(_, None)) if self.random.chance(300_000) => {
-                let returns = self.random.chance(600_000);
-                let at = now + Span(self.random.below(5_000_000));
-                self.undecided.push(Undecided { token, returns, at });
+            (Ask::Take { .. }, Outcome::Tuple(_, None)) => {
+                will.uses.begin();
+                if will.uses.chance(300_000) {
+                    let returns = will.uses.chance(600_000);
+                    let at = now + Span::from_micros(will.uses.below(5_000));
+                    self.undecided.push(Undecided { token, returns, at });
+                }
             }
             _ => {}
         }
@@ -147,55 +149,60 @@ impl Mind {
 
     /// When it wants to act next.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let plan = self.plan.as_ref().filter(|_| !self.finishes)?;
-        let request = (self.requests > 0).then_some(self.next_request);
-        let renewal = (plan.renews && !self.held.is_empty()).then_some(self.next_renewal);
+        let will = self.will.as_ref().filter(|_| !self.finishes)?;
+        let request = (will.requests > 0).then_some(self.next_request);
+        let renewal = (will.plan.renews && !self.held.is_empty()).then_some(self.next_renewal);
         let held = self.held.iter().filter(|held| held.fate != Fate::Abandon).map(|held| held.at);
         let undecided = self.undecided.iter().map(|undecided| undecided.at);
         let next = held.chain(undecided).chain(request).chain(renewal).min()?;
         Some(next.max(self.paused_until))
     }
+}
 
-    fn item(&mut self, number: u64) -> Item {
-        let shape = match self.random.below(10) {
-            0..=5 => Shape::Job(u8::try_from(self.random.below(3)).expect("below 3")),
-            6..=7 => Shape::Note,
-            // Four of them fit a frame where nothing cuts large data into fragments, and half of the smallest window.
-            8 => Shape::Blob(*pick(&mut self.random, &[0, 10, 400, 1100, 1900])),
-            _ => Shape::Grid(u8::try_from(self.random.below(5)).expect("below 5")),
-        };
-        Item { shape, number }
-    }
-
-    fn pattern(&mut self) -> Pattern {
-        match self.random.below(10) {
-            0..=2 => Pattern::Job(u8::try_from(self.random.below(3)).expect("below 3")),
-            3..=5 => Pattern::AnyJob,
-            6 => Pattern::Note,
-            7 => Pattern::Named,
-            8 => Pattern::Blob,
-            _ => Pattern::Grid,
-        }
-    }
-
-    fn wait(&mut self) -> Wait {
-        match self.random.below(10) {
-            0..=2 => Wait::AtOnce,
-            3..=6 => Wait::For(Span::from_micros(200 + self.random.below(20_000))),
-            _ => Wait::Forever,
-        }
-    }
-
-    fn within(&mut self) -> Option<Span> {
-        match self.random.below(10) {
-            0 => Some(Span::ZERO),
-            1..=4 => Some(Span::from_micros(200 + self.random.below(20_000))),
-            _ => None,
-        }
+fn draw_wait(chooser: &mut Chooser) -> Wait {
+    match *chooser.weighted(&[(3, 0), (4, 1), (3, 2)]) {
+        0 => Wait::AtOnce,
+        1 => Wait::For(Span::from_micros(200 + chooser.below(20_000))),
+        _ => Wait::Forever,
     }
 }
 
-/// A client that acts.
+fn draw_within(chooser: &mut Chooser) -> Option<Span> {
+    match *chooser.weighted(&[(5, 0), (4, 1), (1, 2)]) {
+        0 => None,
+        1 => Some(Span::from_micros(200 + chooser.below(20_000))),
+        _ => Some(Span::ZERO),
+    }
+}
+
+fn draw_items(client: &Client, chooser: &mut Chooser, count: u64) -> Vec<Item> {
+    (0..count).map(|_| Item::draw(client.item_number(), chooser)).collect()
+}
+
+/// A sort of request.
+#[derive(Clone, Copy)]
+enum Sort {
+    Out,
+    Take,
+    Lease,
+    Read,
+    Cancel,
+    Count,
+    Status,
+}
+
+/// How often each is made.
+const SORTS: [(u32, Sort); 7] = [
+    (34, Sort::Out),
+    (22, Sort::Take),
+    (22, Sort::Lease),
+    (10, Sort::Read),
+    (8, Sort::Cancel),
+    (2, Sort::Count),
+    (2, Sort::Status),
+];
+
+/// A client with a will that acts.
 pub(crate) struct Behaviour<'a> {
     pub(crate) client: &'a mut Client,
     pub(crate) now: Time,
@@ -204,14 +211,19 @@ pub(crate) struct Behaviour<'a> {
 impl Behaviour<'_> {
     /// Does what is due.
     pub(crate) fn act(&mut self) {
-        let mind = &self.client.mind;
+        let mind = &mut self.client.mind;
+        if let Some(span) = mind.pause.take() {
+            mind.paused_until = mind.paused_until.max(self.now + span);
+        }
         if mind.finishes || mind.paused_until > self.now {
             return;
         }
+        let Some(mut will) = mind.will.take() else { return };
         self.decide();
-        self.use_leases();
-        self.renew();
-        self.make_request();
+        self.use_leases(&mut will);
+        self.renew(&mut will);
+        self.make_requests(&mut will);
+        self.client.mind.will = Some(will);
     }
 
     fn decide(&mut self) {
@@ -223,16 +235,17 @@ impl Behaviour<'_> {
         }
     }
 
-    fn use_leases(&mut self) {
+    fn use_leases(&mut self, will: &mut Will) {
         let now = self.now;
         let is_due = |held: &mut Held| held.fate != Fate::Abandon && held.at <= now;
         let due: Vec<_> = self.client.mind.held.extract_if(.., is_due).collect();
         for Held { lease, fate, .. } in due {
             let ask = match fate {
                 Fate::Acknowledge => {
-                    let count = self.client.mind.random.below(3);
-                    let items = self.items(count);
-                    Ask::Ack { lease, items, within: self.client.mind.within() }
+                    will.uses.begin();
+                    let count = will.uses.below(3);
+                    let items = draw_items(self.client, &mut will.uses, count);
+                    Ask::Ack { lease, items, within: draw_within(&mut will.uses) }
                 }
                 Fate::Release | Fate::Abandon => Ask::Release { lease },
             };
@@ -240,72 +253,66 @@ impl Behaviour<'_> {
         }
     }
 
-    fn renew(&mut self) {
+    fn renew(&mut self, will: &mut Will) {
         let mind = &mut self.client.mind;
-        let renews = mind.plan.is_some_and(|plan| plan.renews) && !mind.held.is_empty();
+        let renews = will.plan.renews && !mind.held.is_empty();
         if renews && mind.next_renewal <= self.now {
             mind.next_renewal = self.now + RENEWAL;
             // A client with nothing but abandoned leases stops one day, so that others get the tuples.
-            if mind.held.iter().all(|held| held.fate == Fate::Abandon) && mind.random.chance(100_000) {
-                mind.held.clear();
+            if mind.held.iter().all(|held| held.fate == Fate::Abandon) {
+                will.uses.begin();
+                if !will.uses.chance(900_000) {
+                    mind.held.clear();
+                }
             }
             self.client.say(Token(0), Ask::Renew);
         }
     }
 
-    fn make_request(&mut self) {
-        let is_busy = self.client.queue.len() >= MAX_QUEUED || self.client.pending.len() >= MAX_PENDING;
-        let mind = &mut self.client.mind;
-        let Some(plan) = mind.plan.filter(|_| mind.requests > 0 && mind.next_request <= self.now) else {
-            return;
-        };
-        mind.next_request = self.now + Span(1 + mind.random.below(plan.gap.0));
-        mind.requests -= 1;
-        // A client that waits for ever for others would never say another word: it gives one of them up.
-        if is_busy {
-            return self.cancel();
-        }
-        let burst = if mind.random.chance(100_000) { 3 } else { 1 };
-        for _ in 0..burst {
-            self.request();
+    /// Makes one request, and more if they come at once.
+    fn make_requests(&mut self, will: &mut Will) {
+        while will.requests > 0 && self.client.mind.next_request <= self.now {
+            will.wants.begin();
+            // Certain when it is drawn; a run in which it is left out is one in which the client asks less.
+            if !will.wants.chance(1_000_000) {
+                will.requests = 0;
+                return;
+            }
+            will.requests -= 1;
+            let gap = if will.wants.chance(850_000) { 1 + will.wants.below(will.plan.gap_us) } else { 0 };
+            self.client.mind.next_request = self.now + Span::from_micros(gap);
+            self.request(&mut will.wants);
         }
     }
 
-    fn request(&mut self) {
-        let mind = &mut self.client.mind;
-        let ask = match mind.random.below(100) {
-            0..=33 => {
-                let count = if mind.random.chance(300_000) { 1 + mind.random.below(4) } else { 1 };
-                Ask::Out { items: self.items(count), within: self.client.mind.within() }
+    fn request(&mut self, wants: &mut Chooser) {
+        let is_busy = self.client.queue.len() >= MAX_QUEUED || self.client.pending.len() >= MAX_PENDING;
+        // A client that waits for ever for others would never say another word: it gives one of them up.
+        let sort = if is_busy { Sort::Cancel } else { *wants.weighted(&SORTS) };
+        let ask = match sort {
+            Sort::Out => {
+                let count = if wants.chance(300_000) { 1 + wants.below(4) } else { 1 };
+                Ask::Out { items: draw_items(self.client, wants, count), within: draw_within(wants) }
             }
-            34..=55 => Ask::Take { pattern: mind.pattern(), wait: mind.wait(), lease: None },
-            56..=77 => {
-                let ttl = Span::from_micros(TTL_US.0 + mind.random.below(TTL_US.1 - TTL_US.0));
-                Ask::Take { pattern: mind.pattern(), wait: mind.wait(), lease: Some(ttl) }
+            Sort::Take => Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: None },
+            Sort::Lease => {
+                let ttl = Span::from_micros(TTL_US.0 + wants.below(TTL_US.1 - TTL_US.0));
+                Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: Some(ttl) }
             }
-            78..=87 => Ask::Read { pattern: mind.pattern(), wait: mind.wait() },
-            88..=95 => return self.cancel(),
-            96..=97 => Ask::Count { pattern: mind.pattern() },
-            _ => Ask::Status,
+            Sort::Read => Ask::Read { pattern: Pattern::draw(wants), wait: draw_wait(wants) },
+            Sort::Cancel => return self.cancel(wants),
+            Sort::Count => Ask::Count { pattern: Pattern::draw(wants) },
+            Sort::Status => Ask::Status,
         };
         self.client.ask(ask);
     }
 
     /// Calls off a request that waits, whichever.
-    fn cancel(&mut self) {
+    fn cancel(&mut self, wants: &mut Chooser) {
         let tokens: Vec<_> = self.client.pending.keys().copied().collect();
         if !tokens.is_empty() {
-            let token = *pick(&mut self.client.mind.random, &tokens);
+            let token = *wants.pick(&tokens);
             self.client.say(token, Ask::Cancel);
         }
-    }
-
-    fn items(&mut self, count: u64) -> Vec<Item> {
-        (0..count)
-            .map(|_| {
-                let number = self.client.item_number();
-                self.client.mind.item(number)
-            })
-            .collect()
     }
 }

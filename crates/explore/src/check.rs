@@ -2,7 +2,11 @@
 //!
 //! The checker knows only what clients saw. Where a session ended before an answer came, it cannot know whether the request
 //! had its effect; every rule leaves room for exactly that. What it compares are facts about order that clients can know: a
-//! request sent after another's answer was received was handled after it.
+//! request sent after another's answer was received was handled after it. Its times are true ones, whatever clients' clocks say;
+//! the manager's clock may run fast or slow, and what it times is shorter or longer by as much.
+//!
+//! A manager that starts again without memory promises nothing about what its last life had, except that none of it comes
+//! back: a request belongs to the life of the manager to which its session is, and only that life's tuples may answer it.
 
 mod account;
 mod records;
@@ -144,9 +148,9 @@ fn check_deadline(plan: &Plan, request: &Request<'_>) -> Result<(), Violation> {
     let (Fate::Answered(at, outcome), Some(patience)) = (&request.fate, request.ask.patience()) else {
         return Ok(());
     };
-    let due = request.sent + patience;
+    let (earliest, due) = (request.sent + plan.shortest(patience), request.sent + patience);
     let has_expired = matches!(outcome, Outcome::Refused(Code::TimedOut | Code::SpaceFull));
-    let word = if has_expired && *at < due {
+    let word = if has_expired && *at < earliest {
         "too early"
     } else if request.is_steady(plan) && *at > due + SLACK {
         "too late"

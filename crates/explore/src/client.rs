@@ -4,10 +4,13 @@
 use crate::behaviour::{Behaviour, Mind};
 use crate::history::{Ask, Outcome, SessionNumber, SharedHistory, What};
 use crate::item::Item;
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Time, Token};
+use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token};
 use quintet_errors::Code;
 use quintet_tuple_space::{Answer, Request, RequestError, Tuple};
 use std::collections::{BTreeMap, VecDeque};
+
+/// What a client does for one input.
+pub(crate) const STEP: Stage = Stage(0);
 
 /// A request that was sent and not answered.
 #[derive(Debug)]
@@ -92,10 +95,10 @@ impl Client {
     }
 
     /// Notes that no answer will come any more to what is pending.
-    pub(crate) fn give_up(&mut self, now: Time) {
+    pub(crate) fn give_up(&mut self) {
         let mut history = self.history.borrow_mut();
         for pending in std::mem::take(&mut self.pending).into_values() {
-            history.add(now, self.number, What::Unknown { request: pending.request });
+            history.add(self.number, What::Unknown { request: pending.request });
         }
     }
 
@@ -110,7 +113,7 @@ impl Client {
     }
 
     /// Sends what is queued until the link is full.
-    fn pump(&mut self, now: Time, out: &mut dyn Outbox) {
+    fn pump(&mut self, out: &mut dyn Outbox) {
         let Some(session) = self.session else { return };
         while let Some((token, ask)) = self.queue.front() {
             let (token, sent) = (*token, send(ask, *token, self.settled(), self.space, out));
@@ -121,10 +124,10 @@ impl Client {
             let mut history = self.history.borrow_mut();
             if let Err(error) = sent {
                 let text = format!("{ask}: {error}");
-                history.add(now, self.number, What::Unsendable { text });
+                history.add(self.number, What::Unsendable { text });
                 continue;
             }
-            let request = history.add(now, self.number, What::Sent { session, token, ask: ask.clone() });
+            let request = history.add(self.number, What::Sent { session, token, ask: ask.clone() });
             if ask.is_answered() {
                 self.pending.insert(token, Pending { request, ask });
             }
@@ -134,11 +137,11 @@ impl Client {
     fn answer(&mut self, now: Time, frame: &Frame<'_>) {
         let mut history = self.history.borrow_mut();
         let Some(Pending { request, ask }) = self.pending.remove(&frame.token) else {
-            history.add(now, self.number, What::Stray { token: frame.token });
+            history.add(self.number, What::Stray { token: frame.token });
             return;
         };
         let outcome = outcome(frame);
-        history.add(now, self.number, What::Answered { request, outcome: outcome.clone() });
+        history.add(self.number, What::Answered { request, outcome: outcome.clone() });
         drop(history);
         if self.mind.has_will() {
             self.mind.learn(now, frame.token, &ask, &outcome);
@@ -147,23 +150,23 @@ impl Client {
         }
     }
 
-    fn peer(&mut self, now: Time, change: PeerChange) {
+    fn peer(&mut self, change: PeerChange) {
         self.queue.clear();
         self.mind.forget();
-        self.give_up(now);
+        self.give_up();
         let mut history = self.history.borrow_mut();
         let what = match change {
-            PeerChange::Up { .. } => {
+            PeerChange::Up { incarnation, .. } => {
                 let session = history.session_number();
                 self.session = Some(session);
-                What::Up(session)
+                What::Up(session, incarnation)
             }
             PeerChange::Down(cause) => {
                 self.session = None;
                 What::Down(cause)
             }
         };
-        history.add(now, self.number, what);
+        history.add(self.number, what);
     }
 }
 
@@ -213,15 +216,16 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
 
 impl Protocol for Client {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        out.work(STEP, 1);
         match input {
             Input::Frame(from, frame) if from == self.space => self.answer(now, &frame),
-            Input::Peer(_, change) => self.peer(now, change),
+            Input::Peer(_, change) => self.peer(change),
             Input::Started | Input::Wake | Input::Frame(..) | Input::Writable(_) => {}
         }
         if self.is_up() {
             Behaviour { client: self, now }.act();
         }
-        self.pump(now, out);
+        self.pump(out);
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -1,7 +1,8 @@
 //! What happened in a run, as its clients saw it.
 
+use crate::fault::Fault;
 use crate::item::{Item, Pattern, Seen};
-use quintet_contract::{DownCause, Span, Time, Token};
+use quintet_contract::{DownCause, Incarnation, Span, Time, Token};
 use quintet_errors::Code;
 use quintet_tuple_space::{Attempt, LeaseId, State, Wait};
 use std::cell::RefCell;
@@ -43,7 +44,8 @@ pub(crate) struct SessionNumber(pub(crate) u32);
 /// Something that happened to a client, or that it did.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    Up(SessionNumber),
+    /// Connected to this life of the manager.
+    Up(SessionNumber, Incarnation),
     Down(DownCause),
     /// A request was accepted for sending.
     Sent {
@@ -68,11 +70,7 @@ pub(crate) enum What {
     Unsendable {
         text: String,
     },
-    Paused(Span),
-    Crashed,
-    Restarted,
-    Cut,
-    Healed,
+    Fault(Fault),
     Phase(&'static str),
 }
 
@@ -80,7 +78,7 @@ pub(crate) enum What {
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) at: Time,
-    /// 0 is nobody: the run itself.
+    /// 0 is none of them: the manager or the run itself.
     pub(crate) client: u16,
     pub(crate) what: What,
 }
@@ -89,6 +87,8 @@ pub(crate) struct Event {
 #[derive(Default, Debug)]
 pub(crate) struct History {
     pub(crate) events: Vec<Event>,
+    /// The true time, which clients do not know.
+    pub(crate) now: Time,
     items: u64,
     sessions: u32,
 }
@@ -98,8 +98,8 @@ pub(crate) type SharedHistory = Rc<RefCell<History>>;
 
 impl History {
     /// Adds an event; its index.
-    pub(crate) fn add(&mut self, at: Time, client: u16, what: What) -> usize {
-        self.events.push(Event { at, client, what });
+    pub(crate) fn add(&mut self, client: u16, what: What) -> usize {
+        self.events.push(Event { at: self.now, client, what });
         self.events.len() - 1
     }
 
@@ -112,6 +112,12 @@ impl History {
     pub(crate) fn session_number(&mut self) -> SessionNumber {
         self.sessions += 1;
         SessionNumber(self.sessions)
+    }
+
+    /// How many requests clients sent before they were told to make no more.
+    pub(crate) fn operations_of_work(&self) -> usize {
+        let work = self.events.iter().take_while(|event| !matches!(event.what, What::Phase(_)));
+        work.filter(|event| matches!(event.what, What::Sent { .. })).count()
     }
 
     /// The last `count` events as text, one a line.
@@ -240,23 +246,23 @@ impl fmt::Display for Outcome {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>12}  ", self.at)?;
-        match self.client {
-            0 => f.write_str("run         ")?,
-            client => write!(f, "client {client:<4} ")?,
+        match (self.client, &self.what) {
+            (0, What::Fault(fault)) if fault.who().is_some() => f.write_str("manager     ")?,
+            (0, What::Fault(_)) => f.write_str("network     ")?,
+            (0, _) => f.write_str("run         ")?,
+            (client, _) => write!(f, "client {client:<4} ")?,
         }
         match &self.what {
-            What::Up(session) => write!(f, "is connected (session {})", session.0),
+            What::Up(session, life) => {
+                write!(f, "is connected (session {}, the manager's life {})", session.0, life.0)
+            }
             What::Down(cause) => write!(f, "is disconnected: {cause:?}"),
             What::Sent { token, ask, .. } => write!(f, "asks [{}] {ask}", token.0),
             What::Answered { request, outcome } => write!(f, "is answered (event {request}): {outcome}"),
             What::Unknown { request } => write!(f, "never learns the answer (event {request})"),
             What::Stray { token } => write!(f, "gets an answer to [{}], which it did not ask", token.0),
             What::Unsendable { text } => write!(f, "cannot send: {text}"),
-            What::Paused(span) => write!(f, "stands still for {span}"),
-            What::Crashed => f.write_str("crashes"),
-            What::Restarted => f.write_str("starts again"),
-            What::Cut => f.write_str("is cut off"),
-            What::Healed => f.write_str("is no longer cut off"),
+            What::Fault(fault) => write!(f, "{fault}"),
             What::Phase(phase) => f.write_str(phase),
         }
     }

@@ -1,5 +1,6 @@
 //! The tuples and templates of a run: few enough that clients meet, each tuple with a number of its own.
 
+use quintet_simulate::Chooser;
 use quintet_tuple_space::{Array, ArrayOf, Bytes, DEAD_LETTER, Template, Tuple, Value, template, tuple};
 use std::fmt;
 
@@ -61,6 +62,18 @@ pub(crate) const EVERYTHING: [Pattern; 8] = [
 ];
 
 impl Item {
+    pub(crate) fn draw(number: u64, chooser: &mut Chooser) -> Item {
+        let small = |chooser: &mut Chooser, bound| u8::try_from(chooser.below(bound)).expect("below 5");
+        let shape = match *chooser.weighted(&[(6, 0), (2, 1), (1, 2), (1, 3)]) {
+            0 => Shape::Job(small(chooser, 3)),
+            1 => Shape::Note,
+            // Four of them fit a frame where nothing cuts large data into fragments, and half of the smallest window.
+            2 => Shape::Blob(*chooser.pick(&[0, 10, 400, 1100, 1900])),
+            _ => Shape::Grid(small(chooser, 5)),
+        };
+        Item { shape, number }
+    }
+
     pub(crate) fn tuple(self) -> Tuple {
         let number = self.number.cast_signed();
         match self.shape {
@@ -112,6 +125,20 @@ impl Item {
 }
 
 impl Pattern {
+    pub(crate) fn draw(chooser: &mut Chooser) -> Pattern {
+        match *chooser.weighted(&[
+            (3, Pattern::AnyJob),
+            (3, Pattern::Job(0)),
+            (1, Pattern::Note),
+            (1, Pattern::Named),
+            (1, Pattern::Blob),
+            (1, Pattern::Grid),
+        ]) {
+            Pattern::Job(_) => Pattern::Job(u8::try_from(chooser.below(3)).expect("below 3")),
+            pattern => pattern,
+        }
+    }
+
     pub(crate) fn template(self) -> Template {
         match self {
             Pattern::Job(colour) => template!["job", i64::from(colour), ?i64],

@@ -2,9 +2,13 @@
 //! promises.
 //!
 //! One seed is one schedule: a manager and a few clients on links drawn from the seed, good and bad, wide and narrow; clients
-//! that put, take, lease, renew, return and cancel at random; cuts, crashes and pauses. Then all faults end, everything comes to
+//! that put, take, lease, renew, return and cancel at random; cut links, divided networks, crashes after which a process
+//! remembers everything or nothing, slow processes, wrong clocks. Then all faults end (the clocks stay wrong), everything comes to
 //! rest, the space is emptied, and every tuple is accounted for. Everything that clients saw is written down, and
 //! [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
+//!
+//! Everything random in a schedule, the links' delays and losses included, is a choice of one [`Sequence`]. [`shrink`] leaves
+//! out and lowers choices until the schedule is small, and [`replay_sequence`] runs what is left.
 //!
 //! ```
 //! use quintet_explore::{Options, explore};
@@ -19,7 +23,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `run.rs` | one schedule from its first request to the account: read this first |
-//! | `plan.rs` | what a seed stands for |
+//! | `plan.rs`, `fault.rs` | what choices make of it: links, limits, clients; what goes wrong |
+//! | `shrink.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
 //! | `item.rs`, `history.rs` | the tuples and templates of a run; what happened |
@@ -32,14 +37,21 @@ mod check;
 mod client;
 #[cfg(feature = "seeded-defects")]
 mod defect;
+mod fault;
 mod history;
 mod item;
 mod network;
 mod plan;
 mod report;
 mod run;
+mod sequence;
+mod shrink;
 
 pub use check::Rule;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
-pub use report::{Failure, Options, Progress, Report, explore, replay};
+pub use quintet_simulate::Sequence;
+pub use report::{
+    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, replay, replay_sequence, shrink,
+};
+pub use sequence::{SequenceError, read_sequence, write_sequence};

@@ -1,17 +1,19 @@
 //! The simulated network of a run: a manager, clients, and the layers between them.
 
-use crate::client::Client;
-use crate::plan::{ClientPlan, Plan};
-use quintet_contract::{Address, Incarnation, Kind, OwnedFrame, Port, Protocol, Span, Time, Token};
+use crate::client::{Client, STEP};
+use crate::fault::Fault;
+use crate::history::SharedHistory;
+use crate::plan::{ClientPlan, Clock, Plan, Windows};
+use quintet_contract::{Address, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token};
 use quintet_messaging::{Messages, MessagingConfig};
 use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
-use quintet_simulate::{Hosted, LinkModel, Restart, Simulation};
-use quintet_tuple_space::{Space, SpaceConfig};
+use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
+use quintet_tuple_space::{Space, SpaceConfig, stages};
 use quintet_wire::registry::{PORT_SPACE, PORT_USER, USER};
 use std::any::Any;
 
 /// Where the manager is.
-pub(crate) const SPACE: Address = Address { node: quintet_contract::NodeId(0), port: PORT_SPACE };
+pub(crate) const SPACE: Address = Address { node: NodeId(0), port: PORT_SPACE };
 /// The client that looks into the space at the end of a run.
 pub(crate) const INSPECTOR: u16 = 100;
 /// Tells a client that it was given something to ask.
@@ -47,44 +49,83 @@ impl Seeded {
 /// The network of one run.
 pub(crate) struct Network {
     pub(crate) simulation: Simulation,
-    seed: u64,
+    history: SharedHistory,
+    key: u64,
     has_messages: bool,
     resume_window: Span,
-    windows: crate::plan::Windows,
+    windows: Windows,
+    space: SpaceConfig,
+    /// How the manager reaches each client.
+    clients: Vec<Reliability>,
+    /// Whether work takes time: where any process is slow for a while.
+    has_costs: bool,
     seeded: Seeded,
 }
 
 /// The address of a client.
 pub(crate) fn address(client: u16) -> Address {
-    Address { node: quintet_contract::NodeId(client), port: PORT_USER }
+    Address { node: NodeId(client), port: PORT_USER }
 }
 
 impl Network {
     /// The manager, and nobody else so far.
-    pub(crate) fn new(seed: u64, plan: &Plan, seeded: Seeded) -> Network {
+    pub(crate) fn new(plan: &Plan, choices: &Choices, history: SharedHistory, seeded: Seeded) -> Network {
         let mut network = Network {
-            simulation: Simulation::new(seed),
-            seed,
+            simulation: Simulation::explored(plan.key, choices.clone()),
+            history,
+            key: plan.key,
             has_messages: plan.has_messages,
             resume_window: plan.resume_window,
             windows: plan.windows,
+            space: SpaceConfig { seed: plan.key, ..plan.space },
+            clients: plan.clients.iter().map(|client| client.reliability).collect(),
+            has_costs: plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::Slow { .. })),
             seeded,
         };
-        let mut sessions = network.sessions(SPACE, Incarnation(1));
-        for (index, client) in plan.clients.iter().enumerate() {
-            let peer = PeerConfig { initiate: false, reliability: client.reliability };
+        if network.has_messages {
+            let manager = network.manager_with_messages(Incarnation(1));
+            network.simulation.add(SPACE, manager);
+        } else {
+            let manager = network.manager(Incarnation(1));
+            network.simulation.add(SPACE, manager);
+        }
+        network.set_up(SPACE, plan.clock);
+        network
+    }
+
+    /// Gives the instance at an address its costs and its clock.
+    fn set_up(&mut self, at: Address, clock: Clock) {
+        self.simulation.set_clock(at.node, clock.offset_nanos, clock.drift_ppb);
+        self.set_costs(at);
+    }
+
+    /// What a client's step and a manager's comparing and storing cost, where work takes time: a microsecond each.
+    fn set_costs(&mut self, at: Address) {
+        if self.has_costs {
+            let stages = [STEP, stages::MATCH, stages::STORE];
+            let costs = stages.map(|stage| (stage, Distribution::Constant(1e6))).into_iter().collect();
+            self.simulation.set_costs(at, costs);
+        }
+    }
+
+    fn manager_sessions(&self, life: Incarnation) -> SessionConfig {
+        let mut sessions = self.sessions(SPACE, life);
+        for (index, reliability) in self.clients.iter().enumerate() {
+            let peer = PeerConfig { initiate: false, reliability: *reliability };
             sessions.peers.insert(address(number(index)), peer);
         }
         let inspector = PeerConfig { initiate: false, reliability: Reliability::Link };
         sessions.peers.insert(address(INSPECTOR), inspector);
-        let space = Space::new(seeded.space(plan.space));
-        if network.has_messages {
-            let messages = Messages::new(network.messaging(SPACE), space);
-            network.simulation.add(SPACE, Sessions::new(sessions, messages));
-        } else {
-            network.simulation.add(SPACE, Sessions::new(sessions, space));
-        }
-        network
+        sessions
+    }
+
+    fn manager(&self, life: Incarnation) -> Sessions<Space> {
+        Sessions::new(self.manager_sessions(life), Space::new(self.seeded.space(self.space)))
+    }
+
+    fn manager_with_messages(&self, life: Incarnation) -> Sessions<Messages<Space>> {
+        let space = Space::new(self.seeded.space(self.space));
+        Sessions::new(self.manager_sessions(life), Messages::new(self.messaging(SPACE), space))
     }
 
     fn sessions(&self, me: Address, incarnation: Incarnation) -> SessionConfig {
@@ -93,7 +134,7 @@ impl Network {
             silence_limit: SILENCE_LIMIT,
             resume_window: self.resume_window,
             others: None,
-            ..SessionConfig::new(me, CLUSTER, incarnation, self.seed)
+            ..SessionConfig::new(me, CLUSTER, incarnation, self.key)
         }
     }
 
@@ -115,7 +156,7 @@ impl Network {
     }
 
     /// Adds a client and its link.
-    pub(crate) fn add(&mut self, client: Client, link: LinkModel, reliability: Reliability) {
+    pub(crate) fn add(&mut self, client: Client, link: LinkModel, reliability: Reliability, clock: Clock) {
         let at = address(client.number);
         let sessions = self.client_sessions(at, Incarnation(1), reliability);
         if self.has_messages {
@@ -124,7 +165,19 @@ impl Network {
         } else {
             self.simulation.add(at, Sessions::new(sessions, client));
         }
+        self.set_up(at, clock);
         self.simulation.connect(SPACE, at, link);
+    }
+
+    /// Starts the crashed manager again, as a new process with an empty space.
+    pub(crate) fn restart_manager(&mut self, life: u64) {
+        let instance: Box<dyn Hosted> = if self.has_messages {
+            Box::new(self.manager_with_messages(Incarnation(life)))
+        } else {
+            Box::new(self.manager(Incarnation(life)))
+        };
+        self.simulation.restart(SPACE.node, Restart::Fresh(vec![(SPACE.port, instance)]));
+        self.set_costs(SPACE);
     }
 
     /// Starts a crashed client again, as a new process.
@@ -138,6 +191,14 @@ impl Network {
         };
         let instances: Vec<(Port, Box<dyn Hosted>)> = vec![(at.port, instance)];
         self.simulation.restart(at.node, Restart::Fresh(instances));
+        self.set_costs(at);
+    }
+
+    /// Lets a process take so many thousandths of its time for everything.
+    pub(crate) fn set_slowness(&mut self, node: NodeId, per_mille: u64) {
+        if let Some(processor) = self.simulation.processor_of(node) {
+            self.simulation.set_slowness(processor, per_mille);
+        }
     }
 
     /// A client, to be changed. What it is to ask goes with the next [`prompt`](Network::prompt).
@@ -176,11 +237,17 @@ impl Network {
 
     /// Runs until `end`, or until there were `events` in all.
     pub(crate) fn run_to(&mut self, end: Time, events: u64) {
-        let span = end.since(self.simulation.now());
-        if !self.simulation.run_until(span, |simulation| simulation.events() >= events) {
-            let left = end.since(self.simulation.now());
+        while let Some(at) = self.simulation.next_at().filter(|at| *at <= Picos::reaching(end)) {
+            self.history.borrow_mut().now = at.time();
+            if self.simulation.events() >= events || !self.simulation.step() {
+                break;
+            }
+        }
+        let left = end.since(self.simulation.now());
+        if self.simulation.events() < events {
             self.simulation.run_for(left);
         }
+        self.history.borrow_mut().now = self.simulation.now();
     }
 }
 

@@ -1,23 +1,39 @@
-//! What a seed stands for: the links, the limits, the clients and the faults of one run.
+//! What choices make of a run: the links, the limits and the clients. (Its faults: `fault.rs`.)
 
-use quintet_contract::{Random, Span};
+use crate::fault::{self, Fault};
+use quintet_contract::Span;
 use quintet_messaging::MessagingConfig;
 use quintet_session::Reliability;
-use quintet_simulate::LinkModel;
+use quintet_simulate::{Choices, Chooser, LinkModel};
 use quintet_tuple_space::SpaceConfig;
+use std::fmt;
 
-/// The streams of a seed. A link draws from a stream of its two addresses, a client from [`STREAM_CLIENTS`] and its number.
-const STREAM_PLAN: u64 = u64::MAX - 1;
-pub(crate) const STREAM_CLIENTS: u64 = 1 << 48;
+/// The streams of choices. A link's is named by its two addresses, which never reach these.
+pub(crate) mod streams {
+    /// The space, the messages, the sessions.
+    pub(crate) const WORLD: u64 = 0xffff_0001_0000_0000;
+    /// The faults.
+    pub(crate) const FAULTS: u64 = 0xffff_0002_0000_0000;
+    /// What a client of this number is.
+    pub(crate) const CLIENT: u64 = 0xffff_0003_0000_0000;
+    /// What it asks for.
+    pub(crate) const WANTS: u64 = 0xffff_0004_0000_0000;
+    /// What it does with what it gets.
+    pub(crate) const USES: u64 = 0xffff_0005_0000_0000;
+}
 
 /// One run.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// Keys hashes and the numbers of sessions.
+    pub(crate) key: u64,
     pub(crate) space: SpaceConfig,
     /// Whether messages stand between sessions and the protocols. Without them the manager meets full links itself.
     pub(crate) has_messages: bool,
     pub(crate) windows: Windows,
     pub(crate) resume_window: Span,
+    /// The manager's.
+    pub(crate) clock: Clock,
     /// Client n is at index n - 1.
     pub(crate) clients: Vec<ClientPlan>,
     /// In order of time.
@@ -25,11 +41,18 @@ pub(crate) struct Plan {
 }
 
 /// The windows of the messages of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Windows {
     slots: u32,
     bytes: u32,
     requests: u32,
+}
+
+/// How wrong a node's clock is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Clock {
+    pub(crate) offset_nanos: i64,
+    pub(crate) drift_ppb: i64,
 }
 
 /// One client.
@@ -37,45 +60,38 @@ pub(crate) struct Windows {
 pub(crate) struct ClientPlan {
     pub(crate) link: LinkModel,
     pub(crate) reliability: Reliability,
-    /// How many requests it makes of its own accord.
+    /// How many requests it makes of its own accord, at most.
     pub(crate) requests: u32,
-    /// The longest time between two of them.
-    pub(crate) gap: Span,
+    /// The longest time between two of them, in microseconds.
+    pub(crate) gap_us: u64,
     /// Whether it renews the leases it holds.
     pub(crate) renews: bool,
+    pub(crate) clock: Clock,
     /// Whether nothing of the run can hold up its requests and answers.
     pub(crate) is_steady: bool,
 }
 
-/// A fault, to the client of this index.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fault {
-    Crash { client: usize, notice: Span },
-    Restart { client: usize },
-    Cut { client: usize, to_space: bool, to_client: bool },
-    Heal { client: usize },
-    Pause { client: usize, span: Span },
-}
-
 impl Plan {
-    pub(crate) fn draw(seed: u64) -> Plan {
-        let random = &mut Random::new(seed, STREAM_PLAN);
-        let has_messages = !random.chance(300_000);
-        let windows = Windows::draw(random);
-        let number = 2 + random.below(4) as usize;
-        let requests = (30 + random.below(31)) / number as u64;
-        let mut clients: Vec<_> = (0..number).map(|_| ClientPlan::draw(requests, random)).collect();
-        let mut faults = Vec::new();
+    pub(crate) fn draw(choices: &Choices) -> Plan {
+        let world = &mut choices.stream(streams::WORLD);
+        // The first of all, where a search for smaller runs finds it.
+        let number = *world.weighted(&[(4, 1), (24, 2), (24, 3), (24, 4), (24, 5)]);
+        let has_messages = !world.chance(300_000);
+        let windows = Windows::draw(world);
+        let requests = (36 + world.below(37)) / number;
+        let space = draw_space(world);
+        let resume_window = *world.pick(&[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);
+        let clock = Clock::draw(world);
+        let key = world.below(1 << 32);
+        let mut clients: Vec<_> = (1..=number)
+            .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
+            .collect();
+        let faults = fault::draw(&mut choices.stream(streams::FAULTS), &clients);
         for (index, client) in clients.iter_mut().enumerate() {
-            client.is_steady &= windows.are_wide();
-            if random.chance(350_000) {
-                draw_fault(index, client, random, &mut faults);
-                client.is_steady = false;
-            }
+            let is_disturbed = faults.iter().any(|(_, fault)| fault.concerns(index));
+            client.is_steady &= windows == Windows::WIDE && clock == Clock::default() && !is_disturbed;
         }
-        faults.sort_by_key(|(at, _)| *at);
-        let resume_window = *pick(random, &[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);
-        Plan { space: draw_space(seed, random), has_messages, windows, resume_window, clients, faults }
+        Plan { key, space, has_messages, windows, resume_window, clock, clients, faults }
     }
 
     /// How many requests a client may have unanswered.
@@ -88,104 +104,104 @@ impl Plan {
         let usual = SpaceConfig::default();
         self.space.max_unsettled == usual.max_unsettled && self.space.max_bytes == usual.max_bytes
     }
+
+    /// The shortest true time in which the manager's clock can pass so much.
+    pub(crate) fn shortest(&self, span: Span) -> Span {
+        if self.clock.drift_ppb == 0 {
+            return span;
+        }
+        let rate = i128::from(1_000_000_000 + self.clock.drift_ppb);
+        let nanos = i128::from(span.0) * 1_000_000_000 / rate - 2;
+        Span(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
 }
 
-fn draw_space(seed: u64, random: &mut Random) -> SpaceConfig {
-    let mut space =
-        SpaceConfig { seed, max_attempts: *pick(random, &[1, 2, 3, 5]), ..SpaceConfig::default() };
-    if random.chance(400_000) {
-        space.max_tuples = 2 + random.below(6);
+fn draw_space(world: &mut Chooser) -> SpaceConfig {
+    let mut space = SpaceConfig { max_attempts: *world.pick(&[5, 3, 2, 1]), ..SpaceConfig::default() };
+    if world.chance(400_000) {
+        space.max_tuples = 2 + world.below(6);
     }
-    if random.chance(100_000) {
-        space.max_bytes = 300 + random.below(6_000);
+    if world.chance(100_000) {
+        space.max_bytes = 300 + world.below(6_000);
     }
-    if random.chance(100_000) {
-        space.max_unsettled = 1 + random.below(3) as usize;
+    if world.chance(100_000) {
+        space.max_unsettled = 1 + world.below(3) as usize;
     }
     space
 }
 
-fn draw_fault(client: usize, plan: &ClientPlan, random: &mut Random, faults: &mut Vec<(Span, Fault)>) {
-    let mut at = Span::from_micros(500 + random.below(25_000));
-    let retransmits = plan.reliability != Reliability::Link;
-    for _ in 0..=random.below(2) {
-        let choice = random.below(if retransmits { 3 } else { 2 });
-        let lasting = Span::from_micros(match random.below(3) {
-            0 => 1_000 + random.below(4_000),
-            1 => 5_000 + random.below(50_000),
-            _ => 50_000 + random.below(300_000),
-        });
-        let end = Span(at.0 + lasting.0);
-        match choice {
-            0 => {
-                let notice = Span(random.below(lasting.0 / 2));
-                faults.push((at, Fault::Crash { client, notice }));
-                faults.push((end, Fault::Restart { client }));
-            }
-            1 => faults.push((at, Fault::Pause { client, span: lasting })),
-            _ => {
-                let (to_space, to_client) = *pick(random, &[(true, true), (true, false), (false, true)]);
-                faults.push((at, Fault::Cut { client, to_space, to_client }));
-                faults.push((end, Fault::Heal { client }));
-            }
-        }
-        at = Span(end.0 + 1_000 + random.below(20_000_000));
-    }
-}
-
 impl ClientPlan {
-    fn draw(requests: u64, random: &mut Random) -> ClientPlan {
-        let is_bad = random.chance(400_000);
+    fn draw(requests: u64, own: &mut Chooser) -> ClientPlan {
+        let is_bad = own.chance(400_000);
         let mut link = if is_bad { LinkModel::bad() } else { LinkModel::default() };
         if is_bad {
-            let worse = *pick(random, &[1, 3, 8]);
+            let worse = *own.pick(&[1, 3, 8]);
             link.loss_per_million *= worse;
             link.duplicates_per_million *= worse;
         }
-        let retransmits = is_bad || random.chance(300_000);
-        let is_narrow = random.chance(300_000);
+        let retransmits = own.chance(300_000) || is_bad;
+        let is_narrow = own.chance(300_000);
         if is_narrow {
-            link.window_frames = 1 + random.below(3) as usize;
+            link.window_frames = 3 - own.below(3) as usize;
         }
         ClientPlan {
             link,
-            reliability: if retransmits { retransmission(random) } else { Reliability::Link },
+            reliability: if retransmits { retransmission(own) } else { Reliability::Link },
             requests: u32::try_from(1 + requests).expect("a few dozen"),
-            gap: *pick(random, &[Span::from_micros(100), Span::from_millis(1), Span::from_millis(4)]),
-            renews: random.chance(700_000),
+            gap_us: *own.pick(&[100, 1_000, 4_000]),
+            renews: own.chance(700_000),
+            clock: Clock::draw(own),
             is_steady: !is_bad && !is_narrow && !retransmits,
         }
     }
+
+    pub(crate) fn retransmits(&self) -> bool {
+        self.reliability != Reliability::Link
+    }
 }
 
-fn retransmission(random: &mut Random) -> Reliability {
-    if random.chance(500_000) {
+fn retransmission(own: &mut Chooser) -> Reliability {
+    if !own.chance(500_000) {
         return Reliability::LOSSY;
     }
     Reliability::Retransmit {
         initial_timeout: Span::from_millis(5),
-        window_frames: 2 + u32::try_from(random.below(7)).expect("below 7"),
+        window_frames: 8 - u32::try_from(own.below(7)).expect("below 7"),
         window_bytes: 8 * 1024,
     }
 }
 
-impl Windows {
-    fn draw(random: &mut Random) -> Windows {
-        let mut windows = Windows { slots: 256, bytes: 1024 * 1024, requests: 65_536 };
-        if random.chance(400_000) {
-            windows.slots = *pick(random, &[2, 3, 4, 8]);
+impl Clock {
+    fn draw(own: &mut Chooser) -> Clock {
+        const HOUR: i64 = 3_600_000_000_000;
+        Clock {
+            offset_nanos: *own.weighted(&[(85, 0), (10, HOUR), (5, -3_000_000)]),
+            drift_ppb: *own.weighted(&[
+                (80, 0),
+                (5, 500_000),
+                (5, -500_000),
+                (5, 100_000_000),
+                (5, -100_000_000),
+            ]),
         }
-        if random.chance(200_000) {
+    }
+}
+
+impl Windows {
+    const WIDE: Windows = Windows { slots: 256, bytes: 1024 * 1024, requests: 65_536 };
+
+    fn draw(world: &mut Chooser) -> Windows {
+        let mut windows = Windows::WIDE;
+        if world.chance(400_000) {
+            windows.slots = *world.pick(&[8, 4, 3, 2]);
+        }
+        if world.chance(200_000) {
             windows.bytes = 4096;
         }
-        if random.chance(200_000) {
-            windows.requests = *pick(random, &[1, 2, 4]);
+        if world.chance(200_000) {
+            windows.requests = *world.pick(&[4, 2, 1]);
         }
         windows
-    }
-
-    fn are_wide(self) -> bool {
-        self.slots == 256 && self.bytes == 1024 * 1024 && self.requests == 65_536
     }
 
     pub(crate) fn apply(self, config: &mut MessagingConfig) {
@@ -193,7 +209,69 @@ impl Windows {
     }
 }
 
-/// One of several, each as likely as the others.
-pub(crate) fn pick<'a, T>(random: &mut Random, of: &'a [T]) -> &'a T {
-    &of[usize::try_from(random.below(of.len() as u64)).expect("an index")]
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.offset_nanos != 0 {
+            write!(f, ", its clock off by {} ms", self.offset_nanos / 1_000_000)?;
+        }
+        if self.drift_ppb != 0 {
+            write!(f, ", its clock gaining {} us a second", self.drift_ppb / 1_000)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ClientPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let link = &self.link;
+        write!(f, "link of {} to {}", link.delay_min, link.delay_max)?;
+        if link.loss_per_million + link.duplicates_per_million > 0 {
+            let (lost, doubled) = (link.loss_per_million / 10_000, link.duplicates_per_million / 10_000);
+            write!(f, " that may lose {lost} %, double {doubled} % and reorder frames")?;
+        }
+        if link.window_frames < LinkModel::default().window_frames {
+            write!(f, ", {} frames at once", link.window_frames)?;
+        }
+        match self.reliability {
+            Reliability::Link => {}
+            Reliability::Retransmit { window_frames, .. } => {
+                write!(f, ", retransmission with a window of {window_frames}")?;
+            }
+        }
+        if self.renews {
+            f.write_str(", renews its leases")?;
+        }
+        self.clock.fmt(f)
+    }
+}
+
+/// The manager and the clients, a line each: what is not as usual, where there is a usual.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (space, usual) = (&self.space, SpaceConfig::default());
+        write!(f, "manager: {} attempts a tuple", space.max_attempts)?;
+        if space.max_tuples != usual.max_tuples {
+            write!(f, ", at most {} tuples", space.max_tuples)?;
+        }
+        if space.max_bytes != usual.max_bytes {
+            write!(f, ", at most {} bytes", space.max_bytes)?;
+        }
+        if space.max_unsettled != usual.max_unsettled {
+            write!(f, ", at most {} takes unsettled", space.max_unsettled)?;
+        }
+        if !self.has_messages {
+            f.write_str(", no messaging layer")?;
+        } else if self.windows != Windows::WIDE {
+            let Windows { slots, bytes, requests } = self.windows;
+            write!(f, ", windows of {slots} slots, {bytes} bytes, {requests} requests")?;
+        }
+        if self.resume_window != Span::ZERO {
+            write!(f, ", sessions resumed within {}", self.resume_window)?;
+        }
+        write!(f, "{}", self.clock)?;
+        for (index, client) in self.clients.iter().enumerate() {
+            write!(f, "\nclient {}: {client}", index + 1)?;
+        }
+        Ok(())
+    }
 }

@@ -1,9 +1,12 @@
 //! What a caller asks for and is told.
 
 use crate::check::Rule;
+use crate::fault::Fault;
 use crate::history::{Ask, History, Outcome, What};
 use crate::network::Seeded;
 use crate::run::{Outcomes, run};
+use crate::shrink::Shrinker;
+use quintet_simulate::{Choices, Sequence};
 use std::fmt;
 use std::ops::Range;
 
@@ -47,7 +50,9 @@ pub struct Report {
     pub takes: u64,
     /// Leases that ended without an acknowledgement. (Of schedules that came to their end.)
     pub redone_leases: u64,
-    /// Clients that crashed.
+    /// Faults, their ends not counted.
+    pub faults: u64,
+    /// Processes that crashed or were stopped.
     pub crashes: u64,
     /// The same for the same seeds and the same program; another when any time, address or byte differed.
     pub digest: u64,
@@ -58,14 +63,42 @@ pub struct Report {
 /// A promise that was broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// The seed of the schedule.
-    pub seed: u64,
+    /// The seed of the schedule; none if its choices were given.
+    pub seed: Option<u64>,
     /// What did not hold.
     pub rule: Rule,
     /// What happened instead.
     pub text: String,
+    /// The manager and the clients, a line each.
+    pub plan: Vec<String>,
     /// The last events of the history, one a line: number, time, who, what.
     pub history: Vec<String>,
+    /// How large the schedule is.
+    pub size: Size,
+    /// What makes the schedule again, also where a seed makes another by now.
+    pub choices: Sequence,
+}
+
+/// How large a schedule is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Its clients.
+    pub clients: usize,
+    /// What they asked for while they worked.
+    pub operations: usize,
+    /// Faults, their ends not counted.
+    pub faults: usize,
+    /// Choices, without zeros at a stream's end.
+    pub choices: usize,
+}
+
+/// A failure made smaller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shrunk {
+    /// The smallest schedule found that breaks the same rule, with its whole history.
+    pub failure: Failure,
+    /// Schedules that were run to find it.
+    pub attempts: u32,
 }
 
 impl Options {
@@ -93,8 +126,9 @@ impl Options {
 pub fn explore(options: &Options, progress: &mut dyn FnMut(Progress)) -> Report {
     let mut report = Report::default();
     for seed in options.seeds.clone() {
-        let outcomes = run(seed, options.events_limit, options.seeded());
-        report.add(seed, &outcomes, options.shown_events);
+        let choices = Choices::drawn(seed);
+        let outcomes = run(&choices, options.events_limit, options.seeded());
+        report.add(Some(seed), &choices, &outcomes, options.shown_events);
         progress(Progress { seed, schedules: report.schedules, events: report.events });
         if report.failure.is_some() {
             break;
@@ -105,33 +139,87 @@ pub fn explore(options: &Options, progress: &mut dyn FnMut(Progress)) -> Report 
 
 /// Runs the schedule of one seed (those of the options do not matter) and shows its whole history, line by line.
 pub fn replay(seed: u64, options: &Options, show: &mut dyn FnMut(&str)) -> Report {
-    let outcomes = run(seed, options.events_limit, options.seeded());
+    play(Some(seed), &Choices::drawn(seed), options, show)
+}
+
+/// The choices of a seed's schedule.
+#[must_use]
+pub fn choices(seed: u64, options: &Options) -> Sequence {
+    let choices = Choices::drawn(seed);
+    run(&choices, options.events_limit, options.seeded());
+    choices.made()
+}
+
+/// Runs the schedule of a choice sequence and shows its whole history, line by line.
+pub fn replay_sequence(sequence: &Sequence, options: &Options, show: &mut dyn FnMut(&str)) -> Report {
+    play(None, &Choices::replayed(sequence.clone()), options, show)
+}
+
+fn play(seed: Option<u64>, choices: &Choices, options: &Options, show: &mut dyn FnMut(&str)) -> Report {
+    let outcomes = run(choices, options.events_limit, options.seeded());
+    outcomes.plan.to_string().lines().for_each(&mut *show);
     outcomes.history.last(usize::MAX).iter().for_each(|line| show(line));
     let mut report = Report::default();
-    report.add(seed, &outcomes, options.shown_events);
+    report.add(seed, choices, &outcomes, options.shown_events);
     report
 }
 
+/// Searches for a smaller schedule that breaks the same rule, until none of those that are next to the smallest does, or until
+/// `may_go_on`, which is told how many were tried, says no. None if the failure's choices break no rule.
+pub fn shrink(
+    failure: &Failure,
+    options: &Options,
+    may_go_on: &mut dyn FnMut(u32) -> bool,
+) -> Option<Shrunk> {
+    let limit = options.events_limit;
+    let mut shrinker = Shrinker::new(failure.choices.clone(), limit, options.seeded(), may_go_on)?;
+    shrinker.shrink();
+    let Shrinker { best, outcomes, attempts, .. } = shrinker;
+    let failure = Failure::of(failure.seed, best, &outcomes, usize::MAX)?;
+    Some(Shrunk { failure, attempts })
+}
+
+impl Failure {
+    /// What the choices made of the run; none if no rule was broken.
+    fn of(seed: Option<u64>, choices: Sequence, outcomes: &Outcomes, shown_events: usize) -> Option<Failure> {
+        let violation = outcomes.violation.as_ref()?;
+        Some(Failure {
+            seed,
+            rule: violation.rule,
+            text: violation.text.clone(),
+            plan: outcomes.plan.to_string().lines().map(str::to_owned).collect(),
+            history: outcomes.history.last(shown_events),
+            size: Size {
+                clients: outcomes.plan.clients.len(),
+                operations: outcomes.history.operations_of_work(),
+                faults: outcomes.plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count(),
+                choices: choices.values().flatten().map(Vec::len).sum(),
+            },
+            choices,
+        })
+    }
+}
+
 impl Report {
-    fn add(&mut self, seed: u64, outcomes: &Outcomes, shown_events: usize) {
+    fn add(&mut self, seed: Option<u64>, choices: &Choices, outcomes: &Outcomes, shown_events: usize) {
         self.schedules += 1;
         self.events += outcomes.events;
         self.redone_leases += outcomes.redone;
         self.digest = (self.digest.rotate_left(5) ^ outcomes.digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.count(&outcomes.history);
-        self.failure = outcomes.violation.as_ref().map(|violation| Failure {
-            seed,
-            rule: violation.rule,
-            text: violation.text.clone(),
-            history: outcomes.history.last(shown_events),
-        });
+        if outcomes.violation.is_some() {
+            self.failure = Failure::of(seed, choices.made(), outcomes, shown_events);
+        }
     }
 
     fn count(&mut self, history: &History) {
         for event in &history.events {
             match &event.what {
                 What::Sent { .. } => self.operations += 1,
-                What::Crashed => self.crashes += 1,
+                What::Fault(fault) => {
+                    self.faults += u64::from(!fault.is_end());
+                    self.crashes += u64::from(matches!(fault, Fault::Crash { .. }));
+                }
                 What::Answered { request, outcome } => {
                     let What::Sent { ask, .. } = &history.events[*request].what else { continue };
                     match (ask, outcome) {
@@ -150,13 +238,14 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} schedules, {} events, {} operations: {} acknowledged puts, {} takes, {} redone leases, {} crashes",
+            "{} schedules, {} events, {} operations: {} acknowledged puts, {} takes, {} redone leases, {} faults, {} crashes",
             self.schedules,
             self.events,
             self.operations,
             self.acknowledged_outs,
             self.takes,
             self.redone_leases,
+            self.faults,
             self.crashes
         )?;
         match &self.failure {
@@ -168,7 +257,25 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {} breaks the rule \"{}\": {}", self.seed, self.rule, self.text)?;
-        self.history.iter().try_for_each(|line| writeln!(f, "{line}"))
+        match self.seed {
+            Some(seed) => write!(f, "seed {seed}")?,
+            None => f.write_str("this schedule")?,
+        }
+        writeln!(f, " breaks the rule \"{}\": {}", self.rule, self.text)?;
+        self.plan.iter().chain(&self.history).try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Size { clients, operations, faults, choices } = self;
+        write!(f, "{clients} clients, {operations} operations, {faults} faults, {choices} choices")
+    }
+}
+
+impl fmt::Display for Shrunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "the smallest of {} schedules that were tried: {}", self.attempts, self.failure.size)?;
+        write!(f, "{}", self.failure)
     }
 }

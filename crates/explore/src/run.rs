@@ -1,15 +1,16 @@
 //! One run: work under faults, then peace, then an account of every tuple.
 
-use crate::behaviour::{LONGEST_LEASE, Mind};
+use crate::behaviour::{LONGEST_LEASE, Mind, Will};
 use crate::check::{self, Rule, Violation};
 use crate::client::Client;
+use crate::fault::{Fault, Who};
 use crate::history::{Ask, History, Outcome, SharedHistory, What};
 use crate::item::{EVERYTHING, Pattern, Seen};
 use crate::network::{INSPECTOR, Network, SPACE, Seeded, address, number};
-use crate::plan::{Fault, Plan, STREAM_CLIENTS};
-use quintet_contract::{Random, Span, Time};
+use crate::plan::{Clock, Plan, streams};
+use quintet_contract::{NodeId, Span, Time};
 use quintet_session::Reliability;
-use quintet_simulate::LinkModel;
+use quintet_simulate::{Choices, LinkModel, Restart};
 use quintet_tuple_space::{State, Wait};
 
 /// For so long a client is left to its work, from the start or its last fault.
@@ -23,6 +24,7 @@ const QUIET: Span = Span(LONGEST_LEASE.0 + 20_000_000);
 
 /// What came of a run.
 pub(crate) struct Outcomes {
+    pub(crate) plan: Plan,
     pub(crate) violation: Option<Violation>,
     pub(crate) history: History,
     pub(crate) events: u64,
@@ -30,53 +32,64 @@ pub(crate) struct Outcomes {
     pub(crate) redone: u64,
 }
 
-/// Runs the schedule of a seed.
-pub(crate) fn run(seed: u64, events_limit: u64, seeded: Seeded) -> Outcomes {
-    let plan = Plan::draw(seed);
+/// Runs what the choices make of it. The run's choices are made when it ends.
+pub(crate) fn run(choices: &Choices, events_limit: u64, seeded: Seeded) -> Outcomes {
+    let plan = Plan::draw(choices);
     let history = SharedHistory::default();
-    let mut run = Run::new(seed, &plan, history.clone(), events_limit, seeded);
+    let mut run = Run::new(choices, &plan, history.clone(), events_limit, seeded);
     let violation = run.play().err();
     let (events, digest, redone) =
         (run.network.simulation.events(), run.network.simulation.digest(), run.redone);
     drop(run);
     let history = std::mem::take(&mut *history.borrow_mut());
     let violation = check::history(&plan, &history, violation.is_none()).err().or(violation);
-    Outcomes { violation, history, events, digest, redone }
+    Outcomes { plan, violation, history, events, digest, redone }
 }
 
 struct Run<'a> {
-    seed: u64,
+    choices: &'a Choices,
     plan: &'a Plan,
     history: SharedHistory,
     network: Network,
-    /// The life in which each client is, and whether it has crashed.
-    lives: Vec<(u64, bool)>,
+    /// The life in which each process is: the manager, then the clients.
+    lives: Vec<u64>,
     events_limit: u64,
     redone: u64,
 }
 
 impl<'a> Run<'a> {
-    fn new(seed: u64, plan: &'a Plan, history: SharedHistory, events_limit: u64, seeded: Seeded) -> Run<'a> {
-        let network = Network::new(seed, plan, seeded);
-        let lives = vec![(1, false); plan.clients.len()];
-        let mut run = Run { seed, plan, history, network, lives, events_limit, redone: 0 };
+    fn new(
+        choices: &'a Choices,
+        plan: &'a Plan,
+        history: SharedHistory,
+        events_limit: u64,
+        seeded: Seeded,
+    ) -> Run<'a> {
+        let network = Network::new(plan, choices, history.clone(), seeded);
+        let lives = vec![1; plan.clients.len() + 1];
+        let mut run = Run { choices, plan, history, network, lives, events_limit, redone: 0 };
         for (index, client) in plan.clients.iter().enumerate() {
             let begins = run.client(index, client.requests);
-            run.network.add(begins, client.link, client.reliability);
+            run.network.add(begins, client.link, client.reliability, client.clock);
         }
         run
     }
 
     /// A client at the beginning of a life.
     fn client(&self, index: usize, requests: u32) -> Client {
-        let stream = STREAM_CLIENTS + self.lives[index].0 * 1_000 + index as u64;
-        let random = Random::new(self.seed, stream);
-        let mind = Mind::new(random, self.plan.clients[index], requests, self.network.simulation.now());
-        Client::new(number(index), SPACE, self.plan.max_unanswered(), self.history.clone(), mind)
+        let number = number(index);
+        let will = Will {
+            plan: self.plan.clients[index],
+            wants: self.choices.stream(streams::WANTS + u64::from(number)),
+            uses: self.choices.stream(streams::USES + u64::from(number)),
+            requests,
+        };
+        let most = self.plan.max_unanswered();
+        Client::new(number, SPACE, most, self.history.clone(), Mind::new(Some(will)))
     }
 
     fn note(&self, client: u16, what: What) {
-        self.history.borrow_mut().add(self.network.simulation.now(), client, what);
+        self.history.borrow_mut().add(client, what);
     }
 
     fn play(&mut self) -> Result<(), Violation> {
@@ -84,8 +97,8 @@ impl<'a> Run<'a> {
         self.make_peace();
         self.come_to_rest()?;
         let most = self.plan.max_unanswered();
-        let inspector = Client::new(INSPECTOR, SPACE, most, self.history.clone(), Mind::obedient());
-        self.network.add(inspector, LinkModel::default(), Reliability::Link);
+        let inspector = Client::new(INSPECTOR, SPACE, most, self.history.clone(), Mind::new(None));
+        self.network.add(inspector, LinkModel::default(), Reliability::Link, Clock::default());
         self.advance(GLANCE)?;
         self.find_forgotten_waiters()?;
         self.call_off();
@@ -98,47 +111,59 @@ impl<'a> Run<'a> {
     fn work(&mut self) {
         for (at, fault) in &self.plan.faults {
             self.network.run_to(Time::ZERO + *at, self.events_limit);
-            self.suffer(*fault);
+            self.note(fault.who().unwrap_or(0), What::Fault(fault.clone()));
+            self.suffer(fault);
         }
         let end = self.network.simulation.now() + WORK;
         self.network.run_to(end, self.events_limit);
     }
 
-    fn suffer(&mut self, fault: Fault) {
-        let now = self.network.simulation.now();
+    fn suffer(&mut self, fault: &Fault) {
         match fault {
-            Fault::Crash { client, notice } => {
-                self.note(number(client), What::Crashed);
-                self.network.client_mut(number(client)).give_up(now);
-                self.network.simulation.crash(address(number(client)).node, notice);
-                self.lives[client].1 = true;
+            Fault::Pause { who, span } => self.network.client_mut(*who).mind.pause(*span),
+            Fault::Crash { who, notice, remembers } => {
+                if *who != 0 && !remembers {
+                    self.network.client_mut(*who).give_up();
+                }
+                self.network.simulation.crash(NodeId(*who), *notice);
             }
-            Fault::Restart { client } => {
-                let requests = self.network.client_mut(number(client)).mind.requests;
-                self.lives[client] = (self.lives[client].0 + 1, false);
-                self.note(number(client), What::Restarted);
-                let (begins, plan) = (self.client(client, requests), self.plan.clients[client]);
-                self.network.restart(begins, &plan, self.lives[client].0);
+            Fault::Restart { who, remembers: true } => {
+                self.network.simulation.restart(NodeId(*who), Restart::WithMemory);
             }
-            Fault::Cut { client, to_space, to_client } => {
-                self.note(number(client), What::Cut);
-                self.cut(client, to_space, to_client);
-            }
-            Fault::Heal { client } => {
-                self.note(number(client), What::Healed);
-                self.cut(client, false, false);
-            }
-            Fault::Pause { client, span } => {
-                self.note(number(client), What::Paused(span));
-                self.network.client_mut(number(client)).mind.pause(now + span);
-            }
+            Fault::Restart { who, .. } => self.start_again(*who),
+            Fault::Cut { who, to_space, to_client } => self.cut(*who, *to_space, *to_client),
+            Fault::Heal { who } => self.cut(*who, false, false),
+            Fault::Partition { apart } => self.divide(apart),
+            Fault::Mend => self.network.simulation.partition(&[]),
+            Fault::Slow { who, per_mille } => self.network.set_slowness(NodeId(*who), *per_mille),
         }
     }
 
-    fn cut(&mut self, client: usize, to_space: bool, to_client: bool) {
-        let at = address(number(client));
+    /// A crashed process begins another life.
+    fn start_again(&mut self, who: Who) {
+        self.lives[usize::from(who)] += 1;
+        let life = self.lives[usize::from(who)];
+        if who == 0 {
+            return self.network.restart_manager(life);
+        }
+        let index = usize::from(who) - 1;
+        let requests = self.network.client_mut(who).mind.requests();
+        let begins = self.client(index, requests);
+        self.network.restart(begins, &self.plan.clients[index], life);
+    }
+
+    fn cut(&mut self, client: Who, to_space: bool, to_client: bool) {
+        let at = address(client);
         self.network.simulation.set_cut(at, SPACE, to_space);
         self.network.simulation.set_cut(SPACE, at, to_client);
+    }
+
+    fn divide(&mut self, apart: &[Who]) {
+        let is_apart = |who: &Who| apart.contains(who);
+        let all = 0..=number(self.plan.clients.len() - 1);
+        let (far, near): (Vec<Who>, Vec<Who>) = all.partition(is_apart);
+        let nodes = |group: Vec<Who>| group.into_iter().map(NodeId).collect::<Vec<_>>();
+        self.network.simulation.partition(&[&nodes(near), &nodes(far)]);
     }
 
     /// No client makes new requests. (Every fault of a plan ends before the work does.)
@@ -154,24 +179,32 @@ impl<'a> Run<'a> {
         let end = self.network.simulation.now() + PEACE;
         loop {
             let before = self.history.borrow().events.len();
-            while !self.is_patient() {
+            while let Some(unrest) = self.unrest() {
                 self.advance(GLANCE)?;
-                let text = "a client still waits for an answer or a session";
-                self.require(self.network.simulation.now() < end, text)?;
+                self.require(self.network.simulation.now() < end, unrest)?;
             }
             self.advance(QUIET)?;
-            if self.is_patient() && self.history.borrow().events.len() == before {
+            if self.unrest().is_none() && self.history.borrow().events.len() == before {
                 return Ok(());
             }
             self.require(self.network.simulation.now() < end, "the clients still get answers")?;
         }
     }
 
-    /// Whether every client waits only for what may take for ever, and nothing is under way.
-    fn is_patient(&mut self) -> bool {
-        (0..self.plan.clients.len())
-            .map(number)
-            .all(|client| self.network.client_mut(client).is_patient() && self.network.is_idle(client))
+    /// Why not every client waits only for what may take for ever, or what is under way.
+    fn unrest(&mut self) -> Option<&'static str> {
+        (0..self.plan.clients.len()).map(number).find_map(|number| {
+            let client = self.network.client_mut(number);
+            if !client.is_up() {
+                Some("a client has no session")
+            } else if !client.is_patient() {
+                Some("a client waits for an answer, or to send a request")
+            } else if !self.network.is_idle(number) {
+                Some("a frame has not been acknowledged")
+            } else {
+                None
+            }
+        })
     }
 
     fn require(&self, holds: bool, text: &str) -> Result<(), Violation> {

@@ -39,7 +39,7 @@ fn every_defect_is_found() {
         assert!(rules.contains(&failure.rule), "{} was found as: {failure}", defect.name());
         assert!(!failure.history.is_empty() && failure.history.len() <= options.shown_events);
 
-        let seed = failure.seed;
+        let seed = failure.seed.expect("it was explored by seeds");
         let again = replay(seed, &options, &mut |_| {}).failure;
         assert_eq!(again, Some(failure), "the seed alone gives the same failure");
         let sound = explore(&Options::of(seed..seed + 1), &mut |_| {});

@@ -5,7 +5,7 @@ use super::{Rule, Violation};
 use crate::history::{Ask, Outcome};
 use crate::item::{Item, Pattern, Seen};
 use crate::plan::Plan;
-use quintet_contract::{Span, Time};
+use quintet_contract::{Incarnation, Span, Time};
 use quintet_errors::Code;
 use quintet_tuple_space::{Attempt, LeaseId};
 use std::collections::BTreeMap;
@@ -43,13 +43,14 @@ pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Resul
     let mut lives = put(records);
     deliver(records, &mut lives)?;
     let leases = acknowledge(records, &mut lives)?;
-    check_lost_leases(records, &leases)?;
+    check_lost_leases(plan, records, &leases)?;
     let mut missing = Vec::new();
     for life in lives.values() {
         let finals = life.finals(&lives);
-        life.check_order(records, &finals)?;
+        life.check_order(plan, records, &finals)?;
         let was_put = matches!(life.put.fate, Fate::Answered(..)) || has_happened(life.put, &lives);
-        if was_put && finals.is_empty() && !life.is_refused() && !life.is_excused(plan) {
+        let is_remembered = life.put.life == records.last_life();
+        if was_put && is_remembered && finals.is_empty() && !life.is_refused() && !life.is_excused(plan) {
             missing.push(life);
         }
     }
@@ -81,11 +82,14 @@ fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Vi
             _ => continue,
         };
         match life {
-            Some(life) if pattern.matches(*seen) => {
+            Some(life) if pattern.matches(*seen) && life.put.life == request.life => {
                 life.deliveries.push(Delivery { request, at: *at, is_dead: seen.is_dead, kind });
             }
             _ => {
-                let text = format!("{request}: {}, which was not put, or does not match", seen.item);
+                let text = format!(
+                    "{request}: {}, which was not put in this life of the manager, or does not match",
+                    seen.item
+                );
                 return Err(Violation::new(Rule::NothingInvented, text));
             }
         }
@@ -94,7 +98,7 @@ fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Vi
 }
 
 /// Each lease's tuple, take and time to live.
-type Leases<'a> = BTreeMap<LeaseId, (u64, &'a Request<'a>, Span)>;
+type Leases<'a> = BTreeMap<(Incarnation, LeaseId), (u64, &'a Request<'a>, Span)>;
 
 fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<Leases<'a>, Violation> {
     let mut leases = Leases::new();
@@ -102,7 +106,7 @@ fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<Le
         for delivery in &life.deliveries {
             let Kind::Leased(attempt, ttl) = delivery.kind else { continue };
             let lease = (life.item.number, delivery.request, ttl);
-            if let Some((_, other, _)) = leases.insert(attempt.lease, lease) {
+            if let Some((_, other, _)) = leases.insert((delivery.request.life, attempt.lease), lease) {
                 let text = format!("{} and {other}: the same lease", delivery.request);
                 return Err(Violation::new(Rule::NothingTwice, text));
             }
@@ -111,7 +115,7 @@ fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<Le
     for request in &records.requests {
         let Ask::Ack { lease, .. } = request.ask else { continue };
         let is_refused = matches!(request.fate, Fate::Answered(_, Outcome::Refused(_)));
-        let life = leases.get(lease).and_then(|(number, ..)| lives.get_mut(number));
+        let life = leases.get(&(request.life, *lease)).and_then(|(number, ..)| lives.get_mut(number));
         if let Some(life) = life.filter(|_| !is_refused) {
             life.acknowledged.push(request);
         }
@@ -120,12 +124,12 @@ fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<Le
 }
 
 /// A holder may not lose a lease before it ends. (It acknowledges or releases each once, in the session of the lease.)
-fn check_lost_leases(records: &Records<'_>, leases: &Leases<'_>) -> Result<(), Violation> {
+fn check_lost_leases(plan: &Plan, records: &Records<'_>, leases: &Leases<'_>) -> Result<(), Violation> {
     for request in &records.requests {
         let Fate::Answered(at, Outcome::Refused(Code::LeaseLost)) = request.fate else { continue };
         let (Ask::Ack { lease, .. } | Ask::Release { lease }) = request.ask else { continue };
-        let Some((_, take, ttl)) = leases.get(lease) else { continue };
-        if at < take.sent + *ttl {
+        let Some((_, take, ttl)) = leases.get(&(request.life, *lease)) else { continue };
+        if at < take.sent + plan.shortest(*ttl) {
             let text = format!("{request}: the lease was lost at {at}, before it ended");
             return Err(Violation::new(Rule::DeadlinesKept, text));
         }
@@ -158,7 +162,7 @@ impl Life<'_> {
         plain.chain(acknowledged).collect()
     }
 
-    fn check_order(&self, records: &Records<'_>, finals: &[Final]) -> Result<(), Violation> {
+    fn check_order(&self, plan: &Plan, records: &Records<'_>, finals: &[Final]) -> Result<(), Violation> {
         let twice = |text: String| Err(Violation::new(Rule::NothingTwice, format!("{}: {text}", self.item)));
         if finals.len() > 1 {
             return twice(format!("it was taken for good {} times", finals.len()));
@@ -174,7 +178,7 @@ impl Life<'_> {
             if attempts.insert((delivery.is_dead, attempt.attempt), attempt.lease).is_some() {
                 return twice(format!("it was leased twice as attempt {}", attempt.attempt));
             }
-            if let Some(other) = self.intruder(records, delivery, attempt, ttl) {
+            if let Some(other) = self.intruder(records, delivery, attempt, plan.shortest(ttl)) {
                 return twice(format!(
                     "{}, under whose lease it was, and {}",
                     delivery.request, other.request
@@ -192,7 +196,7 @@ impl Life<'_> {
         held: Attempt,
         ttl: Span,
     ) -> Option<&Delivery<'_>> {
-        if records.is_released(held.lease) || !records.lasted(holder.request.session) {
+        if records.is_released(holder.request.life, held.lease) || !records.lasted(holder.request.session) {
             return None;
         }
         let end = holder.request.sent + ttl;
@@ -221,7 +225,7 @@ fn excuse(records: &Records<'_>, missing: &[&Life<'_>]) -> Result<(), Violation>
     let takes: Vec<(&Request<'_>, Pattern)> = records
         .requests
         .iter()
-        .filter(|request| matches!(request.fate, Fate::Unknown))
+        .filter(|request| matches!(request.fate, Fate::Unknown) && request.life == records.last_life())
         .filter_map(|request| match request.ask {
             Ask::Take { pattern, lease: None, .. } => Some((request, *pattern)),
             _ => None,

@@ -1,8 +1,9 @@
 //! A history by requests.
 
+use crate::fault::Fault;
 use crate::history::{Ask, Event, History, Outcome, SessionNumber, What};
 use crate::plan::Plan;
-use quintet_contract::{Time, Token};
+use quintet_contract::{Incarnation, Time, Token};
 use quintet_tuple_space::LeaseId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,6 +23,8 @@ pub(crate) struct Request<'a> {
     pub(crate) index: usize,
     pub(crate) client: u16,
     pub(crate) session: SessionNumber,
+    /// The manager's, to which its session is.
+    pub(crate) life: Incarnation,
     pub(crate) token: Token,
     pub(crate) sent: Time,
     pub(crate) ask: &'a Ask,
@@ -42,8 +45,12 @@ pub(crate) struct Records<'a> {
     last_answered: BTreeMap<SessionNumber, usize>,
     /// The session in which each client is.
     current: BTreeMap<u16, SessionNumber>,
+    /// The manager's life to which each session is.
+    lives: BTreeMap<SessionNumber, Incarnation>,
+    /// How often the manager has lost its memory.
+    losses: u64,
     /// Leases that their holders released, or tried to.
-    released: BTreeSet<LeaseId>,
+    released: BTreeSet<(Incarnation, LeaseId)>,
 }
 
 impl<'a> Records<'a> {
@@ -57,21 +64,35 @@ impl<'a> Records<'a> {
 
     fn add(&mut self, index: usize, event: &'a Event) {
         match &event.what {
-            What::Up(session) => {
+            What::Up(session, life) => {
                 self.end(event.client);
                 self.current.insert(event.client, *session);
+                self.lives.insert(*session, *life);
             }
-            What::Down(_) | What::Crashed => self.end(event.client),
+            What::Fault(Fault::Restart { who: 0, remembers: false }) => self.losses += 1,
+            What::Fault(Fault::Crash { who: 1.., remembers: false, .. }) | What::Down(_) => {
+                self.end(event.client)
+            }
             What::Sent { session, token, ask: Ask::Return } => {
                 self.returns.insert((*session, *token), index);
             }
             What::Sent { session, token, ask } if ask.is_answered() => {
+                let life = self.lives[session];
                 if let Ask::Release { lease } = ask {
-                    self.released.insert(*lease);
+                    self.released.insert((life, *lease));
                 }
                 let (client, session, token, sent) = (event.client, *session, *token, event.at);
                 self.places.insert(index, self.requests.len());
-                self.requests.push(Request { index, client, session, token, sent, ask, fate: Fate::Open });
+                self.requests.push(Request {
+                    index,
+                    client,
+                    session,
+                    life,
+                    token,
+                    sent,
+                    ask,
+                    fate: Fate::Open,
+                });
             }
             What::Answered { request, outcome } => {
                 let request = &mut self.requests[self.places[request]];
@@ -93,8 +114,13 @@ impl<'a> Records<'a> {
         !self.ended.contains(&session)
     }
 
-    pub(crate) fn is_released(&self, lease: LeaseId) -> bool {
-        self.released.contains(&lease)
+    pub(crate) fn is_released(&self, life: Incarnation, lease: LeaseId) -> bool {
+        self.released.contains(&(life, lease))
+    }
+
+    /// The manager's life at the end of the history.
+    pub(crate) fn last_life(&self) -> Incarnation {
+        Incarnation(1 + self.losses)
     }
 
     /// Whether the tuple that answered this take was returned; and if so, whether the manager is sure to know.

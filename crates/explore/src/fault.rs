@@ -1,0 +1,319 @@
+//! What goes wrong in a run, and when it ends again.
+
+use crate::plan::ClientPlan;
+use quintet_contract::Span;
+use quintet_simulate::Chooser;
+use std::fmt;
+
+/// The most faults of a run.
+const MOST: usize = 6;
+/// The time between the end of one and the next of its sort at the same place.
+const BREATH: Span = Span::from_micros(10);
+
+/// A process of a run: 0 is the manager, the others are the clients of these numbers.
+pub(crate) type Who = u16;
+
+/// A fault, or its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// A client does nothing of its own accord for so long.
+    Pause {
+        who: Who,
+        span: Span,
+    },
+    /// A process ends, and its peers are told after `notice`. If it remembers, it is only stopped, and its links break.
+    Crash {
+        who: Who,
+        notice: Span,
+        remembers: bool,
+    },
+    /// It is there again: as it was, or as a new process that knows nothing.
+    Restart {
+        who: Who,
+        remembers: bool,
+    },
+    /// Frames of a client's link are lost, in one direction or both.
+    Cut {
+        who: Who,
+        to_space: bool,
+        to_client: bool,
+    },
+    Heal {
+        who: Who,
+    },
+    /// All frames between these clients and the manager are lost.
+    Partition {
+        apart: Vec<Who>,
+    },
+    Mend,
+    /// A process takes so many thousandths of its time for everything.
+    Slow {
+        who: Who,
+        per_mille: u64,
+    },
+}
+
+impl Fault {
+    /// Whether it can hold up requests and answers of the client at an index.
+    pub(crate) fn concerns(&self, index: usize) -> bool {
+        let client = crate::network::number(index);
+        match self {
+            Fault::Pause { who, .. }
+            | Fault::Crash { who, .. }
+            | Fault::Restart { who, .. }
+            | Fault::Cut { who, .. }
+            | Fault::Heal { who }
+            | Fault::Slow { who, .. } => *who == 0 || *who == client,
+            Fault::Partition { apart } => apart.contains(&client),
+            Fault::Mend => false,
+        }
+    }
+
+    /// Whether it is the end of another.
+    pub(crate) fn is_end(&self) -> bool {
+        match self {
+            Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend => true,
+            Fault::Slow { per_mille, .. } => *per_mille == USUAL,
+            Fault::Pause { .. } | Fault::Crash { .. } | Fault::Cut { .. } | Fault::Partition { .. } => false,
+        }
+    }
+}
+
+/// The slowness of a process that is not slow.
+pub(crate) const USUAL: u64 = 1_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Pause,
+    Crash,
+    /// A crash after which the process remembers everything: it was stopped, its links broke, it goes on.
+    Stop,
+    Cut,
+    Slow,
+    Partition,
+}
+
+/// The faults of a run with these clients, and their ends, in order of time.
+pub(crate) fn draw(chooser: &mut Chooser, clients: &[ClientPlan]) -> Vec<(Span, Fault)> {
+    let mut drawn = Faults {
+        clients,
+        faults: Vec::new(),
+        free: vec![Span::ZERO; clients.len() + 1],
+        joined: vec![Span::ZERO; clients.len() + 1],
+    };
+    for count in 0..MOST {
+        chooser.begin();
+        if !chooser.chance(if count == 0 { 700_000 } else { 550_000 }) {
+            break;
+        }
+        drawn.add(chooser);
+    }
+    drawn.faults.sort_by_key(|(at, _)| *at);
+    drawn.faults
+}
+
+struct Faults<'a> {
+    clients: &'a [ClientPlan],
+    faults: Vec<(Span, Fault)>,
+    /// From when on each process, and each client's link, has no fault so far.
+    free: Vec<Span>,
+    joined: Vec<Span>,
+}
+
+impl Faults<'_> {
+    fn add(&mut self, chooser: &mut Chooser) {
+        // The second of the group, where a search for smaller runs finds it.
+        let drawn = 1 + chooser.below(self.clients.len() as u64);
+        let sort = *chooser.weighted(&[
+            (20, Sort::Pause),
+            (30, Sort::Crash),
+            (12, Sort::Stop),
+            (20, Sort::Cut),
+            (10, Sort::Slow),
+            (8, Sort::Partition),
+        ]);
+        let is_manager = matches!(sort, Sort::Crash | Sort::Stop | Sort::Slow) && chooser.chance(150_000);
+        let who = if is_manager { 0 } else { Who::try_from(drawn).expect("a handful of clients") };
+        let at = Span::from_micros(500 + chooser.below(30_000));
+        let lasting = *chooser.pick(&[(1_000, 5_000), (5_000, 55_000), (50_000, 350_000)]);
+        let lasting = Span::from_micros(lasting.0 + chooser.below(lasting.1 - lasting.0));
+        match sort {
+            Sort::Cut => self.cut(chooser, who, at, lasting),
+            Sort::Partition => self.divide(chooser, at, lasting),
+            _ => self.strike(chooser, sort, who, at, lasting),
+        }
+    }
+
+    /// Lets a process suffer.
+    fn strike(&mut self, chooser: &mut Chooser, sort: Sort, who: Who, at: Span, lasting: Span) {
+        let at = at.max(self.free[usize::from(who)]);
+        let end = Span(at.0 + lasting.0);
+        self.free[usize::from(who)] = Span(end.0 + BREATH.0);
+        let (fault, ends) = match sort {
+            Sort::Crash | Sort::Stop => {
+                let notice = Span::from_micros(chooser.below(lasting.0 / 2_000));
+                let remembers = sort == Sort::Stop;
+                (Fault::Crash { who, notice, remembers }, Fault::Restart { who, remembers })
+            }
+            Sort::Slow => {
+                let per_mille = *chooser.pick(&[20_000, 200_000, 1_000_000]);
+                (Fault::Slow { who, per_mille }, Fault::Slow { who, per_mille: USUAL })
+            }
+            _ => return self.faults.push((at, Fault::Pause { who, span: lasting })),
+        };
+        self.faults.extend([(at, fault), (end, ends)]);
+    }
+
+    /// Cuts a link, if its ends see to lost frames: to others the loss of a frame is a broken peer.
+    fn cut(&mut self, chooser: &mut Chooser, who: Who, at: Span, lasting: Span) {
+        let (to_space, to_client) = *chooser.pick(&[(true, true), (true, false), (false, true)]);
+        if !self.clients[usize::from(who) - 1].retransmits() {
+            return;
+        }
+        let joined = &mut self.joined[usize::from(who)];
+        let at = at.max(*joined);
+        let end = Span(at.0 + lasting.0);
+        *joined = Span(end.0 + BREATH.0);
+        self.faults.extend([(at, Fault::Cut { who, to_space, to_client }), (end, Fault::Heal { who })]);
+    }
+
+    /// Divides the network. Its end mends everything, so that nothing else is cut meanwhile.
+    fn divide(&mut self, chooser: &mut Chooser, at: Span, lasting: Span) {
+        let is_apart = |(index, client): (usize, &ClientPlan)| {
+            let is_drawn = !chooser.chance(400_000);
+            (is_drawn && client.retransmits()).then(|| crate::network::number(index))
+        };
+        let apart: Vec<Who> = self.clients.iter().enumerate().filter_map(is_apart).collect();
+        if apart.is_empty() {
+            return;
+        }
+        let at = self.joined.iter().copied().fold(at, Span::max);
+        let end = Span(at.0 + lasting.0);
+        self.joined.fill(Span(end.0 + BREATH.0));
+        self.faults.extend([(at, Fault::Partition { apart }), (end, Fault::Mend)]);
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Pause { span, .. } => write!(f, "stands still for {span}"),
+            Fault::Crash { notice, remembers: true, .. } => {
+                write!(f, "is stopped and its links break; its peers are told {notice} later")
+            }
+            Fault::Crash { notice, .. } => write!(f, "crashes; its peers are told {notice} later"),
+            Fault::Restart { remembers: true, .. } => f.write_str("goes on with what it knew"),
+            Fault::Restart { remembers: false, .. } => f.write_str("starts again and knows nothing"),
+            Fault::Cut { to_space, to_client, .. } => f.write_str(match (to_space, to_client) {
+                (true, true) => "is cut off",
+                (true, false) => "is no longer heard",
+                _ => "no longer hears",
+            }),
+            Fault::Heal { .. } => f.write_str("is no longer cut off"),
+            Fault::Partition { apart } => {
+                let names: Vec<String> = apart.iter().map(|who| format!("client {who}")).collect();
+                write!(f, "the network is divided: {} apart", names.join(", "))
+            }
+            Fault::Mend => f.write_str("the network is whole again"),
+            Fault::Slow { per_mille: USUAL, .. } => f.write_str("is as fast as usual again"),
+            Fault::Slow { per_mille, .. } => write!(f, "is {} times slower", per_mille / USUAL),
+        }
+    }
+}
+
+impl Fault {
+    /// Whom it befalls; `None`: the network.
+    pub(crate) fn who(&self) -> Option<Who> {
+        match self {
+            Fault::Pause { who, .. }
+            | Fault::Crash { who, .. }
+            | Fault::Restart { who, .. }
+            | Fault::Cut { who, .. }
+            | Fault::Heal { who }
+            | Fault::Slow { who, .. } => Some(*who),
+            Fault::Partition { .. } | Fault::Mend => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use quintet_simulate::{Choices, Sequence};
+    use std::collections::BTreeSet;
+
+    fn plans() -> impl Iterator<Item = Plan> {
+        (0..400).map(|seed| Plan::draw(&Choices::drawn(seed)))
+    }
+
+    #[test]
+    fn every_sort_befalls_whom_it_can() {
+        let mut seen = BTreeSet::new();
+        for plan in plans() {
+            for (_, fault) in &plan.faults {
+                let is_manager = fault.who() == Some(0);
+                seen.insert(match fault {
+                    Fault::Pause { .. } => ("pause", false),
+                    Fault::Crash { remembers, .. } => (if *remembers { "stop" } else { "crash" }, is_manager),
+                    Fault::Cut { to_space: true, to_client: true, .. } => ("cut", false),
+                    Fault::Cut { .. } => ("one-way cut", false),
+                    Fault::Partition { .. } => ("partition", false),
+                    Fault::Slow { .. } => ("slow", is_manager),
+                    Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend => ("end", false),
+                });
+            }
+            let clocks = plan.clients.iter().map(|client| (client.clock, false)).chain([(plan.clock, true)]);
+            for (clock, is_manager) in clocks {
+                if clock.offset_nanos != 0 {
+                    seen.insert(("offset", is_manager));
+                }
+                if clock.drift_ppb != 0 {
+                    seen.insert(("drift", is_manager));
+                }
+            }
+        }
+        let clients =
+            ["pause", "stop", "crash", "cut", "one-way cut", "partition", "slow", "offset", "drift"];
+        let manager = ["stop", "crash", "slow", "offset", "drift"].map(|sort| (sort, true));
+        let all = clients.map(|sort| (sort, false)).into_iter().chain(manager).chain([("end", false)]);
+        assert_eq!(seen, all.collect());
+    }
+
+    #[test]
+    fn what_goes_wrong_ends_before_it_goes_wrong_again() {
+        for plan in plans() {
+            let (mut down, mut slow, mut cut) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            for (_, fault) in plan.faults {
+                let text = fault.to_string();
+                let is_right = match fault {
+                    Fault::Crash { who, .. } => down.insert(who),
+                    Fault::Restart { who, .. } => down.remove(&who),
+                    Fault::Slow { who, per_mille: USUAL } => slow.remove(&who),
+                    Fault::Slow { who, .. } => slow.insert(who),
+                    Fault::Cut { who, .. } => {
+                        plan.clients[usize::from(who) - 1].retransmits() && cut.insert(who)
+                    }
+                    Fault::Heal { who } => cut.remove(&who),
+                    Fault::Partition { apart } => {
+                        cut.is_empty() && apart.into_iter().all(|who| cut.insert(who))
+                    }
+                    Fault::Mend => {
+                        cut.clear();
+                        true
+                    }
+                    Fault::Pause { .. } => true,
+                };
+                assert!(is_right, "{text}");
+            }
+            assert_eq!(down.len() + slow.len() + cut.len(), 0, "every fault ends");
+        }
+    }
+
+    #[test]
+    fn without_choices_there_is_one_client_and_nothing_goes_wrong() {
+        let plan = Plan::draw(&Choices::replayed(Sequence::new()));
+        assert!(plan.faults.is_empty());
+        assert_eq!((plan.clients.len(), plan.clients[0].is_steady), (1, true));
+    }
+}

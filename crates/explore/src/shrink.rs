@@ -1,0 +1,286 @@
+//! From a schedule that breaks a rule to a small one that breaks the same rule.
+//!
+//! Choices are left out and lowered, never the schedule itself: whatever is left is a schedule again. What counts is what the
+//! run then chose, without zeros that mean nothing.
+
+use crate::check::Rule;
+use crate::fault::Who;
+use crate::network::{SPACE, Seeded, address};
+use crate::plan::streams;
+use crate::run::{Outcomes, run};
+use quintet_simulate::{Choices, Sequence, link_stream};
+use std::ops::Range;
+
+/// Of so few groups any two are left out.
+const FEW: usize = 40;
+
+/// How much a sequence says. The smaller of two has fewer choices, then fewer that are not zero, then lower ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Weight(usize, usize, u128);
+
+fn weight(sequence: &Sequence) -> Weight {
+    let values = || sequence.values().flatten().flatten();
+    let sum = values().map(|value| u128::from(*value)).sum();
+    Weight(values().count(), values().filter(|value| **value != 0).count(), sum)
+}
+
+/// Which streams are changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    All,
+    /// All but the links'.
+    Own,
+}
+
+/// A search for smaller schedules.
+pub(crate) struct Shrinker<'a> {
+    rule: Rule,
+    events_limit: u64,
+    seeded: Seeded,
+    /// The smallest so far.
+    pub(crate) best: Sequence,
+    pub(crate) outcomes: Outcomes,
+    weight: Weight,
+    pub(crate) attempts: u32,
+    may_go_on: &'a mut dyn FnMut(u32) -> bool,
+    is_stopped: bool,
+}
+
+impl<'a> Shrinker<'a> {
+    /// Begins with a sequence that breaks a rule. None if it breaks none. `may_go_on` is asked before each attempt.
+    pub(crate) fn new(
+        sequence: Sequence,
+        events_limit: u64,
+        seeded: Seeded,
+        may_go_on: &'a mut dyn FnMut(u32) -> bool,
+    ) -> Option<Shrinker<'a>> {
+        let choices = Choices::replayed(sequence);
+        let outcomes = run(&choices, events_limit, seeded);
+        let rule = outcomes.violation.as_ref()?.rule;
+        let best = choices.made();
+        let weight = weight(&best);
+        let (attempts, is_stopped) = (0, false);
+        Some(Shrinker { rule, events_limit, seeded, best, outcomes, weight, attempts, may_go_on, is_stopped })
+    }
+
+    /// Goes on until nothing gets smaller, or it may not.
+    pub(crate) fn shrink(&mut self) {
+        // What is decided about first: a frame's delay matters no more when its request is left out.
+        self.until_nothing_changes(|shrinker| {
+            shrinker.leave_out_streams();
+            shrinker.leave_out_clients();
+            shrinker.change_groups(Reach::Own, |groups, which| drop(groups.drain(which)));
+            shrinker.change_groups(Reach::Own, |groups, which| zero(groups, which));
+        });
+        self.until_nothing_changes(|shrinker| {
+            shrinker.until_nothing_changes(|shrinker| {
+                shrinker.leave_out_streams();
+                shrinker.leave_out_clients();
+                shrinker.change_groups(Reach::All, |groups, which| drop(groups.drain(which)));
+                shrinker.change_groups(Reach::All, |groups, which| zero(groups, which));
+                shrinker.leave_out_values();
+                shrinker.lower();
+            });
+            shrinker.leave_out_pairs();
+        });
+    }
+
+    fn until_nothing_changes(&mut self, change: impl Fn(&mut Self)) {
+        loop {
+            let before = self.weight;
+            change(self);
+            if self.weight == before || self.is_stopped {
+                return;
+            }
+        }
+    }
+
+    /// Runs what `change` makes of the best; it is the best from now on if it is smaller and breaks the same rule.
+    fn attempt(&mut self, change: impl FnOnce(&mut Sequence)) -> bool {
+        self.is_stopped = self.is_stopped || !(self.may_go_on)(self.attempts);
+        if self.is_stopped {
+            return false;
+        }
+        self.attempts += 1;
+        let mut candidate = self.best.clone();
+        change(&mut candidate);
+        let choices = Choices::replayed(candidate);
+        let outcomes = run(&choices, self.events_limit, self.seeded);
+        if outcomes.violation.as_ref().is_none_or(|violation| violation.rule != self.rule) {
+            return false;
+        }
+        let made = choices.made();
+        let weight = weight(&made);
+        let is_smaller = weight < self.weight;
+        if is_smaller {
+            (self.best, self.outcomes, self.weight) = (made, outcomes, weight);
+        }
+        is_smaller
+    }
+
+    /// The streams, the links' last.
+    fn streams(&self, reach: Reach) -> Vec<u64> {
+        let names = self.best.keys().rev().copied();
+        names.filter(|name| reach == Reach::All || *name >= streams::WORLD).collect()
+    }
+
+    fn leave_out_streams(&mut self) {
+        for stream in self.streams(Reach::All) {
+            self.attempt(|sequence| drop(sequence.remove(&stream)));
+        }
+    }
+
+    /// Does without a client: the last takes the place of another.
+    fn leave_out_clients(&mut self) {
+        while let Some(last) = self.last_client() {
+            let takes_place = |place| move |sequence: &mut Sequence| replace_client(sequence, place, last);
+            if !(1..=last).any(|place| self.attempt(takes_place(place))) {
+                return;
+            }
+        }
+    }
+
+    /// The last client's number, if there are several.
+    fn last_client(&self) -> Option<Who> {
+        let number = *self.best.get(&streams::WORLD)?.first()?.first()?;
+        Who::try_from(number + 1).ok().filter(|number| *number > 1)
+    }
+
+    fn groups(&self, stream: u64) -> usize {
+        self.best.get(&stream).map_or(0, Vec::len)
+    }
+
+    /// Changes what decides about whole requests, frames and faults: many at once first, the last first.
+    fn change_groups(&mut self, reach: Reach, change: impl Fn(&mut Vec<Vec<u64>>, Range<usize>)) {
+        for stream in self.streams(reach) {
+            let mut at_once = self.groups(stream).next_power_of_two();
+            while at_once > 0 {
+                let mut end = self.groups(stream);
+                while end > 0 && !self.is_stopped {
+                    let begin = end.saturating_sub(at_once);
+                    self.attempt(|sequence| {
+                        if let Some(groups) = sequence.get_mut(&stream) {
+                            change(groups, begin..end);
+                        }
+                    });
+                    end = begin.min(self.groups(stream));
+                }
+                at_once /= 2;
+            }
+        }
+    }
+
+    /// Leaves out any two groups, where there are few: neither may go without the other.
+    fn leave_out_pairs(&mut self) {
+        let places = |shrinker: &Self| -> Vec<(u64, usize)> {
+            let own = shrinker.streams(Reach::Own).into_iter();
+            own.flat_map(|stream| (0..shrinker.groups(stream)).rev().map(move |at| (stream, at))).collect()
+        };
+        let mut all = places(self);
+        let mut second = 1;
+        while second < all.len() && all.len() <= FEW && !self.is_stopped {
+            let pairs = (0..second).map(|first| [all[first], all[second]]);
+            // The first of a pair comes after the second: to leave it out moves no other.
+            let is_smaller = pairs.into_iter().any(|pair| {
+                self.attempt(|sequence| {
+                    for (stream, at) in pair {
+                        sequence.get_mut(&stream).into_iter().for_each(|groups| drop(groups.remove(at)));
+                    }
+                })
+            });
+            if is_smaller {
+                all = places(self);
+            } else {
+                second += 1;
+            }
+        }
+    }
+
+    /// The places of all values, the last first.
+    fn places(&self) -> Vec<(u64, usize, usize)> {
+        let mut places = Vec::new();
+        for (stream, groups) in &self.best {
+            for (group, values) in groups.iter().enumerate() {
+                places.extend((0..values.len()).map(|value| (*stream, group, value)));
+            }
+        }
+        places.reverse();
+        places
+    }
+
+    fn leave_out_values(&mut self) {
+        for (stream, group, value) in self.places() {
+            let leave_out = |sequence: &mut Sequence| {
+                if let Some(values) = sequence.get_mut(&stream).and_then(|groups| groups.get_mut(group))
+                    && value < values.len()
+                {
+                    values.remove(value);
+                }
+            };
+            if value < self.values(stream, group) {
+                self.attempt(leave_out);
+            }
+        }
+    }
+
+    fn values(&self, stream: u64, group: usize) -> usize {
+        self.best.get(&stream).and_then(|groups| groups.get(group)).map_or(0, Vec::len)
+    }
+
+    /// Lowers each value as far as it goes: to zero, or else by halves of the way there.
+    fn lower(&mut self) {
+        for place in self.places() {
+            let Some(value) = self.value(place).filter(|value| *value > 0) else { continue };
+            if self.attempt(|sequence| set(sequence, place, 0)) {
+                continue;
+            }
+            let (mut fails, mut works) = (0, value);
+            while works - fails > 1 && !self.is_stopped {
+                let middle = fails + (works - fails) / 2;
+                if self.attempt(|sequence| set(sequence, place, middle)) {
+                    works = middle;
+                } else {
+                    fails = middle;
+                }
+            }
+        }
+    }
+
+    fn value(&self, (stream, group, value): (u64, usize, usize)) -> Option<u64> {
+        self.best.get(&stream)?.get(group)?.get(value).copied()
+    }
+}
+
+fn zero(groups: &mut [Vec<u64>], which: Range<usize>) {
+    groups[which].iter_mut().for_each(|values| values.fill(0));
+}
+
+/// All streams of a client.
+fn streams_of(client: Who) -> [u64; 5] {
+    let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(client));
+    let (here, there) = (address(client), SPACE);
+    [own[0], own[1], own[2], link_stream(here, there), link_stream(there, here)]
+}
+
+/// Leaves out the client `place`, which client `last` becomes, with its faults.
+fn replace_client(sequence: &mut Sequence, place: Who, last: Who) {
+    for (to, from) in streams_of(place).into_iter().zip(streams_of(last)) {
+        sequence.remove(&to);
+        if let Some(groups) = sequence.remove(&from) {
+            sequence.insert(to, groups);
+        }
+    }
+    set(sequence, (streams::WORLD, 0, 0), u64::from(last) - 2);
+    for fault in sequence.get_mut(&streams::FAULTS).into_iter().flatten() {
+        if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
+            *who = u64::from(place) - 1;
+        }
+    }
+}
+
+fn set(sequence: &mut Sequence, (stream, group, value): (u64, usize, usize), to: u64) {
+    let groups = sequence.get_mut(&stream).and_then(|groups| groups.get_mut(group));
+    if let Some(value) = groups.and_then(|values| values.get_mut(value)) {
+        *value = to;
+    }
+}

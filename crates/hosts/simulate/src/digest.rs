@@ -18,11 +18,11 @@ impl Digest {
             Arrival::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
             Arrival::Up { peer, .. } => self.mix(4 | u64::from(peer.to_bits()) << 8),
             Arrival::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
-            Arrival::Frame(from, frame) => {
-                self.mix(6 | u64::from(from.to_bits()) << 8 | u64::from(frame.kind.0) << 40);
-                self.mix(frame.token.0);
-                self.mix_bytes(&frame.body);
-                self.mix_bytes(&frame.bulk);
+            Arrival::Frame(parcel) => {
+                self.mix(6 | u64::from(parcel.from.to_bits()) << 8 | u64::from(parcel.kind.0) << 40);
+                self.mix(parcel.token.0);
+                self.mix_bytes(parcel.body());
+                self.mix_bytes(&parcel.bulk);
             }
         }
     }

@@ -9,14 +9,19 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
+//! | `simulation/view.rs` | how a run is at one moment, for who looks on |
 //! | `picos.rs` | [`Picos`]: simulated time |
 //! | `schedule.rs` | [`Schedule`]: the queue of pending events |
 //! | `distribution.rs` | [`Distribution`]: random times, sizes and counts |
 //! | `statistics.rs` | [`statistics`]: what runs are summed up to |
+//! | `choices.rs` | [`Choices`]: the random decisions of an explored run, to be made again or simplified |
 //! | `link.rs` | [`LinkModel`]: delay, loss, duplication, reordering |
 //! | `processor.rs` | [`ProcessorModel`]: processing elements |
+//! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
+//! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
 //! | `module.rs` | [`Module`]: modelled programs, which are protocols |
 //! | `route.rs` | the way between two addresses: a link or a device |
+//! | `parcel.rs` | a frame under way |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
 //! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
@@ -25,16 +30,20 @@
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
 #![forbid(unsafe_code)]
 
+mod choices;
 mod comparing;
 pub mod device;
 mod digest;
 mod distribution;
+mod frame_costs;
 mod link;
+mod mark;
 mod module;
 mod node;
 mod node_clock;
 mod nodes;
 mod outbox;
+mod parcel;
 mod picos;
 mod processor;
 mod recording;
@@ -46,8 +55,11 @@ mod simulation;
 pub mod statistics;
 mod verdict;
 
+pub use choices::{Choices, Chooser, Sequence};
 pub use distribution::{Distribution, DistributionError, Empirical, ieee_backoff_slots};
-pub use link::LinkModel;
+pub use frame_costs::FrameCosts;
+pub use link::{LinkModel, link_stream};
+pub use mark::Mark;
 pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
 pub use node::{Hosted, NodeStatistics};
 pub use outbox::Costs;
@@ -57,5 +69,5 @@ pub use replay::{Factory, replay};
 pub use route::DeviceId;
 pub use schedule::Schedule;
 pub use service::ServiceModel;
-pub use simulation::{ProcessorStatistics, Restart, Simulation, Stall};
+pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall};
 pub use verdict::{Difference, ReplayError, Replayed};

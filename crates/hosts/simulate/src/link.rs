@@ -1,7 +1,8 @@
 //! A modelled link, one direction.
 
+use crate::choices::Chooser;
 use crate::picos::Picos;
-use quintet_contract::{Random, Span};
+use quintet_contract::{Address, Random, Span};
 
 /// How a link treats frames. The default is a good local network: 50 to 100 us, in order, nothing lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,36 +52,75 @@ impl LinkModel {
     }
 }
 
+/// The name of the stream from which the link that carries frames from one address to the other draws.
+#[must_use]
+pub fn link_stream(from: Address, to: Address) -> u64 {
+    u64::from(from.to_bits()) << 32 | u64::from(to.to_bits())
+}
+
 /// One direction of a link in a run.
 #[derive(Debug)]
 pub(crate) struct Direction {
     pub(crate) model: LinkModel,
-    random: Random,
+    luck: Luck,
     last_arrival: Picos,
 }
 
 impl Direction {
-    pub(crate) fn new(model: LinkModel, random: Random) -> Self {
-        Direction { model, random, last_arrival: Picos::default() }
+    pub(crate) fn new(model: LinkModel, luck: Luck) -> Self {
+        Direction { model, luck, last_arrival: Picos::default() }
     }
 
     /// What becomes of a frame that departs at `departure`.
     pub(crate) fn carry(&mut self, departure: Picos) -> Passage {
-        let lost = self.random.chance(self.model.loss_per_million);
-        let doubled = self.random.chance(self.model.duplicates_per_million);
+        self.luck.begin();
+        let lost = self.luck.chance(self.model.loss_per_million);
+        let doubled = self.luck.chance(self.model.duplicates_per_million);
         let arrival = self.arrival(departure);
         Passage { arrival, lost, copy: (doubled && !lost).then(|| self.arrival(departure)) }
     }
 
     fn arrival(&mut self, departure: Picos) -> Picos {
         let spread = self.model.delay_max.0.saturating_sub(self.model.delay_min.0);
-        let delay = self.model.delay_min.0 + self.random.below(spread.saturating_add(1));
+        let delay = self.model.delay_min.0 + self.luck.below(spread.saturating_add(1));
         let arrival = departure.after(Span(delay));
         if !self.model.in_order {
             return arrival;
         }
         self.last_arrival = self.last_arrival.max(arrival);
         self.last_arrival
+    }
+}
+
+/// What decides a link's delays, losses and duplicates.
+#[derive(Debug)]
+pub(crate) enum Luck {
+    /// Of a predicting run.
+    Random(Random),
+    /// Of an explored run.
+    Chosen(Chooser),
+}
+
+impl Luck {
+    /// Another frame comes.
+    fn begin(&mut self) {
+        if let Luck::Chosen(chooser) = self {
+            chooser.begin();
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        match self {
+            Luck::Random(random) => random.below(bound),
+            Luck::Chosen(chooser) => chooser.below(bound),
+        }
+    }
+
+    fn chance(&mut self, per_million: u32) -> bool {
+        match self {
+            Luck::Random(random) => random.chance(per_million),
+            Luck::Chosen(chooser) => chooser.chance(per_million),
+        }
     }
 }
 

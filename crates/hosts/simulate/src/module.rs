@@ -5,9 +5,9 @@
 //! named must hold. Each activation uses up what it waited for.
 
 use crate::distribution::Distribution;
-use crate::picos::Picos;
+use crate::picos::{Picos, nearest};
 use quintet_contract::{
-    Address, Frame, Input, Kind, Outbox, OwnedFrame, Protocol, Random, SendError, Stage, Time, Token,
+    Address, Frame, Input, Kind, Outbox, Protocol, Random, SendError, Stage, Time, Token,
 };
 use quintet_wire::registry::MODELS;
 
@@ -15,6 +15,9 @@ use quintet_wire::registry::MODELS;
 const MESSAGE: Kind = MODELS.kind(0);
 /// A predecessor is done. Token: which one.
 const SUCCEED: Kind = MODELS.kind(1);
+/// To the host: here an activation is now. Token: the mark's number; body: when the activation was due, u64, if it began
+/// because its time had come.
+pub(crate) const MARK: Kind = MODELS.kind(2);
 /// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
 const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
@@ -64,6 +67,13 @@ pub enum Instruction {
         /// Its length.
         bytes: Distribution,
     },
+    /// Tells the host that an activation has come so far: see [`Mark`](crate::Mark). Takes no time.
+    Mark {
+        /// The module's own address.
+        at: Address,
+        /// What the mark means to whoever reads it.
+        number: u32,
+    },
 }
 
 /// A module that starts after this one.
@@ -94,6 +104,8 @@ pub struct Module {
     done: Vec<u32>,
     /// The instruction, or successor after them, at which an activation waits for room in a link.
     at: Option<usize>,
+    /// When the time came that is being handled.
+    came: Option<Time>,
 }
 
 impl Module {
@@ -101,7 +113,7 @@ impl Module {
     #[must_use]
     pub fn new(spec: ModuleSpec, random: Random) -> Module {
         let (messages, done) = (vec![0; spec.messages.len()], vec![0; spec.predecessors as usize]);
-        Module { spec, random, next: None, times: 0, due: 0, messages, done, at: None }
+        Module { spec, random, next: None, times: 0, due: 0, messages, done, at: None, came: None }
     }
 
     fn seconds(&mut self, distribution: &Distribution) -> Picos {
@@ -119,6 +131,7 @@ impl Module {
         if self.next.is_none_or(|next| next > now) {
             return;
         }
+        self.came = self.next;
         (self.due, self.times) = (self.due + 1, self.times + 1);
         let timing = self.spec.timing.as_ref().filter(|timing| self.times < timing.limit);
         let every = timing.and_then(|timing| timing.every.as_ref());
@@ -144,12 +157,12 @@ impl Module {
     fn is_activated(&mut self) -> bool {
         let spec = &self.spec;
         let timely = spec.timing.is_none() || self.due > 0;
-        let told = spec.messages.iter().zip(&self.messages).all(|((_, wanted), have)| have >= wanted);
-        let preceded = match spec.any_predecessor {
+        let told = || spec.messages.iter().zip(&self.messages).all(|((_, wanted), have)| have >= wanted);
+        let preceded = || match spec.any_predecessor {
             true => self.done.is_empty() || self.done.iter().any(|count| *count > 0),
             false => self.done.iter().all(|count| *count > 0),
         };
-        if !(timely && told && preceded) {
+        if !(timely && told() && preceded()) {
             return false;
         }
         self.due = self.due.saturating_sub(1);
@@ -194,6 +207,16 @@ impl Module {
                         return Err(index);
                     }
                 }
+                Instruction::Mark { at, number } => {
+                    let due = self.came.map(|came| came.0.to_le_bytes());
+                    // Within a node there is always room.
+                    let _ = out.send(
+                        *at,
+                        MARK,
+                        Token((*number).into()),
+                        due.as_ref().map_or(&[], |due| &due[..]),
+                    );
+                }
             }
         }
         self.succeed(out);
@@ -231,13 +254,12 @@ fn unit(random: &mut Random) -> f64 {
 }
 
 /// The nearest whole number that there is.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates at both ends")]
 fn whole(value: f64) -> u32 {
-    libm::round(value) as u32
+    u32::try_from(nearest(value)).unwrap_or(u32::MAX)
 }
 
 /// How many bytes a frame stands for: what a module's message says, or what it is.
-pub(crate) fn modelled_bytes(frame: &OwnedFrame) -> u64 {
+pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
     if frame.kind == MESSAGE
         && let Some(bytes) = frame.body.as_array::<8>()
     {
@@ -248,6 +270,7 @@ pub(crate) fn modelled_bytes(frame: &OwnedFrame) -> u64 {
 
 impl Protocol for Module {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.came = None;
         match input {
             Input::Started => self.start(now),
             Input::Wake => self.tick(now),

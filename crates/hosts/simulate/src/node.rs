@@ -1,14 +1,15 @@
 //! A modelled process: its protocol instances, its inbox, and what it is at.
 
+use crate::frame_costs::Rested;
+use crate::module::modelled_bytes;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, SimulatedOutbox, Step};
+use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorId};
-use crate::route::Routes;
+use crate::route::{RouteId, Routes};
 use crate::statistics::Tally;
-use quintet_contract::{
-    Address, DownCause, Incarnation, Input, NodeId, OwnedFrame, PeerChange, Port, Protocol, Time,
-};
+use quintet_contract::{Address, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Protocol, Time};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -34,7 +35,7 @@ impl<P: Protocol + Any> Hosted for P {
 pub(crate) enum Arrival {
     Started,
     Wake,
-    Frame(Address, OwnedFrame),
+    Frame(Box<Parcel>),
     Writable(Address),
     Up { peer: Address, incarnation: Incarnation, max_bulk_bytes: usize },
     Down(Address, DownCause),
@@ -73,6 +74,7 @@ pub struct NodeStatistics {
 
 /// A process. A crash ends it; a restart brings a larger incarnation.
 pub(crate) struct Node {
+    pub(crate) id: NodeId,
     pub(crate) incarnation: Incarnation,
     pub(crate) alive: bool,
     pub(crate) processor: ProcessorId,
@@ -81,6 +83,10 @@ pub(crate) struct Node {
     pub(crate) instances: Vec<(Port, Instance)>,
     pub(crate) inbox: VecDeque<Waiting>,
     pub(crate) phase: Phase,
+    /// Since when it had nothing to do, or had last.
+    pub(crate) idle_since: Picos,
+    /// How long it had nothing to do before the first input that waits.
+    pub(crate) rested: Picos,
     pub(crate) job: Job,
     pub(crate) statistics: NodeStatistics,
 }
@@ -99,6 +105,8 @@ pub(crate) struct Job {
     pub(crate) port: Port,
     /// Still to be done. In reverse order: the next step is the last.
     pub(crate) steps: Vec<Step>,
+    /// When the input came.
+    pub(crate) came: Picos,
     /// When the frame came that it answers to.
     since: Option<Picos>,
     /// Whether there was anything to do.
@@ -106,14 +114,24 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// The way of each frame that it has not sent so far. That has its room there already.
+    pub(crate) fn unsent(&self) -> Vec<RouteId> {
+        let routes = self.steps.iter().filter_map(|step| match step {
+            Step::Send(_, parcel) => parcel.route,
+            Step::Work(_) => None,
+        });
+        routes.collect()
+    }
+
     fn none() -> Job {
-        Job { port: Port(0), steps: Vec::new(), since: None, acted: false }
+        Job { port: Port(0), steps: Vec::new(), came: Picos::ZERO, since: None, acted: false }
     }
 }
 
 impl Node {
-    pub(crate) fn new(processor: ProcessorId) -> Self {
+    pub(crate) fn new(id: NodeId, processor: ProcessorId) -> Self {
         Node {
+            id,
             incarnation: Incarnation(1),
             alive: true,
             processor,
@@ -121,6 +139,8 @@ impl Node {
             instances: Vec::new(),
             inbox: VecDeque::new(),
             phase: Phase::Idle,
+            idle_since: Picos::ZERO,
+            rested: Picos::ZERO,
             job: Job::none(),
             statistics: NodeStatistics::default(),
         }
@@ -163,24 +183,28 @@ impl Node {
     }
 
     /// Lets the first waiting input be handled at `now`; the job is what it began. False if nothing waits.
-    pub(crate) fn begin_job(
-        &mut self,
-        id: NodeId,
-        now: Picos,
-        routes: &mut Routes,
-        processor: &mut Processor,
-    ) -> bool {
+    pub(crate) fn begin_job(&mut self, now: Picos, routes: &mut Routes, processor: &mut Processor) -> bool {
         let Some(Waiting { port, arrival, since }) = self.inbox.pop_front() else { return false };
         let is_frame = matches!(arrival, Arrival::Frame(..));
         if is_frame {
             self.statistics.waiting.add((now - since).as_seconds());
         }
         self.job.port = port;
+        self.job.came = since;
         self.job.since = is_frame.then_some(since);
+        let rested = std::mem::take(&mut self.rested);
+        if let Arrival::Frame(parcel) = &arrival
+            && let Some(route) = parcel.route
+            && let Some(costs) = &routes[route].costs
+        {
+            let rested = Rested { node: rested, processor: processor.rested(now) };
+            let cycles = costs.receiving(modelled_bytes(&parcel.frame()), rested);
+            self.job.steps.extend((cycles > 0.0).then(|| Step::Work(processor.time_of(cycles))));
+        }
         if let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) {
             let time = self.clock.read(now);
             let mut out = SimulatedOutbox {
-                from: Address { node: id, port },
+                from: Address { node: self.id, port },
                 routes,
                 costs: &instance.costs,
                 processor,
@@ -226,7 +250,7 @@ fn input<'a>(
             protocol.deadline().filter(|deadline| *deadline <= now)?;
             Input::Wake
         }
-        Arrival::Frame(from, frame) => Input::Frame(*from, frame.borrow()),
+        Arrival::Frame(parcel) => Input::Frame(parcel.from, parcel.frame()),
         Arrival::Writable(to) => Input::Writable(*to),
         Arrival::Up { peer, incarnation, max_bulk_bytes } => {
             let up = PeerChange::Up { incarnation: *incarnation, max_bulk_bytes: *max_bulk_bytes };

@@ -1,7 +1,12 @@
 //! The nodes of a run, found by their number in one step.
 
 use crate::node::Node;
+use core::ops::{Index, IndexMut};
 use quintet_contract::NodeId;
+
+/// Where a node is among all, for as long as the run lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place(u32);
 
 /// All nodes.
 #[derive(Default)]
@@ -12,19 +17,21 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
+    pub(crate) fn find(&self, id: NodeId) -> Option<Place> {
+        self.places.get(usize::from(id.0))?.checked_sub(1).map(Place)
+    }
+
     pub(crate) fn get(&self, id: NodeId) -> Option<&Node> {
-        let place = *self.places.get(usize::from(id.0))?;
-        self.nodes.get((place as usize).checked_sub(1)?)
+        self.find(id).map(|place| &self[place])
     }
 
     pub(crate) fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
-        let place = *self.places.get(usize::from(id.0))?;
-        self.nodes.get_mut((place as usize).checked_sub(1)?)
+        self.find(id).map(|place| &mut self[place])
     }
 
     /// Adds a node whose number is free.
-    pub(crate) fn insert(&mut self, id: NodeId, node: Node) {
-        let number = usize::from(id.0);
+    pub(crate) fn insert(&mut self, node: Node) {
+        let number = usize::from(node.id.0);
         if number >= self.places.len() {
             self.places.resize(number + 1, 0);
         }
@@ -34,5 +41,18 @@ impl Nodes {
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         self.nodes.iter_mut()
+    }
+}
+
+impl Index<Place> for Nodes {
+    type Output = Node;
+    fn index(&self, place: Place) -> &Node {
+        &self.nodes[place.0 as usize]
+    }
+}
+
+impl IndexMut<Place> for Nodes {
+    fn index_mut(&mut self, place: Place) -> &mut Node {
+        &mut self.nodes[place.0 as usize]
     }
 }

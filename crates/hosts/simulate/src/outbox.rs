@@ -1,12 +1,14 @@
 //! What a protocol sends to in a run: it knows the routes, so it refuses what a live host would refuse.
 
 use crate::distribution::Distribution;
+use crate::module::modelled_bytes;
+use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::Processor;
-use crate::route::Routes;
+use crate::route::{RouteId, Routes};
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
+use quintet_contract::{Address, Frame, Kind, Outbox, SendError, Stage, Token};
 use std::collections::BTreeMap;
 
 /// The costs of an instance's stages, in cycles of its processor a unit. A stage that is not named costs nothing. One
@@ -18,7 +20,7 @@ pub type Costs = BTreeMap<Stage, Distribution>;
 pub(crate) enum Step {
     /// Takes so much time of the processor.
     Work(Picos),
-    Send(Address, OwnedFrame),
+    Send(Address, Box<Parcel>),
 }
 
 pub(crate) struct SimulatedOutbox<'a> {
@@ -28,28 +30,36 @@ pub(crate) struct SimulatedOutbox<'a> {
     pub(crate) processor: &'a mut Processor,
     /// What is to be done, in order.
     pub(crate) steps: &'a mut Vec<Step>,
-    pub(crate) begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    pub(crate) begun: Option<(Address, Box<Parcel>)>,
 }
 
 impl SimulatedOutbox<'_> {
-    fn check(&mut self, to: Address, body: usize, bulk: usize) -> Result<(), SendError> {
+    /// The way to `to`, if it takes one more frame now. Within the node there may be none, and is always room.
+    fn check(&mut self, to: Address, body: usize, bulk: usize) -> Result<Option<RouteId>, SendError> {
         if body > MAX_BODY_BYTES {
             return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
         }
         if to.node == self.from.node {
-            return Ok(());
+            return Ok(self.routes.find(self.from, to));
         }
-        self.routes.get_mut(self.from, to).ok_or(SendError::Unreachable)?.admit(bulk)
+        let id = self.routes.find(self.from, to).ok_or(SendError::Unreachable)?;
+        self.routes[id].admit(bulk)?;
+        Ok(Some(id))
     }
 
-    fn push(&mut self, to: Address, frame: OwnedFrame) {
-        if let Some(route) = self.routes.get_mut(self.from, to) {
+    fn push(&mut self, to: Address, parcel: Box<Parcel>) {
+        if let Some(id) = parcel.route {
+            let route = &mut self.routes[id];
             route.in_flight += 1;
+            let cycles = route.costs.map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
             if route.is_device() {
                 self.spend(self.processor.model.io_setup);
             }
+            if let Some(cycles) = cycles {
+                self.spend(self.processor.time_of(cycles));
+            }
         }
-        self.steps.push(Step::Send(to, frame));
+        self.steps.push(Step::Send(to, parcel));
     }
 
     fn spend(&mut self, time: Picos) {
@@ -63,13 +73,14 @@ impl SimulatedOutbox<'_> {
 
 impl Outbox for SimulatedOutbox<'_> {
     fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        self.check(to, len, 0)?;
-        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+        let route = self.check(to, len, 0)?;
+        let parcel = Parcel::new(self.from, route, kind, token, len);
+        Ok(self.begun.insert((to, parcel)).1.body_mut())
     }
 
     fn commit(&mut self) {
-        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
-        self.push(to, OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() });
+        let (to, parcel) = self.begun.take().expect("commit follows begin");
+        self.push(to, parcel);
     }
 
     fn send_bulk(
@@ -80,8 +91,9 @@ impl Outbox for SimulatedOutbox<'_> {
         head: &[u8],
         bulk: Bytes,
     ) -> Result<(), SendError> {
-        self.check(to, head.len(), bulk.len())?;
-        self.push(to, OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk });
+        let route = self.check(to, head.len(), bulk.len())?;
+        let frame = Frame { kind, token, body: head, bulk: &bulk };
+        self.push(to, Parcel::of(self.from, route, frame));
         Ok(())
     }
 

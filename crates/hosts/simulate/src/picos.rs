@@ -19,13 +19,8 @@ impl Picos {
 
     /// The nearest whole number of picoseconds; zero for what is negative or no number.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "`as` saturates at both ends"
-    )]
     pub fn from_seconds(seconds: f64) -> Picos {
-        Picos(libm::round(seconds * 1e12) as u64)
+        Picos(nearest(seconds * 1e12))
     }
 
     /// In seconds, for results.
@@ -56,6 +51,19 @@ impl Picos {
     pub(crate) fn after(self, span: Span) -> Picos {
         self + Picos(span.0.saturating_mul(1_000))
     }
+}
+
+/// The nearest whole number, halves up; zero for what is negative or no number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "`as` saturates at both ends, and there are no halves where a conversion back is rounded"
+)]
+pub(crate) fn nearest(value: f64) -> u64 {
+    let below = value as u64;
+    let half = value - below as f64 >= 0.5;
+    below.saturating_add(u64::from(half))
 }
 
 impl Add for Picos {
@@ -100,6 +108,15 @@ mod tests {
         assert_eq!(Picos::from_seconds(1e30), Picos::NEVER);
         assert_eq!(Picos::NEVER + Picos(1), Picos::NEVER);
         assert_eq!(Picos(1) - Picos(2), Picos::ZERO);
+    }
+
+    #[test]
+    fn halves_are_rounded_up_and_what_is_just_below_is_not() {
+        let below_half = 0.499_999_999_999_999_94;
+        for value in [0.0, below_half, 0.5, 1.5, 2.5, 4_503_599_627_370_495.5, 9_007_199_254_740_993.0, 1e300]
+        {
+            assert_eq!(nearest(value), libm::round(value) as u64, "{value}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Processing elements: what runs the nodes that are placed on them, one at a time.
 
 use crate::node::Waiting;
-use crate::picos::Picos;
+use crate::nodes::Place;
+use crate::picos::{Picos, nearest};
 use crate::statistics::Level;
-use quintet_contract::{Address, NodeId, Random};
+use quintet_contract::Random;
 use std::collections::VecDeque;
 
 /// A processing element's parameters.
@@ -56,11 +57,13 @@ pub(crate) struct Processor {
     pub(crate) slowness: u64,
     pub(crate) random: Random,
     /// Nodes that have something to do, in order.
-    pub(crate) ready: VecDeque<NodeId>,
+    pub(crate) ready: VecDeque<Place>,
     pub(crate) current: Option<Current>,
     /// Messages that wait until it is idle.
-    pub(crate) door: VecDeque<(Address, Waiting)>,
+    pub(crate) door: VecDeque<(Place, Waiting)>,
     pub(crate) busy: Level,
+    /// Since when it was idle last.
+    idle_since: Picos,
     /// Messages that found the queue full.
     pub(crate) lost: u64,
     /// Distinguishes the end that is scheduled from those that were before it.
@@ -70,7 +73,7 @@ pub(crate) struct Processor {
 /// The node that a processor runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
-    pub(crate) node: NodeId,
+    pub(crate) node: Place,
     /// Since when the work at hand is executed; `None` while a device carries what was sent.
     pub(crate) since: Option<Picos>,
     pub(crate) slice_ends: Picos,
@@ -86,6 +89,7 @@ impl Processor {
             current: None,
             door: VecDeque::new(),
             busy: Level::new(now, 0.0),
+            idle_since: now,
             lost: 0,
             generation: 0,
         }
@@ -93,8 +97,27 @@ impl Processor {
 
     /// How long `cycles` take.
     pub(crate) fn time_of(&self, cycles: f64) -> Picos {
-        let picos = cycles * self.model.cycle.0 as f64 * (self.slowness as f64 / 1e3);
-        Picos(libm::round(picos) as u64)
+        Picos(nearest(cycles * self.model.cycle.0 as f64 * (self.slowness as f64 / 1e3)))
+    }
+
+    /// It is busy from now on.
+    pub(crate) fn toil(&mut self, now: Picos) {
+        if self.busy.current() == 0.0 {
+            self.busy.set(now, 1.0);
+        }
+    }
+
+    /// It is idle from now on.
+    pub(crate) fn rest(&mut self, now: Picos) {
+        if self.busy.current() > 0.0 {
+            self.busy.set(now, 0.0);
+            self.idle_since = now;
+        }
+    }
+
+    /// How long it has been idle.
+    pub(crate) fn rested(&self, now: Picos) -> Picos {
+        if self.busy.current() > 0.0 { Picos::ZERO } else { now - self.idle_since }
     }
 
     pub(crate) fn slice_from(&self, now: Picos) -> Picos {

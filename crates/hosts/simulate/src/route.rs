@@ -1,7 +1,9 @@
 //! The way from one address to another: an abstract link, or a transfer device.
 
 use crate::device::Station;
+use crate::frame_costs::FrameCosts;
 use crate::link::Direction;
+use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
@@ -14,9 +16,15 @@ pub struct DeviceId(pub(crate) usize);
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
 
+/// Names a route of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RouteId(u32);
+
 /// One direction between two addresses.
 #[derive(Debug)]
 pub(crate) struct Route {
+    pub(crate) from: Address,
+    pub(crate) to: Address,
     pub(crate) carrier: Carrier,
     /// Whether everything sent is lost.
     pub(crate) cut: bool,
@@ -24,6 +32,8 @@ pub(crate) struct Route {
     pub(crate) in_flight: usize,
     /// Whether the sender was refused and waits to be told that there is room.
     pub(crate) refused: bool,
+    /// What its frames cost at both ends, if anything.
+    pub(crate) costs: Option<FrameCosts>,
 }
 
 /// What carries the frames.
@@ -34,8 +44,8 @@ pub(crate) enum Carrier {
 }
 
 impl Route {
-    pub(crate) fn new(carrier: Carrier) -> Route {
-        Route { carrier, cut: false, in_flight: 0, refused: false }
+    fn new(from: Address, to: Address, carrier: Carrier) -> Route {
+        Route { from, to, carrier, cut: false, in_flight: 0, refused: false, costs: None }
     }
 
     pub(crate) fn is_device(&self) -> bool {
@@ -68,38 +78,72 @@ impl Route {
     }
 }
 
-/// All routes of a run, by their two ends. They are looked up by key only, or put in order.
+/// All routes of a run. They are looked up by their two ends once for each frame, and by their number from then on.
 #[derive(Debug)]
-pub(crate) struct Routes(HashMap<(Address, Address), Route, FixedState>);
+pub(crate) struct Routes {
+    routes: Vec<Route>,
+    /// By both ends as one number, which is hashed in one step.
+    ends: HashMap<u64, RouteId, FixedState>,
+}
 
 impl Routes {
     pub(crate) fn new() -> Routes {
-        Routes(HashMap::with_hasher(FixedState::with_seed(0)))
+        Routes { routes: Vec::new(), ends: HashMap::with_hasher(FixedState::with_seed(0)) }
     }
 
+    /// Joins two addresses. If they were joined before, what is under way stays so.
     pub(crate) fn insert(&mut self, from: Address, to: Address, carrier: Carrier) {
-        self.0.insert((from, to), Route::new(carrier));
+        if let Some(route) = self.get_mut(from, to) {
+            let in_flight = route.in_flight;
+            *route = Route { in_flight, ..Route::new(from, to, carrier) };
+            return;
+        }
+        let number = u32::try_from(self.routes.len()).expect("memory ends before 2^32 routes");
+        self.routes.push(Route::new(from, to, carrier));
+        self.ends.insert(ends(from, to), RouteId(number));
+    }
+
+    pub(crate) fn find(&self, from: Address, to: Address) -> Option<RouteId> {
+        self.ends.get(&ends(from, to)).copied()
     }
 
     pub(crate) fn get(&self, from: Address, to: Address) -> Option<&Route> {
-        self.0.get(&(from, to))
+        self.find(from, to).map(|id| &self[id])
     }
 
     pub(crate) fn get_mut(&mut self, from: Address, to: Address) -> Option<&mut Route> {
-        self.0.get_mut(&(from, to))
+        self.find(from, to).map(|id| &mut self[id])
     }
 
     /// The routes that begin at a node: its own address and the peer's, in order.
     pub(crate) fn of(&self, id: NodeId) -> Vec<(Address, Address)> {
-        let mut ends: Vec<_> = self.0.keys().filter(|(from, _)| from.node == id).copied().collect();
+        let ours = self.routes.iter().filter(|route| route.from.node == id);
+        let mut ends: Vec<_> = ours.map(|route| (route.from, route.to)).collect();
         ends.sort_unstable();
         ends
     }
 
     /// Cuts the ways that `apart` says are cut, and joins all others.
     pub(crate) fn cut_where(&mut self, apart: impl Fn(NodeId, NodeId) -> bool) {
-        for ((from, to), route) in &mut self.0 {
-            route.cut = apart(from.node, to.node);
+        for route in &mut self.routes {
+            route.cut = apart(route.from.node, route.to.node);
         }
+    }
+}
+
+fn ends(from: Address, to: Address) -> u64 {
+    u64::from(from.to_bits()) << 32 | u64::from(to.to_bits())
+}
+
+impl Index<RouteId> for Routes {
+    type Output = Route;
+    fn index(&self, id: RouteId) -> &Route {
+        &self.routes[id.0 as usize]
+    }
+}
+
+impl IndexMut<RouteId> for Routes {
+    fn index_mut(&mut self, id: RouteId) -> &mut Route {
+        &mut self.routes[id.0 as usize]
     }
 }

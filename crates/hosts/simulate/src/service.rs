@@ -1,7 +1,7 @@
 //! What a host provides to protocols besides the network: a disk and a device, reached by frames like everything else.
 
-use bytes::Bytes;
-use quintet_contract::{Address, OwnedFrame, Random, Span};
+use crate::parcel::Parcel;
+use quintet_contract::{Address, Frame, Random, Span};
 use quintet_wire::registry;
 
 /// How the services of a node behave. The default never fails: a disk of 0.1 to 1 ms, a device of 20 to 50 us.
@@ -36,21 +36,23 @@ impl ServiceModel {
     pub(crate) fn answer(
         &self,
         to: Address,
-        request: &OwnedFrame,
+        request: &Frame<'_>,
         random: &mut Random,
-    ) -> Option<(Span, OwnedFrame)> {
+    ) -> Option<(Span, Box<Parcel>)> {
         let mut between = |min: Span, max: Span| Span(min.0 + random.below(max.0.saturating_sub(min.0) + 1));
+        let written;
         let (delay, kind, body) = match (to.port, request.kind) {
             (registry::PORT_DISK, registry::DISK_WRITE) => {
                 let delay = between(self.disk_min, self.disk_max);
-                let failed = random.chance(self.disk_failures_per_million);
-                (delay, registry::DISK_WRITTEN, Bytes::from(vec![u8::from(failed)]))
+                written = [u8::from(random.chance(self.disk_failures_per_million))];
+                (delay, registry::DISK_WRITTEN, &written[..])
             }
             (registry::PORT_DEVICE, registry::DEVICE_LAUNCH) => {
-                (between(self.device_min, self.device_max), registry::DEVICE_DONE, request.body.clone())
+                (between(self.device_min, self.device_max), registry::DEVICE_DONE, request.body)
             }
             _ => return None,
         };
-        Some((delay, OwnedFrame { kind, token: request.token, body, bulk: request.bulk.clone() }))
+        let answer = Frame { kind, token: request.token, body, bulk: request.bulk };
+        Some((delay, Parcel::of(to, None, answer)))
     }
 }

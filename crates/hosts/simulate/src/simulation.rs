@@ -4,10 +4,14 @@ mod carriage;
 mod events;
 mod execution;
 mod faults;
+mod view;
 
+use crate::choices::Choices;
 use crate::device::{Device, DeviceStatistics, Station};
 use crate::digest::Digest;
-use crate::link::{Direction, LinkModel};
+use crate::frame_costs::FrameCosts;
+use crate::link::{Direction, LinkModel, Luck, link_stream};
+use crate::mark::Mark;
 use crate::node::{Arrival, Instance, Node, NodeStatistics};
 use crate::nodes::Nodes;
 use crate::outbox::Costs;
@@ -24,6 +28,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 pub use faults::Restart;
+pub use view::{DeviceLoad, MessageUnderWay};
 
 /// One simulated run.
 ///
@@ -38,6 +43,8 @@ pub use faults::Restart;
 /// ```
 pub struct Simulation {
     seed: u64,
+    /// What decides about the links of an explored run.
+    choices: Option<Choices>,
     now: Picos,
     schedule: Schedule<Event>,
     nodes: Nodes,
@@ -56,6 +63,8 @@ pub struct Simulation {
     stall: Option<Stall>,
     /// When counting began: the end of the warm-up.
     counting_since: Picos,
+    /// Marks that modules made and nobody has taken.
+    marks: Vec<Mark>,
 }
 
 /// The kinds of streams of randomness. A link's stream is named by its two addresses, which never reach these.
@@ -80,6 +89,7 @@ impl Simulation {
     pub fn new(seed: u64) -> Self {
         Simulation {
             seed,
+            choices: None,
             now: Picos::default(),
             schedule: Schedule::new(),
             nodes: Nodes::default(),
@@ -95,7 +105,15 @@ impl Simulation {
             events_now: 0,
             stall: None,
             counting_since: Picos::ZERO,
+            marks: Vec::new(),
         }
+    }
+
+    /// An empty run that is explored: the delays, losses and duplicates of its links are among `choices`, everything else
+    /// random follows from `seed`.
+    #[must_use]
+    pub fn explored(seed: u64, choices: Choices) -> Self {
+        Simulation { choices: Some(choices), ..Simulation::new(seed) }
     }
 
     /// Replaces the model of every node's disk and device.
@@ -124,7 +142,7 @@ impl Simulation {
         match self.nodes.get_mut(id) {
             Some(node) => node.processor = processor,
             None => {
-                self.nodes.insert(id, Node::new(processor));
+                self.nodes.insert(Node::new(id, processor));
             }
         }
     }
@@ -148,11 +166,25 @@ impl Simulation {
         }
     }
 
+    /// Says what frames between two addresses cost the processors at both ends, in both directions. Nothing happens if they
+    /// are not joined.
+    pub fn set_frame_costs(&mut self, a: Address, b: Address, costs: FrameCosts) {
+        for (from, to) in [(a, b), (b, a)] {
+            if let Some(route) = self.routes.get_mut(from, to) {
+                route.costs = Some(costs);
+            }
+        }
+    }
+
     /// Joins two addresses by a link, the same in both directions, and tells both that their peer is up.
     pub fn connect(&mut self, a: Address, b: Address, model: LinkModel) {
         for (from, to) in [(a, b), (b, a)] {
-            let stream = u64::from(from.to_bits()) << 32 | u64::from(to.to_bits());
-            let direction = Direction::new(model, Random::new(self.seed, stream));
+            let stream = link_stream(from, to);
+            let luck = match &self.choices {
+                Some(choices) => Luck::Chosen(choices.stream(stream)),
+                None => Luck::Random(Random::new(self.seed, stream)),
+            };
+            let direction = Direction::new(model, luck);
             self.routes.insert(from, to, Carrier::Link(direction));
         }
         self.announce(a, b);
@@ -241,6 +273,17 @@ impl Simulation {
     #[must_use]
     pub fn node_statistics(&self, id: NodeId) -> Option<&NodeStatistics> {
         self.nodes.get(id).map(|node| &node.statistics)
+    }
+
+    /// The marks that modules made since the last call, in the order of time. They are kept until they are taken.
+    pub fn take_marks(&mut self) -> std::vec::Drain<'_, Mark> {
+        self.marks.drain(..)
+    }
+
+    /// When the next event is, if one is pending.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Picos> {
+        self.schedule.next_at()
     }
 
     /// Since when things are counted.

@@ -88,7 +88,11 @@ impl Buckets {
 
     pub(super) fn add(&mut self, at: u64, slot: u32) {
         let entry = Entry { at: at.max(self.now), slot };
-        if !self.front.is_empty() && entry.at <= self.front.end {
+        if self.levels == 0 {
+            // All that is pending is in the front: as long as that is little, it needs no buckets.
+            (self.front.end, self.front.level) = (u64::MAX, LEVELS);
+        }
+        if entry.at <= self.front.end && (self.levels == 0 || !self.front.is_empty()) {
             self.front.insert(entry);
             if self.front.level > 0 && self.front.len() > FRONT_MAX {
                 self.spread_front();

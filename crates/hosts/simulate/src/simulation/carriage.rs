@@ -3,11 +3,14 @@
 use super::Simulation;
 use super::events::{Event, Way};
 use crate::device::{Class, Device, Effects, Message, Outcome, Timer};
+use crate::mark::Mark;
+use crate::module::{MARK, modelled_bytes};
 use crate::node::Arrival;
+use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
-use quintet_contract::{Address, OwnedFrame, Random};
+use quintet_contract::{Address, Frame, Random, Time};
 
 /// A transfer device in a run.
 pub(super) struct Medium {
@@ -26,9 +29,8 @@ impl Medium {
 
 /// A frame that a device carries.
 pub(super) struct Carried {
-    from: Address,
     to: Address,
-    frame: OwnedFrame,
+    pub(super) parcel: Box<Parcel>,
     lost: bool,
     /// The processor that is busy until it is there, and the generation of that wait.
     holds: Option<(ProcessorId, u64)>,
@@ -36,33 +38,34 @@ pub(super) struct Carried {
 
 impl Simulation {
     /// Sends a frame on its way. True if the sender's processor is busy until it is there.
-    pub(super) fn transmit(&mut self, from: Address, to: Address, frame: OwnedFrame) -> bool {
+    pub(super) fn transmit(&mut self, to: Address, parcel: Box<Parcel>) -> bool {
         let now = self.now;
-        let Some(route) = self.routes.get_mut(from, to) else {
-            self.transmit_within(from, to, frame);
+        let Some(id) = parcel.route else {
+            self.transmit_within(to, parcel);
             return false;
         };
+        let route = &mut self.routes[id];
         let cut = route.cut;
         match &mut route.carrier {
             Carrier::Link(link) => {
                 let passage = link.carry(now);
                 if let Some(at) = passage.copy.filter(|_| !cut) {
-                    self.deliver(to, Arrival::Frame(from, frame.clone()), at);
+                    self.deliver(to, Arrival::Frame(parcel.clone()), at);
                 }
                 if passage.lost || cut {
-                    self.schedule.add(passage.arrival, Event::Left { from, to });
+                    self.schedule.add(passage.arrival, Event::Left(id));
                 } else {
-                    self.schedule_arrival(to, Arrival::Frame(from, frame), passage.arrival, Way::Link);
+                    self.schedule_arrival(to, Arrival::Frame(parcel), passage.arrival, Way::Link);
                 }
                 false
             }
             Carrier::Device { device, from: here, to: there } => {
                 let (device, here, there) = (*device, *here, *there);
-                let holds = self.hold(from);
+                let holds = self.hold(parcel.from);
                 self.tickets += 1;
                 let ticket = self.tickets;
-                let bytes = crate::module::modelled_bytes(&frame);
-                self.carried.insert(ticket, Carried { from, to, frame, lost: cut, holds });
+                let bytes = modelled_bytes(&parcel.frame());
+                self.carried.insert(ticket, Carried { to, parcel, lost: cut, holds });
                 let message = Message { ticket, from: here, to: there, bytes, class: Class::Asynchronous };
                 self.with_device(device, |device, now, effects| device.request(now, message, effects));
                 holds.is_some()
@@ -82,11 +85,24 @@ impl Simulation {
     }
 
     /// Within a node: to a service of the host, or to another instance.
-    fn transmit_within(&mut self, from: Address, to: Address, frame: OwnedFrame) {
-        match self.services.answer(to, &frame, &mut self.service_random) {
-            Some((delay, answer)) => self.deliver(from, Arrival::Frame(to, answer), self.now.after(delay)),
-            None => self.deliver(to, Arrival::Frame(from, frame), self.now),
+    fn transmit_within(&mut self, to: Address, parcel: Box<Parcel>) {
+        let (from, frame) = (parcel.from, parcel.frame());
+        if frame.kind == MARK {
+            return self.mark(from, &frame);
         }
+        match self.services.answer(to, &frame, &mut self.service_random) {
+            Some((delay, answer)) => self.deliver(from, Arrival::Frame(answer), self.now.after(delay)),
+            None => self.deliver(to, Arrival::Frame(parcel), self.now),
+        }
+    }
+
+    /// Keeps a mark that a module made.
+    fn mark(&mut self, from: Address, frame: &Frame<'_>) {
+        let came = self.nodes.get(from.node).map_or(self.now, |node| node.job.came);
+        let due = frame.body.as_array::<8>().map(|due| Picos::reaching(Time(u64::from_le_bytes(*due))));
+        let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
+        let ready = due.map_or(came, |due| due.min(came));
+        self.marks.push(Mark { node: from.node, number, ready, at: self.now });
     }
 
     pub(super) fn wake_device(&mut self, id: DeviceId, timer: Timer) {
@@ -113,11 +129,14 @@ impl Simulation {
             Outcome::Dropped { ticket, .. } => (ticket, false),
         };
         let Some(carried) = self.carried.remove(&ticket) else { return };
-        let Carried { from, to, frame, lost, holds } = carried;
+        let Carried { to, parcel, lost, holds } = carried;
+        let route = parcel.route;
         if delivered && !lost {
-            self.schedule_arrival(to, Arrival::Frame(from, frame), self.now, Way::Device);
+            self.schedule_arrival(to, Arrival::Frame(parcel), self.now, Way::Device);
         }
-        self.schedule.add(self.now, Event::Left { from, to });
+        if let Some(route) = route {
+            self.schedule.add(self.now, Event::Left(route));
+        }
         if let Some((processor, generation)) = holds {
             self.schedule.add(self.now, Event::Advance(processor, generation));
         }

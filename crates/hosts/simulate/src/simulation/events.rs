@@ -2,12 +2,14 @@
 
 use super::Simulation;
 use crate::device::Timer;
-use crate::node::{Arrival, Node, Phase, Waiting};
+use crate::node::{Arrival, Phase, Waiting};
+use crate::nodes::Place;
+use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
-use crate::route::DeviceId;
+use crate::route::{DeviceId, RouteId};
 use core::fmt;
-use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Span};
+use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Span};
 use quintet_wire::registry::PORT_CALLERS;
 
 pub(super) enum Event {
@@ -18,10 +20,7 @@ pub(super) enum Event {
         way: Way,
     },
     /// A frame left its link and is lost, or a device is done with it.
-    Left {
-        from: Address,
-        to: Address,
-    },
+    Left(RouteId),
     /// A processor's present work, or its time slice, is at its end.
     Advance(ProcessorId, u64),
     Device(DeviceId, Timer),
@@ -72,7 +71,7 @@ impl Simulation {
         self.pass(at, &event);
         match event {
             Event::Arrive { to, incarnation, arrival, way } => self.arrive(to, incarnation, arrival, way),
-            Event::Left { from, to } => self.leave(from, to),
+            Event::Left(route) => self.leave(route),
             Event::Advance(processor, generation) => self.advance_at(processor, generation),
             Event::Device(device, timer) => self.wake_device(device, timer),
         }
@@ -126,7 +125,7 @@ impl Simulation {
     /// Hands a frame to the instance at `to` as if a caller in its own process had sent it.
     pub fn inject(&mut self, to: Address, frame: OwnedFrame) {
         let from = Address { node: to.node, port: PORT_CALLERS };
-        self.deliver(to, Arrival::Frame(from, frame), self.now);
+        self.deliver(to, Arrival::Frame(Parcel::of(from, None, frame.borrow())), self.now);
     }
 
     pub(super) fn announce(&mut self, to: Address, peer: Address) {
@@ -149,52 +148,59 @@ impl Simulation {
 
     fn arrive(&mut self, to: Address, incarnation: Incarnation, arrival: Arrival, way: Way) {
         self.digest.add(self.now, to, &arrival);
-        if let (Way::Link, Arrival::Frame(from, _)) = (way, &arrival) {
-            self.leave(*from, to);
+        if let (Way::Link, Arrival::Frame(parcel)) = (way, &arrival)
+            && let Some(route) = parcel.route
+        {
+            self.leave(route);
         }
-        let lives = |node: &Node| node.alive && node.incarnation == incarnation;
-        if self.nodes.get(to.node).is_some_and(lives) && (way != Way::Device || self.admit(to, &arrival)) {
-            self.enter(to, arrival);
+        let Some(place) = self.nodes.find(to.node) else { return };
+        let node = &self.nodes[place];
+        let lives = node.alive && node.incarnation == incarnation;
+        if lives && (way != Way::Device || self.admit(place, to.port, &arrival)) {
+            self.enter(place, to.port, arrival);
         }
     }
 
     /// Puts an input into its node's inbox, and lets the node handle it if its processor is idle.
-    fn enter(&mut self, to: Address, arrival: Arrival) {
-        let waiting = Waiting { port: to.port, arrival, since: self.now };
-        if let Some(processor) = self.queue(to, waiting) {
+    fn enter(&mut self, place: Place, port: Port, arrival: Arrival) {
+        let waiting = Waiting { port, arrival, since: self.now };
+        if let Some(processor) = self.queue(place, waiting) {
             self.dispatch(processor);
         }
     }
 
     /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
-    pub(super) fn queue(&mut self, to: Address, waiting: Waiting) -> Option<ProcessorId> {
-        let node = self.nodes.get_mut(to.node).filter(|node| node.alive)?;
+    pub(super) fn queue(&mut self, place: Place, waiting: Waiting) -> Option<ProcessorId> {
+        let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
         node.inbox.push_back(waiting);
         if std::mem::replace(&mut node.phase, Phase::Busy) == Phase::Busy {
             return None;
         }
-        self.processors[node.processor.0].ready.push_back(to.node);
+        node.rested = self.now - node.idle_since;
+        self.processors[node.processor.0].ready.push_back(place);
         Some(node.processor)
     }
 
-    fn leave(&mut self, from: Address, to: Address) {
-        let Some(route) = self.routes.get_mut(from, to) else { return };
+    fn leave(&mut self, id: RouteId) {
+        let route = &mut self.routes[id];
         route.in_flight -= 1;
         if std::mem::take(&mut route.refused) {
+            let (from, to) = (route.from, route.to);
             self.deliver(from, Arrival::Writable(to), self.now);
         }
     }
 
-    pub(super) fn schedule_wake(&mut self, at: Address) {
+    pub(super) fn schedule_wake(&mut self, place: Place, port: Port) {
         let now = self.now;
-        let Some(node) = self.nodes.get_mut(at.node) else { return };
-        let Some(instance) = node.instance_mut(at.port) else { return };
+        let node = &mut self.nodes[place];
+        let Some((_, instance)) = node.instances.iter_mut().find(|(at, _)| *at == port) else { return };
         let Some(deadline) = instance.protocol.deadline() else { return };
         if instance.wake_at.is_some_and(|wake| wake <= deadline) {
             return;
         }
         instance.wake_at = Some(deadline);
-        let when = node.clock.reaching(deadline).max(now);
-        self.deliver(at, Arrival::Wake, when);
+        let at = node.clock.reaching(deadline).max(now);
+        let (to, incarnation) = (Address { node: node.id, port }, node.incarnation);
+        self.schedule.add(at, Event::Arrive { to, incarnation, arrival: Arrival::Wake, way: Way::Host });
     }
 }

@@ -3,10 +3,11 @@
 use super::Simulation;
 use super::events::Event;
 use crate::node::{Arrival, Phase, Waiting};
+use crate::nodes::Place;
 use crate::outbox::Step;
 use crate::picos::Picos;
 use crate::processor::{Current, ProcessorId};
-use quintet_contract::{Address, NodeId};
+use quintet_contract::Port;
 
 /// How a node's turn on its processor went on.
 enum Turn {
@@ -30,7 +31,6 @@ impl Simulation {
                 }
                 continue;
             };
-            processor.busy.set(now, 1.0);
             let slice_ends = processor.slice_from(now);
             processor.current = Some(Current { node, since: None, slice_ends });
             self.begin(id, node);
@@ -41,23 +41,20 @@ impl Simulation {
     /// The processor is idle: a message that waited for that comes in. False if there is none, and the processor rests.
     fn open_door(&mut self, id: ProcessorId) -> bool {
         let processor = &mut self.processors[id.0];
-        let Some((to, waiting)) = processor.door.pop_front() else {
-            processor.busy.set(self.now, 0.0);
+        let Some((place, waiting)) = processor.door.pop_front() else {
+            processor.rest(self.now);
             return false;
         };
-        self.queue(to, waiting);
+        self.queue(place, waiting);
         true
     }
 
     /// Takes the next input of a node that is not in the middle of one.
-    fn begin(&mut self, id: ProcessorId, node: NodeId) {
-        let (now, processor) = (self.now, &mut self.processors[id.0]);
-        if let Some(state) = self.nodes.get_mut(node)
-            && state.job.steps.is_empty()
-            && state.begin_job(node, now, &mut self.routes, processor)
-        {
-            let port = state.job.port;
-            self.schedule_wake(Address { node, port });
+    fn begin(&mut self, id: ProcessorId, place: Place) {
+        let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
+        if node.job.steps.is_empty() && node.begin_job(now, &mut self.routes, processor) {
+            let port = node.job.port;
+            self.schedule_wake(place, port);
         }
     }
 
@@ -65,7 +62,7 @@ impl Simulation {
     fn run_current(&mut self, id: ProcessorId) {
         let Some(current) = self.processors[id.0].current else { return };
         match self.go_on(id, current) {
-            Turn::Holds => {}
+            Turn::Holds => self.processors[id.0].toil(self.now),
             Turn::Done => self.finish(id, current.node),
             Turn::Yields => {
                 let processor = &mut self.processors[id.0];
@@ -77,7 +74,7 @@ impl Simulation {
 
     fn go_on(&mut self, id: ProcessorId, current: Current) -> Turn {
         loop {
-            let Some(node) = self.nodes.get_mut(current.node) else { return Turn::Done };
+            let node = &mut self.nodes[current.node];
             match node.job.steps.pop() {
                 None => return Turn::Done,
                 Some(Step::Work(Picos::ZERO)) => {}
@@ -85,9 +82,8 @@ impl Simulation {
                     node.job.steps.push(Step::Work(left));
                     return self.work(id, current, left);
                 }
-                Some(Step::Send(to, frame)) => {
-                    let from = Address { node: current.node, port: node.job.port };
-                    if self.transmit(from, to, frame) {
+                Some(Step::Send(to, parcel)) => {
+                    if self.transmit(to, parcel) {
                         // A device carries it, and the processor waits for that.
                         return Turn::Holds;
                     }
@@ -136,8 +132,7 @@ impl Simulation {
         if let Some(current) = &mut processor.current {
             current.since = None;
         }
-        let steps = self.nodes.get_mut(node).map(|node| &mut node.job.steps);
-        if let Some(Step::Work(left)) = steps.and_then(|steps| steps.last_mut()) {
+        if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
             *left = *left - (self.now - since);
         }
     }
@@ -148,21 +143,22 @@ impl Simulation {
         self.dispatch(id);
     }
 
-    fn finish(&mut self, id: ProcessorId, node: NodeId) {
+    fn finish(&mut self, id: ProcessorId, place: Place) {
         let processor = &mut self.processors[id.0];
         processor.current = None;
-        let Some(state) = self.nodes.get_mut(node) else { return };
-        state.end_job(self.now);
-        if state.inbox.is_empty() {
-            state.phase = Phase::Idle;
+        let node = &mut self.nodes[place];
+        node.end_job(self.now);
+        if node.inbox.is_empty() {
+            node.phase = Phase::Idle;
+            node.idle_since = self.now;
         } else {
-            processor.ready.push_back(node);
+            processor.ready.push_back(place);
         }
     }
 
     /// Whether a message from a device may enter its node now. One that may not waits at the door, or is lost.
-    pub(super) fn admit(&mut self, to: Address, arrival: &Arrival) -> bool {
-        let Some(node) = self.nodes.get(to.node) else { return false };
+    pub(super) fn admit(&mut self, place: Place, port: Port, arrival: &Arrival) -> bool {
+        let node = &self.nodes[place];
         let (id, waiting) = (node.processor, node.inbox.len());
         let processor = &mut self.processors[id.0];
         if waiting + processor.door.len() >= processor.model.queue_limit {
@@ -173,9 +169,9 @@ impl Simulation {
             return true;
         }
         if !processor.model.input_controller {
-            if let Arrival::Frame(from, frame) = arrival {
-                let arrival = Arrival::Frame(*from, frame.clone());
-                processor.door.push_back((to, Waiting { port: to.port, arrival, since: self.now }));
+            if let Arrival::Frame(parcel) = arrival {
+                let arrival = Arrival::Frame(parcel.clone());
+                processor.door.push_back((place, Waiting { port, arrival, since: self.now }));
             }
             return false;
         }
@@ -191,8 +187,7 @@ impl Simulation {
             return;
         }
         self.pause_work(id);
-        let steps = self.nodes.get_mut(node).map(|node| &mut node.job.steps);
-        if let Some(Step::Work(left)) = steps.and_then(|steps| steps.last_mut()) {
+        if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
             *left += cost;
         }
         self.resume(id);

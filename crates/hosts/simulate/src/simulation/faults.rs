@@ -7,7 +7,7 @@ use quintet_contract::{Address, DownCause, NodeId, Port, Span};
 
 /// What a restarted node remembers.
 pub enum Restart {
-    /// Everything: a process that was stopped and continued.
+    /// Everything: a process that was stopped, whose links broke, and that goes on. It is told of each link that it broke.
     WithMemory,
     /// Nothing: new instances, by port; a process that was started again.
     Fresh(Vec<(Port, Box<dyn Hosted>)>),
@@ -33,10 +33,15 @@ impl Simulation {
     /// Ends a node. What it sent is still under way, what it was at is gone; after `notice` its peers are told that it
     /// died.
     pub fn crash(&mut self, id: NodeId, notice: Span) {
-        let Some(node) = self.nodes.get_mut(id) else { return };
+        let Some(place) = self.nodes.find(id) else { return };
+        let node = &mut self.nodes[place];
+        let unsent = node.job.unsent();
         node.die();
         let processor = node.processor;
-        if self.processors[processor.0].current.is_some_and(|current| current.node == id) {
+        for route in unsent {
+            self.routes[route].in_flight -= 1;
+        }
+        if self.processors[processor.0].current.is_some_and(|current| current.node == place) {
             self.prod(processor);
         }
         for (gone, peer) in self.routes.of(id) {
@@ -47,7 +52,8 @@ impl Simulation {
     /// Brings a crashed node back under a larger incarnation and joins its links again.
     pub fn restart(&mut self, id: NodeId, how: Restart) {
         let now = self.now;
-        let Some(node) = self.nodes.get_mut(id) else { return };
+        let Some(place) = self.nodes.find(id) else { return };
+        let node = &mut self.nodes[place];
         node.revive();
         let fresh = matches!(how, Restart::Fresh(_));
         if let Restart::Fresh(instances) = how {
@@ -57,14 +63,17 @@ impl Simulation {
             }
         }
         let ports: Vec<_> = node.ports().collect();
-        for at in ports.into_iter().map(|port| Address { node: id, port }) {
+        for port in ports {
             if fresh {
-                self.deliver(at, Arrival::Started, now);
+                self.deliver(Address { node: id, port }, Arrival::Started, now);
             } else {
-                self.schedule_wake(at);
+                self.schedule_wake(place, port);
             }
         }
         for (here, peer) in self.routes.of(id) {
+            if !fresh {
+                self.deliver(here, Arrival::Down(peer, DownCause::Died), now);
+            }
             self.announce(peer, here);
             self.announce(here, peer);
         }

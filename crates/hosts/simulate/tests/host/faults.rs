@@ -1,7 +1,7 @@
 //! Partitions, crashes, wrong clocks, and time that stands still.
 
 use super::*;
-use quintet_contract::{Input, NodeId, Outbox, Protocol, Time};
+use quintet_contract::{Input, NodeId, Outbox, PeerChange, Protocol, Time};
 use quintet_simulate::{Picos, ProcessorModel, Restart, Successor};
 
 /// A module that sends a note to node 2 every 10 us.
@@ -73,6 +73,56 @@ fn a_restarted_node_with_memory_goes_on() {
     run.run_for(Span::from_micros(1));
     // The times that passed while it was down came at once.
     assert_eq!(heard(&run), 6);
+}
+
+/// Notes which peers came and went.
+#[derive(Default)]
+struct Porter(Vec<bool>);
+
+impl Protocol for Porter {
+    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        if let Input::Peer(_, change) = input {
+            self.0.push(matches!(change, PeerChange::Up { .. }));
+        }
+    }
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+#[test]
+fn a_node_with_memory_learns_that_its_links_broke() {
+    let mut run = Simulation::new(1);
+    run.add(at(1), Porter::default());
+    run.add(at(2), Porter::default());
+    join(&mut run, 1, 2);
+    run.crash(NodeId(1), Span::from_micros(5));
+    run.run_for(Span::from_micros(10));
+    run.restart(NodeId(1), Restart::WithMemory);
+    run.run_for(Span::from_micros(10));
+    for node in [1, 2] {
+        // The first of node 1 was still to come when it was stopped.
+        let seen = run.get::<Porter>(at(node)).map(|porter| porter.0.clone());
+        assert_eq!(seen.as_deref(), Some(if node == 1 { &[false, true][..] } else { &[true, false, true] }));
+    }
+}
+
+#[test]
+fn what_a_crashed_node_had_not_sent_gives_its_room_back() {
+    let mut run = Simulation::new(1);
+    let processor =
+        run.add_processor(ProcessorModel { cycle: Picos(1_000_000), ..ProcessorModel::default() });
+    run.place(NodeId(1), processor);
+    add(&mut run, 1, starter(0.0, vec![work(50.0), note(2, 0.0)]));
+    add(&mut run, 2, server(vec![work(1.0)]));
+    run.connect(at(1), at(2), LinkModel { window_frames: 1, ..LinkModel::default() });
+    run.run_for(Span::from_micros(20));
+    run.crash(NodeId(1), Span::ZERO);
+    run.restart(NodeId(1), Restart::WithMemory);
+    let again = Module::new(starter(0.0, vec![note(2, 0.0)]), Random::new(1, 1));
+    run.add(at(1), again);
+    run.run_for(Span::from_millis(1));
+    assert_eq!(heard(&run), 1, "the link takes one frame at a time");
 }
 
 /// Sets a timer and notes what its clock showed then.

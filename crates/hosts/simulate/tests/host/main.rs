@@ -1,6 +1,7 @@
 //! The simulated host from outside: processors, devices, faults.
 
 mod faults;
+mod frame_costs;
 mod processors;
 
 use quintet_contract::{Address, Random, Span, Stage};

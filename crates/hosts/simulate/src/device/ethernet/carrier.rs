@@ -114,3 +114,99 @@ impl Carrier {
         self.list.iter().all(|sent| sent.over)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Picos = Picos(96);
+    const NEAR: Station = Station(0);
+    const MIDDLE: Station = Station(1);
+    const FAR: Station = Station(2);
+
+    /// Stations at 0, 10 and 100; a gap of 96 whose first part is 64.
+    fn carrier() -> Carrier {
+        Carrier::new(vec![Picos(0), Picos(10), Picos(100)], GAP, Picos(64))
+    }
+
+    /// What stations will hear because one starts.
+    fn start(carrier: &mut Carrier, now: u64, by: Station) -> Vec<(Station, u64)> {
+        let mut heard = Vec::new();
+        carrier.start(Picos(now), by, Picos(now + 1_000), |who, at| heard.push((who, at.0)));
+        heard
+    }
+
+    fn end(carrier: &mut Carrier, now: u64, by: Station) {
+        let sent = carrier.of(by).unwrap();
+        sent.end = Picos(now);
+        sent.over = true;
+    }
+
+    #[test]
+    fn a_station_may_start_until_the_carrier_has_passed_it() {
+        let mut carrier = carrier();
+        start(&mut carrier, 0, NEAR);
+        assert_eq!(
+            carrier.free_at(Picos(100), FAR),
+            Some(Picos(100)),
+            "at the very moment, it has heard nothing"
+        );
+        assert_eq!(carrier.free_at(Picos(101), FAR), None);
+        end(&mut carrier, 500, NEAR);
+        assert_eq!(carrier.free_at(Picos(500), FAR), Some(Picos(600) + GAP));
+        assert_eq!(carrier.free_at(Picos(500), MIDDLE), Some(Picos(510) + GAP));
+    }
+
+    #[test]
+    fn each_hears_the_other_when_its_signal_arrives() {
+        let mut carrier = carrier();
+        assert_eq!(start(&mut carrier, 0, NEAR), []);
+        assert_eq!(start(&mut carrier, 5, MIDDLE), [(NEAR, 15), (MIDDLE, 10)]);
+        assert_eq!(start(&mut carrier, 40, FAR), [(FAR, 95)], "the others hear it later than each other");
+    }
+
+    #[test]
+    fn two_alone_hear_each_other_a_delay_apart() {
+        let mut carrier = carrier();
+        start(&mut carrier, 0, NEAR);
+        assert_eq!(start(&mut carrier, 40, FAR), [(NEAR, 140), (FAR, 100)]);
+    }
+
+    /// What is over already still runs along the cable.
+    #[test]
+    fn a_fragment_that_ended_is_heard_on_its_way() {
+        let mut carrier = carrier();
+        start(&mut carrier, 0, NEAR);
+        end(&mut carrier, 30, NEAR);
+        assert!(carrier.prune(Picos(30)));
+        assert_eq!(start(&mut carrier, 50, FAR), [(FAR, 100)]);
+    }
+
+    /// A carrier in the first part of the gap starts the wait again; one in the second part is not heeded.
+    #[test]
+    fn the_second_part_of_the_gap_is_blind() {
+        for (at, free) in [(63, 0), (64, 96)] {
+            let mut carrier = carrier();
+            start(&mut carrier, 0, MIDDLE);
+            end(&mut carrier, 1_000, MIDDLE);
+            start(&mut carrier, 1_010 - 10 + at, MIDDLE);
+            let found = carrier.free_at(Picos(1_010 + 95), NEAR);
+            assert_eq!(
+                found,
+                (free > 0).then_some(Picos(1_010 + free)),
+                "a carrier {at} after the end of the last"
+            );
+        }
+    }
+
+    #[test]
+    fn the_gap_is_kept_for_what_is_no_longer_sent() {
+        let mut carrier = carrier();
+        start(&mut carrier, 0, NEAR);
+        end(&mut carrier, 1_000, NEAR);
+        carrier.prune(Picos(1_100));
+        assert_eq!(carrier.free_at(Picos(1_100), FAR), Some(Picos(1_100) + GAP));
+        carrier.prune(Picos(1_197));
+        assert!(carrier.list.is_empty(), "nobody can hear or heed it any more");
+    }
+}

@@ -83,6 +83,13 @@ fn full_buffers_pause() {
 }
 
 #[test]
+fn a_small_block_does_not_overtake_one_that_waits_for_room() {
+    let pause = SwitchParameters { when_full: WhenFull::Pause, ..parameters() };
+    let bench = run(pause, &[(0, 0, 3, 100), (0, 1, 3, 50), (0, 2, 3, 100), (1, 3, 3, 10)]);
+    assert_eq!(times(&bench), [120, 65, 65 + 100 + 10 + 10, 120 + 1 + 10 + 1]);
+}
+
+#[test]
 fn a_block_that_never_fits_is_dropped_at_once() {
     for when_full in [WhenFull::Drop, WhenFull::Pause] {
         let bench = run(SwitchParameters { when_full, buffer_bytes: 99, ..parameters() }, &[(5, 0, 1, 100)]);

@@ -1,0 +1,89 @@
+//! A frame in a run: under way, or waiting for the node that it is for.
+
+use crate::route::RouteId;
+use bytes::Bytes;
+use quintet_contract::{Address, Frame, Kind, Token};
+
+/// A body of so many bytes lies in the parcel itself. A parcel takes 88 bytes by that.
+const SHORT_BYTES: usize = 30;
+
+/// A frame and who sent it. Parcels are boxed: they change hands often on their way.
+#[derive(Clone, Debug)]
+pub(crate) struct Parcel {
+    pub(crate) from: Address,
+    /// The way it goes; `None` within a node.
+    pub(crate) route: Option<RouteId>,
+    pub(crate) kind: Kind,
+    pub(crate) token: Token,
+    body: Body,
+    pub(crate) bulk: Bytes,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    Short { len: u8, bytes: [u8; SHORT_BYTES] },
+    Long(Box<[u8]>),
+}
+
+impl Parcel {
+    /// With a body of `len` zeros and without bulk.
+    pub(crate) fn new(
+        from: Address,
+        route: Option<RouteId>,
+        kind: Kind,
+        token: Token,
+        len: usize,
+    ) -> Box<Parcel> {
+        let body = match u8::try_from(len) {
+            Ok(short) if len <= SHORT_BYTES => Body::Short { len: short, bytes: [0; SHORT_BYTES] },
+            _ => Body::Long(vec![0; len].into()),
+        };
+        Box::new(Parcel { from, route, kind, token, body, bulk: Bytes::new() })
+    }
+
+    /// With the parts of a frame.
+    pub(crate) fn of(from: Address, route: Option<RouteId>, frame: Frame<'_>) -> Box<Parcel> {
+        let mut parcel = Parcel::new(from, route, frame.kind, frame.token, frame.body.len());
+        parcel.body_mut().copy_from_slice(frame.body);
+        parcel.bulk = frame.bulk.clone();
+        parcel
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        match &self.body {
+            Body::Short { len, bytes } => &bytes[..usize::from(*len)],
+            Body::Long(bytes) => bytes,
+        }
+    }
+
+    pub(crate) fn body_mut(&mut self) -> &mut [u8] {
+        match &mut self.body {
+            Body::Short { len, bytes } => &mut bytes[..usize::from(*len)],
+            Body::Long(bytes) => bytes,
+        }
+    }
+
+    /// As the protocol that receives it sees it.
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { kind: self.kind, token: self.token, body: self.body(), bulk: &self.bulk }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_of_any_length_comes_out_as_it_went_in() {
+        for len in [0, 1, SHORT_BYTES, SHORT_BYTES + 1, 255, 256, 1000] {
+            let body: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+            let frame = Frame::new(Kind(7), Token(9), &body);
+            assert_eq!(Parcel::of(Address::new(1, 2), None, frame).frame(), frame, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_parcel_is_small() {
+        assert_eq!(size_of::<Parcel>(), 88);
+    }
+}

@@ -1,0 +1,75 @@
+//! How a run is at one moment, for who looks on between its steps. A run that nobody looks at pays nothing for it.
+
+use super::Simulation;
+use crate::device::Station;
+use crate::module::modelled_bytes;
+use crate::picos::Picos;
+use crate::processor::ProcessorId;
+use crate::route::{Carrier, DeviceId};
+use quintet_contract::NodeId;
+
+/// What a device is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DeviceLoad {
+    /// Blocks that are carried, as far as is known: those whose collision was not heard yet are among them.
+    pub carried: u128,
+    /// Whether a collision takes the medium.
+    pub collides: bool,
+    /// Messages whose first bit was not sent.
+    pub waiting: u128,
+    /// Bytes in the buffers of a switch.
+    pub buffered: u128,
+}
+
+/// A message that a device has and has not delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageUnderWay {
+    /// Its number: messages are numbered from 1 on, all devices together, in the order in which they are sent.
+    pub ticket: u64,
+    /// The device.
+    pub device: DeviceId,
+    /// The sender's station.
+    pub from: Station,
+    /// The receiver's.
+    pub to: Station,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl Simulation {
+    /// The node that a processor is busy with; none: it is idle.
+    #[must_use]
+    pub fn running(&self, id: ProcessorId) -> Option<NodeId> {
+        self.processors[id.0].current.map(|current| self.nodes[current.node].id)
+    }
+
+    /// Inputs that wait until a node handles them: messages, predecessors, times that came. 0 if there is no such node.
+    #[must_use]
+    pub fn waiting_inputs(&self, id: NodeId) -> usize {
+        self.nodes.get(id).map_or(0, |node| node.inbox.len())
+    }
+
+    /// What a device is at.
+    #[must_use]
+    pub fn device_load(&self, id: DeviceId) -> DeviceLoad {
+        // What is integrated over time grows in a picosecond by what it is.
+        let device = &self.media[id.0].device;
+        let (now, next) = (device.statistics(self.now), device.statistics(self.now + Picos(1)));
+        DeviceLoad {
+            carried: next.busy.saturating_sub(now.busy),
+            collides: next.colliding > now.colliding,
+            waiting: next.queue.saturating_sub(now.queue),
+            buffered: next.buffered.saturating_sub(now.buffered),
+        }
+    }
+
+    /// The messages that devices have, from the first with a number above `ticket` on.
+    pub fn messages_after(&self, ticket: u64) -> impl Iterator<Item = MessageUnderWay> {
+        self.carried.range(ticket.saturating_add(1)..).filter_map(|(ticket, carried)| {
+            let route = &self.routes[carried.parcel.route?];
+            let Carrier::Device { device, from, to } = route.carrier else { return None };
+            let bytes = modelled_bytes(&carried.parcel.frame());
+            Some(MessageUnderWay { ticket: *ticket, device, from, to, bytes })
+        })
+    }
+}

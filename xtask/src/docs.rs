@@ -14,6 +14,8 @@ pub(crate) fn pages() -> Vec<Page> {
     vec![
         Page { path: "docs/settings.md", text: quintet_settings::markdown() },
         Page { path: "docs/errors.md", text: errors() },
+        Page { path: "docs/models.md", text: quintet_model::markdown() },
+        Page { path: "docs/cluster.md", text: quintet_predict::markdown() },
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The repository's own chores.
 //!
 //! ```text
-//! cargo xtask docs     write docs/settings.md and docs/errors.md from their tables
+//! cargo xtask docs     write docs/settings.md, docs/errors.md and docs/models.md from their tables
 //! cargo xtask corpus   write the seeds of fuzz/corpus
 //! cargo xtask check    check what no compiler checks; writes nothing
 //! ```

@@ -25,16 +25,18 @@ const LONGEST: usize = 1_000;
 
 /// A number with its dimension, in base units.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Measured {
-    pub(crate) value: f64,
-    pub(crate) dimension: Dimension,
+pub struct Measured {
+    /// In base units.
+    pub value: f64,
+    /// What it measures.
+    pub dimension: Dimension,
 }
 
 /// The value of an expression.
 ///
 /// # Errors
 /// Text that is no expression, a name that is no parameter, dimensions that cannot be added, a result that is no number.
-pub(crate) fn evaluate(text: &str, parameters: &BTreeMap<String, f64>) -> Result<Measured, ExpressionError> {
+pub fn evaluate(text: &str, parameters: &BTreeMap<String, f64>) -> Result<Measured, ExpressionError> {
     if text.len() > LONGEST {
         return Err(ExpressionError { at: LONGEST + 1, fault: Fault::TooLong { limit: LONGEST } });
     }

@@ -5,7 +5,7 @@ mod device;
 mod elements;
 
 pub use device::DEVICES;
-pub use elements::{ELEMENTS, MEASURE, MODEL, MODULE, PROCESSOR, SEND_ACTION, EXECUTE_ACTION};
+pub use elements::{ELEMENTS, EXECUTE_ACTION, MEASURE, MODEL, MODULE, PROCESSOR, SEND_ACTION};
 
 use crate::dimension::Dimension;
 

@@ -1,7 +1,8 @@
 //! What somebody who mistyped a name may have meant.
 
 /// The name that differs least, if it differs in less than half of its letters.
-pub(crate) fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<String> {
+#[must_use]
+pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// No name is longer; what is compared with longer ones costs too much.
     const LONGEST: usize = 64;
     if name.len() > LONGEST {
@@ -12,19 +13,25 @@ pub(crate) fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) 
     (differences * 2 < candidate.len().max(2)).then(|| candidate.to_owned())
 }
 
-/// Letters to insert, delete or replace to turn one text into the other (Levenshtein).
+/// Letters to insert, delete, replace or swap with their neighbour to turn one text into the other (optimal string
+/// alignment).
 fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = last[j] + usize::from(a[i] != b[j]);
+            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before_last[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before_last = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -36,6 +43,8 @@ mod tests {
         let names = ["time_slice", "cycle", "rate"];
         assert_eq!(nearest("timeslice", names).as_deref(), Some("time_slice"));
         assert_eq!(nearest("cycel", names).as_deref(), Some("cycle"));
+        assert_eq!(distance("tow", "two"), 1);
+        assert_eq!(distance("", "two"), 3);
         assert_eq!(nearest("banana", names), None);
         assert_eq!(nearest("x", []), None);
     }

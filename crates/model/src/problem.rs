@@ -129,7 +129,11 @@ impl fmt::Display for Problem {
         if let Some(line) = self.line {
             write!(f, "line {line}, ")?;
         }
-        if self.key.is_empty() { write!(f, "{}", self.kind) } else { write!(f, "{}: {}", self.key, self.kind) }
+        if self.key.is_empty() {
+            write!(f, "{}", self.kind)
+        } else {
+            write!(f, "{}: {}", self.key, self.kind)
+        }
     }
 }
 
@@ -155,7 +159,11 @@ impl fmt::Display for ProblemKind {
                 write!(f, "\"{found}\" has no unit, expected {expected}, such as \"{}\"", expected.example())
             }
             ProblemKind::WrongDimension { found, measures, expected } => {
-                write!(f, "\"{found}\" is {measures}, expected {expected}, such as \"{}\"", expected.example())
+                write!(
+                    f,
+                    "\"{found}\" is {measures}, expected {expected}, such as \"{}\"",
+                    expected.example()
+                )
             }
             ProblemKind::Distribution(error) => write!(f, "an impossible distribution: {error}"),
             ProblemKind::Device(error) => write!(f, "an impossible device: {error}"),

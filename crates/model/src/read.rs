@@ -23,17 +23,29 @@ impl Model {
     ///
     /// # Errors
     /// Everything that is wrong with it, in the order of the lines.
-    #[expect(clippy::should_implement_trait, reason = "that trait has no room for the file's name")]
     pub fn from_str(text: &str, file: &str) -> Result<Model, ModelError> {
         let mut reader = Reader::new(text, file);
         let model = reader.model(text);
         let Reader { mut problems, .. } = reader;
+        // Without the keys that could not be read, a model means something else: what starts what is not looked at then.
+        let derived = |kind: &ProblemKind| {
+            matches!(
+                kind,
+                ProblemKind::NeverStarts { .. }
+                    | ProblemKind::NoTimePasses { .. }
+                    | ProblemKind::Unawaited { .. }
+            )
+        };
         if !problems.iter().any(|problem| matches!(problem.kind, ProblemKind::NotToml { .. }))
             && let Err(error) = model.check()
         {
             // What could not be read is not there: that it is missing need not be said again.
-            let said = |key: &str| problems.iter().any(|problem| problem.key == key);
-            let news: Vec<_> = error.problems.into_iter().filter(|problem| !said(&problem.key)).collect();
+            let said = |key: &str| {
+                problems.iter().any(|problem| problem.key.starts_with(key) || key.starts_with(&problem.key))
+            };
+            let is_news =
+                |problem: &Problem| problems.is_empty() || !said(&problem.key) && !derived(&problem.kind);
+            let news: Vec<_> = error.problems.into_iter().filter(is_news).collect();
             problems.extend(news);
         }
         if problems.is_empty() { Ok(model) } else { Err(ModelError::new(problems)) }
@@ -93,7 +105,11 @@ impl Reader {
 
     fn wrong_kind(&mut self, key: &str, entry: &Entry<'_>, expected: &str) {
         let found = describe(entry.get_ref()).to_owned();
-        self.problem(entry.span().start, key, ProblemKind::WrongKind { found, expected: expected.to_owned() });
+        self.problem(
+            entry.span().start,
+            key,
+            ProblemKind::WrongKind { found, expected: expected.to_owned() },
+        );
     }
 
     fn model(&mut self, text: &str) -> Model {
@@ -116,7 +132,10 @@ impl Reader {
                 "processor" => model.processors = self.each(name, inner, Reader::processor),
                 "device" => model.devices = self.each(name, inner, Reader::device),
                 "module" => model.modules = self.each(name, inner, Reader::module),
-                "measure" => model.measures = self.each(name, inner, Reader::measure).into_iter().filter_map(present).collect(),
+                "measure" => {
+                    model.measures =
+                        self.each(name, inner, Reader::measure).into_iter().filter_map(present).collect()
+                }
                 _ => {
                     let nearest = nearest(name, TABLES);
                     self.problem(key.span().start, name, ProblemKind::UnknownKey { nearest });
@@ -192,7 +211,8 @@ impl Reader {
     }
 
     fn device(&mut self, path: &str, table: &DeTable<'_>) -> Device {
-        let kind = table.get("kind").map(|entry| self.text(&format!("{path}.kind"), entry)).unwrap_or_default();
+        let kind =
+            table.get("kind").map(|entry| self.text(&format!("{path}.kind"), entry)).unwrap_or_default();
         let stations = table.get("stations").map(|entry| self.names(&format!("{path}.stations"), entry));
         let known = keys::DEVICES.iter().find(|(name, _)| *name == kind);
         let attributes = known.map(|(_, keys)| self.attributes(path, table, keys, &["kind", "stations"]));
@@ -209,7 +229,11 @@ impl Reader {
         let expected = "one of time, throughput and interval";
         let mut entries = table.iter().filter(|(key, _)| keys::MEASURE.find(key.get_ref()).is_some());
         let (Some((key, entry)), None) = (entries.next(), entries.next()) else {
-            let (line, kind) = (self.lines.get(path).copied(), ProblemKind::Missing { expected: expected.to_owned() });
+            if self.problems.iter().any(|problem| problem.key.starts_with(path)) {
+                return None;
+            }
+            let (line, kind) =
+                (self.lines.get(path).copied(), ProblemKind::Missing { expected: expected.to_owned() });
             self.problems.push(Problem { file: Some(self.file.clone()), line, key: path.to_owned(), kind });
             return None;
         };

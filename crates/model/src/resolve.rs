@@ -15,6 +15,8 @@ mod modules;
 mod structure;
 mod values;
 
+pub(crate) use modules::address;
+
 use crate::keys::{self, LONGEST};
 use crate::model::{Edge, Measure, Model};
 use crate::nearest::nearest;
@@ -48,7 +50,8 @@ struct Host {
 }
 
 pub(crate) fn resolve(model: &Model) -> Resolved {
-    let mut resolver = Resolver { model, parameters: BTreeMap::new(), problems: Vec::new(), warnings: Vec::new() };
+    let mut resolver =
+        Resolver { model, parameters: BTreeMap::new(), problems: Vec::new(), warnings: Vec::new() };
     resolver.resolve_parameters();
     let mut fields = Fields::new(&mut resolver, &keys::MODEL, &model.attributes, "model");
     fields.check_keys(&["name"]);
@@ -63,9 +66,11 @@ pub(crate) fn resolve(model: &Model) -> Resolved {
         resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
     }
     let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
-    let devices: Vec<_> = model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
+    let devices: Vec<_> =
+        model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
     let (modules, routes) = resolver.resolve_modules(&hosts);
-    let measures = model.measures.iter().map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
+    let measures =
+        model.measures.iter().map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
     let measures = measures.collect();
     if model.modules.is_empty() {
         resolver.missing("module", "at least one module");
@@ -133,7 +138,9 @@ impl Resolver<'_> {
             output_controller: fields.switch("output_controller"),
             io_setup: fields.time("io_setup").unwrap_or_default(),
             interrupt: fields.time("interrupt").unwrap_or_default(),
-            queue_limit: fields.count("queue_limit").map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX)),
+            queue_limit: fields
+                .count("queue_limit")
+                .map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX)),
         };
         let costs = self.resolve_instructions(&path, &processor.instructions, cycle);
         Host { model: host, instructions: processor.instructions.keys().cloned().collect(), costs }
@@ -152,13 +159,20 @@ impl Resolver<'_> {
                 let key = format!("{key}.bytes");
                 let bytes = bytes.as_ref().and_then(|bytes| {
                     let value = self.evaluate(&key, bytes, crate::Dimension::DATA)?;
-                    self.in_range(&key, bytes.text(), value, keys::Takes::Quantity(crate::Dimension::DATA, 0.0, 1e15))
+                    self.in_range(
+                        &key,
+                        bytes.text(),
+                        value,
+                        keys::Takes::Quantity(crate::Dimension::DATA, 0.0, 1e15),
+                    )
                 });
                 PlannedMeasure::Throughput { of, bytes }
             }
             Measure::Interval { of } => {
                 let key = format!("{path}.interval.of");
-                PlannedMeasure::Interval { of: self.index(&key, "module", of, &self.model.modules).unwrap_or(0) }
+                PlannedMeasure::Interval {
+                    of: self.index(&key, "module", of, &self.model.modules).unwrap_or(0),
+                }
             }
         }
     }

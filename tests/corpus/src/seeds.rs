@@ -1,6 +1,7 @@
 //! The first inputs of each target, written with the product's own encoders.
 
 mod layers;
+mod models;
 mod space;
 mod wire;
 
@@ -25,6 +26,7 @@ pub fn seeds() -> Vec<Seed> {
         space::requests(),
         layers::sessions(),
         layers::messages(),
+        models::files(),
     ]
     .into_iter()
     .flatten()

@@ -1,6 +1,7 @@
 //! The entry points.
 
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
+use quintet_model::Model;
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
 
@@ -14,14 +15,27 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
+    Target { name: "model", run: model },
 ];
+
+/// Events of a run of a model that some input happens to be.
+const MODEL_EVENTS: u32 = 300;
+
+/// Reads the bytes as a model file, and runs the model for a moment if it is one.
+pub fn model(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    if let Ok(model) = Model::from_str(text, "input") {
+        let run = model.with("event_limit", MODEL_EVENTS).run(1);
+        run.map(|result| result.quantities()).expect("a smaller limit does no harm to a good model");
+    }
+}
 
 /// Reads the first bytes as a frame header. What can be read is the same when written again.
 ///

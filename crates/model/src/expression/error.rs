@@ -73,7 +73,9 @@ impl fmt::Display for ExpressionError {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Unexpected { found: Some(found), expected } => write!(f, "found {found}, expected {expected}"),
+            Fault::Unexpected { found: Some(found), expected } => {
+                write!(f, "found {found}, expected {expected}")
+            }
             Fault::Unexpected { found: None, expected } => write!(f, "the text ends, expected {expected}"),
             Fault::UnknownName { name, nearest } => {
                 write!(f, "{name} is no parameter, unit or function")?;

@@ -48,12 +48,24 @@ impl<'a> Evaluation<'a> {
     }
 
     fn unexpected(&self, expected: &'static str) -> ExpressionError {
-        let found = self.words.get(self.next).map(|(_, word)| match word {
-            Word::Number(value) => value.to_string(),
-            Word::Name(name) => name.clone(),
-            Word::Sign(sign) => sign.to_string(),
-        });
+        let found = match self.words.get(self.next) {
+            Some((_, Word::Name(name))) if Unit::find(name).is_none() => return self.unknown(name),
+            Some((_, Word::Name(name))) => Some(name.clone()),
+            Some((_, Word::Number(value))) => Some(value.to_string()),
+            Some((_, Word::Sign(sign))) => Some(sign.to_string()),
+            None => None,
+        };
         self.error(Fault::Unexpected { found, expected })
+    }
+
+    fn unknown(&self, name: &str) -> ExpressionError {
+        if self.parameters.contains_key(name) || FUNCTIONS.contains(&name) {
+            let expected = "an operator before it";
+            return self.error(Fault::Unexpected { found: Some(name.to_owned()), expected });
+        }
+        let names = self.parameters.keys().map(String::as_str).chain(FUNCTIONS);
+        let nearest = nearest(name, names.chain(UNITS.iter().map(|unit| unit.name)));
+        self.error(Fault::UnknownName { name: name.to_owned(), nearest })
     }
 
     fn take_sign(&mut self, among: &[char]) -> Option<char> {
@@ -121,24 +133,23 @@ impl<'a> Evaluation<'a> {
                 match self.arguments()?[..] {
                     [only] => Ok(only),
                     ref several => {
-                        let fault = Fault::Arguments { function: "a parenthesis", expected: 1, found: several.len() };
+                        let fault =
+                            Fault::Arguments { function: "a parenthesis", expected: 1, found: several.len() };
                         Err(ExpressionError { at, fault })
                     }
                 }
             }
             Some(Word::Name(name)) => match FUNCTIONS.into_iter().find(|function| *function == name) {
                 Some(function) => self.function(function),
-                None => self.parameter(name),
+                None => self.parameter(&name),
             },
             _ => Err(self.unexpected("a number, a parameter or a parenthesis")),
         }
     }
 
-    fn parameter(&mut self, name: String) -> Result<Measured, ExpressionError> {
-        let Some(&value) = self.parameters.get(&name) else {
-            let names = self.parameters.keys().map(String::as_str).chain(FUNCTIONS);
-            let nearest = nearest(&name, names.chain(UNITS.iter().map(|unit| unit.name)));
-            return Err(self.error(Fault::UnknownName { name, nearest }));
+    fn parameter(&mut self, name: &str) -> Result<Measured, ExpressionError> {
+        let Some(&value) = self.parameters.get(name) else {
+            return Err(self.unknown(name));
         };
         self.next += 1;
         Ok(Measured { value, dimension: Dimension::NUMBER })

@@ -63,9 +63,15 @@ fn errors_say_where_and_what() {
 #[test]
 fn length_and_depth_are_bounded() {
     let deep = format!("{}1{}", "(".repeat(51), ")".repeat(51));
-    assert!(matches!(evaluate(&deep, &parameters()), Err(ExpressionError { fault: Fault::TooDeep { .. }, .. })));
+    assert!(matches!(
+        evaluate(&deep, &parameters()),
+        Err(ExpressionError { fault: Fault::TooDeep { .. }, .. })
+    ));
     let long = "1+".repeat(600);
-    assert!(matches!(evaluate(&long, &parameters()), Err(ExpressionError { fault: Fault::TooLong { .. }, .. })));
+    assert!(matches!(
+        evaluate(&long, &parameters()),
+        Err(ExpressionError { fault: Fault::TooLong { .. }, .. })
+    ));
     let minus = format!("{}1", "-".repeat(900));
     assert_eq!(evaluate(&minus, &parameters()).map(|found| found.value), Ok(1.0));
 }

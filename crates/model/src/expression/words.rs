@@ -30,7 +30,8 @@ pub(super) fn words(text: &str) -> Result<Vec<Placed>, ExpressionError> {
             }
             '0'..='9' | '.' => {
                 let length = number_length(&letters[at..]);
-                let digits: String = letters[at..at + length].iter().filter(|&&letter| letter != '_').collect();
+                let digits: String =
+                    letters[at..at + length].iter().filter(|&&letter| letter != '_').collect();
                 let value = digits.parse().map_err(|_| unexpected(at, &digits))?;
                 words.push((at + 1, Word::Number(value)));
                 length

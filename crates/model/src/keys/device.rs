@@ -34,15 +34,28 @@ const RATE: Key = key(
 );
 const BITS: Key = key("bits_per_cycle", Count(1, MAX_U32), Value("1"), "The bits carried side by side.");
 const CYCLES: Key = key("cycles_per_word", Count(1, MAX_U32), Value("8"), "The cycles of one word.");
-const WORD: Key = key("word_overhead", Quantity(Dimension::TIME, 0.0, LONGEST), Value("0 s"), "Added to every word.");
-const BLOCK: Key =
-    key("block_overhead", Quantity(Dimension::TIME, 0.0, LONGEST), Value("0 s"), "Added to every block: header and trailer.");
+const WORD: Key =
+    key("word_overhead", Quantity(Dimension::TIME, 0.0, LONGEST), Value("0 s"), "Added to every word.");
+const BLOCK: Key = key(
+    "block_overhead",
+    Quantity(Dimension::TIME, 0.0, LONGEST),
+    Value("0 s"),
+    "Added to every block: header and trailer.",
+);
 const WORDS: Key =
     key("words_per_block", Count(0, MAX_U32), Value("0"), "The largest block; 0: a message is one block.");
-const SLOT: Key =
-    key("slot_time", Quantity(Dimension::TIME, SHORTEST, LONGEST), Value("51.2 us"), "The unit of the back-off.");
-const RETRIES: Key =
-    key("retry_limit", Count(1, MAX_U32), Value("16"), "How often a block is tried; then its message is dropped.");
+const SLOT: Key = key(
+    "slot_time",
+    Quantity(Dimension::TIME, SHORTEST, LONGEST),
+    Value("51.2 us"),
+    "The unit of the back-off.",
+);
+const RETRIES: Key = key(
+    "retry_limit",
+    Count(1, MAX_U32),
+    Value("16"),
+    "How often a block is tried; then its message is dropped.",
+);
 const JAM: Key = key(
     "jam_time",
     Quantity(Dimension::TIME, 0.0, LONGEST),
@@ -82,7 +95,12 @@ static COLLISION: Table = Table {
             "A station that finds the medium busy comes back after a whole number of these.",
         ),
         key("contention_low", Count(0, MAX_U32), Value("0"), "The least such number."),
-        key("contention_high", Count(2, MAX_U32), Value("1024"), "The number below which all such numbers are."),
+        key(
+            "contention_high",
+            Count(2, MAX_U32),
+            Value("1024"),
+            "The number below which all such numbers are.",
+        ),
         SLOT,
         RETRIES,
         JAM,
@@ -121,7 +139,12 @@ static ETHERNET: Table = Table {
             Otherwise("`spacing` apart, the first at 0"),
             "Where each station is on the cable.",
         ),
-        key("spacing", Quantity(Dimension::LENGTH, 0.0, 1e6), Value("2.5 m"), "From each station to the next."),
+        key(
+            "spacing",
+            Quantity(Dimension::LENGTH, 0.0, 1e6),
+            Value("2.5 m"),
+            "From each station to the next.",
+        ),
         key(
             "signal_speed",
             Quantity(Dimension::SPEED, 1.0, 3e8),
@@ -245,7 +268,12 @@ static LINK: Table = Table {
     keys: &[
         KIND,
         STATIONS,
-        key("delay", Quantity(Dimension::TIME, 0.0, LONGEST), Value("0 s"), "The least delay; to the nanosecond."),
+        key(
+            "delay",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Value("0 s"),
+            "The least delay; to the nanosecond.",
+        ),
         key(
             "delay_max",
             Quantity(Dimension::TIME, 0.0, LONGEST),

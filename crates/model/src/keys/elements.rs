@@ -47,8 +47,8 @@ pub static MODEL: Table = Table {
 
 static PARAMETERS: Table = Table {
     heading: "[parameters]",
-    text: "Numbers without unit, usable by name in every quantity. A parameter may be an expression of others.",
-    keys: &[key("NAME", Quantity(Dimension::NUMBER, f64::NEG_INFINITY, f64::INFINITY), Required, "A parameter.")],
+    text: "Numbers without unit, usable by name in every quantity.",
+    keys: &[key("NAME", Other("a number, or an expression of other parameters"), Required, "A parameter.")],
 };
 
 /// `[processor.NAME]`.
@@ -127,7 +127,12 @@ pub static MODULE: Table = Table {
             Otherwise("\"0 s\" with `every`; else it does not run by itself"),
             "When it runs by itself for the first time.",
         ),
-        key("every", Draw(Dimension::TIME), Otherwise("once, at `start`"), "From each such time to the next."),
+        key(
+            "every",
+            Draw(Dimension::TIME),
+            Otherwise("once, at `start`"),
+            "From each such time to the next.",
+        ),
         key("limit", Count(1, MOST), Otherwise("without limit"), "How often it runs by itself at most."),
         key(
             "waits_for",
@@ -135,8 +140,18 @@ pub static MODULE: Table = Table {
             Otherwise("no message"),
             "How many of each message one activation needs: `{ request = 1 }`.",
         ),
-        key("after", Other("a list of modules"), Otherwise("none"), "It starts when all of them are done, once more each."),
-        key("after_any", Other("a list of modules"), Otherwise("none"), "It starts whenever one of them is done."),
+        key(
+            "after",
+            Other("a list of modules"),
+            Otherwise("none"),
+            "It starts when all of them are done, once more each.",
+        ),
+        key(
+            "after_any",
+            Other("a list of modules"),
+            Otherwise("none"),
+            "It starts whenever one of them is done.",
+        ),
         key("do", Other("a list of actions"), Otherwise("nothing"), "What it does, see below."),
         key(
             "then",
@@ -159,7 +174,13 @@ pub static EXECUTE_ACTION: Table = Table {
     text: "Executes an instruction of the processor.",
     keys: &[
         key("execute", Other("an instruction"), Required, "Which."),
-        key("times", Draw(Dimension::NUMBER), Value("1"), "How often; rounded to a whole number."),
+        key(
+            "times",
+            Draw(Dimension::NUMBER),
+            Value("1"),
+            "How often; rounded to a whole number, 4,294,967,295 at most. What varies is drawn anew for each of a fixed number of times up to 10,000; \
+             else once for all.",
+        ),
     ],
 };
 
@@ -170,7 +191,12 @@ pub static SEND_ACTION: Table = Table {
     keys: &[
         key("send", Other("a message"), Required, "Its name."),
         key("to", Other("a module"), Required, "Who gets it."),
-        key("bytes", Draw(Dimension::DATA), Value("0 B"), "Its length; rounded to whole bytes."),
+        key(
+            "bytes",
+            Draw(Dimension::DATA),
+            Value("0 B"),
+            "Its length; rounded to whole bytes, 4,294,967,295 at most.",
+        ),
         key(
             "through",
             Other("a device"),
@@ -185,13 +211,38 @@ static DISTRIBUTIONS: Table = Table {
     heading: "{ DISTRIBUTION = ... }",
     text: "Takes the place of a quantity where a distribution is allowed. Nothing drawn is negative.",
     keys: &[
-        key("constant", Other("a quantity"), Otherwise("-"), "The same each time; the quantity alone says the same."),
+        key(
+            "constant",
+            Other("a quantity"),
+            Otherwise("-"),
+            "The same each time; the quantity alone says the same.",
+        ),
         key("uniform", Other("{ low, high }"), Otherwise("-"), "Evenly between the two."),
-        key("normal", Other("{ mean, deviation }"), Otherwise("-"), "Without its negative values: those are drawn again."),
+        key(
+            "normal",
+            Other("{ mean, deviation }"),
+            Otherwise("-"),
+            "Without its negative values: those are drawn again.",
+        ),
         key("exponential", Other("{ mean }"), Otherwise("-"), "Times between independent events."),
-        key("poisson", Other("{ mean }"), Otherwise("-"), "Counts of independent events; of base units if there is a unit. Not for times."),
-        key("gamma", Other("{ shape, scale }"), Otherwise("-"), "Mean shape times scale; the shape is a number."),
-        key("beta", Other("{ a, b, low, high }"), Otherwise("-"), "Between low and high; a and b are numbers."),
+        key(
+            "poisson",
+            Other("{ mean }"),
+            Otherwise("-"),
+            "Counts of independent events; of base units if there is a unit. Not for times.",
+        ),
+        key(
+            "gamma",
+            Other("{ shape, scale }"),
+            Otherwise("-"),
+            "Mean shape times scale; the shape is a number.",
+        ),
+        key(
+            "beta",
+            Other("{ a, b, low, high }"),
+            Otherwise("-"),
+            "Between low and high; a and b are numbers.",
+        ),
         key(
             "empirical",
             Other("{ values = [[value, weight], ...] } or { cumulative = [[value, probability], ...] }"),
@@ -218,7 +269,11 @@ pub static MEASURE: Table = Table {
             Otherwise("-"),
             "Bytes a second, each activation counting for so many; activations a second without `bytes`.",
         ),
-        key("interval", Other("{ of = \"MODULE\" }"), Otherwise("-"), "The time between two ends of a module: its cycle time."),
+        key(
+            "interval",
+            Other("{ of = \"MODULE\" }"),
+            Otherwise("-"),
+            "The time between two ends of a module: its cycle time.",
+        ),
     ],
 };
-

@@ -28,7 +28,8 @@ impl Reader {
                 name @ ("waits_for" | "then_one_of") => {
                     let Some(inner) = self.table(&path, entry) else { continue };
                     let quantities = self.quantities(&path, inner);
-                    let place = if name == "waits_for" { &mut module.waits_for } else { &mut module.then_one_of };
+                    let place =
+                        if name == "waits_for" { &mut module.waits_for } else { &mut module.then_one_of };
                     *place = quantities;
                 }
                 _ => {}
@@ -44,8 +45,12 @@ impl Reader {
             let path = format!("{path}[{index}]");
             self.lines.insert(path.clone(), self.line(entry.span().start));
             match entry.get_ref() {
-                DeValue::Table(table) if table.contains_key("execute") => actions.extend(self.execute(&path, table)),
-                DeValue::Table(table) if table.contains_key("send") => actions.extend(self.send(&path, table)),
+                DeValue::Table(table) if table.contains_key("execute") => {
+                    actions.extend(self.execute(&path, table))
+                }
+                DeValue::Table(table) if table.contains_key("send") => {
+                    actions.extend(self.send(&path, table))
+                }
                 _ => self.wrong_kind(&path, entry, "a table with execute or send"),
             }
         }

@@ -51,7 +51,8 @@ impl Reader {
         match entry.get_ref() {
             DeValue::Boolean(value) => Some(Value::Switch(*value)),
             DeValue::Array(list) => {
-                let quantity = |entry| self.plain(path, entry, "numbers or texts with a unit").map(Quantity::from);
+                let quantity =
+                    |entry| self.plain(path, entry, "numbers or texts with a unit").map(Quantity::from);
                 list.iter().map(quantity).collect::<Option<Vec<_>>>().map(Value::List)
             }
             _ => self.plain(path, entry, "a number, text, true or false, or a list").map(Value::from),
@@ -89,7 +90,11 @@ impl Reader {
         for (key, _) in table {
             if !plain_names().any(|name| name == key.get_ref()) {
                 let nearest = nearest(key.get_ref(), plain_names());
-                self.problem(key.span().start, &format!("{path}.{}", key.get_ref()), ProblemKind::UnknownKey { nearest });
+                self.problem(
+                    key.span().start,
+                    &format!("{path}.{}", key.get_ref()),
+                    ProblemKind::UnknownKey { nearest },
+                );
             }
         }
         let mut texts = Some(Vec::new());
@@ -133,7 +138,10 @@ impl Reader {
             _ => {}
         }
         let Some((name, parameters)) = DISTRIBUTIONS.into_iter().find(|(known, _)| *known == name) else {
-            let nearest = nearest(name, DISTRIBUTIONS.map(|(known, _)| known).into_iter().chain(["constant", "empirical"]));
+            let nearest = nearest(
+                name,
+                DISTRIBUTIONS.map(|(known, _)| known).into_iter().chain(["constant", "empirical"]),
+            );
             let kind = ProblemKind::UnknownName { what: "distribution", name: name.to_owned(), nearest };
             self.problem(key.span().start, &path, kind);
             return nothing();
@@ -164,7 +172,11 @@ impl Reader {
             "cumulative" => Some(Draw::Cumulative(pairs)),
             other => {
                 let nearest = nearest(other, ["values", "cumulative"]);
-                self.problem(key.span().start, &format!("{path}.{other}"), ProblemKind::UnknownKey { nearest });
+                self.problem(
+                    key.span().start,
+                    &format!("{path}.{other}"),
+                    ProblemKind::UnknownKey { nearest },
+                );
                 None
             }
         }

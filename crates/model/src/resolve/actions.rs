@@ -7,13 +7,13 @@ use crate::model::{Action, Module};
 use crate::plan::{PlannedModule, Route};
 use crate::problem::ProblemKind;
 use crate::quantity::Draw;
-use quintet_contract::Stage;
+use quintet_contract::{Address, Port, Stage};
 use quintet_simulate::{Distribution, Instruction, MessageType};
 
 /// How often an action is written out instead of being counted.
 const MOST_REPEATS: u64 = 10_000;
 /// Instructions of one module at most, repeats written out.
-const MOST_INSTRUCTIONS: usize = 100_000;
+const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// Instructions, and the ways that messages take, each with the key that asks for it.
 type Actions = (Vec<Instruction>, Vec<(String, Route)>);
@@ -29,7 +29,8 @@ impl Resolver<'_> {
         planned: &[PlannedModule],
         messages: &Messages<'_>,
     ) -> Actions {
-        let here = address(index);
+        // Not the module's own port: what it sends to itself may go through a device.
+        let here = Address { port: Port(0), ..address(index) };
         let mut instructions = vec![Instruction::Mark { at: here, number: crate::run::STARTED }];
         let mut routes = Vec::new();
         for (step, action) in module.actions.iter().enumerate() {
@@ -42,7 +43,8 @@ impl Resolver<'_> {
                 Action::Send { .. } => self.send(&key, index, action, planned, messages, &mut routes),
             };
             if instructions.len() + more.len() > MOST_INSTRUCTIONS {
-                let (found, expected) = ("more".to_owned(), format!("at most {MOST_INSTRUCTIONS} actions, repeats included"));
+                let (found, expected) =
+                    ("more".to_owned(), format!("at most {MOST_INSTRUCTIONS} actions, repeats included"));
                 self.problem(&key, ProblemKind::OutOfRange { found, expected });
                 break;
             }
@@ -52,8 +54,20 @@ impl Resolver<'_> {
         (instructions, routes)
     }
 
+    /// A distribution of whole numbers. The simulator's have 32 bits: larger draws count as the largest, so that a mean
+    /// beyond that is a mistake.
+    fn bounded(&mut self, key: &str, draw: &Draw, dimension: Dimension) -> Distribution {
+        let distribution = self.distribution(key, draw, dimension);
+        let mean = distribution.mean();
+        if mean > f64::from(u32::MAX) {
+            let (found, expected) = (format!("a mean of {mean:e}"), format!("at most {}", u32::MAX));
+            self.problem(key, ProblemKind::OutOfRange { found, expected });
+        }
+        distribution
+    }
+
     fn execute(&mut self, key: &str, instruction: &str, times: &Draw, host: &Host) -> Vec<Instruction> {
-        let times = self.distribution(&format!("{key}.times"), times, Dimension::NUMBER);
+        let times = self.bounded(&format!("{key}.times"), times, Dimension::NUMBER);
         let Some(number) = host.instructions.iter().position(|known| known == instruction) else {
             let nearest = crate::nearest::nearest(instruction, host.instructions.iter().map(String::as_str));
             let (what, name) = ("instruction of the processor", instruction.to_owned());
@@ -62,7 +76,11 @@ impl Resolver<'_> {
         };
         let stage = Stage(u8::try_from(number).unwrap_or(u8::MAX));
         let fixed = matches!(host.costs.get(&stage), Some(Distribution::Constant(_)));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and that is too many")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`as` saturates, and that is too many"
+        )]
         match times {
             // A cost that varies is drawn anew for each of a known number of times.
             Distribution::Constant(count) if !fixed && count.round() as u64 <= MOST_REPEATS => {
@@ -83,7 +101,7 @@ impl Resolver<'_> {
     ) -> Vec<Instruction> {
         let Action::Send { message, to, bytes, through, times } = action else { return Vec::new() };
         let model = self.model;
-        let bytes = self.distribution(&format!("{key}.bytes"), bytes, Dimension::DATA);
+        let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
         let count = self.count(&format!("{key}.times"), times, 0, MOST_REPEATS);
         let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules);
         if let Some(route) = receiver.and_then(|to| self.way(key, from, to, through.as_deref(), planned)) {
@@ -129,8 +147,10 @@ impl Resolver<'_> {
         let stations = &model.devices.get(through)?.stations;
         let mut station = |processor: usize| {
             let name = name(processor);
-            let found = stations.iter().position(|station| *station == name).and_then(|at| u16::try_from(at).ok());
-            if found.is_none() && !name.is_empty() {
+            let found =
+                stations.iter().position(|station| *station == name).and_then(|at| u16::try_from(at).ok());
+            // A device without stations, and a processor that there is not, were reported.
+            if found.is_none() && !name.is_empty() && !stations.is_empty() {
                 let text = format!("processor {name} is no station of {through}");
                 self.problem(&format!("{key}.through"), ProblemKind::Disconnected { text });
             }

@@ -9,8 +9,8 @@ use crate::plan::Medium;
 use crate::problem::ProblemKind;
 use quintet_contract::Span;
 use quintet_simulate::device::{
-    BackOff, BusParameters, CollisionParameters, Contention, DeviceModel, EthernetParameters, Forwarding, FrameFormat,
-    Framing, RingParameters, SlottedParameters, SwitchParameters, WhenFull,
+    BackOff, BusParameters, CollisionParameters, Contention, DeviceModel, EthernetParameters, Forwarding,
+    FrameFormat, Framing, RingParameters, SlottedParameters, SwitchParameters, WhenFull,
 };
 use quintet_simulate::{LinkModel, Picos};
 
@@ -63,7 +63,10 @@ impl Resolver<'_> {
             return self.missing(&key, &format!("one of {expected}"));
         }
         let nearest = nearest(&device.kind, kinds());
-        self.problem(&key, ProblemKind::UnknownName { what: "kind of device", name: device.kind.clone(), nearest });
+        self.problem(
+            &key,
+            ProblemKind::UnknownName { what: "kind of device", name: device.kind.clone(), nearest },
+        );
     }
 
     fn check_stations(&mut self, path: &str, device: &Device) {
@@ -73,7 +76,8 @@ impl Resolver<'_> {
             return self.problem(&key, ProblemKind::Disconnected { text });
         }
         if device.stations.len() > usize::from(u16::MAX) {
-            let (found, expected) = (format!("{} stations", device.stations.len()), "at most 65535".to_owned());
+            let (found, expected) =
+                (format!("{} stations", device.stations.len()), "at most 65535".to_owned());
             self.problem(&key, ProblemKind::OutOfRange { found, expected });
         }
         let mut sorted = device.stations.clone();
@@ -145,13 +149,21 @@ fn switch(fields: &mut Fields<'_, '_>, stations: u16) -> SwitchParameters {
     let header_bytes = fields.count("header_bytes").unwrap_or_default();
     let cuts_through = fields.word("forwarding") == 1;
     let drops = fields.word("when_full") == 1;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range; parts of bytes hold nothing")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "in range; parts of bytes hold nothing"
+    )]
     let buffer_bytes = fields.number("buffer").map_or(u64::MAX, |bytes| bytes as u64);
     SwitchParameters {
         framing,
         cycle_times: vec![framing.cycle_time; usize::from(stations)],
         latency: fields.time("latency").unwrap_or_default(),
-        forwarding: if cuts_through { Forwarding::CutThrough { header_bytes } } else { Forwarding::StoreAndForward },
+        forwarding: if cuts_through {
+            Forwarding::CutThrough { header_bytes }
+        } else {
+            Forwarding::StoreAndForward
+        },
         buffer_bytes,
         when_full: if drops { WhenFull::Drop } else { WhenFull::Pause },
     }

@@ -78,7 +78,8 @@ impl<'r, 'm> Fields<'r, 'm> {
     pub(super) fn number(&mut self, name: &str) -> Option<f64> {
         let (key, text) = self.find(name)?;
         let path = self.key(name);
-        let dimension = if let Takes::Quantity(dimension, ..) = key.takes { dimension } else { Dimension::NUMBER };
+        let dimension =
+            if let Takes::Quantity(dimension, ..) = key.takes { dimension } else { Dimension::NUMBER };
         let value = self.resolver.evaluate(&path, &text, dimension)?;
         self.resolver.in_range(&path, text.text(), value, key.takes)
     }
@@ -123,7 +124,8 @@ impl<'r, 'm> Fields<'r, 'm> {
         let Some(Takes::List(dimension)) = self.table.find(name).map(|key| key.takes) else { return None };
         let path = self.key(name);
         if list.len() != stations {
-            let (found, expected) = (format!("{} values", list.len()), format!("{stations}, one for each station"));
+            let (found, expected) =
+                (format!("{} values", list.len()), format!("{stations}, one for each station"));
             self.resolver.problem(&path, ProblemKind::OutOfRange { found, expected });
         }
         let takes = Takes::Quantity(dimension, 0.0, 1e9);
@@ -142,8 +144,10 @@ impl<'r, 'm> Fields<'r, 'm> {
         }
         // A default for one of the two gives way to the other.
         let by_rate = !self.is_given("cycle")
-            && (self.is_given("rate") || self.table.find("rate").is_some_and(|key| matches!(key.default, Preset::Value(_))));
-        let seconds = if by_rate { self.number("rate").map(|rate| per_cycle / rate) } else { self.number("cycle") };
+            && (self.is_given("rate")
+                || self.table.find("rate").is_some_and(|key| matches!(key.default, Preset::Value(_))));
+        let seconds =
+            if by_rate { self.number("rate").map(|rate| per_cycle / rate) } else { self.number("cycle") };
         if seconds.is_none() && !self.is_given("cycle") && !self.is_given("rate") {
             let path = self.key("rate");
             self.resolver.missing(&path, "cycle or rate, such as \"10 Mb/s\"");

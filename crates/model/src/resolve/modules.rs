@@ -26,19 +26,24 @@ impl Resolver<'_> {
     pub(super) fn resolve_modules(&mut self, hosts: &[Host]) -> (Vec<PlannedModule>, Vec<Route>) {
         let model = self.model;
         if model.modules.len() > MOST_MODULES {
-            let (found, expected) = (format!("{} modules", model.modules.len()), format!("at most {MOST_MODULES}"));
+            let (found, expected) =
+                (format!("{} modules", model.modules.len()), format!("at most {MOST_MODULES}"));
             self.problem("module", ProblemKind::OutOfRange { found, expected });
             return (Vec::new(), Vec::new());
         }
         let awaited: BTreeSet<&str> =
             model.modules.values().flat_map(|module| module.waits_for.keys().map(String::as_str)).collect();
         let messages: Messages<'_> = awaited.into_iter().collect();
-        let mut planned: Vec<_> =
-            model.modules.iter().map(|(name, module)| self.resolve_module(name, module, hosts, &messages)).collect();
+        let mut planned: Vec<_> = model
+            .modules
+            .iter()
+            .map(|(name, module)| self.resolve_module(name, module, hosts, &messages))
+            .collect();
         let mut routes = BTreeMap::new();
         self.link_successors(&mut planned, &mut routes);
         for (index, (name, module)) in model.modules.iter().enumerate() {
-            let (instructions, message_routes) = self.resolve_actions(index, name, module, hosts, &planned, &messages);
+            let (instructions, message_routes) =
+                self.resolve_actions(index, name, module, hosts, &planned, &messages);
             planned[index].spec.instructions = instructions;
             for (key, route) in message_routes {
                 self.add_route(&key, route, &mut routes);
@@ -47,7 +52,13 @@ impl Resolver<'_> {
         (planned, routes.into_values().collect())
     }
 
-    fn resolve_module(&mut self, name: &str, module: &Module, hosts: &[Host], messages: &Messages<'_>) -> PlannedModule {
+    fn resolve_module(
+        &mut self,
+        name: &str,
+        module: &Module,
+        hosts: &[Host],
+        messages: &Messages<'_>,
+    ) -> PlannedModule {
         let path = format!("module.{name}");
         let on = format!("{path}.on");
         let processor = if module.on.is_empty() {
@@ -76,11 +87,15 @@ impl Resolver<'_> {
     }
 
     fn resolve_timing(&mut self, path: &str, module: &Module) -> Option<Timing> {
-        let start = module.start.as_ref().map(|start| self.distribution(&format!("{path}.start"), start, Dimension::TIME));
+        let start = module
+            .start
+            .as_ref()
+            .map(|start| self.distribution(&format!("{path}.start"), start, Dimension::TIME));
         let key = format!("{path}.every");
         let every = module.every.as_ref().map(|every| self.distribution(&key, every, Dimension::TIME));
         if every.as_ref().is_some_and(|every| every.mean() < 1e-9) {
-            let (found, expected) = ("no time between two starts".to_owned(), "a mean of at least 1 ns".to_owned());
+            let (found, expected) =
+                ("no time between two starts".to_owned(), "a mean of at least 1 ns".to_owned());
             self.problem(&key, ProblemKind::OutOfRange { found, expected });
         }
         let key = format!("{path}.limit");
@@ -96,13 +111,20 @@ impl Resolver<'_> {
     }
 
     /// Joins `then` of one module and `after` of another, which say the same.
-    fn link_successors(&mut self, planned: &mut [PlannedModule], routes: &mut BTreeMap<(usize, usize), Route>) {
+    fn link_successors(
+        &mut self,
+        planned: &mut [PlannedModule],
+        routes: &mut BTreeMap<(usize, usize), Route>,
+    ) {
         let model = self.model;
         let mut predecessors = vec![BTreeSet::new(); planned.len()];
         for (index, (name, module)) in model.modules.iter().enumerate() {
             let path = format!("module.{name}");
             if !module.after.is_empty() && !module.after_any.is_empty() {
-                self.contradiction(&format!("{path}.after_any"), "excludes after; put a module between".to_owned());
+                self.contradiction(
+                    &format!("{path}.after_any"),
+                    "excludes after; put a module between".to_owned(),
+                );
             }
             for (key, names) in [("after", &module.after), ("after_any", &module.after_any)] {
                 for other in names {
@@ -113,7 +135,8 @@ impl Resolver<'_> {
             let one_of: Vec<_> = module.then_one_of.keys().cloned().collect();
             for (key, names) in [("then", &module.then), ("then_one_of", &one_of)] {
                 for other in names {
-                    if let Some(found) = self.index(&format!("{path}.{key}"), "module", other, &model.modules) {
+                    if let Some(found) = self.index(&format!("{path}.{key}"), "module", other, &model.modules)
+                    {
                         predecessors[found].insert(index);
                     }
                 }
@@ -149,9 +172,14 @@ impl Resolver<'_> {
             self.contradiction(&format!("{path}.then"), format!("{after} stands in then_one_of too"));
         }
         if planned[from].processor != planned[to].processor {
-            let text = format!("module {after} is on another processor than {before}: send it a message instead");
-            let key = if module.then.contains(&after) || weight.is_some() { path } else { format!("module.{after}") };
-            self.problem(&key, ProblemKind::Disconnected { text });
+            let text =
+                format!("module {after} is on another processor than {before}: send it a message instead");
+            let key = if module.then.contains(&after) || weight.is_some() {
+                path
+            } else {
+                format!("module.{after}")
+            };
+            return self.problem(&key, ProblemKind::Disconnected { text });
         }
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         planned[from].spec.successors.push(Successor { to: address(to), number, weight });

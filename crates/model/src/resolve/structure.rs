@@ -7,8 +7,21 @@ use crate::problem::ProblemKind;
 use quintet_simulate::{Distribution, Instruction, Picos};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     pub(super) fn check_structure(&mut self, planned: &[PlannedModule], hosts: &[Host]) {
+        // With a wrong name in it, what a model means is unknown; what follows from it would mislead.
+        let misleads = |problem: &crate::Problem| {
+            let names = matches!(
+                problem.kind,
+                ProblemKind::UnknownName { .. }
+                    | ProblemKind::Unawaited { .. }
+                    | ProblemKind::Disconnected { .. }
+            );
+            names && problem.key.starts_with("module.")
+        };
+        if self.problems.iter().any(misleads) {
+            return;
+        }
         let starting = self.starting();
         for name in self.model.modules.keys().filter(|name| !starting.contains(name.as_str())) {
             let text = self.why_never(name, &starting);
@@ -21,7 +34,7 @@ impl Resolver<'_> {
     }
 
     /// The modules that can start at some time: those all of whose conditions others that can start may fulfil.
-    fn starting(&self) -> BTreeSet<&str> {
+    fn starting(&self) -> BTreeSet<&'a str> {
         let modules = &self.model.modules;
         let mut starting = BTreeSet::new();
         loop {
@@ -63,7 +76,10 @@ impl Resolver<'_> {
             return Some("none of those after which it should can start".to_owned());
         }
         let waits = timed || has_predecessors || !module.waits_for.is_empty() || !module.after.is_empty();
-        (!waits).then(|| "it has no condition: no start, every, waits_for, after, and no module names it in then".to_owned())
+        (!waits).then(|| {
+            "it has no condition: no start, every, waits_for, after, and no module names it in then"
+                .to_owned()
+        })
     }
 
     fn why_never(&self, name: &str, starting: &BTreeSet<&str>) -> String {
@@ -87,7 +103,8 @@ impl Resolver<'_> {
             let plan = planned.get(index)?;
             let Some(host) = hosts.get(plan.processor) else { continue };
             if starting.contains(name.as_str()) && self.takes_no_time(plan, host, module) {
-                let follows = |other: &usize| self.surely_starts(name, module, names[*other], &modules[names[*other]]);
+                let follows =
+                    |other: &usize| self.surely_starts(name, module, names[*other], &modules[names[*other]]);
                 next.insert(index, (0..names.len()).filter(follows).collect::<Vec<_>>());
             }
         }
@@ -102,7 +119,8 @@ impl Resolver<'_> {
             }
             _ => true,
         });
-        let uses_device = module.actions.iter().any(|action| matches!(action, Action::Send { through: Some(_), .. }));
+        let uses_device =
+            module.actions.iter().any(|action| matches!(action, Action::Send { through: Some(_), .. }));
         let device_costs = !host.model.output_controller || host.model.io_setup > Picos::ZERO;
         executes_nothing && !(uses_device && device_costs)
     }
@@ -121,18 +139,24 @@ impl Resolver<'_> {
         let predecessors: Vec<_> = predecessors.map(|(before, _)| before.as_str()).collect();
         if other.waits_for.is_empty() {
             let chosen_alone = module.then_one_of.len() == 1 || !module.then_one_of.contains_key(other_name);
-            return predecessors.contains(&name) && chosen_alone && (other.after.is_empty() || predecessors.len() == 1);
+            return predecessors.contains(&name)
+                && chosen_alone
+                && (other.after.is_empty() || predecessors.len() == 1);
         }
         let sent = |wanted: &str| {
-            module.actions.iter().filter(|action| match action {
+            let counts = |action: &&Action| match action {
                 Action::Send { message, to, through, times, .. } => {
-                    message == wanted && to == other_name && self.is_immediate(through.as_deref()) && times.text() == "1"
+                    message == wanted
+                        && to == other_name
+                        && self.is_immediate(through.as_deref())
+                        && times.text() == "1"
                 }
                 Action::Execute { .. } => false,
-            })
+            };
+            module.actions.iter().filter(counts).count()
         };
         let enough = |(message, count): (&String, &crate::Quantity)| {
-            count.text().parse().is_ok_and(|count: usize| count > 0 && sent(message).count() >= count)
+            count.text().parse().is_ok_and(|count: usize| count > 0 && sent(message) >= count)
         };
         predecessors.is_empty() && other.waits_for.iter().all(enough)
     }
@@ -141,7 +165,8 @@ impl Resolver<'_> {
     fn is_immediate(&self, through: Option<&str>) -> bool {
         let Some(device) = through else { return true };
         let undelayed = |device: &Device| {
-            device.kind == "link" && ["delay", "delay_max", "loss"].iter().all(|key| !device.attributes.contains_key(*key))
+            device.kind == "link"
+                && ["delay", "delay_max", "loss"].iter().all(|key| !device.attributes.contains_key(*key))
         };
         self.model.devices.get(device).is_some_and(undelayed)
     }
@@ -160,7 +185,10 @@ impl Resolver<'_> {
                 let executes = |action: &Action| matches!(action, Action::Execute { instruction: other, .. } if other == instruction);
                 if !modules().any(|module| module.on == *name && module.actions.iter().any(executes)) {
                     let text = "no module executes it".to_owned();
-                    self.warning(&format!("processor.{name}.instructions.{instruction}"), ProblemKind::Disconnected { text });
+                    self.warning(
+                        &format!("processor.{name}.instructions.{instruction}"),
+                        ProblemKind::Disconnected { text },
+                    );
                 }
             }
         }

@@ -23,7 +23,8 @@ impl Resolver<'_> {
         let model = self.model;
         let mut open: Vec<_> = model.parameters.iter().collect();
         open.retain(|(name, _)| {
-            let taken = Unit::find(name).is_some() || ["ceil", "floor", "min", "max"].contains(&name.as_str());
+            let taken =
+                Unit::find(name).is_some() || ["ceil", "floor", "min", "max"].contains(&name.as_str());
             let name_like = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
                 && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
             if taken || !name_like {
@@ -84,7 +85,9 @@ impl Resolver<'_> {
         #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
         let good = match takes {
             Takes::Quantity(_, least, largest) => (least..=largest).contains(&value),
-            Takes::Count(least, most) => value.fract() == 0.0 && (least as f64..=most as f64).contains(&value),
+            Takes::Count(least, most) => {
+                value.fract() == 0.0 && (least as f64..=most as f64).contains(&value)
+            }
             _ => true,
         };
         if good {
@@ -98,7 +101,8 @@ impl Resolver<'_> {
     /// A whole number from `least` to `most`; the least with a problem reported.
     pub(super) fn count(&mut self, key: &str, quantity: &Quantity, least: u64, most: u64) -> u64 {
         let value = self.evaluate(key, quantity, Dimension::NUMBER);
-        let value = value.and_then(|value| self.in_range(key, quantity.text(), value, Takes::Count(least, most)));
+        let value =
+            value.and_then(|value| self.in_range(key, quantity.text(), value, Takes::Count(least, most)));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range and whole")]
         value.map_or(least, |value| value as u64)
     }
@@ -166,8 +170,12 @@ impl Resolver<'_> {
             match u8::try_from(index) {
                 Ok(number) => drop(costs.insert(Stage(number), cost)),
                 Err(_) => {
-                    let (found, expected) = (format!("{} instructions", instructions.len()), "at most 256".to_owned());
-                    self.problem(&format!("{path}.instructions"), ProblemKind::OutOfRange { found, expected });
+                    let (found, expected) =
+                        (format!("{} instructions", instructions.len()), "at most 256".to_owned());
+                    self.problem(
+                        &format!("{path}.instructions"),
+                        ProblemKind::OutOfRange { found, expected },
+                    );
                     break;
                 }
             }

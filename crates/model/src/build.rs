@@ -1,0 +1,85 @@
+//! From a checked model to a simulation of it: every module is a node, from 1 on, with one instance.
+
+use crate::model::Model;
+use crate::plan::{Medium, Plan};
+use crate::problem::ModelError;
+use crate::resolve::address;
+use quintet_contract::{NodeId, Random, Span};
+use quintet_simulate::device::{DeviceError, Station};
+use quintet_simulate::{DeviceId, LinkModel, Module, ProcessorId, Simulation};
+use std::collections::BTreeMap;
+
+/// The modules' streams of randomness; none of the simulator's own are there.
+const STREAMS: u64 = 0xffff_fffc_0000_0000;
+
+/// What the elements of a model are in its simulation.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Processors.
+    pub processors: BTreeMap<String, ProcessorId>,
+    /// Devices; those of kind `link` have none.
+    pub devices: BTreeMap<String, DeviceId>,
+    /// Modules.
+    pub modules: BTreeMap<String, NodeId>,
+}
+
+impl Model {
+    /// A simulation that has not begun, and the names of what is in it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the model.
+    pub fn build(&self, seed: u64) -> Result<(Simulation, Names), ModelError> {
+        Ok(self.plan()?.build(seed))
+    }
+}
+
+impl Plan {
+    pub(crate) fn build(&self, seed: u64) -> (Simulation, Names) {
+        let mut run = Simulation::new(seed);
+        let mut names = Names::default();
+        let processors: Vec<_> = self.processors.iter().map(|(_, model)| run.add_processor(*model)).collect();
+        let by_name = |((name, _), id): (&(String, _), &ProcessorId)| (name.clone(), *id);
+        names.processors = self.processors.iter().zip(&processors).map(by_name).collect();
+        let carriers: Vec<_> = self.devices.iter().map(|(_, medium)| carrier(&mut run, medium)).collect();
+        for ((name, _), carrier) in self.devices.iter().zip(&carriers) {
+            if let Ok(id) = carrier {
+                names.devices.insert(name.clone(), *id);
+            }
+        }
+        for (index, module) in self.modules.iter().enumerate() {
+            let at = address(index);
+            run.place(at.node, processors[module.processor]);
+            run.add(at, Module::new(module.spec.clone(), Random::new(seed, STREAMS | u64::from(at.node.0))));
+            run.set_costs(at, module.costs.clone());
+            names.modules.insert(module.name.clone(), at.node);
+        }
+        let undelayed = LinkModel {
+            delay_min: Span(0),
+            delay_max: Span(0),
+            window_frames: usize::MAX,
+            ..LinkModel::default()
+        };
+        for route in &self.routes {
+            let (a, b) = (address(route.between.0), address(route.between.1));
+            match route.through.map(|(device, at_a, at_b)| (&carriers[device], at_a, at_b)) {
+                None => run.connect(a, b, undelayed),
+                Some((Err(link), ..)) => run.connect(a, b, *link),
+                Some((Ok(device), at_a, at_b)) => {
+                    run.connect_through(*device, (a, Station(at_a)), (b, Station(at_b)));
+                }
+            }
+        }
+        (run, names)
+    }
+}
+
+/// The device, or the model of the links in its place.
+fn carrier(run: &mut Simulation, medium: &Medium) -> Result<DeviceId, LinkModel> {
+    match medium {
+        Medium::Link(model) => Err(*model),
+        Medium::Device(model) => {
+            let device: Result<_, DeviceError> = model.clone().build();
+            Ok(run.add_device(device.expect("the check of the model has checked the device")))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Model files: reads them, says what is wrong with them, simulates what they describe, and sums up what runs say.
+//!
+//! ```
+//! use quintet_model::Model;
+//!
+//! let model = Model::from_str(include_str!("../../../models/mm1.toml"), "mm1.toml")?;
+//! let study = model.with_parameters(&[("load", 0.5)])?.replicate(&[1, 2, 3])?;
+//! let utilisation = study.mean("processor.server.utilisation").expect("the model has a server");
+//! assert!((utilisation - 0.5).abs() < 0.05);
+//! # Ok::<(), quintet_model::ModelError>(())
+//! ```
+//!
+//! The simulator itself is `quintet-simulate`: a module becomes a protocol there, like the product's own.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `model.rs` | [`Model`] and its parts, as written: read this first |
+//! | `quantity.rs` | [`Quantity`], [`Draw`]: values as written |
+//! | `keys.rs` | every key of a file, its default and range: a table |
+//! | `read.rs` | from TOML to a model |
+//! | `dimension.rs`, `expression.rs` | units, and computing with them |
+//! | `resolve.rs` | from a model to a plan, with every check |
+//! | `plan.rs` | a checked model in numbers |
+//! | `problem.rs`, `nearest.rs` | [`Problem`]: what is wrong, where, and what may have been meant |
+//! | `build.rs` | from a plan to a simulation |
+//! | `run.rs`, `recorder.rs`, `result.rs` | one run and its result |
+//! | `study.rs` | [`Study`]: runs over seeds and parameters |
+//! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
+//! | `trace.rs` | a run, told to the viewer Perfetto; `trace/perfetto.rs` has the format |
+//! | `markdown.rs` | the reference of the format |
+#![forbid(unsafe_code)]
+
+mod build;
+mod dimension;
+mod expression;
+pub mod keys;
+mod markdown;
+mod model;
+mod nearest;
+mod plan;
+mod problem;
+mod quantity;
+mod read;
+mod recorder;
+mod resolve;
+mod result;
+mod run;
+mod study;
+mod subject;
+mod trace;
+
+pub use build::Names;
+pub use dimension::{Dimension, UNITS, Unit};
+pub use expression::{ExpressionError, Fault, Measured, evaluate};
+pub use markdown::markdown;
+pub use model::{Action, Device, Edge, Measure, Model, Module, Processor, Value};
+pub use nearest::nearest;
+pub use problem::{ModelError, Problem, ProblemKind};
+pub use quantity::{Draw, Quantity};
+pub use result::{Ended, MeasureResult, ModuleResult, ProcessorResult, RunResult};
+pub use study::{Axis, Cell, Study, Watch};
+pub use subject::{ElementKind, Subject};
+pub use trace::TraceError;

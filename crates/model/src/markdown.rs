@@ -1,0 +1,45 @@
+//! The table of keys as documentation.
+
+use crate::dimension::{Dimension, UNITS};
+use crate::keys::{DEVICES, ELEMENTS, Preset, Table};
+use std::fmt::Write;
+
+const HEAD: &str = include_str!("markdown/head.md");
+
+/// The reference of model files, in Markdown.
+#[must_use]
+pub fn markdown() -> String {
+    let mut page = HEAD.to_owned();
+    let _ = write!(page, "\n## Units\n\n| measures | units |\n| --- | --- |\n");
+    for dimension in [
+        Dimension::TIME,
+        Dimension::DATA,
+        Dimension::DATA_RATE,
+        Dimension::FREQUENCY,
+        Dimension::CYCLES,
+        Dimension::LENGTH,
+        Dimension::SPEED,
+    ] {
+        let units = UNITS.iter().filter(|unit| unit.dimension == dimension);
+        let names: Vec<_> = units.map(|unit| format!("`{}`", unit.name)).collect();
+        let _ = writeln!(page, "| {dimension} | {} |", names.join(" "));
+    }
+    page.push_str("\n## Keys\n");
+    ELEMENTS.iter().for_each(|table| write_table(&mut page, table));
+    page.push_str("\n## Devices\n");
+    DEVICES.iter().for_each(|(_, table)| write_table(&mut page, table));
+    page
+}
+
+fn write_table(page: &mut String, table: &Table) {
+    let _ = write!(page, "\n### `{}`\n\n{}\n\n", table.heading, table.text);
+    page.push_str("| key | takes | default | |\n| --- | --- | --- | --- |\n");
+    for key in table.keys {
+        let default = match key.default {
+            Preset::Required => "required".to_owned(),
+            Preset::Value(value) => format!("`{value}`"),
+            Preset::Otherwise(words) => words.to_owned(),
+        };
+        let _ = writeln!(page, "| `{}` | {} | {default} | {} |", key.name, key.takes.text(), key.text);
+    }
+}

@@ -1,0 +1,143 @@
+//! One run of a model, from its seed to its result.
+
+use crate::build::Names;
+use crate::model::Model;
+use crate::plan::Plan;
+use crate::problem::ModelError;
+use crate::recorder::Recorder;
+use crate::result::{Ended, ProcessorResult, RunResult};
+use quintet_simulate::{Mark, Picos, Simulation};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The mark at the beginning of an activation.
+pub(crate) const STARTED: u32 = 0;
+/// The mark at its end.
+pub(crate) const ENDED: u32 = 1;
+/// Events after which marks are taken: they are kept until then.
+const BURST: u64 = 4_096;
+
+/// Looks on while a run goes on, and may end it.
+pub(crate) trait Observer {
+    /// Events between two looks.
+    const BURST: u64 = BURST;
+
+    /// A module made a mark since the last look.
+    fn mark(&mut self, _mark: &Mark) {}
+
+    /// So far it has come. False ends the run, which has no result then.
+    fn look(&mut self, run: &Simulation) -> bool;
+}
+
+/// Lets it run.
+pub(crate) struct Unwatched;
+
+impl Observer for Unwatched {
+    fn look(&mut self, _run: &Simulation) -> bool {
+        true
+    }
+}
+
+impl Observer for &AtomicBool {
+    fn look(&mut self, _run: &Simulation) -> bool {
+        !self.load(Ordering::Relaxed)
+    }
+}
+
+impl Model {
+    /// Runs it once.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the model.
+    pub fn run(&self, seed: u64) -> Result<RunResult, ModelError> {
+        let result = self.plan()?.run(seed, &mut Unwatched);
+        Ok(result.expect("nobody ends it"))
+    }
+}
+
+impl Plan {
+    /// None if the observer ended it.
+    pub(crate) fn run(&self, seed: u64, observer: &mut impl Observer) -> Option<RunResult> {
+        let (mut run, names) = self.build(seed);
+        let mut recorder = Recorder::new(self);
+        let mut ended = self.proceed(&mut run, &mut recorder, observer, self.warm_up)?;
+        if ended == Ended::AtEnd {
+            run.reset_statistics();
+            ended = self.proceed(&mut run, &mut recorder, observer, self.end.unwrap_or(Picos::NEVER))?;
+        }
+        Some(self.sum_up(seed, &run, &names, recorder, ended))
+    }
+
+    /// Runs until `end`, or until something else ends it. None if the observer did.
+    fn proceed<O: Observer>(
+        &self,
+        run: &mut Simulation,
+        recorder: &mut Recorder<'_>,
+        observer: &mut O,
+        end: Picos,
+    ) -> Option<Ended> {
+        loop {
+            let burst_ends = run.events().saturating_add(O::BURST).min(self.event_limit);
+            let mut pending = true;
+            while pending && run.events() < burst_ends {
+                pending = run.next_at().is_some_and(|at| at <= end) && run.step();
+            }
+            for mark in run.take_marks() {
+                observer.mark(&mark);
+                recorder.record(mark);
+            }
+            if !observer.look(run) {
+                return None;
+            }
+            if let Some(stall) = run.stall() {
+                return Some(Ended::Stalled(stall));
+            }
+            if run.events() >= self.event_limit {
+                return Some(Ended::EventLimit);
+            }
+            if !pending {
+                return Some(self.rest(run, end));
+            }
+        }
+    }
+
+    /// Nothing is pending before `end`.
+    fn rest(&self, run: &mut Simulation, end: Picos) -> Ended {
+        if run.next_at().is_none() && self.end.is_none() {
+            return Ended::NothingLeft;
+        }
+        run.run_to(end);
+        Ended::AtEnd
+    }
+
+    fn sum_up(
+        &self,
+        seed: u64,
+        run: &Simulation,
+        names: &Names,
+        recorder: Recorder<'_>,
+        ended: Ended,
+    ) -> RunResult {
+        let measured = run.clock() - run.counting_since();
+        let processor = |(name, id): (&String, &_)| {
+            let found = run.processor_statistics(*id);
+            (name.clone(), ProcessorResult { utilisation: found.utilisation, lost: found.lost })
+        };
+        let (modules, measures) = recorder.finish(measured);
+        RunResult {
+            seed,
+            simulated: run.clock(),
+            measured,
+            events: run.events(),
+            ended,
+            digest: run.digest(),
+            processors: names.processors.iter().map(processor).collect(),
+            devices: names
+                .devices
+                .iter()
+                .map(|(name, id)| (name.clone(), run.device_statistics(*id)))
+                .collect(),
+            modules,
+            measures,
+        }
+    }
+}

@@ -65,7 +65,10 @@ EXPECTED = [
     ),
     ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
+    ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("csma-20", "frames/s")]),
+    ("simpy_models.py", ["--case", "csma-20"], "simpy", [("csma-20", "frames/s")]),
     ("iceoryx2", [], "iceoryx2", [("rtt-64", "ns")]),
+    ("nexosim", [], "nexosim", [("mm1", "customers/s")]),
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.

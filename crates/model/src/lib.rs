@@ -26,7 +26,7 @@
 //! | `run.rs`, `recorder.rs`, `result.rs` | one run and its result |
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
 //! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
-//! | `trace.rs` | a run, told to the viewer Perfetto; `trace/perfetto.rs` has the format |
+//! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/counter.rs` have lines of it, `trace/perfetto.rs` the format |
 //! | `markdown.rs` | the reference of the format |
 #![forbid(unsafe_code)]
 

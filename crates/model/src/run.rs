@@ -59,9 +59,13 @@ impl Plan {
     pub(crate) fn run(&self, seed: u64, observer: &mut impl Observer) -> Option<RunResult> {
         let (mut run, names) = self.build(seed);
         let mut recorder = Recorder::new(self);
-        let mut ended = self.proceed(&mut run, &mut recorder, observer, self.warm_up)?;
-        if ended == Ended::AtEnd {
+        let mut ended = Ended::AtEnd;
+        // Without a warm-up nothing is forgotten, not even what happens at time zero.
+        if self.warm_up > Picos::ZERO {
+            ended = self.proceed(&mut run, &mut recorder, observer, self.warm_up)?;
             run.reset_statistics();
+        }
+        if ended == Ended::AtEnd {
             ended = self.proceed(&mut run, &mut recorder, observer, self.end.unwrap_or(Picos::NEVER))?;
         }
         Some(self.sum_up(seed, &run, &names, recorder, ended))

@@ -3,6 +3,8 @@
 //! Looks at the run after each event. What happens at one instant of simulated time is told as what it comes to: a module that
 //! takes no time is a mark, not a slice.
 
+mod counter;
+mod device;
 mod perfetto;
 
 use crate::build::Names;
@@ -12,9 +14,11 @@ use crate::problem::ModelError;
 use crate::result::RunResult;
 use crate::run::{ENDED, Observer, STARTED};
 use core::fmt;
-use perfetto::{Detail, Perfetto, Track};
+use counter::Counter;
+use device::DeviceLine;
+use perfetto::{Perfetto, Track};
 use quintet_contract::NodeId;
-use quintet_simulate::{DeviceId, DeviceLoad, Mark, MessageUnderWay, Picos, ProcessorId, Simulation};
+use quintet_simulate::{Mark, Picos, ProcessorId, Simulation};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -93,35 +97,6 @@ struct ModuleLine<'a> {
     ended: bool,
 }
 
-struct DeviceLine<'a> {
-    id: DeviceId,
-    stations: &'a [String],
-    track: Track,
-    messages: Track,
-    shown: DeviceLoad,
-    waiting: Counter,
-    buffered: Counter,
-    settled: Settled,
-}
-
-/// A counter's track, which is there once there is something to tell.
-struct Counter {
-    name: String,
-    unit: &'static str,
-    parent: Track,
-    track: Option<Track>,
-    shown: u64,
-}
-
-/// What became of a device's messages so far.
-#[derive(Clone, Copy, Default)]
-struct Settled {
-    /// Since when they are counted.
-    since: Picos,
-    delivered: u64,
-    dropped: u64,
-}
-
 impl<'a> Tracer<'a> {
     fn new(
         model: &'a Model,
@@ -165,9 +140,7 @@ impl<'a> Tracer<'a> {
         for processor in self.processors.iter().filter(|processor| processor.shown.is_some()) {
             self.trace.end(at, processor.track);
         }
-        for device in self.devices.iter().filter(|device| device.shown.slice().is_some()) {
-            self.trace.end(at, device.track);
-        }
+        self.devices.iter().for_each(|device| device.close(at, &mut self.trace));
     }
 
     fn look_at_processors(&mut self, run: &Simulation) {
@@ -227,118 +200,5 @@ impl Observer for Tracer<'_> {
             self.look_at_devices(run);
         }
         !self.trace.has_failed() && !self.stop.load(Ordering::Relaxed)
-    }
-}
-
-impl<'a> DeviceLine<'a> {
-    fn new(
-        name: &str,
-        id: DeviceId,
-        stations: &'a [String],
-        group: Option<Track>,
-        trace: &mut Perfetto<'_>,
-    ) -> DeviceLine<'a> {
-        let track = trace.track(name, group);
-        let messages = trace.track(&format!("{name} messages"), Some(track));
-        DeviceLine {
-            id,
-            stations,
-            track,
-            messages,
-            shown: DeviceLoad::default(),
-            waiting: Counter::new(format!("{name} waiting"), "messages", track),
-            buffered: Counter::new(format!("{name} buffered"), "bytes", track),
-            settled: Settled::default(),
-        }
-    }
-
-    fn station(&self, index: u16) -> &str {
-        self.stations.get(usize::from(index)).map_or("", String::as_str)
-    }
-
-    /// A message was given to the device.
-    fn tell(&self, at: Picos, message: MessageUnderWay, trace: &mut Perfetto<'_>) {
-        let details = [
-            ("from", Detail::Text(self.station(message.from.0))),
-            ("to", Detail::Text(self.station(message.to.0))),
-            ("bytes", Detail::Number(message.bytes)),
-            ("number", Detail::Number(message.ticket)),
-        ];
-        trace.instant(at, self.messages, "sent", &details);
-    }
-
-    fn look(&mut self, run: &Simulation, trace: &mut Perfetto<'_>) {
-        let (now, load) = (run.clock(), run.device_load(self.id));
-        if load.slice() != self.shown.slice() {
-            if self.shown.slice().is_some() {
-                trace.end(now, self.track);
-            }
-            if let Some(name) = load.slice() {
-                trace.begin(now, self.track, &name);
-            }
-        }
-        self.shown = load;
-        self.waiting.show(now, whole(load.waiting), trace);
-        self.buffered.show(now, whole(load.buffered), trace);
-        let found = run.device_statistics(self.id);
-        let since = run.counting_since();
-        let settled = Settled { since, delivered: found.delivered, dropped: found.dropped };
-        if since != self.settled.since {
-            self.settled = Settled { since, ..Settled::default() };
-        }
-        for (name, count) in [
-            ("delivered", settled.delivered - self.settled.delivered),
-            ("dropped", settled.dropped - self.settled.dropped),
-        ] {
-            if count > 0 {
-                trace.instant(now, self.messages, name, &[("messages", Detail::Number(count))]);
-            }
-        }
-        self.settled = settled;
-    }
-}
-
-/// What the host counts in many bits is never so large.
-fn whole(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
-}
-
-/// What is shown of a load.
-trait Slice {
-    /// None while the device is idle.
-    fn slice(&self) -> Option<String>;
-}
-
-impl Slice for DeviceLoad {
-    fn slice(&self) -> Option<String> {
-        match (self.collides, self.carried) {
-            (true, _) => Some("collision".to_owned()),
-            (false, 0) => None,
-            (false, 1) => Some("busy".to_owned()),
-            (false, blocks) => Some(format!("busy, {blocks} blocks")),
-        }
-    }
-}
-
-impl Counter {
-    fn new(name: String, unit: &'static str, parent: Track) -> Counter {
-        Counter { name, unit, parent, track: None, shown: 0 }
-    }
-
-    fn show(&mut self, at: Picos, value: u64, trace: &mut Perfetto<'_>) {
-        if value == self.shown {
-            return;
-        }
-        let track = match self.track {
-            Some(track) => track,
-            None => {
-                let track = trace.counter(&self.name, Some(self.parent), self.unit);
-                trace.count(Picos::ZERO, track, 0);
-                track
-            }
-        };
-        self.track = Some(track);
-        trace.count(at, track, value);
-        self.shown = value;
     }
 }

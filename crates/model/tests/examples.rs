@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Every example of this crate.
 const EXAMPLES: [&str; 7] =
-    ["mm1.toml", "md1.toml", "tandem.toml", "voters.toml", "ethernet.toml", "fddi.toml", "farm.toml"];
+    ["mm1.toml", "md1.toml", "tandem.toml", "voters.toml", "ethernet.toml", "fddi.toml", "task_farm.toml"];
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name)
@@ -161,7 +161,7 @@ fn a_saturated_ring_is_as_efficient_as_the_formula_says() {
 #[test]
 fn a_longer_task_makes_a_farm_slower() {
     let seeds: Vec<u64> = (0..4).collect();
-    let sweep = example("farm.toml").sweep("task_kb", &[8.0, 64.0, 256.0], &seeds).expect("it is good");
+    let sweep = example("task_farm.toml").sweep("task_kb", &[8.0, 64.0, 256.0], &seeds).expect("it is good");
     let tasks: Vec<f64> =
         sweep.iter().map(|(_, study)| study.mean("measure.tasks").expect("measured")).collect();
     assert!(tasks[0] > tasks[1] && tasks[1] > tasks[2], "{tasks:?}");
@@ -173,7 +173,7 @@ fn a_longer_task_makes_a_farm_slower() {
 
 #[test]
 fn the_results_do_not_depend_on_how_the_seeds_are_shared_out() {
-    let model = example("farm.toml");
+    let model = example("task_farm.toml");
     let study = model.replicate(&[5, 6, 7]).expect("it is good");
     for (run, seed) in study.runs.iter().zip([5, 6, 7]) {
         assert_eq!((run.seed, run.quantities()), (seed, model.run(seed).expect("it is good").quantities()));

@@ -15,7 +15,7 @@ pub(super) fn files() -> Vec<Seed> {
             ("voters", without_comments(include_str!("../../../../models/voters.toml"))),
             ("ethernet", without_comments(include_str!("../../../../models/ethernet.toml"))),
             ("ring", without_comments(include_str!("../../../../models/fddi.toml"))),
-            ("farm", without_comments(include_str!("../../../../models/farm.toml"))),
+            ("farm", without_comments(include_str!("../../../../models/task_farm.toml"))),
         ],
     )
 }

@@ -1,0 +1,183 @@
+//! From measured pairs to the costs of work, and from costs to predicted pairs.
+
+use crate::cluster::{Cluster, Machine};
+use crate::costs::WorkCosts;
+use crate::floor::{Floor, program_at, relay};
+use crate::program::{BEGIN, PairPlan, Pairs};
+use bytes::Bytes;
+use quintet::stack::SPACE;
+use quintet_contract::{Address, NodeId, OwnedFrame, Span, Token};
+use quintet_simulate::{Picos, ProcessorModel, Simulation};
+use quintet_tuple_space::{Space, SpaceConfig};
+
+/// Groups of pairs that calibration simulates: they differ only at the beginning.
+const GROUPS: u64 = 8;
+/// Bytes of the small pairs.
+pub const SMALL: usize = 64;
+/// Bytes of the large ones.
+pub const LARGE: usize = 1024 * 1024;
+/// Pairs under way at once.
+pub const DEPTH: u64 = 64;
+/// How long nothing is asked before a pair that finds the space asleep.
+pub const PAUSE: Span = Span::from_micros(500);
+/// Longer than any group takes.
+const LIMIT: Span = Span::from_secs(10);
+const CLIENT: NodeId = NodeId(1);
+
+/// What was measured: nanoseconds a pair.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// [`SMALL`], space and program in one process.
+    pub in_process: f64,
+    /// [`SMALL`], the space in another process.
+    pub shared: f64,
+    /// The same, [`DEPTH`] under way.
+    pub pipelined: f64,
+    /// [`LARGE`], the space in another process.
+    pub large: f64,
+    /// [`SMALL`], after [`PAUSE`].
+    pub paused: f64,
+}
+
+/// Two processes that have a core each: the costs and the way between them, as calibrated.
+#[must_use]
+pub fn machine(cores: u32, calibrated: &Calibrated) -> Cluster {
+    let memory_latency = Picos::from_seconds(calibrated.memory_latency);
+    Cluster {
+        machines: vec![Machine::new("this", cores)],
+        network: None,
+        memory_latency,
+        costs: calibrated.costs,
+    }
+}
+
+/// What calibration found.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Calibrated {
+    /// The costs of work.
+    pub costs: WorkCosts,
+    /// From when a frame is in memory until its receiver sees it, in seconds.
+    pub memory_latency: f64,
+}
+
+/// One number that calibration looks for, and the figure it follows from.
+type Unknown = (fn(&mut Calibrated, f64), fn(&Calibrated) -> Option<f64>, f64);
+
+/// The costs with which the simulation takes what was measured.
+///
+/// Each cost follows from one case, the others held: an in-process pair gives call and stages, of which each operation of
+/// the program has half; the pipelined pair the cost of a frame, sending and receiving alike; the pair over shared memory
+/// the latency; the large pair the copying; the pair after a pause what waking an idle
+/// processor takes. Patience, and waking on a processor that is awake, are those of [`WorkCosts::default`].
+#[must_use]
+pub fn calibrate(measured: &Measured) -> Calibrated {
+    let half = measured.in_process * 1e-9 / 4.0;
+    let costs = WorkCosts {
+        call: half,
+        matching: half,
+        storing: half,
+        sending: 0.0,
+        receiving: 0.0,
+        copying: 0.0,
+        deep_waking: 0.0,
+        ..WorkCosts::default()
+    };
+    let mut found = Calibrated { costs, memory_latency: 0.0 };
+    let unknowns: [Unknown; 5] = [
+        (set_stages, in_process, measured.in_process),
+        (|to, value| (to.costs.sending, to.costs.receiving) = (value, value), pipelined, measured.pipelined),
+        (|to, value| to.memory_latency = value, shared, measured.shared),
+        (|to, value| to.costs.copying = value / LARGE as f64, large, measured.large),
+        (|to, value| to.costs.deep_waking = value, paused, measured.paused),
+    ];
+    // Twice: the later ones change the earlier ones a little.
+    for _ in 0..2 {
+        for (set, predict, measured) in unknowns {
+            solve(&mut found, set, predict, measured);
+        }
+    }
+    found
+}
+
+fn set_stages(to: &mut Calibrated, value: f64) {
+    (to.costs.call, to.costs.matching, to.costs.storing) = (value, value, value);
+}
+
+fn in_process(calibrated: &Calibrated) -> Option<f64> {
+    pair_in_process(&calibrated.costs, SMALL)
+}
+
+fn pipelined(calibrated: &Calibrated) -> Option<f64> {
+    pair(calibrated, PairPlan { bytes: SMALL, depth: DEPTH, pause: Span::ZERO, groups: GROUPS })
+}
+
+fn shared(calibrated: &Calibrated) -> Option<f64> {
+    pair(calibrated, PairPlan { bytes: SMALL, depth: 0, pause: Span::ZERO, groups: GROUPS })
+}
+
+fn large(calibrated: &Calibrated) -> Option<f64> {
+    pair(calibrated, PairPlan { bytes: LARGE, depth: 0, pause: Span::ZERO, groups: GROUPS })
+}
+
+fn paused(calibrated: &Calibrated) -> Option<f64> {
+    pair(calibrated, PairPlan { bytes: SMALL, depth: 0, pause: PAUSE, groups: GROUPS })
+}
+
+/// Sets a value so that the prediction is what was measured: the figures grow with the costs, and nearly in proportion, so
+/// that halving the interval finds the value. One that even no cost leaves above what was measured becomes 0.
+fn solve(
+    found: &mut Calibrated,
+    set: fn(&mut Calibrated, f64),
+    predict: fn(&Calibrated) -> Option<f64>,
+    measured: f64,
+) {
+    let (mut low, mut high) = (0.0, measured * 1e-9);
+    for _ in 0..24 {
+        let middle = (low + high) / 2.0;
+        set(found, middle);
+        match predict(found) {
+            Some(predicted) if predicted < measured => low = middle,
+            _ => high = middle,
+        }
+    }
+    set(found, (low + high) / 2.0);
+}
+
+/// Nanoseconds a pair takes between two processes of a machine, each on a core of its own; none if it does not end.
+#[must_use]
+pub fn pair(calibrated: &Calibrated, plan: PairPlan) -> Option<f64> {
+    let cluster = machine(2, calibrated);
+    let mut floor = Floor::new(1, &cluster).ok()?;
+    floor.add_space(0);
+    floor.add_program(0, CLIENT, Pairs::new(relay(CLIENT), plan));
+    floor.simulation.run_for(Span::from_millis(100));
+    nanos_a_pair(&mut floor.simulation, CLIENT, plan)
+}
+
+/// The same with space and program in one process.
+#[must_use]
+pub fn pair_in_process(costs: &WorkCosts, bytes: usize) -> Option<f64> {
+    let plan = PairPlan { bytes, depth: 0, pause: Span::ZERO, groups: GROUPS };
+    let mut simulation = Simulation::new(1);
+    let core = simulation.add_processor(ProcessorModel { cycle: Picos(1_000), ..ProcessorModel::default() });
+    simulation.place(SPACE.node, core);
+    simulation.add(SPACE, Space::new(SpaceConfig::default()));
+    simulation.set_costs(SPACE, costs.of_the_space());
+    let program: Address = program_at(SPACE.node);
+    simulation.add(program, Pairs::new(SPACE, plan));
+    simulation.set_costs(program, costs.of_a_program());
+    nanos_a_pair(&mut simulation, SPACE.node, plan)
+}
+
+fn nanos_a_pair(simulation: &mut Simulation, node: NodeId, plan: PairPlan) -> Option<f64> {
+    let at = program_at(node);
+    simulation
+        .inject(at, OwnedFrame { kind: BEGIN, token: Token(0), body: Bytes::new(), bulk: Bytes::new() });
+    simulation.run_until(LIMIT, |simulation| simulation.get::<Pairs>(at).is_none_or(Pairs::is_done));
+    let taken = &simulation.get::<Pairs>(at)?.taken;
+    // The last groups: the first find no credit history and cold windows.
+    let last = taken.get(taken.len().checked_sub(taken.len() / 2)?..)?;
+    let nanos: u64 = last.iter().map(|span| span.0).sum();
+    let pairs = last.len() as u64 * plan.depth.max(1);
+    (pairs > 0).then(|| nanos as f64 / pairs as f64)
+}

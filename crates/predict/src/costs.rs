@@ -1,0 +1,84 @@
+//! What the product's own work costs a processor.
+
+use quintet_simulate::{Costs, Distribution, FrameCosts, Picos};
+use quintet_tuple_space::stages;
+
+use crate::program::CALL;
+
+/// What work takes on a processor of speed 1, in seconds.
+///
+/// Three kinds of cost: what protocols declare by stage (`matching`, `storing`), what the program's interface needs for a
+/// call (`call`), and what a frame costs at both ends of its way, the layers included (all others).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WorkCosts {
+    /// One operation of a program: the interface, encoding the request and decoding its answer.
+    pub call: f64,
+    /// The space compares one tuple, or looks one up.
+    pub matching: f64,
+    /// The space stores one tuple.
+    pub storing: f64,
+    /// A frame is sent, through the layers and into the link.
+    pub sending: f64,
+    /// A frame is received, out of the link and through the layers.
+    pub receiving: f64,
+    /// Copying a byte into a link's memory or out of it; each frame is copied once at each end.
+    pub copying: f64,
+    /// How long a process that waits looks for frames before it sleeps.
+    pub patience: f64,
+    /// Waking a process that sleeps.
+    pub waking: f64,
+    /// Waking it on a processor that was idle for so long that it sleeps itself.
+    pub deep_waking: f64,
+}
+
+impl Default for WorkCosts {
+    /// Roughly those of an AMD EPYC (Milan) virtual machine, on which others worked too.
+    fn default() -> Self {
+        WorkCosts {
+            call: 180e-9,
+            matching: 180e-9,
+            storing: 180e-9,
+            sending: 140e-9,
+            receiving: 140e-9,
+            copying: 1.0 / 7e9,
+            patience: 8e-6,
+            waking: 4e-6,
+            deep_waking: 60e-6,
+        }
+    }
+}
+
+/// How long a processor is idle before it sleeps.
+const SHALLOW: Picos = Picos(100_000_000);
+/// Cycles of a second: a processor of speed 1 has a cycle of a nanosecond.
+pub(crate) const CYCLES: f64 = 1e9;
+
+fn costs(costs: [(quintet_contract::Stage, f64); 2]) -> Costs {
+    costs.into_iter().map(|(stage, seconds)| (stage, Distribution::Constant(seconds * CYCLES))).collect()
+}
+
+impl WorkCosts {
+    /// Of the space.
+    pub(crate) fn of_the_space(&self) -> Costs {
+        costs([(stages::MATCH, self.matching), (stages::STORE, self.storing)])
+    }
+
+    /// Of a program that calls.
+    pub(crate) fn of_a_program(&self) -> Costs {
+        Costs::from([(CALL, Distribution::Constant(self.call * CYCLES))])
+    }
+
+    /// Of frames in shared memory.
+    pub(crate) fn of_memory(&self) -> FrameCosts {
+        FrameCosts {
+            send: self.sending * CYCLES,
+            send_byte: self.copying * CYCLES,
+            receive: self.receiving * CYCLES,
+            receive_byte: self.copying * CYCLES,
+            patience: Picos::from_seconds(self.patience),
+            wake_up: self.waking * CYCLES,
+            shallow: SHALLOW,
+            deep_wake_up: self.deep_waking * CYCLES,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where processes are: on cores of machines, joined by memory or by the network.
+
+use crate::cluster::Cluster;
+use crate::costs::CYCLES;
+use quintet::stack::{self, SPACE, SPACE_NODE, StackConfig};
+use quintet_contract::{Address, Incarnation, NodeId, Protocol, Span};
+use quintet_simulate::device::{DeviceError, Station};
+use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
+use quintet_tuple_space::SpaceConfig;
+use quintet_wire::registry::PORT_CALLERS;
+use std::any::Any;
+
+/// The largest bulk of one frame in shared memory.
+const MEMORY_BULK_BYTES: usize = 1 << 20;
+/// The cluster that all stacks name.
+const CLUSTER: u128 = 1;
+
+/// One core, and how many processes are on it.
+#[derive(Clone, Copy)]
+struct Core {
+    id: ProcessorId,
+    processes: u32,
+}
+
+/// A process's place.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) machine: usize,
+    pub(crate) core: ProcessorId,
+}
+
+/// Machines with processes on them.
+pub(crate) struct Floor<'a> {
+    pub(crate) simulation: Simulation,
+    cluster: &'a Cluster,
+    seed: u64,
+    /// By machine.
+    cores: Vec<Vec<Core>>,
+    pub(crate) network: Option<DeviceId>,
+    /// Where the space is.
+    space: Option<Place>,
+}
+
+impl<'a> Floor<'a> {
+    /// Machines without processes.
+    ///
+    /// # Errors
+    /// A network that cannot be.
+    pub(crate) fn new(seed: u64, cluster: &'a Cluster) -> Result<Floor<'a>, DeviceError> {
+        let mut simulation = Simulation::new(seed);
+        let device = cluster.network.as_ref().map(|network| network.device(cluster.machines.len()).build());
+        let network = device.transpose()?.map(|device| simulation.add_device(device));
+        let mut cores = Vec::new();
+        for machine in &cluster.machines {
+            let mut model = machine.processor();
+            if let Some(network) = &cluster.network {
+                model.io_setup = Picos::from_seconds(network.sending / machine.speed);
+            }
+            let core = |_| Core { id: simulation.add_processor(model), processes: 0 };
+            cores.push((0..machine.cores).map(core).collect());
+        }
+        Ok(Floor { simulation, cluster, seed, cores, network, space: None })
+    }
+
+    /// The core of a machine with the fewest processes.
+    fn place(&mut self, machine: usize) -> Place {
+        let cores = self.cores[machine].iter_mut();
+        let core = cores.min_by_key(|core| core.processes).expect("a machine has a core");
+        core.processes += 1;
+        Place { machine, core: core.id }
+    }
+
+    fn config(&self, incarnation: u64) -> StackConfig {
+        let space = SpaceConfig { seed: self.seed, ..SpaceConfig::default() };
+        StackConfig { cluster: CLUSTER, incarnation: Incarnation(incarnation), seed: self.seed, space }
+    }
+
+    /// Puts the space on a machine.
+    pub(crate) fn add_space(&mut self, machine: usize) -> Place {
+        let place = self.place(machine);
+        self.simulation.place(SPACE_NODE, place.core);
+        self.simulation.add(SPACE, stack::served(&self.config(1)));
+        self.simulation.set_costs(SPACE, self.cluster.costs.of_the_space());
+        self.space = Some(place);
+        place
+    }
+
+    /// Puts a program and its connection to the space on a machine: what a live process consists of. The program speaks to
+    /// its own node's relay.
+    pub(crate) fn add_program<P: Protocol + Any>(
+        &mut self,
+        machine: usize,
+        node: NodeId,
+        program: P,
+    ) -> Place {
+        let place = self.place(machine);
+        self.simulation.place(node, place.core);
+        let relay = relay(node);
+        self.simulation.add(relay, stack::client(relay, &self.config(1)));
+        self.add_side(program_at(node), program, place, self.cluster.costs.of_a_program());
+        self.join(place, relay);
+        place
+    }
+
+    /// Puts another protocol on a process's core.
+    pub(crate) fn add_side<P: Protocol + Any>(
+        &mut self,
+        at: Address,
+        program: P,
+        place: Place,
+        costs: Costs,
+    ) {
+        self.simulation.place(at.node, place.core);
+        self.simulation.add(at, program);
+        self.simulation.set_costs(at, costs);
+    }
+
+    /// Joins two threads of one process: what one tells the other takes no time.
+    pub(crate) fn join_threads(&mut self, a: Address, b: Address) {
+        let direct = LinkModel { delay_min: Span::ZERO, delay_max: Span::ZERO, ..LinkModel::default() };
+        self.simulation.connect(a, b, direct);
+    }
+
+    /// Joins a client with the space.
+    fn join(&mut self, place: Place, client: Address) {
+        let space = self.space.expect("the space is placed first");
+        let costs = self.cluster.costs.of_memory();
+        match (&self.cluster.network, self.network) {
+            (Some(network), Some(device)) if space.machine != place.machine => {
+                let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
+                self.simulation.connect_through(device, (SPACE, station(space)), (client, station(place)));
+                let receive = costs.receive + network.receiving * CYCLES;
+                self.simulation.set_frame_costs(SPACE, client, FrameCosts { receive, ..costs });
+            }
+            _ => {
+                let delay = Span(self.cluster.memory_latency.time().0);
+                let memory = LinkModel {
+                    delay_min: delay,
+                    delay_max: delay,
+                    max_bulk_bytes: MEMORY_BULK_BYTES,
+                    ..LinkModel::default()
+                };
+                self.simulation.connect(SPACE, client, memory);
+                self.simulation.set_frame_costs(SPACE, client, costs);
+            }
+        }
+    }
+}
+
+/// The relay of a client's node: what its program asks.
+pub(crate) fn relay(node: NodeId) -> Address {
+    Address { node, port: stack::PORT_RELAY }
+}
+
+/// The program of a client's node.
+pub(crate) fn program_at(node: NodeId) -> Address {
+    Address { node, port: PORT_CALLERS }
+}

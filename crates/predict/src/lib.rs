@@ -1,0 +1,55 @@
+//! The product's own tuple space on modelled machines: what would another network, a faster machine, more workers give?
+//!
+//! A [`Job`] is a master that puts tasks and takes results, and workers that take tasks, compute, and put results. A
+//! [`Cluster`] is machines and what joins them. A run places the space and every process on cores, with the protocols that a
+//! live process has (`quintet::stack`), and plays the programs on top.
+//!
+//! ```
+//! use quintet_predict::{Cluster, Job, study};
+//!
+//! let cluster = Cluster::from_str(include_str!("../../../models/lab-10g.toml"), "lab-10g.toml")?;
+//! let job = Job::from_str(include_str!("../../../examples/farm.toml"), "farm.toml")?;
+//! let job = Job { tasks: 40, kill: None, ..job };
+//! let rows = study(&cluster, &job, &[1, 2], 2)?;
+//! let makespan = |row: usize| rows[row].interval(|run| run.makespan).expect("the job ended").mean;
+//! assert!(makespan(1) < makespan(0), "two workers are faster than one");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is modelled, and what is not
+//!
+//! Costs: see [`WorkCosts`]; `quintet bench predict` measures them, and how far predictions are off. A process stays on the
+//! core where it was put, which processes share by time slices: a system moves processes, and lets those that woke go
+//! first. A frame in shared memory costs both ends a copy; caches, and who else uses the memory, are not modelled. Between
+//! machines the layers run as over shared memory, on a network that loses nothing.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `farm.rs` | one run of a job: read this first |
+//! | `job.rs`, `cluster.rs`, `costs.rs` | [`Job`], [`Cluster`], [`WorkCosts`] |
+//! | `floor.rs` | where processes are, and how they are joined |
+//! | `program.rs` | master, worker and pairs as protocols |
+//! | `study.rs` | runs over seeds and numbers of workers |
+//! | `calibrate.rs` | from measured pairs to costs |
+//! | `file.rs`, `keys.rs`, `markdown.rs` | the two files, every key they have, and its documentation |
+#![forbid(unsafe_code)]
+
+pub mod calibrate;
+mod cluster;
+mod costs;
+mod farm;
+mod file;
+mod floor;
+mod job;
+pub mod keys;
+mod markdown;
+mod program;
+mod study;
+
+pub use cluster::{Cluster, Machine, Network};
+pub use costs::WorkCosts;
+pub use farm::{FarmError, FarmRun, run};
+pub use job::{Job, Kill, Places};
+pub use markdown::markdown;
+pub use program::{PairPlan, Redone};
+pub use study::{CONFIDENCE, Row, study};

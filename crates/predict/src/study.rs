@@ -1,0 +1,64 @@
+//! Runs of a job over seeds and numbers of workers.
+
+use crate::cluster::Cluster;
+use crate::farm::{FarmError, FarmRun, run};
+use crate::job::Job;
+use quintet_simulate::statistics::{Interval, Replications};
+use std::num::NonZero;
+use std::thread;
+
+/// The confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// What runs over seeds said together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// How many workers.
+    pub workers: usize,
+    /// In the order of the seeds.
+    pub runs: Vec<FarmRun>,
+}
+
+impl Row {
+    /// The mean over the runs that have the value, and how far from it the true mean may lie; none if no run has it. The
+    /// half width is 0 for one run, which says nothing of it.
+    pub fn interval(&self, value: impl Fn(&FarmRun) -> Option<f64>) -> Option<Interval> {
+        let mut values = Replications::new();
+        self.runs.iter().filter_map(value).for_each(|value| values.add(value));
+        let alone = values.tally().mean().map(|mean| Interval { mean, half_width: 0.0 });
+        values.interval(CONFIDENCE).ok().or(alone)
+    }
+
+    /// Runs in which the job did not end.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.runs.iter().filter(|run| run.makespan.is_none()).count()
+    }
+}
+
+/// Runs a job with each number of workers, once a seed. The results are the same however many threads run.
+///
+/// # Errors
+/// The first that a run failed with.
+pub fn study(cluster: &Cluster, job: &Job, workers: &[usize], seeds: u64) -> Result<Vec<Row>, FarmError> {
+    let row = |workers: &usize| {
+        let job = Job { workers: *workers, ..job.clone() };
+        Ok(Row { workers: *workers, runs: replicate(cluster, &job, seeds)? })
+    };
+    workers.iter().map(row).collect()
+}
+
+fn replicate(cluster: &Cluster, job: &Job, seeds: u64) -> Result<Vec<FarmRun>, FarmError> {
+    let threads =
+        thread::available_parallelism().map_or(1, NonZero::get).min(usize::try_from(seeds).unwrap_or(1));
+    let some = |first: usize| {
+        (first as u64..seeds).step_by(threads.max(1)).map(|seed| (seed, run(cluster, job, seed)))
+    };
+    let mut runs: Vec<_> = thread::scope(|scope| {
+        let handles: Vec<_> =
+            (0..threads).map(|first| scope.spawn(move || some(first).collect::<Vec<_>>())).collect();
+        handles.into_iter().flat_map(|handle| handle.join().expect("a run does not panic")).collect()
+    });
+    runs.sort_by_key(|(seed, _)| *seed);
+    runs.into_iter().map(|(_, run)| run).collect()
+}

@@ -8,6 +8,7 @@
 //! | `pending.rs`, `lease.rs` | an operation under way; a tuple taken until it is acknowledged |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
+//! | `simulate.rs` | models and their runs; needs no lab |
 //! | `error.rs` | errors as Python exceptions |
 //!
 //! Nothing here waits while it holds the interpreter: a callback that needs the interpreter may run on the thread that is
@@ -22,6 +23,7 @@ mod lab;
 mod lease;
 mod pending;
 mod server;
+mod simulate;
 mod space;
 mod value;
 
@@ -36,10 +38,15 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pending::Pending>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<server::Server>()?;
+    module.add_class::<simulate::SimulatedModel>()?;
     module.add_function(wrap_pyfunction!(formal::array, module)?)?;
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::student_t_quantile, module)?)?;
     module.add("DEAD_LETTER", quintet::DEAD_LETTER)?;
     module.add("MAX_BYTES", quintet_contract::limits::MAX_BULK_BYTES)?;
+    module.add("PERCENTS", simulate::PERCENTS)?;
     module.add("MAX_FIELDS", quintet::MAX_TUPLE_FIELDS)?;
     Ok(())
 }

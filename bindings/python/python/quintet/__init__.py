@@ -1,4 +1,4 @@
-"""Quintet coordinates a handful of machines: tuple spaces, executors and a joblib backend.
+"""Quintet coordinates a handful of machines: tuple spaces, executors, a joblib backend, and simulation.
 
     import quintet
     lab = quintet.connect()                       # in this process, nothing to start
@@ -17,6 +17,7 @@ match when number, types and values of the fields are equal.
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
 | `executor`, `tasks`, `worker`, `presence` | `Executor`, the tuples it speaks with, who does the work, who lives |
+| `simulate` | models and their runs, as NumPy arrays; needs no lab |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |
 
 Nothing here imports NumPy or joblib before it is needed.
@@ -55,13 +56,13 @@ from quintet.registration import register_with_joblib
 from quintet.status import SignatureStatus, Status
 
 if TYPE_CHECKING:
-    from quintet import aio
+    from quintet import aio, simulate
     from quintet.executor import Executor
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
-    "aio", "array", "connect", "errors", "serve",
+    "aio", "array", "connect", "errors", "serve", "simulate",
     "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
@@ -73,13 +74,13 @@ register_with_joblib()
 
 
 def __getattr__(name: str) -> object:
-    """Imports `Executor` and `aio` when they are first used: asyncio and pickling take longer to import than the rest."""
+    """Imports `Executor`, `aio` and `simulate` when they are first used: they take longer to import than the rest."""
     if name == "Executor":
         from quintet.executor import Executor
 
         return Executor
-    if name == "aio":
+    if name in ("aio", "simulate"):
         import importlib
 
-        return importlib.import_module("quintet.aio")
+        return importlib.import_module(f"quintet.{name}")
     raise AttributeError(f"module 'quintet' has no attribute {name!r}")

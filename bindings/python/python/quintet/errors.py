@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 
 from quintet import _native
 
@@ -34,18 +36,39 @@ class Code(enum.IntEnum):
     Mismatch = 19
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a model, or strange."""
+
+    file: str | None
+    """The file, if the model came from one."""
+    line: int | None
+    """On which line, counted from 1, if the model came from a file."""
+    key: str
+    """The key, with those of the tables around it: "processor.server.cycle"."""
+    text: str
+    """What is wrong."""
+
+    def __str__(self) -> str:
+        file = f"{self.file}, " if self.file else ""
+        line = f"line {self.line}, " if self.line else ""
+        return f"{file}{line}{self.key}: {self.text}" if self.key else f"{file}{line}{self.text}"
+
+
 class Error(Exception):
     """An operation's error: `code` for the program, `text` for a person.
 
     `retry` says whether the same request may be made again: "safe" (it had no effect), "indeterminate" (it may have had
     its effect) or "useless". `fault` says whose it is: "misuse" (the caller's), "peer", "limit" or "system".
-    `exit_status` is that of a command that ends with it.
+    `exit_status` is that of a command that ends with it. `problems` are all that is wrong with a model, in the order of its
+    lines; other errors have none.
     """
 
-    def __init__(self, code: Code | int, text: str = "") -> None:
+    def __init__(self, code: Code | int, text: str = "", problems: Iterable[Problem] = ()) -> None:
         super().__init__(code, text)
         self.code = Code(code)
         self.text = text
+        self.problems = tuple(problems)
 
     @property
     def fault(self) -> str:
@@ -66,8 +89,8 @@ class Error(Exception):
         what = _ROWS[self.code][2]
         return f"{what}: {self.text}" if self.text else what
 
-    def __reduce__(self) -> tuple[type[Error], tuple[int, str]]:
-        return type(self), (int(self.code), self.text)
+    def __reduce__(self) -> tuple[type[Error], tuple[int, str, tuple[Problem, ...]]]:
+        return type(self), (int(self.code), self.text, self.problems)
 
 
 class TimedOut(Error, TimeoutError):
@@ -87,7 +110,7 @@ class TooLarge(Error, ValueError):
 
 
 class BadValue(Error, TypeError, ValueError):
-    """A value that cannot be a field, or a template that cannot match."""
+    """A value that cannot be a field, a template that cannot match, or a model that cannot run."""
 
 
 class IntegerOverflow(BadValue, OverflowError):
@@ -159,3 +182,9 @@ _CLASSES: dict[int, type[Error]] = {code: globals()[code.name] for code in Code}
 def from_code(number: int, text: str) -> Error:
     """The exception for a code. The native half calls it."""
     return _CLASSES[number](number, text)
+
+
+def from_problems(number: int, places: Iterable[tuple[str | None, int | None, str, str]]) -> Error:
+    """The exception for what is wrong with a model: file, line, key and text of each. The native half calls it."""
+    problems = [Problem(*place) for place in places]
+    return _CLASSES[number](number, "\n".join(map(str, problems)), problems)

@@ -1,0 +1,57 @@
+"""Simulates models of machines, networks and programs, in this process: no lab, no privileges.
+
+    from quintet import simulate
+    model = simulate.Model("queue", end="200 s", warm_up="20 s")
+    model.processor("world")
+    model.processor("server", instructions={"serve": simulate.exponential("8 ms")})
+    model.device("door", "link", ["world", "server"])
+    customer = simulate.send("customer", to="serve", through="door")
+    model.module("arrive", on="world", every=simulate.exponential("10 ms"), do=[customer])
+    model.module("serve", on="server", waits_for={"customer": 1}, do=[simulate.execute("serve")])
+    waiting = model.replicate(seeds=10)["module.serve.waiting"]
+    print(waiting.mean, waiting.interval(0.95))
+
+A model is described as in a model file, whose reference (`docs/models.md`) holds here word for word: a keyword is a key
+of the file, and what has a dimension is a text with its unit. Results are in seconds and bytes. The same model and seed
+give the same numbers on every machine.
+
+| module | holds |
+| --- | --- |
+| `model` | `Model`; read this first |
+| `parts` | distributions and actions |
+| `results` | `Result`: what one run says |
+| `studies` | `Study`, `Sweep`: runs over seeds and values, as NumPy arrays |
+| `document` | a model as text |
+"""
+
+from quintet.errors import Problem
+from quintet.simulate.model import Model
+from quintet.simulate.parts import (
+    beta,
+    cumulative,
+    execute,
+    exponential,
+    gamma,
+    normal,
+    poisson,
+    send,
+    uniform,
+    weighted,
+)
+from quintet.simulate.results import (
+    PERCENTS,
+    DeviceResult,
+    MeasureResult,
+    ModuleResult,
+    ProcessorResult,
+    Result,
+    Tally,
+)
+from quintet.simulate.studies import Interval, Sample, Study, Sweep
+
+__all__ = [
+    "PERCENTS",
+    "DeviceResult", "Interval", "MeasureResult", "Model", "ModuleResult", "Problem", "ProcessorResult", "Result", "Sample",
+    "Study", "Sweep", "Tally",
+    "beta", "cumulative", "execute", "exponential", "gamma", "normal", "poisson", "send", "uniform", "weighted",
+]  # fmt: skip

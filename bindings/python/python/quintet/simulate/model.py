@@ -1,0 +1,251 @@
+"""A model: what it consists of, and running it."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quintet import _native
+from quintet.errors import BadValue, Code, Problem
+from quintet.simulate.document import document, plain
+from quintet.simulate.parts import Draw, Quantity, Table
+from quintet.simulate.results import Result, result
+from quintet.simulate.studies import Study, Sweep
+
+Setting = Union[Quantity, bool, Sequence[Quantity]]
+Seeds = Union[int, Iterable[int]]
+
+
+class Model:
+    """A model: processors, devices, modules, and what to measure.
+
+    It is described by methods that each return the model, or comes from a file. What is wrong with it is said when it is
+    checked or run, all at once: BadValue, whose `problems` have the key. A model can be pickled.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        end: Quantity | None = None,
+        warm_up: Quantity | None = None,
+        event_limit: Quantity | None = None,
+    ) -> None:
+        """A model without anything in it.
+
+        `end`: the simulated time at which a run ends, "1000 s"; without one it ends when nothing is left to do. `warm_up`:
+        what happens before is not measured. `event_limit`: events after which a run ends in any case, by default 50 million.
+        """
+        self._tables: dict[str, dict[str, Any]] = {
+            "model": {"name": name, "end": end, "warm_up": warm_up, "event_limit": event_limit},
+            "parameters": {}, "processor": {}, "device": {}, "module": {}, "measure": {},
+        }  # fmt: skip
+        self._text: str | None = None
+        self._file: str | None = None
+        self._settings: dict[str, str] = {}
+        self._values: dict[str, float] = {}
+        self._checked: _native.SimulatedModel | None = None
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Model:
+        """The model of a model file.
+
+        Raises BadFile for a file that cannot be read or is not TOML, BadValue for a model that cannot run. Its `problems`
+        are all that is wrong: file, line, key, text.
+        """
+        return cls.from_text(_native.read_model(path), os.fspath(path))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "text") -> Model:
+        """The model that `text` describes as a model file would; `file` is its name in errors.
+
+        Raises BadFile and BadValue as `from_file`.
+        """
+        model = cls("")
+        model._text, model._file = text, file
+        model._tables["model"]["name"] = model._ready().name
+        return model
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._tables["model"]["name"]
+
+    def parameter(self, name: str, value: Quantity) -> Model:
+        """Adds a parameter: a number, or an expression of others."""
+        return self._add("parameters", name, value)
+
+    def processor(self, name: str, *, instructions: Mapping[str, Draw] | None = None, **keys: Setting) -> Model:
+        """Adds a processor, with the cycles or the time of its instructions, by name.
+
+        `keys` are those of `[processor.NAME]`: cycle, rate, time_slice, input_controller, output_controller, io_setup,
+        interrupt, queue_limit.
+        """
+        return self._add("processor", name, {**keys, "instructions": instructions})
+
+    def device(self, name: str, kind: str, stations: Sequence[str], **keys: Setting) -> Model:
+        """Adds a transfer device to which the processors `stations` are connected.
+
+        `kind`: "bus", "csma-cd", "ethernet", "slotted", "token-ring", "switch" or "link". `keys` are those of
+        `[device.NAME]` of that kind.
+        """
+        return self._add("device", name, {"kind": kind, "stations": stations, **keys})
+
+    def module(
+        self,
+        name: str,
+        *,
+        on: str,
+        start: Draw | None = None,
+        every: Draw | None = None,
+        limit: Quantity | None = None,
+        waits_for: Mapping[str, Quantity] | None = None,
+        after: Sequence[str] | None = None,
+        after_any: Sequence[str] | None = None,
+        do: Sequence[Mapping[str, Any]] = (),
+        then: Sequence[str] | None = None,
+        then_one_of: Mapping[str, Quantity] | None = None,
+    ) -> Model:
+        """Adds a modelled program on the processor `on`. At least one condition is needed.
+
+        `start`, `every`, `limit`: when it first runs by itself, the time between, how often at most. `waits_for`: how many
+        of which messages one activation needs. `after`, `after_any`: modules of which all, or one, must be done. `do`:
+        what `execute` and `send` make, in order. `then`: its successors. `then_one_of`: the weights of those of which one
+        is chosen.
+        """
+        return self._add("module", name, {
+            "on": on, "start": start, "every": every, "limit": limit, "waits_for": waits_for, "after": after,
+            "after_any": after_any, "do": do, "then": then, "then_one_of": then_one_of,
+        })  # fmt: skip
+
+    def measure(
+        self,
+        name: str,
+        *,
+        time: Mapping[str, str] | None = None,
+        throughput: Mapping[str, Quantity] | None = None,
+        interval: Mapping[str, str] | None = None,
+    ) -> Model:
+        """Adds a measure, one of the three.
+
+        `time={"from": "MODULE.start", "to": "MODULE.end"}`: the time from the k-th event to the k-th.
+        `throughput={"of": "MODULE", "bytes": "8 B"}`: bytes a second, or without `bytes` activations a second.
+        `interval={"of": "MODULE"}`: the time between two ends.
+        """
+        return self._add("measure", name, {"time": time, "throughput": throughput, "interval": interval})
+
+    def with_parameters(self, **values: float) -> Model:
+        """A copy with other numbers for these parameters.
+
+        A name that is no parameter raises BadValue when the copy is checked or run.
+        """
+        changed = self._copy()
+        changed._values.update({name: float(value) for name, value in values.items()})
+        return changed
+
+    def with_settings(self, **settings: Quantity) -> Model:
+        """A copy with other values for these keys of `[model]`: end, warm_up, event_limit.
+
+        Raises BadValue for a value that is neither a number nor a text; for others when it is checked or run.
+        """
+        changed = self._copy()
+        texts = {key: plain(f"model.{key}", value) for key, value in settings.items()}
+        if self._text is None:
+            changed._tables["model"].update(texts)
+        else:
+            changed._settings.update(texts)
+        return changed
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters. Raises BadValue for a model that cannot run."""
+        return tuple(self._ready().parameter_names)
+
+    def check(self) -> None:
+        """Raises BadValue, with all problems, if it cannot run."""
+        self._ready()
+
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is strange about it, though it can run: a device that carries nothing, an instruction nobody executes.
+
+        Raises BadValue for a model that cannot run.
+        """
+        return tuple(Problem(*place) for place in self._ready().warnings())
+
+    def run(self, seed: int = 0) -> Result:
+        """Runs it once. `seed`: from 0 to 2^64 - 1. Other threads go on meanwhile, and ctrl-C ends the wait.
+
+        Raises BadValue for a model that cannot run, or another seed.
+        """
+        return self.replicate([seed]).runs[0]
+
+    def replicate(self, seeds: Seeds = 10) -> Study:
+        """Runs it once for each seed, on all processors of the machine: `seeds` of them, from 0 on, or these.
+
+        Other threads go on meanwhile. Ctrl-C raises KeyboardInterrupt at once, and no run is begun any more; those under
+        way come to their end unseen.
+
+        Raises BadValue for a model that cannot run, no seeds, or seeds that are not from 0 to 2^64 - 1.
+        """
+        rows = _native.run_all([self._ready()], _seeds(seeds))
+        return Study(tuple(map(result, rows)))
+
+    def sweep(self, parameter: str, values: ArrayLike, seeds: Seeds = 10) -> Sweep:
+        """A study for each value of a parameter, each with the same seeds: see `replicate`.
+
+        `values`: numbers, shape (values,).
+
+        Raises BadValue for a name that is no parameter, for no values, for a model that cannot run with one of them, and
+        as `replicate`.
+        """
+        at = np.array(values, dtype=np.float64)
+        if at.ndim != 1 or at.size == 0:
+            raise BadValue(Code.BadValue, f"values of shape {at.shape}, expected a list of at least one number")
+        numbers, base = _seeds(seeds), self._ready()
+        models = [base.with_parameter(parameter, float(value)) for value in at]
+        results = list(map(result, _native.run_all(models, numbers)))
+        parts = (results[first : first + len(numbers)] for first in range(0, len(results), len(numbers)))
+        return Sweep(parameter, at, tuple(Study(tuple(part)) for part in parts))
+
+    def _add(self, kind: str, name: str, value: Any) -> Model:
+        if self._text is not None:
+            raise BadValue(Code.BadValue, f"{kind} {name}: a model that was read as text is added to in its text")
+        self._tables[kind][name] = copy.deepcopy(value)
+        self._checked = None
+        return self
+
+    def _copy(self) -> Model:
+        copied = copy.deepcopy(self)
+        copied._checked = None
+        return copied
+
+    def _ready(self) -> _native.SimulatedModel:
+        """The checked model. Raises BadValue or BadFile."""
+        if self._checked is None:
+            text = document(self._tables) if self._text is None else self._text
+            settings, values = list(self._settings.items()), list(self._values.items())
+            self._checked = _native.SimulatedModel(text, self._file, settings, values)
+        return self._checked
+
+    def __getstate__(self) -> Table:
+        return {**self.__dict__, "_checked": None}
+
+    def __repr__(self) -> str:
+        return f"<quintet.simulate.Model {self.name}>"
+
+
+def _seeds(seeds: Seeds) -> list[int]:
+    numbers = list(range(seeds)) if isinstance(seeds, Integral) else [operator.index(seed) for seed in seeds]
+    if not numbers:
+        raise BadValue(Code.BadValue, f"the seeds are {seeds!r}, expected at least one")
+    for seed in numbers:
+        if not 0 <= seed < 1 << 64:
+            raise BadValue(Code.BadValue, f"the seed {seed}, expected one from 0 to 2^64 - 1")
+    return numbers

@@ -1,0 +1,68 @@
+"""Distributions and actions: the tables that a model file has in their place, which serve as well.
+
+A quantity is a number, or a text with a unit, which may be an expression of parameters: "1.5 ms", "8 B * words".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Union
+
+Quantity = Union[str, int, float]
+Table = dict[str, Any]
+Draw = Union[Quantity, Mapping[str, Any]]
+"""A quantity, or a distribution of them."""
+
+
+def exponential(mean: Quantity) -> Table:
+    """Times between independent events, of this mean."""
+    return {"exponential": {"mean": mean}}
+
+
+def uniform(low: Quantity, high: Quantity) -> Table:
+    """Evenly between the two."""
+    return {"uniform": {"low": low, "high": high}}
+
+
+def normal(mean: Quantity, deviation: Quantity) -> Table:
+    """The normal distribution without its negative values: those are drawn again."""
+    return {"normal": {"mean": mean, "deviation": deviation}}
+
+
+def poisson(mean: Quantity) -> Table:
+    """Counts of independent events. Not for times."""
+    return {"poisson": {"mean": mean}}
+
+
+def gamma(shape: Quantity, scale: Quantity) -> Table:
+    """Mean `shape` times `scale`; the shape is a number without unit."""
+    return {"gamma": {"shape": shape, "scale": scale}}
+
+
+def beta(a: Quantity, b: Quantity, low: Quantity, high: Quantity) -> Table:
+    """Between `low` and `high`; `a` and `b` are numbers without unit."""
+    return {"beta": {"a": a, "b": b, "low": low, "high": high}}
+
+
+def weighted(pairs: Iterable[tuple[Quantity, Quantity]]) -> Table:
+    """These values alone, each with its weight."""
+    return {"empirical": {"values": [list(pair) for pair in pairs]}}
+
+
+def cumulative(pairs: Iterable[tuple[Quantity, Quantity]]) -> Table:
+    """Values, each with the probability of that value or a smaller one; straight between them. The last one's is 1."""
+    return {"empirical": {"cumulative": [list(pair) for pair in pairs]}}
+
+
+def execute(instruction: str, times: Draw = 1) -> Table:
+    """An action: executes an instruction of the module's processor so often."""
+    return {"execute": instruction, "times": times}
+
+
+def send(message: str, to: str, bytes: Draw = "0 B", *, through: str | None = None, times: Quantity = 1) -> Table:
+    """An action: sends a message of so many bytes to a module that waits for it, so often.
+
+    `through` is the device that carries it; without one it stays within the processor and takes no time.
+    """
+    action = {"send": message, "to": to, "bytes": bytes, "times": times}
+    return action if through is None else {**action, "through": through}

@@ -1,0 +1,185 @@
+"""What one run says. Times in seconds, data in bytes; NaN for the mean of what never happened."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quintet import _native
+
+PERCENTS: NDArray[np.float64] = np.array(_native.PERCENTS)
+"""The parts, in percent, to which `MeasureResult.percentiles` belong: float64, shape (10,)."""
+PERCENTS.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Values, summed up."""
+
+    count: int
+    """How many."""
+    mean: float
+    """Their mean; NaN without values."""
+    deviation: float
+    """Their sample standard deviation; NaN with fewer than two."""
+    least: float
+    """The least; NaN without values."""
+    largest: float
+    """The largest; NaN without values."""
+
+
+@dataclass(frozen=True)
+class ProcessorResult:
+    """What a processor did."""
+
+    utilisation: float
+    """The share of time in which it was busy, 0 to 1."""
+    lost: int
+    """Messages that found its queue full and were lost."""
+
+
+@dataclass(frozen=True)
+class DeviceResult:
+    """What a device did. Devices of kind "link" have none."""
+
+    utilisation: float
+    """The share of time in which it carried blocks that arrived, 0 to 1."""
+    collision_share: float
+    """The share of time spent on collisions, 0 to 1."""
+    waiting: float
+    """The mean time, in seconds, from when a message was requested to its first bit."""
+    queue: float
+    """The mean number of messages that wait for their first bit."""
+    longest_queue: int
+    """The most of them at a time."""
+    requested: int
+    """Messages requested."""
+    delivered: int
+    """Messages delivered."""
+    dropped: int
+    """Messages given up."""
+    blocks: int
+    """Blocks carried."""
+    bytes: int
+    """Bytes of messages in these blocks."""
+    collisions: int
+    """Collisions."""
+
+
+@dataclass(frozen=True)
+class ModuleResult:
+    """What a module did. Times in seconds, of activations that became ready after the warm-up."""
+
+    activations: int
+    """Activations that ended after the warm-up."""
+    waiting: Tally
+    """From when an activation was ready to its start."""
+    response: Tally
+    """From when it was ready to its end."""
+    interval: Tally
+    """Between two ends."""
+    queue: float
+    """Activations that are ready and have not started, in the mean over time."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureResult:
+    """What a measure says."""
+
+    value: float
+    """The mean time in seconds, or bytes or activations a second."""
+    times: Tally | None
+    """Times, in seconds, summed up; None for a throughput."""
+    percentiles: NDArray[np.float64] | None
+    """Times, in seconds, that `PERCENTS` of all do not exceed, to three digits: float64, shape (10,). None for a
+    throughput."""
+
+
+class Quantities(Mapping[str, Any]):
+    """Something by the names of quantities. A name that it has not raises KeyError, with the nearest it has."""
+
+    # Two are equal if they are the same: equality of the numbers is a question for `quantities`.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def _names(self) -> Iterable[str]:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._names())
+
+    def _unknown(self, name: object) -> KeyError:
+        nearest = difflib.get_close_matches(str(name), list(self._names()), 1)
+        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        return KeyError(f"there is no quantity {name}{hint}")
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Quantities):
+    """What one run says. A mapping from the names of quantities ("processor.server.utilisation") to numbers, as well."""
+
+    seed: int
+    """The run's seed."""
+    simulated: float
+    """The simulated time at its end, in seconds."""
+    measured: float
+    """The part of it after the warm-up, in seconds."""
+    events: int
+    """Events handled."""
+    ended: str
+    """Why it ended: "end", "nothing left", "event limit" or "stalled" (time did not pass any more)."""
+    ending: str
+    """The same for a person."""
+    digest: int
+    """Sums up the run: another number if anything was different."""
+    quantities: dict[str, float]
+    """Every number by a name of its own; in seconds and bytes. Means of what never happened are left out."""
+    processors: dict[str, ProcessorResult]
+    """By name."""
+    devices: dict[str, DeviceResult]
+    """By name; those of kind "link" count nothing."""
+    modules: dict[str, ModuleResult]
+    """By name."""
+    measures: dict[str, MeasureResult]
+    """By name."""
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.quantities:
+            raise self._unknown(name)
+        return self.quantities[name]
+
+    def _names(self) -> Iterable[str]:
+        return self.quantities
+
+    def __repr__(self) -> str:
+        return f"<quintet.simulate.Result seed={self.seed} measured={self.measured:g} s: {self.ending}>"
+
+
+def result(row: dict[str, Any]) -> Result:
+    """The result that a row of the native half is."""
+    return Result(**{
+        **row,
+        "processors": {name: ProcessorResult(**found) for name, found in row["processors"].items()},
+        "devices": {name: DeviceResult(**found) for name, found in row["devices"].items()},
+        "modules": {name: _module(found) for name, found in row["modules"].items()},
+        "measures": {name: _measure(found) for name, found in row["measures"].items()},
+    })  # fmt: skip
+
+
+def _module(row: dict[str, Any]) -> ModuleResult:
+    tallies = {name: Tally(**row[name]) for name in ("waiting", "response", "interval")}
+    return ModuleResult(**{**row, **tallies})
+
+
+def _measure(row: dict[str, Any]) -> MeasureResult:
+    if row["times"] is None:
+        return MeasureResult(**row)
+    return MeasureResult(row["value"], Tally(**row["times"]), np.array(row["percentiles"]))

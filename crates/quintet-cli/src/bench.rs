@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `explore.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `simulate.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/row.rs` | a result |
@@ -15,7 +15,9 @@ mod case;
 mod explore;
 pub(crate) mod link;
 mod peer;
+mod predict;
 mod row;
+mod simulate;
 mod space;
 mod turns;
 
@@ -28,6 +30,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) use link::SideArguments;
+pub(crate) use simulate::NodesArguments;
 pub(crate) use space::MemoryArguments;
 
 #[derive(Args)]
@@ -58,7 +61,9 @@ pub(crate) struct Arguments {
 fn cases() -> Vec<Case> {
     let mut cases = link::cases();
     cases.extend(space::cases());
+    cases.extend(simulate::cases());
     cases.extend(explore::cases());
+    cases.extend(predict::cases());
     cases
 }
 

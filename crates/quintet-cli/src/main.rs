@@ -25,7 +25,10 @@ mod pinning;
 mod python;
 
 use clap::{Parser, Subcommand};
-use commands::{completions, doctor, exit_status, explore, replay, run, serve, status, supervise_child};
+use commands::{
+    completions, doctor, exit_status, explore, replay, reproduce, run, serve, simulate, status,
+    supervise_child,
+};
 use quintet::Error;
 use std::process::ExitCode;
 
@@ -56,6 +59,10 @@ enum Command {
     Replay(replay::Arguments),
     /// Search random schedules and faults for a broken promise
     Explore(explore::Arguments),
+    /// Predict: run the product's own protocols on modelled machines
+    Simulate(simulate::Arguments),
+    /// Simulate a published study again, and compare its tables cell by cell
+    Reproduce(reproduce::Arguments),
     /// Check this machine, and say what to do
     Doctor(doctor::Arguments),
     /// Measure beside peers and limits
@@ -71,6 +78,8 @@ enum Command {
     BenchSide(bench::SideArguments),
     #[command(hide = true)]
     BenchMemory(bench::MemoryArguments),
+    #[command(hide = true)]
+    BenchNodes(bench::NodesArguments),
 }
 
 impl Command {
@@ -82,6 +91,8 @@ impl Command {
             Command::Status(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
+            Command::Simulate(arguments) => arguments.is_for_a_program(),
+            Command::Reproduce(arguments) => arguments.json,
             Command::Doctor(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,
             _ => false,
@@ -95,6 +106,8 @@ impl Command {
             Command::Status(arguments) => status::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Explore(arguments) => explore::run(&arguments),
+            Command::Simulate(arguments) => simulate::run(&arguments),
+            Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Completions(arguments) => Ok(completions::run::<CommandLine>(&arguments)),
@@ -102,6 +115,7 @@ impl Command {
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),
+            Command::BenchNodes(arguments) => arguments.run(),
         }
     }
 }

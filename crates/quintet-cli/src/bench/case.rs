@@ -11,8 +11,12 @@ pub(super) enum Group {
     Link,
     /// The tuple space.
     Space,
+    /// Models in simulated time.
+    Simulate,
     /// The search for broken promises.
     Explore,
+    /// What the simulation predicts, beside what is measured.
+    Predict,
 }
 
 /// Measures one round; its figure stands in the unit of the case.
@@ -28,7 +32,8 @@ pub(super) struct Case {
     pub(super) unit: Unit,
     pub(super) better: Better,
     pub(super) beside: Beside,
-    /// What is aimed at: a ratio, or the figure itself where nothing is beside it. At most this where lower is better, else at least.
+    /// What is aimed at: a ratio, or the figure itself where nothing is beside it. At most this where lower is better, at
+    /// least where higher is; where near is, at most this and at least its inverse.
     pub(super) goal: Option<f64>,
     /// How those who wait do so, where that tells.
     pub(super) waiting: Option<&'static str>,
@@ -54,6 +59,8 @@ pub(super) enum Unit {
 pub(super) enum Better {
     Lower,
     Higher,
+    /// Neither: the ratio should be near 1.
+    Near,
 }
 
 /// What takes turns with a case.
@@ -115,7 +122,9 @@ impl Group {
         match self {
             Group::Link => "link",
             Group::Space => "space",
+            Group::Simulate => "simulate",
             Group::Explore => "explore",
+            Group::Predict => "predict",
         }
     }
 }
@@ -125,6 +134,7 @@ impl Better {
         match self {
             Better::Lower => "lower",
             Better::Higher => "higher",
+            Better::Near => "near",
         }
     }
 
@@ -133,6 +143,7 @@ impl Better {
         match self {
             Better::Lower => value <= goal,
             Better::Higher => value >= goal,
+            Better::Near => value <= goal && value * goal >= 1.,
         }
     }
 
@@ -141,6 +152,7 @@ impl Better {
         match self {
             Better::Lower => "<=",
             Better::Higher => ">=",
+            Better::Near => "within a factor of",
         }
     }
 }
@@ -223,5 +235,7 @@ mod tests {
     fn a_goal_is_a_bound_on_the_better_side() {
         assert!(Better::Lower.reaches(1.6, 1.6) && !Better::Lower.reaches(1.61, 1.6));
         assert!(Better::Higher.reaches(4., 4.) && !Better::Higher.reaches(3.9, 4.));
+        let near = |ratio| Better::Near.reaches(ratio, 1.25);
+        assert!(near(0.8) && near(1.25) && !near(0.79) && !near(1.26));
     }
 }

@@ -23,6 +23,7 @@ use quintet_contract::{Address, Frame, Kind, Token};
 use quintet_link::{End, LinkError, Route};
 
 pub(crate) use child::SideArguments;
+pub(super) use child::arguments;
 pub(crate) use echo::EchoLink;
 
 const BODY: [u8; 64] = [7; 64];

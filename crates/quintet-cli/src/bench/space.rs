@@ -24,6 +24,7 @@ use quintet::Error;
 use std::time::Instant;
 
 pub(crate) use memory::MemoryArguments;
+pub(super) use memory::anonymous_bytes;
 
 /// How the sides of a case in shared memory wait, and where they are.
 const WAITING: &str = "adaptive";
@@ -42,7 +43,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// The median of `count` operations in nanoseconds, `group` of them timed together where reading the clock would weigh.
-fn median_of_groups(
+pub(super) fn median_of_groups(
     count: u64,
     group: u64,
     mut operation: impl FnMut() -> Result<(), Error>,

@@ -2,15 +2,23 @@
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use quintet::Error;
-use quintet_explore::{Options, Report, explore, replay};
+use quintet::{Code, Error};
+use quintet_explore::{
+    Failure, Options, Report, Shrunk, Size, explore, read_sequence, replay, replay_sequence, shrink,
+    write_sequence,
+};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+/// The search for a smaller schedule ends after this long, or after so many.
+const SHRINKING: Duration = Duration::from_secs(20);
+const ATTEMPTS: u32 = 20_000;
+
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17"
+    after_help = "Exits with 1 when a promise was broken. The first schedule that breaks one is made smaller; the smallest is shown and stored.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -25,6 +33,15 @@ pub(crate) struct Arguments {
     /// Only the schedule of this seed, with its whole history
     #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "first_seed"])]
     seed: Option<u64>,
+    /// Only the schedule stored in this file, with its whole history
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first_seed", "seed"])]
+    replay: Option<PathBuf>,
+    /// Leave a schedule that breaks a promise as it is
+    #[arg(long, conflicts_with_all = ["seed", "replay"])]
+    no_shrink: bool,
+    /// Where the smaller schedule is stored; explore-SEED.choices by default
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "replay", "no_shrink"])]
+    save: Option<PathBuf>,
     /// Switch on a defect, to see that it is found
     #[cfg(feature = "seeded-defects")]
     #[arg(long, value_name = "NAME", value_parser = defect)]
@@ -51,22 +68,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Protocol::TupleSpace = arguments.protocol;
     let options = arguments.options();
     let started = Instant::now();
-    let report = match arguments.seed {
-        Some(seed) => replay(seed, &options, &mut |line| {
-            if !arguments.json {
-                println!("{line}");
-            }
-        }),
-        None => explore_with_progress(&options),
+    let mut show = |line: &str| {
+        if !arguments.json {
+            println!("{line}");
+        }
+    };
+    let (report, is_search) = match (&arguments.replay, arguments.seed) {
+        (Some(file), _) => (replay_sequence(&read(file)?, &options, &mut show), false),
+        (None, Some(seed)) => (replay(seed, &options, &mut show), false),
+        (None, None) => (explore_with_progress(&options), true),
     };
     let per_second = report.schedules as f64 / started.elapsed().as_secs_f64();
+    let small = match &report.failure {
+        Some(failure) if is_search && !arguments.no_shrink => {
+            Some(arguments.make_smaller(failure, &options)?)
+        }
+        _ => None,
+    };
     if arguments.json {
-        println!("{}", as_json(&report, per_second));
+        println!("{}", as_json(&report, small.as_ref(), per_second));
     } else {
-        print!("{report}");
+        print!("{}", in_words(&report, small.as_ref()));
         println!("{per_second:.0} schedules a second");
     }
     Ok(ExitCode::from(u8::from(report.failure.is_some())))
+}
+
+/// A smaller failing schedule, and where it is stored.
+struct Stored {
+    shrunk: Shrunk,
+    file: PathBuf,
+}
+
+fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
+    let bad =
+        |error: &dyn std::fmt::Display| Error::new(Code::BadFile, format!("{}: {error}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(&error))?;
+    read_sequence(&text).map_err(|error| bad(&error))
 }
 
 impl Arguments {
@@ -78,6 +116,20 @@ impl Arguments {
             options.defect = self.defect;
         }
         options
+    }
+
+    /// Shrinks a failure, and stores what is left.
+    fn make_smaller(&self, failure: &Failure, options: &Options) -> Result<Stored, Error> {
+        let started = Instant::now();
+        let mut may_go_on = |attempts| attempts < ATTEMPTS && started.elapsed() < SHRINKING;
+        let shrunk =
+            shrink(failure, options, &mut may_go_on).expect("a failure's own choices give the failure again");
+        let name = || PathBuf::from(format!("explore-{}.choices", failure.seed.unwrap_or_default()));
+        let file = self.save.clone().unwrap_or_else(name);
+        let text = write_sequence(&shrunk.failure.choices, &shrunk.failure.to_string());
+        std::fs::write(&file, text)
+            .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", file.display())))?;
+        Ok(Stored { shrunk, file })
     }
 }
 
@@ -92,7 +144,35 @@ fn explore_with_progress(options: &Options) -> Report {
     report
 }
 
-fn as_json(report: &Report, per_second: f64) -> Value {
+fn in_words(report: &Report, small: Option<&Stored>) -> String {
+    let (Some(failure), Some(Stored { shrunk, file })) = (&report.failure, small) else {
+        return report.to_string();
+    };
+    let file = file.display();
+    format!(
+        "after {} schedules seed {} broke a rule, with {}\n{shrunk}quintet explore --replay {file} runs it again\n",
+        report.schedules,
+        failure.seed.unwrap_or_default(),
+        failure.size
+    )
+}
+
+fn of_failure(failure: &Failure) -> Value {
+    let Size { clients, operations, faults, choices } = failure.size;
+    json!({
+        "seed": failure.seed,
+        "rule": failure.rule.to_string(),
+        "text": failure.text,
+        "clients": clients,
+        "operations": operations,
+        "faults": faults,
+        "choices": choices,
+        "plan": failure.plan,
+        "history": failure.history,
+    })
+}
+
+fn as_json(report: &Report, small: Option<&Stored>, per_second: f64) -> Value {
     json!({
         "schedules": report.schedules,
         "schedules_per_second": per_second,
@@ -101,13 +181,14 @@ fn as_json(report: &Report, per_second: f64) -> Value {
         "acknowledged_outs": report.acknowledged_outs,
         "takes": report.takes,
         "redone_leases": report.redone_leases,
+        "faults": report.faults,
         "crashes": report.crashes,
         "digest": format!("{:016x}", report.digest),
-        "failure": report.failure.as_ref().map(|failure| json!({
-            "seed": failure.seed,
-            "rule": failure.rule.to_string(),
-            "text": failure.text,
-            "history": failure.history,
+        "failure": report.failure.as_ref().map(of_failure),
+        "shrunk": small.map(|Stored { shrunk, file }| json!({
+            "file": file.display().to_string(),
+            "attempts": shrunk.attempts,
+            "failure": of_failure(&shrunk.failure),
         })),
     })
 }

@@ -103,13 +103,25 @@ fn exploring_finds_nothing_and_one_seed_shows_its_history() {
     assert_eq!((code, &report["schedules"], &report["failure"]), (0, &5.into(), &Value::Null), "{said}");
     let (code, said) = result(quintet(["explore", "--seed", "3"]));
     assert!(code == 0 && said.lines().count() > 10, "{said}");
+    let (code, said) = result(quintet(["explore", "--replay", "no-such.choices"]));
+    assert!(code == 65 && said.contains("no-such.choices"), "{said}");
 }
 
 #[test]
 #[cfg(feature = "seeded-defects")]
 fn exploring_finds_a_defect() {
-    let (code, said) = result(quintet(["explore", "--defect", "lease-never-returned"]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("small.choices");
+    let file = file.to_str().expect("a plain name");
+    let defect = "--defect=quota-counted-twice";
+    let (code, said) = result(quintet(["explore", defect, "--save", file]));
+    assert!(code == 1 && said.contains("breaks the rule") && said.contains("the smallest of"), "{said}");
+    let (code, said) = result(quintet(["explore", defect, "--replay", file]));
     assert!(code == 1 && said.contains("breaks the rule"), "{said}");
+    let (code, said) = result(quintet(["explore", "--replay", file]));
+    assert!(code == 0, "without the defect nothing is wrong: {said}");
+    let (code, said) = result(quintet(["explore", defect, "--no-shrink"]));
+    assert!(code == 1 && !said.contains("the smallest of"), "{said}");
 }
 
 #[test]

@@ -142,3 +142,30 @@ fn what_was_counted_before_the_end_of_the_warm_up_is_forgotten() {
     run.run_for(Span::from_micros(80));
     assert!((run.processor_statistics(processor).utilisation - 0.125).abs() < 1e-12);
 }
+
+#[test]
+fn who_looks_on_sees_what_runs_what_is_carried_and_what_waits() {
+    let mut run = Simulation::new(1);
+    let one = placed(&mut run, one_cycle_a_microsecond(), &[1]);
+    let two = placed(&mut run, one_cycle_a_microsecond(), &[2]);
+    let bus = run.add_device(Box::new(bus()));
+    // 1 works until 10 us and sends twice 20 bytes; they come at 30 and 50 us, and each costs 100 us.
+    add(&mut run, 1, starter(0.0, vec![work(10.0), note(2, 20.0), note(2, 20.0)]));
+    add(&mut run, 2, server(vec![work(100.0)]));
+    run.connect_through(bus, (at(1), Station(0)), (at(2), Station(1)));
+    let seen = |run: &Simulation| {
+        let load = run.device_load(bus);
+        let running = [one, two].map(|processor| run.running(processor).map(|node| node.0));
+        (running, load.carried, load.waiting, run.waiting_inputs(NodeId(2)))
+    };
+    let mut after = |micros: u64| {
+        run.run_to(Picos(MICROSECOND.0 * micros));
+        seen(&run)
+    };
+    assert_eq!(after(5), ([Some(1), None], 0, 0, 0));
+    assert_eq!(after(15), ([None, None], 1, 1, 0));
+    assert_eq!(after(40), ([None, Some(2)], 1, 0, 0));
+    assert_eq!(after(60), ([None, Some(2)], 0, 0, 1));
+    assert_eq!(after(140), ([None, Some(2)], 0, 0, 0));
+    assert_eq!(run.messages_after(0).count(), 0, "all have arrived");
+}

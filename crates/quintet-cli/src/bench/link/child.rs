@@ -1,5 +1,6 @@
 //! A link to another process of this program, and what that process does.
 
+use super::super::predict;
 use super::{echo, shared, stream};
 use crate::companion::Companion;
 use crate::connection::refused;
@@ -34,6 +35,13 @@ enum Side {
     Send { socket: PathBuf, processor: Option<usize> },
     /// Asks an echo of its own, and tells its samples
     Ask { processor: usize, echo_processor: usize },
+    /// Works on the tasks of a space
+    Work {
+        socket: PathBuf,
+        /// What a task takes, in microseconds
+        micros: u64,
+        processor: usize,
+    },
 }
 
 impl SideArguments {
@@ -42,6 +50,7 @@ impl SideArguments {
         match &self.side {
             Side::Echo { socket, processor } => echo::echo(socket, *processor)?,
             Side::Send { socket, processor } => stream::send(socket, *processor)?,
+            Side::Work { socket, micros, processor } => predict::work(socket, *micros, *processor)?,
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }
         Ok(ExitCode::SUCCESS)
@@ -49,7 +58,7 @@ impl SideArguments {
 }
 
 /// The arguments with which this program plays a side.
-pub(super) fn arguments(side: &str, others: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(in crate::bench) fn arguments(side: &str, others: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     ["bench-side".into(), side.into()].into_iter().chain(others).collect()
 }
 

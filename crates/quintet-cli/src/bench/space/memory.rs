@@ -109,7 +109,7 @@ fn check(space: &Space, tuples: i64) -> Result<(), Error> {
 }
 
 /// This process's anonymous memory: its heap and its stacks.
-fn anonymous_bytes() -> Result<u64, Error> {
+pub(in crate::bench) fn anonymous_bytes() -> Result<u64, Error> {
     let said =
         std::fs::read_to_string("/proc/self/smaps_rollup").map_err(refused("ask for the memory in use"))?;
     let line = said.lines().find_map(|line| line.strip_prefix("Anonymous:"));

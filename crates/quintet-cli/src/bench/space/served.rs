@@ -41,6 +41,11 @@ impl Served {
         Ok(Lab::connect(&self.socket, 0, LEASE)?.space())
     }
 
+    /// Where it is.
+    pub(in crate::bench) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
     /// The process that serves it.
     pub(in crate::bench) fn process(&self) -> u32 {
         self.server.process()

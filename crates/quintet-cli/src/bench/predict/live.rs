@@ -1,0 +1,152 @@
+//! The workloads of predictions, live.
+
+use super::super::case::Round;
+use super::super::row::median;
+use super::super::space::median_of_groups;
+use super::super::space::served::Served;
+use quintet::{Bytes, Error, Lab, Pending, Space, Template, Tuple, Value, template, tuple};
+use quintet_contract::Span;
+use quintet_predict::calibrate::{Calibrated, DEPTH, LARGE, Measured, PAUSE, SMALL, calibrate};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes that the pairs of a round move, and how many pairs it has at most and at least.
+const ROUND_BYTES: usize = 32 << 20;
+const MOST_PAIRS: u64 = 4_000;
+const LEAST_PAIRS: u64 = 40;
+/// Pairs that are timed together where reading the clock would weigh.
+const GROUP: u64 = 16;
+const SMALL_PAIR_BYTES: usize = 4 << 10;
+/// Pairs after a pause in a round.
+const PAUSED_PAIRS: u64 = 60;
+/// Pairs of a round with many under way.
+const PIPELINED_PAIRS: u64 = 8_000;
+
+/// A tuple and what takes it.
+struct Pair {
+    tuple: Tuple,
+    template: Template,
+}
+
+impl Pair {
+    fn of(bytes: usize) -> Pair {
+        let data = Value::Binary(Bytes::from(vec![7; bytes]));
+        Pair { tuple: tuple!["pair", data], template: template!["pair", ?[u8]] }
+    }
+
+    fn once(&self, space: &Space) -> Result<(), Error> {
+        space.out(self.tuple.clone())?;
+        space.take(&self.template).map(|_| ())
+    }
+
+    /// The median in nanoseconds.
+    fn round(&self, space: &Space, bytes: usize) -> Result<f64, Error> {
+        let count =
+            u64::try_from(ROUND_BYTES / bytes.max(1)).unwrap_or(MOST_PAIRS).clamp(LEAST_PAIRS, MOST_PAIRS);
+        let group = if bytes <= SMALL_PAIR_BYTES { GROUP } else { 1 };
+        median_of_groups(count, group, || self.once(space))
+    }
+
+    fn round_after_pauses(&self, space: &Space, pause: Span) -> Result<f64, Error> {
+        let mut taken = Vec::new();
+        for _ in 0..PAUSED_PAIRS {
+            thread::sleep(Duration::from(pause));
+            let started = Instant::now();
+            self.once(space)?;
+            taken.push(started.elapsed().as_nanos() as f64);
+        }
+        Ok(median(taken).unwrap_or(0.))
+    }
+
+    /// The median of groups of `depth` pairs, in nanoseconds a pair.
+    fn round_of_many(&self, space: &Space, depth: u64) -> Result<f64, Error> {
+        let tuples = std::slice::from_ref(&self.tuple);
+        let mut under_way: Vec<Pending> = Vec::new();
+        let mut taken = Vec::new();
+        for _ in 0..PIPELINED_PAIRS.div_ceil(depth) {
+            let started = Instant::now();
+            for _ in 0..depth {
+                under_way.push(space.initiate_out(tuples, None)?);
+                under_way.push(space.initiate_take(&self.template, None)?);
+            }
+            under_way.drain(..).try_for_each(|pending| pending.finish().map(|_| ()))?;
+            taken.push(started.elapsed().as_nanos() as f64 / depth as f64);
+        }
+        Ok(median(taken).unwrap_or(0.))
+    }
+}
+
+/// Measures what costs follow from. Each way to wait has a space of its own: both sides learn whether spinning pays, and
+/// what one case teaches would slow the next.
+pub(super) struct Calibrator {
+    here: Space,
+    awaited: Space,
+    pipelined: Space,
+    paused: Space,
+    small: Pair,
+    large: Pair,
+    /// Ended when dropped, after the connections.
+    _served: [Served; 3],
+}
+
+impl Calibrator {
+    pub(super) fn new() -> Result<Calibrator, Error> {
+        let served = [Served::start()?, Served::start()?, Served::start()?];
+        let calibrator = Calibrator {
+            here: Lab::embedded().space(),
+            awaited: served[0].connect()?,
+            pipelined: served[1].connect()?,
+            paused: served[2].connect()?,
+            small: Pair::of(SMALL),
+            large: Pair::of(LARGE),
+            _served: served,
+        };
+        calibrator.measure()?;
+        Ok(calibrator)
+    }
+
+    fn measure(&self) -> Result<Measured, Error> {
+        Ok(Measured {
+            in_process: self.small.round(&self.here, SMALL)?,
+            shared: self.small.round(&self.awaited, SMALL)?,
+            pipelined: self.small.round_of_many(&self.pipelined, DEPTH)?,
+            large: self.large.round(&self.awaited, LARGE)?,
+            paused: self.small.round_after_pauses(&self.paused, PAUSE)?,
+        })
+    }
+
+    pub(super) fn calibrate(&self) -> Result<Calibrated, Error> {
+        Ok(calibrate(&self.measure()?))
+    }
+}
+
+pub(super) fn in_process() -> Result<Round, Error> {
+    let (space, pair) = (Lab::embedded().space(), Pair::of(SMALL));
+    pair.round(&space, SMALL)?;
+    Ok(Box::new(move || pair.round(&space, SMALL)))
+}
+
+/// Pairs in shared memory, each awaited.
+pub(super) fn one_by_one(bytes: usize) -> Result<Round, Error> {
+    shared(bytes, move |pair, space| pair.round(space, bytes))
+}
+
+/// Small pairs in shared memory, each after a pause.
+pub(super) fn paused(pause: Span) -> Result<Round, Error> {
+    shared(SMALL, move |pair, space| pair.round_after_pauses(space, pause))
+}
+
+/// Pairs in shared memory of which `depth` are under way.
+pub(super) fn many(bytes: usize, depth: u64) -> Result<Round, Error> {
+    shared(bytes, move |pair, space| pair.round_of_many(space, depth))
+}
+
+fn shared(
+    bytes: usize,
+    round: impl Fn(&Pair, &Space) -> Result<f64, Error> + 'static,
+) -> Result<Round, Error> {
+    let served = Served::start()?;
+    let (space, pair) = (served.connect()?, Pair::of(bytes));
+    round(&pair, &space)?;
+    Ok(served.rounds(move || round(&pair, &space)))
+}

@@ -1,0 +1,39 @@
+//! `quintet simulate`: what modelled machines would do.
+
+mod cluster;
+mod run;
+
+use clap::{Args, Subcommand};
+use quintet::Error;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// A model of machines and programs that a file describes: how busy is what, how long does what take
+    Run(run::Arguments),
+    /// A worker farm on the product's own tuple space, on machines that a file describes
+    Cluster(cluster::Arguments),
+}
+
+impl Arguments {
+    /// Whether a program reads what it prints.
+    pub(crate) fn is_for_a_program(&self) -> bool {
+        match &self.what {
+            What::Run(arguments) => arguments.json,
+            What::Cluster(arguments) => arguments.json,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    match &arguments.what {
+        What::Run(arguments) => run::run(arguments),
+        What::Cluster(arguments) => cluster::run(arguments),
+    }
+}

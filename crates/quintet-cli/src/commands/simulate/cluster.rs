@@ -1,0 +1,154 @@
+//! `quintet simulate cluster`.
+
+use clap::Args;
+use quintet::{Code, Error};
+use quintet_contract::Span;
+use quintet_predict::{CONFIDENCE, Cluster, FarmRun, Job, Row, study};
+use quintet_simulate::statistics::Interval;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+#[command(
+    after_help = "docs/cluster.md lists every key of the two files.\n\nExample:\n  quintet simulate cluster models/lab-10g.toml examples/farm.toml --workers 1,2,4,8 --seeds 10"
+)]
+pub(crate) struct Arguments {
+    /// The machines and what joins them
+    #[arg(value_name = "MACHINES")]
+    machines: PathBuf,
+    /// The job
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// How many runs of each row, from seed 0 on
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: u64,
+    /// A row for each number of workers, instead of the job's
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=30_000))]
+    workers: Vec<u16>,
+    /// Print a JSON object a row, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let wrong = |error: quintet_model::ModelError| Error::new(error.code(), error.to_string());
+    let cluster = Cluster::from_file(&arguments.machines).map_err(wrong)?;
+    let job = Job::from_file(&arguments.job).map_err(wrong)?;
+    let mut workers: Vec<usize> = arguments.workers.iter().map(|workers| usize::from(*workers)).collect();
+    if workers.is_empty() {
+        workers.push(job.workers);
+    }
+    let rows = study(&cluster, &job, &workers, arguments.seeds);
+    let rows = rows.map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
+    if arguments.json {
+        rows.iter().for_each(|row| say(&as_json(row, &job).to_string()));
+    } else {
+        print(&rows, &job);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A column: its head, its width, and what it says of a row.
+type Column = (&'static str, usize, fn(&Row, &Job) -> String);
+
+const COLUMNS: [Column; 7] = [
+    ("workers", 7, |row, _| row.workers.to_string()),
+    ("makespan", 24, |row, _| show(row.interval(|run| run.makespan), seconds)),
+    ("tasks/s", 18, |row, job| show(throughput(row, job), |value| format!("{value:.1}"))),
+    ("space", 8, |row, _| show_mean(row, |run| Some(run.space))),
+    ("workers'", 9, |row, _| show_mean(row, |run| Some(run.workers))),
+    ("line", 8, |row, _| show_mean(row, |run| run.network)),
+    ("unfinished", 11, |row, _| row.unfinished().to_string()),
+];
+
+fn print(rows: &[Row], job: &Job) {
+    let head: String = COLUMNS.iter().map(|(head, width, _)| format!("{head:>width$}")).collect();
+    say(&head);
+    for row in rows {
+        let line: String = COLUMNS
+            .iter()
+            .map(|(_, width, show)| format!("{:>width$}", show(row, job), width = *width))
+            .collect();
+        say(&line);
+    }
+    say(&format!(
+        "\nMeans over {} seeds, and where the true mean lies with {:.0} % confidence; space, workers' and line: how busy \
+         their cores and the space's line to the network were.",
+        rows.first().map_or(0, |row| row.runs.len()),
+        CONFIDENCE * 100.0
+    ));
+    rows.iter().for_each(|row| print_kill(row, job));
+}
+
+/// Says a line. Nobody reads the lines any more if that fails.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// What became of the task of the worker that was killed, in the first run.
+fn print_kill(row: &Row, job: &Job) {
+    let (Some(kill), Some(run)) = (job.kill, row.runs.first()) else { return };
+    let held = run.killed_with.map_or_else(|| "no task".to_owned(), |task| format!("task {task}"));
+    let redone = run.redone.iter().map(|redone| {
+        format!("; task {} redone by worker {}, attempt {}", redone.task, redone.worker, redone.attempt)
+    });
+    let redone: String = redone.collect();
+    say(&format!(
+        "{} workers, seed 0: worker {}, killed at {}, held {held}{redone}",
+        row.workers, kill.worker, kill.at
+    ));
+}
+
+fn throughput(row: &Row, job: &Job) -> Option<Interval> {
+    row.interval(|run| run.makespan.map(|makespan| job.tasks as f64 / makespan))
+}
+
+fn show(interval: Option<Interval>, unit: fn(f64) -> String) -> String {
+    interval.map_or_else(
+        || "-".to_owned(),
+        |interval| format!("{} +- {}", unit(interval.mean), unit(interval.half_width)),
+    )
+}
+
+fn show_mean(row: &Row, value: fn(&FarmRun) -> Option<f64>) -> String {
+    row.interval(value).map_or_else(|| "-".to_owned(), |interval| format!("{:.1} %", interval.mean * 100.0))
+}
+
+fn seconds(value: f64) -> String {
+    Span((value * 1e9).round() as u64).to_string()
+}
+
+fn as_json(row: &Row, job: &Job) -> Value {
+    let interval = |interval: Option<Interval>| {
+        interval.map(|interval| json!({"mean": interval.mean, "half_width": interval.half_width}))
+    };
+    let redone = |run: &FarmRun| -> Vec<Value> {
+        let each = run.redone.iter();
+        each.map(|redone| json!({"task": redone.task, "worker": redone.worker, "attempt": redone.attempt}))
+            .collect()
+    };
+    let run = |(seed, run): (usize, &FarmRun)| {
+        json!({
+            "seed": seed,
+            "makespan_s": run.makespan,
+            "results": run.results,
+            "killed_with": run.killed_with,
+            "redone": redone(run),
+            "events": run.events,
+            "digest": format!("{:016x}", run.digest),
+        })
+    };
+    json!({
+        "workers": row.workers,
+        "confidence": CONFIDENCE,
+        "makespan_s": interval(row.interval(|run| run.makespan)),
+        "tasks_per_s": interval(throughput(row, job)),
+        "space": interval(row.interval(|run| Some(run.space))),
+        "workers_busy": interval(row.interval(|run| Some(run.workers))),
+        "line": interval(row.interval(|run| run.network)),
+        "unfinished": row.unfinished(),
+        "runs": row.runs.iter().enumerate().map(run).collect::<Vec<_>>(),
+    })
+}

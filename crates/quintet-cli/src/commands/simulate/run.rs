@@ -1,0 +1,111 @@
+//! `quintet simulate run`: what is shown is shown before any file is written, so that no file's failure loses a result.
+
+mod arguments;
+mod ending;
+mod file;
+mod plot;
+mod rows;
+mod scale;
+mod table;
+mod trace;
+
+use crate::connection::refused;
+use crate::interrupt::on_interrupt;
+pub(crate) use arguments::Arguments;
+use indicatif::{ProgressBar, ProgressStyle};
+use quintet::{Code, Error};
+use quintet_model::{Axis, Cell, Model, ModelError, Watch};
+use rows::{Row, rows};
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Everything the runs gave, and how they were asked for.
+struct Outcome<'a> {
+    model: &'a Model,
+    axes: &'a [Axis],
+    cells: &'a [Cell],
+    /// How many runs a cell should have.
+    seeds: u64,
+    confidence: f64,
+}
+
+impl<'a> Outcome<'a> {
+    fn rows(&self, cell: &'a Cell) -> Vec<Row<'a>> {
+        rows(self.model, &cell.study, self.confidence)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let model = arguments.model()?;
+    model.warnings().iter().for_each(|strange| eprintln!("quintet: {strange}"));
+    arguments.check(&model)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    on_interrupt(move |_| told.store(true, Relaxed))?;
+    // A file above the limit of `ulimit -f` fails like one on a full disk, in place of ending this process.
+    flag::register(SIGXFSZ, Arc::default()).map_err(refused("handle signals"))?;
+    let cells = simulate(arguments, &model, &stop).map_err(wrong)?;
+    let outcome = Outcome {
+        model: &model,
+        axes: &arguments.axes,
+        cells: &cells,
+        seeds: arguments.seeds,
+        confidence: arguments.confidence,
+    };
+    let mut errors = Vec::new();
+    errors.extend(print(arguments, &outcome).err());
+    errors.extend(ending::error(&outcome, stop.load(Relaxed)));
+    errors.extend(write_files(arguments, &outcome, &stop));
+    let mut errors = errors.into_iter();
+    let Some(first) = errors.next() else { return Ok(ExitCode::SUCCESS) };
+    errors.for_each(|error| eprintln!("quintet: {error}"));
+    Err(first)
+}
+
+/// What is wrong with a model, as it is.
+fn wrong(error: ModelError) -> Error {
+    Error::new(error.code(), error.to_string())
+}
+
+fn simulate(arguments: &Arguments, model: &Model, stop: &AtomicBool) -> Result<Vec<Cell>, ModelError> {
+    let seeds: Vec<u64> = (0..arguments.seeds).map(|seed| arguments.first_seed.wrapping_add(seed)).collect();
+    let cells: u64 = arguments.axes.iter().map(|axis| axis.values.len() as u64).product();
+    // It draws nothing where standard error is not a terminal.
+    let bar = ProgressBar::new(cells * arguments.seeds);
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {per_sec}, {eta} left");
+    bar.set_style(style.expect("the template is well-formed"));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    let watch = Watch { stop, ended: &|| bar.inc(1) };
+    let cells = model.grid(&arguments.axes, &seeds, Some(&watch));
+    bar.finish_and_clear();
+    cells
+}
+
+/// # Errors
+/// Standard output takes no more, because its disk is full say.
+fn print(arguments: &Arguments, outcome: &Outcome<'_>) -> Result<(), Error> {
+    let text = if arguments.json { rows::as_json(outcome) } else { table::text(outcome) };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Error::new(Code::Resource, format!("the results cannot be shown: {error}")))
+}
+
+/// Writes all files that can be written, and says which cannot.
+fn write_files(arguments: &Arguments, outcome: &Outcome<'_>, stop: &AtomicBool) -> Vec<Error> {
+    let text = |path: &Path, text: Result<String, Error>| {
+        file::write(path, |to| to.write_all(text?.as_bytes()).map_err(|error| file::refused(path, &error)))
+    };
+    let csv = arguments.csv.as_deref().map(|path| text(path, Ok(rows::as_csv(outcome))));
+    let plot =
+        arguments.plot.as_deref().map(|path| text(path, plot::svg(outcome, arguments.quantity.as_deref())));
+    let trace = arguments.trace.as_deref().map(|path| trace::write(path, arguments, outcome.model, stop));
+    [csv, plot, trace].into_iter().flatten().filter_map(Result::err).collect()
+}

@@ -1,0 +1,68 @@
+//! `simulate cluster`: the examples, and what is said of files that are wrong.
+
+use crate::tool::{quintet, result, text};
+use quintet_testbed::TempDir;
+use serde_json::Value;
+use std::fs;
+
+const MACHINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/lab-10g.toml");
+const JOB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/farm.toml");
+
+#[test]
+fn the_example_says_what_more_workers_give() {
+    let rows = || {
+        let said = result(quintet([
+            "simulate",
+            "cluster",
+            MACHINES,
+            JOB,
+            "--workers",
+            "2,8",
+            "--seeds",
+            "2",
+            "--json",
+        ]));
+        assert_eq!(said.0, 0, "{}", said.1);
+        said.1.lines().map(|line| serde_json::from_str(line).expect("an object")).collect::<Vec<Value>>()
+    };
+    let (first, again) = (rows(), rows());
+    assert_eq!(first, again, "the same seeds are the same runs");
+    let makespan = |row: usize| first[row]["makespan_s"]["mean"].as_f64().expect("the job ended");
+    assert!(makespan(1) < makespan(0) / 3., "{first:?}");
+    let run = &first[1]["runs"][0];
+    assert_eq!(run["redone"][0]["task"], run["killed_with"], "{run}");
+    assert_eq!(run["redone"][0]["attempt"], 2, "{run}");
+}
+
+#[test]
+fn a_table_is_for_people() {
+    let (status, said) = result(quintet(["simulate", "cluster", MACHINES, JOB, "--seeds", "1"]));
+    assert_eq!(status, 0, "{said}");
+    for word in ["makespan", "tasks/s", "killed at 100.000 ms", "redone by worker"] {
+        assert!(said.contains(word), "{word} is not in: {said}");
+    }
+}
+
+#[test]
+fn a_mistake_is_told_with_its_line_and_what_may_have_been_meant() {
+    let folder = TempDir::new().unwrap();
+    let machines = folder.join("machines.toml");
+    fs::write(&machines, "[machine.head]\ncoers = 4\n[network]\nrate = \"10\"\n").unwrap();
+    let (status, said) = result(quintet(["simulate", "cluster", text(&machines), JOB]));
+    assert_eq!(status, 65, "{said}");
+    for words in
+        ["line 2, machine.head.coers: there is no such key; did you mean cores?", "line 4, network.rate"]
+    {
+        assert!(said.contains(words), "{words} is not in: {said}");
+    }
+}
+
+#[test]
+fn machines_that_the_job_needs_and_the_file_lacks_are_named() {
+    let folder = TempDir::new().unwrap();
+    let machines = folder.join("machines.toml");
+    fs::write(&machines, "[machine.head]\ncores = 4\n").unwrap();
+    let (status, said) = result(quintet(["simulate", "cluster", text(&machines), JOB]));
+    assert_eq!(status, 65, "{said}");
+    assert!(said.contains("there is no machine node"), "{said}");
+}

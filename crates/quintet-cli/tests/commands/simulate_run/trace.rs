@@ -1,0 +1,130 @@
+//! Traces, read by a decoder that knows of protobuf only what its documentation says.
+
+use super::{model, simulate};
+use crate::tool::text;
+use quintet_testbed::TempDir;
+use std::collections::BTreeMap;
+
+/// The fields of a message: numbers, and bytes.
+#[derive(Default)]
+struct Fields<'a> {
+    numbers: BTreeMap<u64, u64>,
+    bytes: Vec<(u64, &'a [u8])>,
+}
+
+fn varint(from: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0, 0);
+    loop {
+        let byte = from[0];
+        *from = &from[1..];
+        value |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return value;
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    fn of(mut from: &'a [u8]) -> Fields<'a> {
+        let mut fields = Fields::default();
+        while !from.is_empty() {
+            let key = varint(&mut from);
+            match key & 7 {
+                0 => {
+                    fields.numbers.insert(key >> 3, varint(&mut from));
+                }
+                2 => {
+                    let length = varint(&mut from) as usize;
+                    let (bytes, rest) = from.split_at(length);
+                    fields.bytes.push((key >> 3, bytes));
+                    from = rest;
+                }
+                other => panic!("there is no field of type {other}"),
+            }
+        }
+        fields
+    }
+
+    fn all(&self, field: u64) -> impl Iterator<Item = &'a [u8]> {
+        self.bytes.iter().filter(move |(number, _)| *number == field).map(|(_, bytes)| *bytes)
+    }
+
+    fn text(&self, field: u64) -> String {
+        self.all(field).next().map_or_else(String::new, |bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    }
+}
+
+const BEGIN: u64 = 1;
+const END: u64 = 2;
+const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
+
+/// What happened on a track: when in ns, the type, the name, the value of a counter.
+type Event = (u64, u64, String, u64);
+
+/// By the track's name.
+fn tracks(file: &[u8]) -> BTreeMap<String, Vec<Event>> {
+    let (mut names, mut tracks) = (BTreeMap::new(), BTreeMap::new());
+    for packet in Fields::of(file).all(1).map(Fields::of) {
+        assert_eq!(packet.numbers[&10], 1, "one sequence");
+        for track in packet.all(60).map(Fields::of) {
+            let known = names.insert(track.numbers[&1], track.text(2));
+            assert_eq!(known, None, "each track is described once");
+            assert!(track.numbers.get(&5).is_none_or(|parent| names.contains_key(parent)));
+            assert!(tracks.insert(track.text(2), Vec::new()).is_none(), "{} twice", track.text(2));
+        }
+        for event in packet.all(11).map(Fields::of) {
+            let track = names.get(&event.numbers[&11]).expect("it was described before");
+            let value = event.numbers.get(&30).copied().unwrap_or_default();
+            let told = (packet.numbers[&8], event.numbers[&9], event.text(23), value);
+            tracks.get_mut(track).expect("it is there").push(told);
+        }
+    }
+    tracks
+}
+
+/// The time in which slices cover a track. Each ends before the next begins.
+fn covered(events: &[Event]) -> u64 {
+    let (mut covered, mut begun) = (0, None);
+    for (at, what, ..) in events {
+        match *what {
+            BEGIN => assert_eq!(begun.replace(*at), None, "a slice in a slice"),
+            END => covered += at - begun.take().expect("it was begun"),
+            _ => {}
+        }
+    }
+    assert_eq!(begun, None, "all slices end");
+    covered
+}
+
+#[test]
+fn a_trace_says_what_ran_where_and_what_waited() {
+    let folder = TempDir::new().unwrap();
+    let (model, path) = (model(&folder), folder.join("run.pftrace"));
+    let (status, said) = simulate(&[text(&model), "--seeds", "1", "--trace", text(&path)]);
+    assert_eq!(status, 0, "{said}");
+    let file = std::fs::read(&path).unwrap();
+    let tracks = tracks(&file);
+    for (name, events) in &tracks {
+        assert!(events.is_sorted_by_key(|(at, ..)| at), "time runs backwards on {name}");
+        covered(events);
+    }
+    // In 100 ms: ten jobs of 3 ms, each of which sends twice 1000 bytes at 1 MB/s.
+    let cpu = &tracks["cpu"];
+    assert_eq!(cpu.iter().filter(|(_, what, name, _)| (*what, name.as_str()) == (BEGIN, "job")).count(), 10);
+    assert_eq!((cpu[0].0, covered(cpu), covered(&tracks["bus"])), (0, 30_000_000, 20_000_000));
+    let messages = &tracks["bus messages"];
+    let count = |wanted: &str| messages.iter().filter(|(.., name, _)| name == wanted).count();
+    assert_eq!((count("sent"), count("delivered"), count("dropped")), (20, 20, 0));
+    assert_eq!(messages.iter().find(|(.., name, _)| name == "delivered").unwrap().0, 4_000_000);
+    // The second of two waits for the first.
+    let waiting: Vec<_> =
+        tracks["bus waiting"].iter().map(|(at, what, _, value)| (*at, *what, *value)).collect();
+    assert_eq!(waiting[..3], [(0, COUNTER, 0), (3_000_000, COUNTER, 1), (4_000_000, COUNTER, 0)]);
+    // What takes no time is a mark.
+    let sink = &tracks["sink"];
+    assert!(
+        sink.len() == 20 && sink.iter().all(|(_, what, name, _)| (*what, name.as_str()) == (INSTANT, "take"))
+    );
+}

@@ -1,0 +1,20 @@
+//! Published studies simulated again from their own parameters, and compared with what was printed, cell by cell.
+//!
+//! A study is its printed tables (`published/` at the root of the repository), a model on the simulated host, and a
+//! report. What a study found is written up in `docs/reproductions/`.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `cell.rs` | [`Cell`]: one printed value, ours, and how they compare |
+//! | `report.rs` | [`Report`]: all cells of a study; `report/` prints it |
+//! | `table.rs` | tables of `published/` |
+//! | `thomas_1991.rs` | a vector processor served over Ethernet and FDDI: read this first |
+#![forbid(unsafe_code)]
+
+mod cell;
+mod report;
+mod table;
+pub mod thomas_1991;
+
+pub use cell::{Cell, Column, Role};
+pub use report::{Count, Report};

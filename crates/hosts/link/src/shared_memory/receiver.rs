@@ -114,6 +114,7 @@ impl Inbound {
 impl Waiting for Inbound {
     #[inline]
     fn ready(&self) -> bool {
+        self.ring.fetch_ahead();
         self.has_more()
             || self.connection.bell.was_rung()
             || self.peer_left()

@@ -7,7 +7,7 @@
 //! rest, the space is emptied, and every tuple is accounted for. Everything that clients saw is written down, and
 //! [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
 //!
-//! Everything random in a schedule, the links' delays and losses included, is a choice of one [`Sequence`]. [`shrink`] leaves
+//! Everything random in a schedule, the links' delays and losses included, is a choice of one [`Sequence`]. [`shrink()`] leaves
 //! out and lowers choices until the schedule is small, and [`replay_sequence`] runs what is left.
 //!
 //! ```

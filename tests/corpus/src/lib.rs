@@ -1,7 +1,7 @@
 //! What reads bytes that a stranger may have written, as entry points: bytes in, no panic out.
 //!
 //! The fuzz targets (`fuzz/`) and the test of the stored corpus (`tests/corpus.rs`) run the same [`TARGETS`]. The first inputs of
-//! each, the *seeds*, are made by [`seeds`] and stored in `fuzz/corpus/` by `cargo xtask corpus`; what a fuzzer finds is added
+//! each, the *seeds*, are made by [`seeds()`] and stored in `fuzz/corpus/` by `cargo xtask corpus`; what a fuzzer finds is added
 //! there by hand, under a name that says what it showed.
 //!
 //! | file | holds |

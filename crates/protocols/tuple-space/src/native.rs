@@ -5,7 +5,7 @@ use bytes::Bytes;
 use bytestring::ByteString;
 use core::marker::PhantomData;
 
-/// A native type whose tuple type is known from it: what `?T` in [`template!`](crate::template) names.
+/// A native type whose tuple type is known from it: what `?T` in [`template!`](macro@crate::template) names.
 pub trait Typed {
     /// Its type in a tuple.
     fn tuple_type() -> Type;

@@ -28,7 +28,7 @@ impl Tuple {
         Ok(Tuple(values))
     }
 
-    /// A tuple of `N` values, the number checked when the program is compiled. [`tuple!`](crate::tuple) calls it.
+    /// A tuple of `N` values, the number checked when the program is compiled. [`tuple!`](macro@crate::tuple) calls it.
     #[must_use]
     pub fn from_values<const N: usize>(values: [Value; N]) -> Tuple {
         const { assert!(N >= 1 && N <= MAX_TUPLE_FIELDS, "a tuple has 1 to 61 fields") };

@@ -39,7 +39,7 @@ impl Encode for Settled {
     }
 }
 
-/// What [`TAKE`](super::TAKE) and [`READ`](super::READ) want, as the manager reads it after `settled`.
+/// What [`TAKE`] and [`READ`] want, as the manager reads it after `settled`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want<'a> {
     pub(crate) wait: Wait,
@@ -161,7 +161,7 @@ impl Decode<'_> for LeaseId {
     }
 }
 
-/// What [`OUT`](super::OUT) and [`ACK`](super::ACK) put, as the manager reads it.
+/// What [`OUT`] and [`ACK`] put, as the manager reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Put<'a> {
     /// For how long the request may wait for room; `u64::MAX` without end.

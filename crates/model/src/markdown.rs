@@ -25,21 +25,24 @@ pub fn markdown() -> String {
         let _ = writeln!(page, "| {dimension} | {} |", names.join(" "));
     }
     page.push_str("\n## Keys\n");
-    ELEMENTS.iter().for_each(|table| write_table(&mut page, table));
+    ELEMENTS.iter().for_each(|table| table.write_markdown(&mut page));
     page.push_str("\n## Devices\n");
-    DEVICES.iter().for_each(|(_, table)| write_table(&mut page, table));
+    DEVICES.iter().for_each(|(_, table)| table.write_markdown(&mut page));
     page
 }
 
-fn write_table(page: &mut String, table: &Table) {
-    let _ = write!(page, "\n### `{}`\n\n{}\n\n", table.heading, table.text);
-    page.push_str("| key | takes | default | |\n| --- | --- | --- | --- |\n");
-    for key in table.keys {
-        let default = match key.default {
-            Preset::Required => "required".to_owned(),
-            Preset::Value(value) => format!("`{value}`"),
-            Preset::Otherwise(words) => words.to_owned(),
-        };
-        let _ = writeln!(page, "| `{}` | {} | {default} | {} |", key.name, key.takes.text(), key.text);
+impl Table {
+    /// Appends its keys to a page of Markdown.
+    pub fn write_markdown(&self, page: &mut String) {
+        let _ = write!(page, "\n### `{}`\n\n{}\n\n", self.heading, self.text);
+        page.push_str("| key | takes | default | |\n| --- | --- | --- | --- |\n");
+        for key in self.keys {
+            let default = match key.default {
+                Preset::Required => "required".to_owned(),
+                Preset::Value(value) => format!("`{value}`"),
+                Preset::Otherwise(words) => words.to_owned(),
+            };
+            let _ = writeln!(page, "| `{}` | {} | {default} | {} |", key.name, key.takes.text(), key.text);
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod normal;
 mod poisson;
 #[cfg(test)]
 mod tests;
-mod unit;
+pub(crate) mod unit;
 
 pub use check::DistributionError;
 pub use empirical::Empirical;
@@ -101,11 +101,6 @@ pub enum Distribution {
         /// The largest value.
         high: f64,
     },
-    /// The wait after a collision, by the attempt: see [`sample_attempt`](Distribution::sample_attempt).
-    IeeeBackoff {
-        /// The slot time, from 0 to 1e100.
-        slot: f64,
-    },
     /// Measured values.
     Empirical(Empirical),
 }
@@ -119,26 +114,20 @@ impl Distribution {
         check::check(self)
     }
 
-    /// The exact mean; that of the first attempt for [`IeeeBackoff`](Distribution::IeeeBackoff).
+    /// The exact mean.
     #[must_use]
     pub fn mean(&self) -> f64 {
         moments::mean(self)
     }
 
-    /// The exact variance; that of the first attempt for [`IeeeBackoff`](Distribution::IeeeBackoff).
+    /// The exact variance.
     #[must_use]
     pub fn variance(&self) -> f64 {
         moments::variance(self)
     }
 
-    /// Draws a value; for [`IeeeBackoff`](Distribution::IeeeBackoff), the wait after the first attempt.
+    /// Draws a value.
     pub fn sample(&self, random: &mut Random) -> f64 {
-        self.sample_attempt(1, random)
-    }
-
-    /// Draws a value for the `attempt`-th attempt, counted from 1. Only
-    /// [`IeeeBackoff`](Distribution::IeeeBackoff) differs by attempt.
-    pub fn sample_attempt(&self, attempt: u32, random: &mut Random) -> f64 {
         match self {
             Distribution::Constant(value) => *value,
             Distribution::Uniform { low, high } => unit::between(*low, *high, unit::open(random)),
@@ -147,16 +136,7 @@ impl Distribution {
             Distribution::Poisson { mean } => poisson::poisson(*mean, random),
             Distribution::Gamma { shape, scale } => scale * gamma::gamma(*shape, random),
             Distribution::Beta { a, b, low, high } => unit::between(*low, *high, gamma::beta(*a, *b, random)),
-            #[expect(clippy::cast_precision_loss, reason = "below 1,024")]
-            Distribution::IeeeBackoff { slot } => slot * ieee_backoff_slots(attempt, random) as f64,
             Distribution::Empirical(values) => values.sample(random),
         }
     }
-}
-
-/// How many slot times to wait after the `attempt`-th attempt, counted from 1, has collided: truncated binary
-/// exponential back-off, any whole number from 0 to 2^min(`attempt`, 10) - 1 alike (IEEE 802.3, 4.2.3.2.5). After how many
-/// attempts a station gives up, 16 there, is the device's affair.
-pub fn ieee_backoff_slots(attempt: u32, random: &mut Random) -> u64 {
-    random.below(1 << attempt.min(10))
 }

@@ -56,7 +56,7 @@ pub mod statistics;
 mod verdict;
 
 pub use choices::{Choices, Chooser, Sequence};
-pub use distribution::{Distribution, DistributionError, Empirical, ieee_backoff_slots};
+pub use distribution::{Distribution, DistributionError, Empirical};
 pub use frame_costs::FrameCosts;
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;

@@ -4,7 +4,7 @@
 //! The conditions are those of a queueing study's tools (NETWORK II.5, say): a time, messages, predecessors; all that are
 //! named must hold. Each activation uses up what it waited for.
 
-use crate::distribution::Distribution;
+use crate::distribution::{Distribution, unit};
 use crate::picos::{Picos, nearest};
 use quintet_contract::{
     Address, Frame, Input, Kind, Outbox, Protocol, Random, SendError, Stage, Time, Token,
@@ -240,17 +240,12 @@ impl Module {
         if total <= 0.0 {
             return None;
         }
-        let mut left = unit(&mut self.random) * total;
+        let mut left = unit::open(&mut self.random) * total;
         weights().position(|weight| {
             left -= weight;
             weight > 0.0 && left < 0.0
         })
     }
-}
-
-/// Evenly from 0 (included) to 1 (excluded).
-fn unit(random: &mut Random) -> f64 {
-    (random.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// The nearest whole number that there is.

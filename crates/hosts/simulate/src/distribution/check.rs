@@ -71,7 +71,6 @@ pub(super) fn check(distribution: &Distribution) -> Result<(), DistributionError
             within("beta", "b", *b, &SHAPES)?;
             interval("beta", *low, *high)
         }
-        Distribution::IeeeBackoff { slot } => within("IEEE back-off", "slot", *slot, &VALUES),
         Distribution::Empirical(_) => Ok(()),
     }
 }

@@ -10,7 +10,6 @@ pub(super) fn mean(distribution: &Distribution) -> f64 {
         Distribution::Exponential { mean } | Distribution::Poisson { mean } => *mean,
         Distribution::Gamma { shape, scale } => shape * scale,
         Distribution::Beta { a, b, low, high } => low + (high - low) * (a / (a + b)),
-        Distribution::IeeeBackoff { slot } => slot / 2.0,
         Distribution::Empirical(values) => values.mean(),
     }
 }
@@ -31,7 +30,6 @@ pub(super) fn variance(distribution: &Distribution) -> f64 {
             let (width, sum) = (high - low, a + b);
             width * width * (a / sum) * (b / sum) / (sum + 1.0)
         }
-        Distribution::IeeeBackoff { slot } => slot * slot / 4.0,
         Distribution::Empirical(values) => values.variance(),
     }
 }

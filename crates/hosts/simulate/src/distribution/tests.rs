@@ -32,7 +32,6 @@ fn all() -> Vec<Distribution> {
         Distribution::Beta { a: 0.5, b: 0.5, low: 0.0, high: 1.0 },
         Distribution::Beta { a: 2.0, b: 5.0, low: 10.0, high: 30.0 },
         Distribution::Beta { a: 0.7, b: 3.0, low: 0.0, high: 2.0 },
-        Distribution::IeeeBackoff { slot: 51.2 },
         weighted(),
         curve(),
     ]
@@ -109,13 +108,7 @@ fn kolmogorov(of: &Distribution, mut values: Vec<f64>) -> f64 {
 #[test]
 fn continuous_draws_follow_their_distribution_function() {
     let counted = |of: &Distribution| {
-        matches!(
-            of,
-            Distribution::Constant(_)
-                | Distribution::Poisson { .. }
-                | Distribution::IeeeBackoff { .. }
-                | Distribution::Empirical(_)
-        )
+        matches!(of, Distribution::Constant(_) | Distribution::Poisson { .. } | Distribution::Empirical(_))
     };
     for of in all().iter().filter(|of| !counted(of)) {
         let distance = kolmogorov(of, draws(of, 2, 20_000));
@@ -176,21 +169,6 @@ fn tables_have_their_probabilities() {
 }
 
 #[test]
-fn the_wait_after_a_collision_doubles_up_to_ten_times() {
-    let mut random = Random::new(5, 802);
-    for (attempt, slots) in [(0, 1), (1, 2), (2, 4), (5, 32), (10, 1_024), (11, 1_024), (u32::MAX, 1_024)] {
-        let mut seen = vec![0_u32; slots];
-        for _ in 0..100 * slots {
-            seen[ieee_backoff_slots(attempt, &mut random) as usize] += 1;
-        }
-        assert!(seen.iter().all(|count| (50..=160).contains(count)), "attempt {attempt}: {seen:?}");
-    }
-    let of = Distribution::IeeeBackoff { slot: 2.0 };
-    let longest = (0..10_000).map(|_| of.sample_attempt(4, &mut random)).fold(0.0, f64::max);
-    assert_eq!(longest, 30.0, "15 slots");
-}
-
-#[test]
 fn the_first_draws_are_the_same_on_every_machine() {
     let fold = |digest: u64, value: f64| {
         (digest.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x517c_c1b7_2722_0a95)
@@ -200,7 +178,7 @@ fn the_first_draws_are_the_same_on_every_machine() {
 }
 
 /// Found once, and to stay: runs of old seeds depend on them.
-const GOLDEN: [u64; 19] = [
+const GOLDEN: [u64; 18] = [
     0xf6a3_6f57_0a7a_e5f3,
     0xe5e8_8c87_3f7e_7fc3,
     0x5813_d328_2d87_6eb2,
@@ -217,7 +195,6 @@ const GOLDEN: [u64; 19] = [
     0xfd66_4c88_b000_4ff2,
     0x37d2_9375_a2fd_98e6,
     0x0300_d06f_5724_38fd,
-    0x3190_66f8_d912_6390,
     0x9613_bcc8_72f5_3ed9,
     0xb4a8_249a_528c_6f48,
 ];
@@ -257,7 +234,6 @@ fn impossible_distributions_name_the_parameter() {
             Distribution::Beta { a: 1.0, b: 1.0, low: 3.0, high: 1.0 },
             "beta: low is 3, above high, which is 1",
         ),
-        (Distribution::IeeeBackoff { slot: -1.0 }, "IEEE back-off: slot is -1; it must be from 0e0 to 1e100"),
     ];
     let mut random = Random::new(7, 802);
     for (of, text) in cases {

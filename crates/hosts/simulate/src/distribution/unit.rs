@@ -4,7 +4,7 @@ use quintet_contract::Random;
 
 /// One of 2^52 values alike, symmetrical about one half; never 0 and never 1, so that its logarithm exists.
 #[expect(clippy::cast_precision_loss, reason = "52 bits and a half fit")]
-pub(super) fn open(random: &mut Random) -> f64 {
+pub(crate) fn open(random: &mut Random) -> f64 {
     ((random.bits() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
 }
 

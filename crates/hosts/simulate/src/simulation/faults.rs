@@ -38,6 +38,7 @@ impl Simulation {
         let unsent = node.job.unsent();
         node.die();
         let processor = node.processor;
+        self.processors[processor.0].door.retain(|(waiting_for, _)| *waiting_for != place);
         for route in unsent {
             self.routes[route].in_flight -= 1;
         }

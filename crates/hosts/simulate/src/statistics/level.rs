@@ -11,7 +11,6 @@ pub struct Level {
     since: Picos,
     changed: Picos,
     current: f64,
-    largest: f64,
     /// Value times picoseconds from `since` to `changed`.
     area: f64,
 }
@@ -20,7 +19,7 @@ impl Level {
     /// `value` from `now` on.
     #[must_use]
     pub fn new(now: Picos, value: f64) -> Self {
-        Level { since: now, changed: now, current: value, largest: value, area: 0.0 }
+        Level { since: now, changed: now, current: value, area: 0.0 }
     }
 
     /// `value` from `now` on.
@@ -28,24 +27,12 @@ impl Level {
         self.area += self.area_until(now);
         self.changed = self.changed.max(now);
         self.current = value;
-        self.largest = self.largest.max(value);
-    }
-
-    /// So much more from `now` on; less, if negative.
-    pub fn change(&mut self, now: Picos, by: f64) {
-        self.set(now, self.current + by);
     }
 
     /// The value now.
     #[must_use]
     pub fn current(&self) -> f64 {
         self.current
-    }
-
-    /// The largest value since the beginning or the last [`reset`](Level::reset).
-    #[must_use]
-    pub fn largest(&self) -> f64 {
-        self.largest
     }
 
     /// The mean until `now`, since the beginning or the last [`reset`](Level::reset); the current value if no time has
@@ -79,14 +66,14 @@ mod tests {
     #[test]
     fn the_mean_weighs_each_value_by_its_time() {
         let mut queue = Level::new(Picos(100), 0.0);
-        queue.change(Picos(110), 1.0);
-        queue.change(Picos(120), 2.0);
-        queue.change(Picos(150), -3.0);
+        queue.set(Picos(110), 1.0);
+        queue.set(Picos(120), 3.0);
+        queue.set(Picos(150), 0.0);
         assert_eq!(queue.mean(Picos(200)), 1.0, "(1 x 10 + 3 x 30) / 100");
-        assert_eq!((queue.current(), queue.largest()), (0.0, 3.0));
+        assert_eq!(queue.current(), 0.0);
         queue.set(Picos(200), 2.0);
         queue.reset(Picos(210));
-        assert_eq!((queue.mean(Picos(210)), queue.mean(Picos(220)), queue.largest()), (2.0, 2.0, 2.0));
+        assert_eq!((queue.mean(Picos(210)), queue.mean(Picos(220))), (2.0, 2.0));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use core::fmt;
 
 /// One value from each of several independent runs, and an interval that covers the true mean with a stated confidence.
 ///
-/// Runs of different seeds are independent. For one long run, [`from_batches`](Replications::from_batches) makes values
-/// that nearly are. Add the values in the order of the seeds, so that the sums are the same each time.
+/// Runs of different seeds are independent. Add the values in the order of the seeds, so that the sums are the same each
+/// time.
 ///
 /// ```
 /// use quintet_simulate::statistics::Replications;
@@ -46,23 +46,6 @@ impl Replications {
     #[must_use]
     pub fn new() -> Self {
         Replications::default()
-    }
-
-    /// One value from each of `batches` batches of the same length, of a run whose warm-up was left out: the means of
-    /// neighbouring values, in the order in which they were observed (batch means: Law and Kelton, "Simulation modeling
-    /// and analysis", 9.5.3). A remainder is left out at the beginning. Too few values, or no batches, make no values.
-    ///
-    /// Batches must be long beside the time over which the run remembers, or the interval is too narrow; 10 to 30
-    /// batches serve well.
-    #[must_use]
-    pub fn from_batches(values: &[f64], batches: usize) -> Self {
-        let length = values.len().checked_div(batches).unwrap_or(0);
-        let mut runs = Replications::new();
-        if length > 0 {
-            let kept = &values[values.len() - batches * length..];
-            kept.chunks_exact(length).filter_map(mean).for_each(|mean| runs.add(mean));
-        }
-        runs
     }
 
     /// Adds the value of the next run.
@@ -116,10 +99,6 @@ impl Interval {
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    values.iter().copied().collect::<Tally>().mean()
-}
-
 impl fmt::Display for IntervalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -162,41 +141,6 @@ mod tests {
         }
         let covered = covered(&Distribution::Exponential { mean: 2.0 }, 100);
         assert!((1_860..=1_940).contains(&covered), "{covered} of 2,000 for exponential values");
-    }
-
-    #[test]
-    fn batch_means_cover_where_single_values_of_a_run_do_not() {
-        // Each value keeps 0.8 of the one before: neighbours are alike.
-        let run = |seed| {
-            let mut random = Random::new(seed, 96);
-            let noise = Distribution::Uniform { low: 0.0, high: 2.0 };
-            let mut last = 5.0;
-            let values: Vec<f64> = std::iter::repeat_with(|| {
-                last = 0.8 * last + noise.sample(&mut random);
-                last
-            })
-            .take(3_000)
-            .collect();
-            values
-        };
-        let covers = |values: &[f64], batches| {
-            Replications::from_batches(values, batches).interval(0.95).is_ok_and(|i| i.contains(5.0))
-        };
-        let runs: Vec<_> = (0..500).map(run).collect();
-        let batches = runs.iter().filter(|values| covers(values, 20)).count();
-        let single = runs.iter().filter(|values| covers(values, 3_000)).count();
-        assert!((455..=495).contains(&batches), "{batches} of 500");
-        assert!(single < 300, "{single} of 500");
-    }
-
-    #[test]
-    fn a_remainder_is_left_out_at_the_beginning() {
-        let runs = Replications::from_batches(&[100.0, 1.0, 3.0, 5.0, 7.0], 2);
-        assert_eq!((runs.tally().count(), runs.tally().mean()), (2, Some(4.0)));
-        assert_eq!((runs.tally().least(), runs.tally().largest()), (Some(2.0), Some(6.0)));
-        for (values, batches) in [(&[1.0][..], 2), (&[][..], 1), (&[1.0], 0)] {
-            assert_eq!(Replications::from_batches(values, batches), Replications::new());
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use quintet_contract::{NodeId, Span};
 use quintet_simulate::device::{Bus, BusParameters, Framing, Station};
-use quintet_simulate::{Picos, ProcessorId, ProcessorModel};
+use quintet_simulate::{Picos, ProcessorId, ProcessorModel, Restart};
 
 const MICROSECOND: Picos = Picos(1_000_000);
 
@@ -86,8 +86,8 @@ fn without_an_output_controller_the_processor_is_busy_until_the_message_is_there
     assert_eq!((ended(&run, 1), ended(&run, 2)), (Some(18.0), Some(14.0)));
 }
 
-/// A receiver that is busy from 5 to 105 us with its own work when a message of 10 bytes comes at 10 us.
-fn a_busy_receiver(receiver: ProcessorModel) -> (Simulation, ProcessorId) {
+/// A receiver that will be busy from 5 to 105 us with its own work when a message of 10 bytes comes at 10 us.
+fn a_receiver(receiver: ProcessorModel) -> (Simulation, ProcessorId) {
     let mut run = Simulation::new(1);
     placed(&mut run, one_cycle_a_microsecond(), &[1]);
     let processor = placed(&mut run, receiver, &[2, 3]);
@@ -96,6 +96,12 @@ fn a_busy_receiver(receiver: ProcessorModel) -> (Simulation, ProcessorId) {
     add(&mut run, 3, starter(5e-6, vec![work(100.0)]));
     let device = run.add_device(Box::new(bus()));
     run.connect_through(device, (at(1), Station(0)), (at(2), Station(1)));
+    (run, processor)
+}
+
+/// The same after 200 us.
+fn a_busy_receiver(receiver: ProcessorModel) -> (Simulation, ProcessorId) {
+    let (mut run, processor) = a_receiver(receiver);
     run.run_for(Span::from_micros(200));
     (run, processor)
 }
@@ -113,6 +119,16 @@ fn without_an_input_controller_a_message_waits_until_the_processor_is_idle() {
     assert_eq!((ended(&run, 2), ended(&run, 3)), (Some(106.0), Some(105.0)));
     let waiting = run.node_statistics(at(2).node).and_then(|statistics| statistics.waiting.mean());
     assert!(waiting.is_some_and(|seconds| (seconds - 95e-6).abs() < 1e-9), "{waiting:?}");
+}
+
+#[test]
+fn a_message_that_waits_for_an_idle_processor_is_gone_with_its_node() {
+    let (mut run, _) = a_receiver(ProcessorModel { input_controller: false, ..one_cycle_a_microsecond() });
+    run.run_for(Span::from_micros(50));
+    run.crash(NodeId(2), Span::ZERO);
+    run.restart(NodeId(2), Restart::WithMemory);
+    run.run_for(Span::from_micros(150));
+    assert_eq!((ended(&run, 2), ended(&run, 3)), (None, Some(105.0)));
 }
 
 #[test]

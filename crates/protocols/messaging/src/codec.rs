@@ -43,7 +43,7 @@ pub const ANNOUNCE_BYTES: usize = PREFIX_BYTES + 8;
 
 const FLAG_ANSWER: u8 = 1;
 
-const _: () = assert!(ANNOUNCE_BYTES + 16 <= LAYER_BYTES, "with the session's prefix");
+const _: () = assert!(ANNOUNCE_BYTES + 24 <= LAYER_BYTES, "with the session's prefix");
 
 /// Credit for frames and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Frames that came before an earlier one, and acknowledgements owed: the receiving half of retransmission.
 
 use crate::sequence::Sequence;
+use crate::stamp::Stamp;
 use quintet_contract::{Bytes, Frame, OwnedFrame, Span, Time};
 use std::collections::BTreeMap;
 
@@ -32,12 +33,22 @@ pub(crate) struct Arrivals {
     limit_bytes: usize,
     unacknowledged: u32,
     due: Option<Time>,
+    /// The stamp to send back.
+    echo: Stamp,
 }
 
 impl Arrivals {
     pub(crate) fn new(limit_frames: u32, limit_bytes: usize) -> Self {
         let held = BTreeMap::new();
-        Arrivals { held, bytes: 0, limit_frames, limit_bytes, unacknowledged: 0, due: None }
+        Arrivals {
+            held,
+            bytes: 0,
+            limit_frames,
+            limit_bytes,
+            unacknowledged: 0,
+            due: None,
+            echo: Stamp::NONE,
+        }
     }
 
     /// Notes the arrival of frame `sequence`, whose body begins after `prefix` bytes, when `expected` is next.
@@ -80,6 +91,20 @@ impl Arrivals {
         Some(frame)
     }
 
+    /// The next acknowledgement answers a frame that departed then, or an earlier one. Not for frames that wait for another: what
+    /// they wait is no part of a round trip.
+    pub(crate) fn answer(&mut self, departed: Stamp) {
+        if self.echo == Stamp::NONE {
+            self.echo = departed;
+        }
+    }
+
+    /// The stamp of the first frame that was not yet answered. It goes back once: sent later again it would count time in which
+    /// nothing was under way.
+    pub(crate) fn echo(&self) -> Stamp {
+        self.echo
+    }
+
     /// When an acknowledgement has to go alone.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.due
@@ -89,6 +114,7 @@ impl Arrivals {
     pub(crate) fn acknowledged(&mut self) {
         self.unacknowledged = 0;
         self.due = None;
+        self.echo = Stamp::NONE;
     }
 
     /// An acknowledgement has to go at once: the peer has not seen the last one.
@@ -127,7 +153,9 @@ mod tests {
         assert_eq!(arrivals.deadline(), Some(Time(100) + ACKNOWLEDGE_DELAY));
         (1..ACKNOWLEDGE_EVERY).for_each(|n| assert_eq!(place(&mut arrivals, n, n, b".."), Place::Next));
         assert_eq!(arrivals.deadline(), Some(Time(100)));
+        [5, 6].into_iter().for_each(|departed| arrivals.answer(Stamp(departed)));
+        assert_eq!(arrivals.echo(), Stamp(5), "that of the first");
         arrivals.acknowledged();
-        assert_eq!(arrivals.deadline(), None);
+        assert_eq!((arrivals.deadline(), arrivals.echo()), (None, Stamp::NONE), "once");
     }
 }

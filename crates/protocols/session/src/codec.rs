@@ -6,15 +6,20 @@
 //! WELCOME  version u16, role u8, resumed u8, attempt u32, nonce u64, session u64, incarnation u64, features u64,
 //!          received u32, window u32
 //! REFUSED  code u8, attempt u32, nonce u64, text (u32 length, UTF-8)
-//! ACKNOWLEDGE  session u64, acknowledged u32
+//! ACKNOWLEDGE  session u64, acknowledged u32, echo u32
 //! PING, PONG, GOODBYE, RESET, CHALLENGE  session u64
-//! any other kind: in front of the body   sequence u32, acknowledged u32; and with retransmission   session u64
+//! any other kind: in front of the body   sequence u32, acknowledged u32; and with retransmission   session u64, departed u32,
+//!          echo u32
 //! ```
+//!
+//! `departed` is the sender's stamp, `echo` that of the frame from the peer which is answered first of those not yet answered (0:
+//! none).
 //!
 //! HELLO's first four bytes and REFUSED never change, so that two versions can tell each other that they differ.
 
 use crate::refusal::RefusalCode;
 use crate::sequence::Sequence;
+use crate::stamp::Stamp;
 use crate::{Features, Role, Versions};
 use quintet_contract::{Incarnation, Kind, NodeId};
 use quintet_wire::registry::SESSION;
@@ -41,8 +46,9 @@ pub const CHALLENGE: Kind = SESSION.kind(8);
 
 /// Bytes in front of a body on a link that loses nothing.
 pub const PREFIX_BYTES: usize = 8;
-/// Bytes in front of a body with retransmission: the session's number fences frames of earlier sessions.
-pub const FENCED_PREFIX_BYTES: usize = 16;
+/// Bytes in front of a body with retransmission: the session's number fences frames of earlier sessions, two stamps measure the
+/// round trip.
+pub const FENCED_PREFIX_BYTES: usize = 24;
 /// Bytes of a refusal's text at most.
 const MAX_TEXT_BYTES: usize = 256;
 
@@ -95,6 +101,7 @@ pub(crate) struct Refused<'a> {
 pub(crate) struct Acknowledge {
     pub(crate) session: u64,
     pub(crate) acknowledged: Sequence,
+    pub(crate) echo: Stamp,
 }
 
 /// The body of the frames that only name a session.
@@ -106,8 +113,18 @@ pub(crate) struct Named(pub(crate) u64);
 pub(crate) struct Prefix {
     pub(crate) sequence: Sequence,
     pub(crate) acknowledged: Sequence,
-    /// The session, on links that may deliver frames of an earlier one.
-    pub(crate) session: Option<u64>,
+    /// On links that may lose frames or deliver late ones.
+    pub(crate) fence: Option<Fence>,
+}
+
+/// The part of the prefix that only retransmission needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fence {
+    pub(crate) session: u64,
+    /// When this transmission departed.
+    pub(crate) departed: Stamp,
+    /// The stamp of the peer's frame that the acknowledgement answers.
+    pub(crate) echo: Stamp,
 }
 
 impl Prefix {
@@ -116,8 +133,10 @@ impl Prefix {
         let [s0, s1, s2, s3] = self.sequence.0.to_le_bytes();
         let [a0, a1, a2, a3] = self.acknowledged.0.to_le_bytes();
         room[..PREFIX_BYTES].copy_from_slice(&[s0, s1, s2, s3, a0, a1, a2, a3]);
-        if let Some(session) = self.session {
-            room[8..16].copy_from_slice(&session.to_le_bytes());
+        if let Some(fence) = self.fence {
+            room[8..16].copy_from_slice(&fence.session.to_le_bytes());
+            room[16..20].copy_from_slice(&fence.departed.0.to_le_bytes());
+            room[20..FENCED_PREFIX_BYTES].copy_from_slice(&fence.echo.0.to_le_bytes());
         }
     }
 
@@ -127,8 +146,14 @@ impl Prefix {
         Ok(Prefix {
             sequence: Sequence(u32::from_le_bytes([s0, s1, s2, s3])),
             acknowledged: Sequence(u32::from_le_bytes([a0, a1, a2, a3])),
-            session: if fenced { Some(reader.u64()?) } else { None },
+            fence: if fenced { Some(Fence::decode(&mut reader)?) } else { None },
         })
+    }
+}
+
+impl Decode<'_> for Fence {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Fence { session: reader.u64()?, departed: Stamp(reader.u32()?), echo: Stamp(reader.u32()?) })
     }
 }
 
@@ -218,12 +243,17 @@ impl Encode for Acknowledge {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.session);
         sink.u32(self.acknowledged.0);
+        sink.u32(self.echo.0);
     }
 }
 
 impl Decode<'_> for Acknowledge {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Acknowledge { session: reader.u64()?, acknowledged: Sequence(reader.u32()?) })
+        Ok(Acknowledge {
+            session: reader.u64()?,
+            acknowledged: Sequence(reader.u32()?),
+            echo: Stamp(reader.u32()?),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::codec::{
     ACKNOWLEDGE, Acknowledge, CHALLENGE, GOODBYE, HELLO, Named, PING, PONG, REFUSED, RESET, WELCOME,
 };
-use crate::codec::{FENCED_PREFIX_BYTES, Prefix};
+use crate::codec::{FENCED_PREFIX_BYTES, Fence, Prefix};
 use crate::handshake::Phase;
 use crate::peer::Peer;
 use crate::stream::Arrival;
@@ -35,8 +35,8 @@ impl Peer {
 
     fn receive_payload(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
         let fenced = self.settings.reliability.retransmits();
-        if fenced && let Ok(Prefix { session: Some(session), .. }) = Prefix::read(frame.body, fenced) {
-            self.believe(session, turn);
+        if fenced && let Ok(Prefix { fence: Some(fence), .. }) = Prefix::read(frame.body, fenced) {
+            self.believe(fence.session, turn);
         }
         let address = self.address;
         let Some(live) = self.live_mut() else {
@@ -68,8 +68,10 @@ impl Peer {
         if !self.settings.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
             return;
         }
-        if let (Phase::Listening(_) | Phase::Ended(_), Ok(Prefix { session: Some(session), .. })) =
-            (&self.phase, Prefix::read(frame.body, true))
+        if let (
+            Phase::Listening(_) | Phase::Ended(_),
+            Ok(Prefix { fence: Some(Fence { session, .. }), .. }),
+        ) = (&self.phase, Prefix::read(frame.body, true))
         {
             self.reset(session, turn);
         }
@@ -88,7 +90,7 @@ impl Peer {
             return;
         };
         live.hear(turn.now);
-        if !live.stream.acknowledged(note.acknowledged, true, address, turn) {
+        if !live.stream.acknowledged(note.acknowledged, note.echo, true, address, turn) {
             self.over(DownCause::Misbehaved, turn);
         }
     }

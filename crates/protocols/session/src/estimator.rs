@@ -19,6 +19,8 @@ pub(crate) struct Estimator {
     smoothed: Option<Span>,
     /// RTTVAR.
     variation: Span,
+    /// RTO before any back-off.
+    base: Span,
     /// RTO.
     timeout: Span,
 }
@@ -26,7 +28,8 @@ pub(crate) struct Estimator {
 impl Estimator {
     /// (2.1): `initial` until a round trip was measured.
     pub(crate) fn new(initial: Span) -> Self {
-        Estimator { smoothed: None, variation: Span::ZERO, timeout: clamp(initial) }
+        let base = clamp(initial);
+        Estimator { smoothed: None, variation: Span::ZERO, base, timeout: base }
     }
 
     /// The timeout now.
@@ -34,7 +37,8 @@ impl Estimator {
         self.timeout
     }
 
-    /// Takes a measured round trip. By Karn's rule (section 3) never one of a frame sent twice. It also ends a back-off.
+    /// Takes a measured round trip, and ends a back-off: it is of one known transmission, so that Karn's rule (section 3) and the
+    /// back-off kept for its sake (5.7) have nothing to guard.
     pub(crate) fn sample(&mut self, round_trip: Span) {
         let smoothed = match self.smoothed {
             None => {
@@ -51,12 +55,18 @@ impl Estimator {
         };
         self.smoothed = Some(smoothed);
         let margin = GRANULARITY.0.max(self.variation.0.saturating_mul(4));
-        self.timeout = clamp(Span(smoothed.0.saturating_add(margin)));
+        self.base = clamp(Span(smoothed.0.saturating_add(margin)));
+        self.end_back_off();
     }
 
     /// (5.5): after a timeout, wait twice as long.
     pub(crate) fn back_off(&mut self) {
         self.timeout = clamp(Span(self.timeout.0.saturating_mul(2)));
+    }
+
+    /// What the timeouts since the last sample told is void.
+    pub(crate) fn end_back_off(&mut self) {
+        self.timeout = self.base;
     }
 }
 
@@ -80,5 +90,7 @@ mod tests {
         assert!(estimator.timeout() < Span::from_millis(11), "a steady link needs no margin");
         (0..100).for_each(|_| estimator.back_off());
         assert_eq!(estimator.timeout(), LONGEST);
+        estimator.sample(Span::from_millis(10));
+        assert!(estimator.timeout() < Span::from_millis(11), "one answer ends it");
     }
 }

@@ -1,6 +1,6 @@
 //! Entry points for fuzzers and corpus tests: bytes in, no panic out.
 
-use crate::codec::{HELLO, Hello, PREFIX_BYTES, Prefix};
+use crate::codec::{Fence, HELLO, Hello, PREFIX_BYTES, Prefix};
 use crate::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_contract::{
     Address, Effects, Frame, Incarnation, Input, Kind, Outbox, PeerChange, Protocol, Span, Time, Token,
@@ -103,9 +103,11 @@ fn number(sessions: &Sessions<Mirror>, body: &[u8]) -> Vec<u8> {
     let Some(stream) = sessions.stream(PEER) else { return body.to_vec() };
     let shift = |at: usize| usize::from(body.get(at).copied().unwrap_or(0) & 7);
     let mut room = vec![0; stream.prefix_bytes()];
-    let session = (room.len() > PREFIX_BYTES).then_some(stream.id);
+    let stamp = crate::stamp::Stamp(u32::from(body.first().copied().unwrap_or(0)) << 7);
+    let fence = Fence { session: stream.id, departed: stamp, echo: stamp };
+    let fence = (room.len() > PREFIX_BYTES).then_some(fence);
     let acknowledged = crate::sequence::Sequence(stream.next.0.wrapping_sub(1)).plus(shift(1) / 4);
-    Prefix { sequence: stream.expected.plus(shift(0) / 2), acknowledged, session }.write(&mut room);
+    Prefix { sequence: stream.expected.plus(shift(0) / 2), acknowledged, fence }.write(&mut room);
     room.extend_from_slice(body);
     room
 }

@@ -26,7 +26,8 @@
 //! | `handshake.rs` | the states, one type each, with a picture |
 //! | `peer.rs`, `greeting.rs`, `conversation.rs` | a peer on links and timers; on handshake frames; on a session's frames |
 //! | `live.rs`, `stream.rs` | a session with its link; its numbers, which survive a cut |
-//! | `window.rs`, `arrivals.rs`, `estimator.rs` | retransmission: sender, receiver, timeout (RFC 6298) |
+//! | `window.rs`, `arrivals.rs` | retransmission: sender, receiver |
+//! | `recovery.rs`, `estimator.rs`, `stamp.rs` | what is sent again; the timeout (RFC 6298); round trips without doubt (RFC 7323) |
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
 //! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
@@ -45,9 +46,11 @@ mod handshake;
 mod live;
 mod outbox;
 mod peer;
+mod recovery;
 mod refusal;
 mod sequence;
 mod sessions;
+mod stamp;
 mod stream;
 mod turn;
 mod window;

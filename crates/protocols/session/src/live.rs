@@ -99,7 +99,11 @@ impl Live {
         if lossy.arrivals.deadline().is_none_or(|due| due > turn.now) {
             return;
         }
-        let note = Acknowledge { session: self.stream.id, acknowledged: self.stream.expected };
+        let note = Acknowledge {
+            session: self.stream.id,
+            acknowledged: self.stream.expected,
+            echo: lossy.arrivals.echo(),
+        };
         if !owes_control && send(turn.out, to, ACKNOWLEDGE, Token(0), &note).is_ok() {
             lossy.arrivals.acknowledged();
         } else {

@@ -110,8 +110,8 @@ impl SessionOutbox<'_> {
         stream.keep(frame);
         let (session, expected) = (stream.id, stream.expected);
         let Some(lossy) = stream.lossy.as_mut().filter(|_| linked) else { return };
-        let (now, counters) = (self.now, &mut *self.counters);
-        let mut departure = Departure { to, now, session, expected, counters, out: self.out };
+        let (now, counters, echo) = (self.now, &mut *self.counters, lossy.arrivals.echo());
+        let mut departure = Departure { to, now, session, expected, echo, counters, out: self.out };
         if lossy.window.send_waiting(&mut departure) {
             lossy.arrivals.acknowledged();
         }

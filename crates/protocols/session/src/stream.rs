@@ -1,9 +1,10 @@
 //! The numbers of one session: what survives a cut of its link.
 
 use crate::arrivals::{Arrivals, Place};
-use crate::codec::{Attempt, FENCED_PREFIX_BYTES, PREFIX_BYTES, Prefix};
+use crate::codec::{Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
 use crate::config::{Features, PeerConfig, Reliability, Role};
 use crate::sequence::Sequence;
+use crate::stamp::Stamp;
 use crate::turn::{Notice, Turn};
 use crate::window::{Departure, Kept, Progress, Window};
 use quintet_contract::{Address, Frame, Incarnation, OwnedFrame, Time};
@@ -95,7 +96,7 @@ impl Stream {
 
     /// What stands in front of the next body on a link that loses nothing.
     pub(crate) fn prefix(&self) -> Prefix {
-        Prefix { sequence: self.next, acknowledged: self.expected, session: None }
+        Prefix { sequence: self.next, acknowledged: self.expected, fence: None }
     }
 
     /// Keeps a frame until it is acknowledged.
@@ -113,10 +114,10 @@ impl Stream {
             Err(_) if self.lossy.is_some() => return Arrival::Foreign,
             Err(_) => return Arrival::Broken,
         };
-        match prefix.session {
+        match prefix.fence {
             None => self.arrive_in_order(prefix),
-            Some(session) if session != self.id => Arrival::Foreign,
-            Some(_) => self.arrive_in_any_order(prefix, to, frame, turn),
+            Some(fence) if fence.session != self.id => Arrival::Foreign,
+            Some(fence) => self.arrive_in_any_order(prefix, fence, to, frame, turn),
         }
     }
 
@@ -131,16 +132,20 @@ impl Stream {
     fn arrive_in_any_order(
         &mut self,
         prefix: Prefix,
+        fence: Fence,
         to: Address,
         frame: Frame<'_>,
         turn: &mut Turn<'_>,
     ) -> Arrival {
-        if !self.acknowledged(prefix.acknowledged, false, to, turn) {
+        if !self.acknowledged(prefix.acknowledged, fence.echo, false, to, turn) {
             return Arrival::Broken;
         }
         let Some(lossy) = &mut self.lossy else { return Arrival::Broken };
         let place =
             lossy.arrivals.place(prefix.sequence, self.expected, frame, FENCED_PREFIX_BYTES, turn.now);
+        if prefix.sequence.ahead_of(self.expected) <= 0 {
+            lossy.arrivals.answer(fence.departed);
+        }
         match place {
             Place::Next => {
                 self.expected = self.expected.next();
@@ -164,17 +169,18 @@ impl Stream {
     pub(crate) fn acknowledged(
         &mut self,
         acknowledged: Sequence,
+        echo: Stamp,
         alone: bool,
         to: Address,
         turn: &mut Turn<'_>,
     ) -> bool {
         let Some(lossy) = &mut self.lossy else { return acknowledged.ahead_of(self.next) <= 0 };
-        let progress = lossy.window.acknowledge(acknowledged, alone, turn.now);
+        let progress = lossy.window.acknowledge(acknowledged, echo, alone, turn.now);
         match progress {
             Progress::Impossible => return false,
             Progress::None => return true,
             Progress::Released => {}
-            Progress::Lost => self.depart(to, turn, |window, departure| window.resend_oldest(departure)),
+            Progress::Lost => self.depart(to, turn, |window, departure| window.resend(departure)),
         }
         if let Some(lossy) = &mut self.lossy
             && lossy.window.take_blocked()
@@ -189,7 +195,7 @@ impl Stream {
         self.depart(to, turn, |window, departure| window.send_waiting(departure));
     }
 
-    /// Sends the oldest unacknowledged frame again if it is due.
+    /// Sends again what is not acknowledged and due.
     pub(crate) fn resend_due(&mut self, to: Address, turn: &mut Turn<'_>) {
         let due = self.lossy.as_ref().and_then(|lossy| lossy.window.deadline());
         if due.is_some_and(|due| due <= turn.now) {
@@ -209,6 +215,7 @@ impl Stream {
             now: turn.now,
             session: self.id,
             expected: self.expected,
+            echo: lossy.arrivals.echo(),
             counters: turn.counters,
             out: turn.out,
         };
@@ -224,7 +231,7 @@ impl Stream {
             lossy.window.rewind();
             lossy.arrivals.acknowledge_at(turn.now);
         }
-        self.acknowledged(received, true, to, turn)
+        self.acknowledged(received, Stamp::NONE, true, to, turn)
     }
 
     /// The number of the oldest frame that the peer is not known to have.

@@ -1,9 +1,11 @@
 //! Frames sent and not yet acknowledged: the sending half of retransmission.
 
-use crate::codec::Prefix;
+use crate::codec::{Fence, Prefix};
 use crate::counters::Counters;
 use crate::estimator::Estimator;
+use crate::recovery::Recovery;
 use crate::sequence::Sequence;
+use crate::stamp::Stamp;
 use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Span, Time, Token};
 use std::collections::VecDeque;
 
@@ -18,8 +20,8 @@ pub(crate) struct Kept {
     /// The room for the prefix, written at each transmission, and the body.
     pub(crate) body: Vec<u8>,
     pub(crate) bulk: Bytes,
-    transmissions: u32,
-    sent: Time,
+    /// When it departed first.
+    sent: Option<Time>,
 }
 
 /// What a transmission needs to know.
@@ -29,6 +31,8 @@ pub(crate) struct Departure<'a> {
     pub(crate) session: u64,
     /// The next frame expected from the peer: acknowledges all before it.
     pub(crate) expected: Sequence,
+    /// The stamp of the frame that this acknowledgement answers.
+    pub(crate) echo: Stamp,
     pub(crate) counters: &'a mut Counters,
     pub(crate) out: &'a mut dyn Outbox,
 }
@@ -40,7 +44,7 @@ pub(crate) enum Progress {
     None,
     /// Frames were released.
     Released,
-    /// The oldest frame seems lost.
+    /// Frames seem lost.
     Lost,
     /// It covers frames that were never sent.
     Impossible,
@@ -60,15 +64,15 @@ pub(crate) struct Window {
     estimator: Estimator,
     timer: Option<Time>,
     duplicates: u32,
-    /// Until this one is acknowledged, an acknowledgement of less means one more loss (RFC 6582, section 3.2).
-    recover: Option<Sequence>,
+    /// What is being sent again.
+    recovery: Option<Recovery>,
     /// The protocol above was refused and waits for room.
     blocked: bool,
 }
 
 impl Kept {
     pub(crate) fn new(kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes) -> Self {
-        Kept { kind, token, body, bulk, transmissions: 0, sent: Time::ZERO }
+        Kept { kind, token, body, bulk, sent: None }
     }
 
     fn bytes(&self) -> usize {
@@ -76,16 +80,16 @@ impl Kept {
     }
 
     fn transmit(&mut self, sequence: Sequence, departure: &mut Departure<'_>) -> Result<(), SendError> {
-        let Departure { to, now, session, expected, counters, out } = departure;
-        Prefix { sequence, acknowledged: *expected, session: Some(*session) }.write(&mut self.body);
+        let Departure { to, now, session, expected, echo, counters, out } = departure;
+        let fence = Fence { session: *session, departed: Stamp::of(*now), echo: *echo };
+        Prefix { sequence, acknowledged: *expected, fence: Some(fence) }.write(&mut self.body);
         if self.bulk.is_empty() {
             out.send(*to, self.kind, self.token, &self.body)?;
         } else {
             out.send_bulk(*to, self.kind, self.token, &self.body, self.bulk.clone())?;
         }
-        counters.retransmitted += u64::from(self.transmissions > 0);
-        self.transmissions = self.transmissions.saturating_add(1);
-        self.sent = *now;
+        counters.retransmitted += u64::from(self.sent.is_some());
+        self.sent.get_or_insert(*now);
         Ok(())
     }
 }
@@ -103,7 +107,7 @@ impl Window {
             estimator: Estimator::new(initial_timeout),
             timer: None,
             duplicates: 0,
-            recover: None,
+            recovery: None,
             blocked: false,
         }
     }
@@ -145,7 +149,9 @@ impl Window {
         self.transmitted = 0;
         self.timer = None;
         self.duplicates = 0;
-        self.recover = None;
+        self.recovery = None;
+        // What the old link lost says nothing about this one.
+        self.estimator.end_back_off();
     }
 
     /// Sends what the present link was not given yet, as far as it takes it. Whether anything departed.
@@ -164,12 +170,18 @@ impl Window {
         self.transmitted > before
     }
 
-    /// Sends the oldest frame again.
-    pub(crate) fn resend_oldest(&mut self, departure: &mut Departure<'_>) -> bool {
-        let sent = match self.kept.front_mut() {
-            Some(oldest) if self.transmitted > 0 => oldest.transmit(self.first, departure).is_ok(),
-            _ => false,
-        };
+    /// Sends again what seems lost, as much as may be under way.
+    pub(crate) fn resend(&mut self, departure: &mut Departure<'_>) -> bool {
+        let mut sent = false;
+        while let Some(recovery) = &mut self.recovery
+            && let Some(sequence) = recovery.due(self.first)
+            && let Ok(place) = usize::try_from(sequence.ahead_of(self.first))
+            && let Some(frame) = self.kept.get_mut(place)
+            && frame.transmit(sequence, departure).is_ok()
+        {
+            recovery.departed();
+            sent = true;
+        }
         self.timer = (self.transmitted > 0).then(|| departure.now + self.estimator.timeout());
         sent
     }
@@ -178,57 +190,65 @@ impl Window {
     pub(crate) fn time_out(&mut self, departure: &mut Departure<'_>) -> bool {
         self.estimator.back_off();
         self.duplicates = 0;
-        self.recover = Some(self.first.plus(self.transmitted));
-        self.resend_oldest(departure)
+        let until = self.first.plus(self.transmitted);
+        let earlier = self.recovery.take();
+        self.recovery = Some(Recovery::after_timeout(earlier, self.first, until, departure.now));
+        self.resend(departure)
     }
 
-    /// Everything before `acknowledged` has arrived. `alone`: no frame from above came with it.
-    pub(crate) fn acknowledge(&mut self, acknowledged: Sequence, alone: bool, now: Time) -> Progress {
+    /// Everything before `acknowledged` has arrived. `echo`: the stamp of the frame that this answers. `alone`: no frame from above
+    /// came with it.
+    pub(crate) fn acknowledge(
+        &mut self,
+        acknowledged: Sequence,
+        echo: Stamp,
+        alone: bool,
+        now: Time,
+    ) -> Progress {
         let released = match usize::try_from(acknowledged.ahead_of(self.first)) {
             Err(_) => return Progress::None,
-            Ok(0) => return self.acknowledged_again(alone),
+            Ok(0) => return self.acknowledged_again(alone, now),
             Ok(n) if n > self.kept.len() => return Progress::Impossible,
             Ok(n) => n,
         };
-        self.release(released, now);
+        let age = self.release(released, echo, now);
         self.first = acknowledged;
         self.transmitted = self.transmitted.saturating_sub(released);
         self.duplicates = 0;
         // RFC 6298 (5.2), (5.3)
         self.timer = (self.transmitted > 0).then(|| now + self.estimator.timeout());
-        match self.recover {
-            Some(recover) if acknowledged.ahead_of(recover) < 0 => Progress::Lost,
-            _ => {
-                self.recover = None;
-                Progress::Released
-            }
-        }
+        let recovery = self.recovery.take();
+        self.recovery = recovery.and_then(|recovery| recovery.advance(acknowledged, released, age, now));
+        if self.recovery.is_some() { Progress::Lost } else { Progress::Released }
     }
 
-    fn acknowledged_again(&mut self, alone: bool) -> Progress {
+    fn acknowledged_again(&mut self, alone: bool, now: Time) -> Progress {
         if !alone || self.transmitted == 0 {
             return Progress::None;
         }
         self.duplicates += 1;
-        if self.duplicates != DUPLICATES_MEAN_LOSS || self.recover.is_some() {
+        if self.duplicates != DUPLICATES_MEAN_LOSS || self.recovery.is_some() {
             return Progress::None;
         }
-        self.recover = Some(self.first.plus(self.transmitted));
+        let until = self.first.plus(self.transmitted);
+        self.recovery = Some(Recovery::after_duplicates(self.first, until, now));
         Progress::Lost
     }
 
-    /// Lets the `count` oldest frames go. Their round trip is a sample if none of them was sent twice (Karn).
-    fn release(&mut self, count: usize, now: Time) {
-        let mut round_trip = None;
-        let mut ambiguous = false;
+    /// Lets the `count` oldest frames go. The age of the frame that the echo names is a sample of the round trip, whichever
+    /// transmission it was (RFC 7323, section 4); none if it is older than these frames are.
+    fn release(&mut self, count: usize, echo: Stamp, now: Time) -> Option<Span> {
+        let oldest = self.kept.front().and_then(|frame| frame.sent);
         for frame in self.kept.drain(..count) {
             self.bytes -= frame.bytes();
-            ambiguous |= frame.transmissions != 1;
-            round_trip = Some(now.since(frame.sent));
         }
-        if let (Some(round_trip), false) = (round_trip, ambiguous) {
-            self.estimator.sample(round_trip);
+        let age = oldest.and_then(|oldest| echo.age(oldest, now));
+        match age {
+            Some(age) => self.estimator.sample(age),
+            // RFC 9002 (6.2.1): what arrives ends the back-off. A timeout that is too short learns so from the next echo.
+            None => self.estimator.end_back_off(),
         }
+        age
     }
 }
 

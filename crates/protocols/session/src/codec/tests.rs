@@ -44,11 +44,12 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_comes_back(sequence: u32, acknowledged: u32, session: Option<u64>) {
-        let prefix = Prefix { sequence: Sequence(sequence), acknowledged: Sequence(acknowledged), session };
+    fn a_prefix_comes_back(sequence: u32, acknowledged: u32, fence: Option<(u64, u32, u32)>) {
+        let fence = fence.map(|(session, departed, echo)| Fence { session, departed: Stamp(departed), echo: Stamp(echo) });
+        let prefix = Prefix { sequence: Sequence(sequence), acknowledged: Sequence(acknowledged), fence };
         let mut room = [0; FENCED_PREFIX_BYTES];
         prefix.write(&mut room);
-        prop_assert_eq!(Prefix::read(&room, session.is_some()), Ok(prefix));
+        prop_assert_eq!(Prefix::read(&room, fence.is_some()), Ok(prefix));
     }
 
     #[test]

@@ -8,7 +8,7 @@ fn window(frames: u32) -> Window {
 }
 
 fn frame(bytes: usize) -> Kept {
-    Kept::new(Kind(0xf0), Token(1), vec![0; 16 + bytes], Bytes::new())
+    Kept::new(Kind(0xf0), Token(1), vec![0; crate::codec::FENCED_PREFIX_BYTES + bytes], Bytes::new())
 }
 
 /// Runs `act` at `now` and gives the sequence numbers that departed.
@@ -20,6 +20,7 @@ fn departed(now: Time, act: impl FnOnce(&mut Departure<'_>)) -> Vec<u32> {
         now,
         session: 9,
         expected,
+        echo: Stamp::NONE,
         counters: &mut Counters::default(),
         out: &mut out,
     });
@@ -34,12 +35,12 @@ fn full_by_frames_and_by_bytes_but_never_when_empty() {
     assert!(!by_frames.has_room(1) && by_frames.take_blocked());
     let mut by_bytes = window(100);
     assert!(by_bytes.has_room(5000), "alone, a frame above the limit goes");
-    by_bytes.keep(frame(900));
+    by_bytes.keep(frame(890));
     assert!(!by_bytes.has_room(100) && by_bytes.has_room(50));
 }
 
 #[test]
-fn time_out_resends_the_oldest_and_waits_twice_as_long() {
+fn time_out_resends_the_oldest_and_waits_twice_as_long_until_an_answer() {
     let mut window = window(10);
     (0..3).for_each(|_| window.keep(frame(1)));
     assert_eq!(departed(Time(0), |d| assert!(window.send_waiting(d))), [0, 1, 2]);
@@ -48,9 +49,11 @@ fn time_out_resends_the_oldest_and_waits_twice_as_long() {
     assert_eq!(departed(due, |d| assert!(window.time_out(d))), [0]);
     assert_eq!(window.deadline(), Some(due + Span::from_millis(20)));
     // A partial acknowledgement names the next loss at once.
-    assert_eq!(window.acknowledge(Sequence(1), true, due), Progress::Lost);
-    assert_eq!(departed(due, |d| assert!(window.resend_oldest(d))), [1]);
-    assert_eq!(window.acknowledge(Sequence(3), true, due), Progress::Released);
+    let later = due + Span::from_millis(1);
+    assert_eq!(window.acknowledge(Sequence(1), Stamp::of(due), true, later), Progress::Lost);
+    assert_eq!(departed(later, |d| assert!(window.resend(d))), [1, 2], "one answered, two allowed");
+    assert_eq!(window.deadline(), Some(later + Span::from_millis(3)), "the answer has ended the back-off");
+    assert_eq!(window.acknowledge(Sequence(3), Stamp::NONE, true, later), Progress::Released);
     assert_eq!(window.deadline(), None);
 }
 
@@ -59,7 +62,7 @@ fn three_repeated_acknowledgements_mean_loss() {
     let mut window = window(10);
     (0..5).for_each(|_| window.keep(frame(1)));
     departed(Time(0), |d| assert!(window.send_waiting(d)));
-    let again = |window: &mut Window| window.acknowledge(Sequence(0), true, Time(5));
+    let again = |window: &mut Window| window.acknowledge(Sequence(0), Stamp::NONE, true, Time(5));
     assert_eq!([again(&mut window), again(&mut window)], [Progress::None; 2]);
     assert_eq!(again(&mut window), Progress::Lost);
     assert_eq!(again(&mut window), Progress::None, "once");
@@ -69,9 +72,13 @@ fn three_repeated_acknowledgements_mean_loss() {
 fn an_acknowledgement_of_frames_never_sent_is_impossible() {
     let mut window = window(10);
     window.keep(frame(1));
-    assert_eq!(window.acknowledge(Sequence(2), true, Time(0)), Progress::Impossible);
-    assert_eq!(window.acknowledge(Sequence(u32::MAX), true, Time(0)), Progress::None, "an old one");
-    assert_eq!(window.acknowledge(Sequence(1), true, Time(0)), Progress::Released);
+    assert_eq!(window.acknowledge(Sequence(2), Stamp::NONE, true, Time(0)), Progress::Impossible);
+    assert_eq!(
+        window.acknowledge(Sequence(u32::MAX), Stamp::NONE, true, Time(0)),
+        Progress::None,
+        "an old one"
+    );
+    assert_eq!(window.acknowledge(Sequence(1), Stamp::NONE, true, Time(0)), Progress::Released);
 }
 
 #[test]
@@ -81,6 +88,34 @@ fn a_new_link_is_given_everything_again() {
     departed(Time(0), |d| assert!(window.send_waiting(d)));
     window.rewind();
     assert_eq!(window.deadline(), None);
-    assert_eq!(window.acknowledge(Sequence(1), true, Time(1)), Progress::Released);
+    assert_eq!(window.acknowledge(Sequence(1), Stamp::NONE, true, Time(1)), Progress::Released);
     assert_eq!(departed(Time(2), |d| assert!(window.send_waiting(d))), [1, 2]);
+}
+
+#[test]
+fn an_answer_to_the_first_transmission_shows_that_the_others_were_needless() {
+    let start = Time::ZERO + Span::from_millis(1);
+    let mut window = window(10);
+    (0..3).for_each(|_| window.keep(frame(1)));
+    departed(start, |d| assert!(window.send_waiting(d)));
+    let due = window.deadline().expect("running");
+    assert_eq!(departed(due, |d| assert!(window.time_out(d))), [0]);
+    let answered = start + Span::from_millis(25);
+    assert_eq!(window.acknowledge(Sequence(1), Stamp::of(start), true, answered), Progress::Released);
+    assert_eq!(window.deadline(), Some(answered + Span::from_millis(75)), "three times the round trip");
+}
+
+#[test]
+fn an_echo_of_what_never_departed_is_no_sample() {
+    let mut window = window(10);
+    let start = Time::ZERO + Span::from_secs(9);
+    (0..2).for_each(|_| window.keep(frame(1)));
+    departed(start, |d| assert!(window.send_waiting(d)));
+    let now = start + Span::from_micros(5);
+    for (sequence, forged) in [(1, Stamp::of(Time(0))), (2, Stamp(u32::MAX))] {
+        window.acknowledge(Sequence(sequence), forged, true, now);
+    }
+    window.keep(frame(1));
+    departed(now, |d| assert!(window.send_waiting(d)));
+    assert_eq!(window.deadline(), Some(now + Span::from_millis(10)), "as at the start");
 }

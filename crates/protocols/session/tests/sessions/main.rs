@@ -5,6 +5,7 @@ mod handshake;
 mod hostile;
 #[path = "../network/mod.rs"]
 mod network;
+mod recovery;
 mod upkeep;
 
 use network::Network;

@@ -79,10 +79,14 @@ impl Plan {
         let has_messages = !world.chance(300_000);
         let windows = Windows::draw(world);
         let requests = (36 + world.below(37)) / number;
-        let space = draw_space(world);
+        let mut space = draw_space(world);
         let resume_window = *world.pick(&[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);
         let clock = Clock::draw(world);
         let key = world.below(1 << 32);
+        if world.chance(300_000) {
+            // So few tuples are there at a time that indexes over them would else be made at once.
+            space.index_step = 1 + world.below(3) as usize;
+        }
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
             .collect();
@@ -258,6 +262,9 @@ impl fmt::Display for Plan {
         }
         if space.max_unsettled != usual.max_unsettled {
             write!(f, ", at most {} takes unsettled", space.max_unsettled)?;
+        }
+        if space.index_step != usual.index_step {
+            write!(f, ", indexes built in steps of {}", space.index_step)?;
         }
         if !self.has_messages {
             f.write_str(", no messaging layer")?;

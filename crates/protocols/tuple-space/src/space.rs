@@ -10,6 +10,9 @@
 //!   cancelled take loses nothing. A leased take is removed by its acknowledgement only: it returns, to its old place,
 //!   when it is released, when its lease is not renewed in time, and when its taker goes down. The answer is given to
 //!   the link first; only when the link took it is the tuple hidden.
+//! - **No stall.** An index over tuples that are there already is built a step at a time ([`SpaceConfig::index_step`]). A take or read that
+//!   needs it is as one that waits for its sender's link: it is answered when the index is ready, and tuples and younger requests pass it by
+//!   until then. A count does not wait and compares all.
 //! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first; bounds for what one sender may have
 //!   unfinished. A tuple given to a plain take leaves the quota at once; one under a lease counts until its end.
 //! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
@@ -22,7 +25,8 @@
 //! | `want.rs`, `waiter.rs` | takes and reads, and those that wait |
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
-//! | `store.rs`, `index.rs`, `slab.rs` | the tuples of one signature, and how they are found |
+//! | `stores.rs`, `store.rs` | all tuples; those of one signature |
+//! | `index.rs`, `slab.rs` | how they are found, where they lie |
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
 //! | `due.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
@@ -40,6 +44,7 @@ mod room;
 mod sender;
 mod slab;
 mod store;
+mod stores;
 mod verify;
 mod waiter;
 mod want;
@@ -57,12 +62,13 @@ use defect::seeded;
 use due::{Agenda, Due};
 use foldhash::fast::FixedState;
 use lease::{Failure, Leases};
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Time, Token};
+use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
 use quintet_errors::Code;
 use room::Room;
 use sender::{Senders, Unanswered, Unsettled};
 use slab::Slab;
-use store::Stores;
+use std::collections::BTreeMap;
+use stores::Stores;
 use waiter::{Asker, Use, Waiter};
 
 /// The stages of a manager's work, as declared to [`Outbox::work`].
@@ -71,9 +77,12 @@ pub mod stages {
 
     /// Finding a tuple or a waiting request. Units: how many were compared, and one for the look-up.
     pub const MATCH: Stage = Stage(0);
-    /// Storing a tuple. Units: tuples.
+    /// Storing a tuple, or adding it to a new index. Units: tuples.
     pub const STORE: Stage = Stage(1);
 }
+
+/// Between two steps in building an index: others get their turn.
+const BETWEEN_STEPS: Span = Span::from_micros(20);
 
 /// The manager of a space. How it behaves stands at the head of this module's file; what it understands, in
 /// [`codec`](crate::codec).
@@ -87,6 +96,10 @@ pub struct Space {
     leases: Leases,
     room: Room,
     agenda: Agenda,
+    /// Requests that wait for an index, by age.
+    unindexed: BTreeMap<u64, u32>,
+    /// When to go on building indexes; none if all are ready.
+    build_at: Option<Time>,
     /// One counter gives tuples, waiters, leases and parked requests their age; none is 0.
     next_order: u64,
     /// Leases that ended without an acknowledgement.
@@ -109,6 +122,8 @@ impl Space {
             leases: Leases::new(),
             room: Room::new(&config),
             agenda: Agenda::default(),
+            unindexed: BTreeMap::new(),
+            build_at: None,
             next_order: 1,
             redone: 0,
             dead_letters: 0,
@@ -199,6 +214,21 @@ impl Space {
         }
     }
 
+    /// Takes a step in building the indexes that are not ready, and serves those who waited for one.
+    fn build_indexes(&mut self, now: Time, out: &mut dyn Outbox) {
+        if self.build_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.build_at = None;
+        let (places, is_ready) = self.stores.build(self.config.index_step.max(1), &self.key);
+        out.work(stages::STORE, u32::try_from(places).unwrap_or(u32::MAX));
+        if is_ready {
+            for place in self.unindexed.values().copied().collect::<Vec<_>>() {
+                self.retry_waiter(now, place, out);
+            }
+        }
+    }
+
     /// Tries again what found the link to `to` full.
     fn retry(&mut self, now: Time, to: Address, out: &mut dyn Outbox) {
         if !self.flush_replies(to, out) {
@@ -242,15 +272,19 @@ impl Protocol for Space {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         self.expire(now, out);
         match input {
-            Input::Started | Input::Wake | Input::Peer(_, PeerChange::Up { .. }) => {}
+            Input::Started | Input::Peer(_, PeerChange::Up { .. }) => {}
+            Input::Wake => self.build_indexes(now, out),
             Input::Frame(from, frame) => self.frame(now, from, &frame, out),
             Input::Writable(to) => self.retry(now, to, out),
             Input::Peer(address, PeerChange::Down(_)) => self.forget(now, address, out),
         }
         self.serve_parked(now, out);
+        if self.build_at.is_none() && self.stores.has_unready() {
+            self.build_at = Some(now + BETWEEN_STEPS);
+        }
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.agenda.first()
+        [self.agenda.first(), self.build_at].into_iter().flatten().min()
     }
 }

@@ -15,6 +15,9 @@ pub struct SpaceConfig {
     pub max_waiting_bytes: u64,
     /// Takes of one sender that may be undone at one time; older ones are settled. Default 1,024.
     pub max_unsettled: usize,
+    /// Places looked at in one turn when an index over tuples that are there already is built; a search that needs it waits until it is
+    /// ready. Default 1,024, at least 1.
+    pub index_step: usize,
     /// Keys the hashing, so that a stranger cannot choose fields that collide. Any number; the same seed, the same run.
     pub seed: u64,
     /// A defect built in on purpose, for a test that must find it.
@@ -31,6 +34,7 @@ impl Default for SpaceConfig {
             max_waiting: 1 << 16,
             max_waiting_bytes: 1 << 30,
             max_unsettled: 1 << 10,
+            index_step: 1 << 10,
             seed: 0,
             #[cfg(feature = "seeded-defects")]
             defect: None,

@@ -3,12 +3,18 @@
 //! An index is a table from the hash of some fields to the members with that hash, each bucket ordered by age. The
 //! cost of a look-up does not grow with the number of members, nor does the removal of the oldest. Two different
 //! values may share a hash: whoever looks up compares the fields themselves.
+//!
+//! An index over many members that are there already is built a few places at a time, in the order of the places, and used when it
+//! is ready. Meanwhile members that come and go at places behind it are its own, and the others are met on the way.
 
 use hashbrown::{HashTable, hash_table::Entry};
 use std::collections::BTreeMap;
 
 /// Indexes of one signature for one purpose. Beyond it, requests use the one that fits best and compare the rest.
 pub(super) const MAX_INDEXES: usize = 8;
+
+/// An index that turns out to have so many times fewer keys than members gives the room back.
+const SPARSE: usize = 16;
 
 /// Members by the hash of the same fields.
 #[derive(Debug)]
@@ -17,6 +23,8 @@ pub(super) struct Index {
     fields: u64,
     buckets: HashTable<Bucket>,
     len: usize,
+    /// While it is built: members at places before this one are in it.
+    built: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -35,8 +43,38 @@ enum Members {
 type Ordered = BTreeMap<u64, u32>;
 
 impl Index {
+    /// Without members, and ready.
     pub(super) fn new(fields: u64) -> Self {
-        Index { fields, buckets: HashTable::new(), len: 0 }
+        Index { fields, buckets: HashTable::new(), len: 0, built: None }
+    }
+
+    /// Over members that are there already, none of which is in it so far. Room is taken at once: a table that grows moves all
+    /// that it holds.
+    pub(super) fn unready(fields: u64, members: usize) -> Self {
+        Index { fields, buckets: HashTable::with_capacity(members), len: 0, built: Some(0) }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.built.is_none()
+    }
+
+    /// The first place that is not in it, while it is built.
+    pub(super) fn built(&self) -> Option<u32> {
+        self.built
+    }
+
+    /// Members before that place are in it; none: all are.
+    pub(super) fn set_built(&mut self, built: Option<u32>) {
+        self.built = built;
+        if built.is_none() && self.buckets.len() < self.buckets.capacity() / SPARSE {
+            let hash = |bucket: &Bucket| bucket.hash;
+            self.buckets.shrink_to_fit(hash);
+        }
+    }
+
+    /// Whether a member at that place is in it.
+    pub(super) fn covers(&self, place: u32) -> bool {
+        self.built.is_none_or(|built| place < built)
     }
 
     pub(super) fn fields(&self) -> u64 {
@@ -113,7 +151,7 @@ impl IndexSet {
             return Choice::Existing(position);
         }
         if self.0.len() >= MAX_INDEXES - 1 {
-            self.0.retain(|index| index.len > 0);
+            self.0.retain(|index| index.len > 0 || !index.is_ready());
         }
         if self.0.len() < MAX_INDEXES - 1 {
             return Choice::New(fields);

@@ -1,7 +1,7 @@
 //! Leases: tuples hidden until their taker has done its work.
 
 use super::room::ParkedKey;
-use super::store::Place;
+use super::stores::Place;
 use super::{Due, Space, stages};
 use crate::Tuple;
 use crate::codec::{DONE, Encoded, LeaseId, View};

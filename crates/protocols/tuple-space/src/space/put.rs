@@ -2,7 +2,7 @@
 
 use super::lease::Lease;
 use super::room::{Parked, ParkedKey, Size};
-use super::store::Place;
+use super::stores::Place;
 use super::{Due, Space, Unanswered, stages};
 use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! Answers.
 
 use super::sender::Reply;
-use super::store::Place;
+use super::stores::Place;
 use super::waiter::{Asker, Use};
 use super::{Space, seeded};
 use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront};

@@ -1,7 +1,7 @@
 //! What the manager remembers of each address that asks.
 
 use super::slab::Slab;
-use super::store::Place;
+use super::stores::Place;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::{Address, Kind, Token};

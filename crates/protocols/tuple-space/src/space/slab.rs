@@ -1,5 +1,7 @@
 //! Things in numbered places, which are used again.
 
+use core::ops::Range;
+
 /// Gives each item a place, and the place back when it is removed. Adding and removing are O(1).
 #[derive(Debug)]
 pub(super) struct Slab<T> {
@@ -31,6 +33,20 @@ impl<T> Slab<T> {
         self.used
     }
 
+    /// How many places there are, in use or free.
+    pub(super) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The items at some of the places, in the order of the places.
+    pub(super) fn range(&self, places: Range<usize>) -> impl Iterator<Item = (u32, &T)> {
+        let numbers = u32::try_from(places.start).unwrap_or(NONE)..;
+        numbers.zip(&self.places[places]).filter_map(|(place, item)| match item {
+            Place::Used(item) => Some((place, item)),
+            Place::Free(_) => None,
+        })
+    }
+
     pub(super) fn add(&mut self, item: T) -> u32 {
         self.used += 1;
         let Some(place) = self.places.get_mut(self.free as usize) else {
@@ -56,10 +72,7 @@ impl<T> Slab<T> {
 
     /// The items with their places, in the order of the places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0u32..).zip(&self.places).filter_map(|(place, item)| match item {
-            Place::Used(item) => Some((place, item)),
-            Place::Free(_) => None,
-        })
+        self.range(0..self.places.len())
     }
 }
 

@@ -7,7 +7,6 @@ use crate::Signature;
 use crate::codec::View;
 use bytes::Bytes;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 /// A stored tuple, encoded. Beyond its head it takes 40 bytes here and about 40 in each index.
 #[derive(Debug)]
@@ -18,15 +17,8 @@ pub(super) struct Entry {
     bulk: Option<Box<Bytes>>,
     /// Leases that ended without an acknowledgement.
     pub(super) failed: u32,
-    /// It can be taken: it is in every index.
+    /// It can be taken: it is in every index that covers its place.
     shown: bool,
-}
-
-/// Where a tuple lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    pub(super) store: u32,
-    pub(super) entry: u32,
 }
 
 /// The tuples of one signature.
@@ -40,20 +32,6 @@ pub(super) struct Store {
     /// Of the waiting requests, by the fields for which their templates have values.
     waiting: IndexSet,
 }
-
-/// All stores, by signature.
-#[derive(Debug)]
-pub(super) struct Stores {
-    list: Slab<Store>,
-    by_signature: HashMap<Signature, u32, FixedState>,
-    /// The store that was found last: most often it is the next as well.
-    latest: Option<u32>,
-    /// Stores without tuples and waiters are removed when there are this many.
-    sweep_at: usize,
-}
-
-/// Empty stores are kept, with their indexes, while there are fewer stores than this.
-const KEPT_STORES: usize = 256;
 
 impl Entry {
     pub(super) fn bulk(&self) -> Bytes {
@@ -79,7 +57,7 @@ impl Entry {
 }
 
 impl Store {
-    fn new(signature: Signature) -> Self {
+    pub(super) fn new(signature: Signature) -> Self {
         let (indexes, waiting) = (IndexSet::default(), IndexSet::default());
         Store { signature, entries: Slab::new(), indexes, shown: 0, waiting }
     }
@@ -139,7 +117,7 @@ impl Store {
         self.entries[entry].shown = true;
         self.shown += 1;
         let view = self.entries[entry].view(&self.signature);
-        for index in self.indexes.iter_mut() {
+        for index in self.indexes.iter_mut().filter(|index| index.covers(entry)) {
             index.insert(view.hash(index.fields(), key), self.entries[entry].order, entry);
         }
     }
@@ -151,61 +129,96 @@ impl Store {
         }
         self.shown -= 1;
         let view = self.entries[entry].view(&self.signature);
-        for index in self.indexes.iter_mut() {
+        for index in self.indexes.iter_mut().filter(|index| index.covers(entry)) {
             index.remove(view.hash(index.fields(), key), self.entries[entry].order);
         }
     }
 
-    /// The oldest tuple that can be taken and matches, and how many were compared. The first template with values in
-    /// other fields than any before makes an index, in O(n log n).
-    pub(super) fn oldest(&mut self, template: &View<'_>, key: &FixedState) -> (Option<u32>, u32) {
+    /// The oldest tuple that can be taken and matches, none, or not ready; and how many were compared. The first template with values
+    /// in other fields than any before makes an index, at once where there are `step` places at most.
+    pub(super) fn oldest(
+        &mut self,
+        template: &View<'_>,
+        step: usize,
+        key: &FixedState,
+    ) -> (Option<Option<u32>>, u32) {
         if self.shown == 0 {
-            return (None, 0);
+            return (Some(None), 0);
         }
         let mut compared = 0;
-        let index = self.index(template.actuals(), key);
+        let Some(index) = self.index(template.actuals(), step, key) else { return (None, 0) };
         let hash = template.hash(self.indexes[index].fields(), key);
         let mut candidates = self.indexes[index].members(hash, 0);
         let found = candidates.find(|(_, entry)| {
             compared += 1;
             template.matches(&self.view(*entry))
         });
-        (found.map(|(_, entry)| entry), compared)
+        (Some(found.map(|(_, entry)| entry)), compared)
     }
 
-    /// How many tuples that can be taken match, and how many were compared: none if the template says only types.
-    pub(super) fn count(&mut self, template: &View<'_>, key: &FixedState) -> (usize, u32) {
+    /// How many tuples that can be taken match, and how many were compared: none if the template says only types, all while the index
+    /// is not ready.
+    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (usize, u32) {
         if self.shown == 0 || (template.actuals() == 0 && template.is_decided_by_actuals()) {
             return (self.shown, 0);
         }
-        let index = self.index(template.actuals(), key);
-        let hash = template.hash(self.indexes[index].fields(), key);
+        let index = self.index(template.actuals(), step, key);
         let mut compared = 0;
-        let matching = self.indexes[index].members(hash, 0).filter(|(_, entry)| {
+        let matches = |entry: &u32| {
             compared += 1;
             template.matches(&self.view(*entry))
-        });
-        (matching.count(), compared)
+        };
+        let matching = if let Some(index) = index {
+            let hash = template.hash(self.indexes[index].fields(), key);
+            self.indexes[index].members(hash, 0).map(|(_, entry)| entry).filter(matches).count()
+        } else {
+            let shown = self.entries.iter().filter(|(_, entry)| entry.shown);
+            shown.map(|(place, _)| place).filter(matches).count()
+        };
+        (matching, compared)
     }
 
-    /// The index to use for templates with values in `fields`.
-    fn index(&mut self, fields: u64, key: &FixedState) -> usize {
-        match self.indexes.choose(fields) {
+    /// The index to use for templates with values in `fields`, if it is ready.
+    fn index(&mut self, fields: u64, step: usize, key: &FixedState) -> Option<usize> {
+        let position = match self.indexes.choose(fields) {
             Choice::Existing(position) => position,
             Choice::New(fields) => {
-                let mut index = Index::new(fields);
-                let mut shown: Vec<_> = self.entries.iter().filter(|(_, entry)| entry.shown).collect();
-                shown.sort_unstable_by_key(|(_, entry)| entry.order);
-                for (place, entry) in shown {
-                    index.insert(entry.view(&self.signature).hash(fields, key), entry.order, place);
+                let position = self.indexes.push(Index::unready(fields, self.shown));
+                if self.entries.places() <= step {
+                    self.build(position, step, key);
                 }
-                self.indexes.push(index)
+                position
             }
+        };
+        self.indexes[position].is_ready().then_some(position)
+    }
+
+    /// Adds the tuples at the next `step` places to an index that is not ready; how many places it looked at.
+    pub(super) fn build(&mut self, position: usize, step: usize, key: &FixedState) -> usize {
+        let index = &mut self.indexes[position];
+        let first = index.built().map_or(self.entries.places(), |built| built as usize);
+        let end = first.saturating_add(step).min(self.entries.places());
+        for (place, entry) in self.entries.range(first..end).filter(|(_, entry)| entry.shown) {
+            index.insert(entry.view(&self.signature).hash(index.fields(), key), entry.order, place);
         }
+        let left = end < self.entries.places();
+        index.set_built(left.then(|| u32::try_from(end).expect("places are numbered by 32 bits")));
+        end - first
+    }
+
+    /// The first index that is not ready.
+    pub(super) fn unready(&self) -> Option<usize> {
+        self.indexes.iter().position(|index| !index.is_ready())
     }
 
     /// Files a waiting request: under which fields and which hash.
-    fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &FixedState) -> (u64, u64) {
+    pub(super) fn file(
+        &mut self,
+        template: &View<'_>,
+        order: u64,
+        waiter: u32,
+        key: &FixedState,
+    ) -> (u64, u64) {
         let position = match self.waiting.choose(template.actuals()) {
             Choice::Existing(position) => position,
             Choice::New(fields) => self.waiting.push(Index::new(fields)),
@@ -214,6 +227,17 @@ impl Store {
         let hash = template.hash(index.fields(), key);
         index.insert(hash, order, waiter);
         (index.fields(), hash)
+    }
+
+    /// Takes a waiting request from where it was filed.
+    pub(super) fn unfile(&mut self, filed: Filed, order: u64) {
+        let position = self.waiting.position(filed.fields).expect("an index with members is kept");
+        self.waiting[position].remove(filed.hash, order);
+    }
+
+    /// Whether the index at that position is ready.
+    pub(super) fn is_ready(&self, position: usize) -> bool {
+        self.indexes[position].is_ready()
     }
 
     /// The oldest waiting request of age `from` or younger that matches the tuple at `entry`; and how many were
@@ -237,113 +261,24 @@ impl Store {
         (oldest, compared)
     }
 
-    /// Checks that every index holds every shown tuple.
-    pub(super) fn verify(&self) {
-        let shown = self.entries.iter().filter(|(_, entry)| entry.shown).count();
-        assert_eq!(shown, self.shown, "{}", self.signature);
+    /// Checks that every index holds every shown tuple that it covers, and nothing else.
+    pub(super) fn verify(&self, key: &FixedState) {
+        let shown = || self.entries.iter().filter(|(_, entry)| entry.shown);
+        assert_eq!(shown().count(), self.shown, "{}", self.signature);
         for index in self.indexes.iter() {
-            assert_eq!(
-                index.len(),
-                shown,
-                "the index of the fields {:b} of {}",
-                index.fields(),
-                self.signature
-            );
+            let name = || format!("the index of the fields {:b} of {}", index.fields(), self.signature);
+            let covered = || shown().filter(|(place, _)| index.covers(*place));
+            assert_eq!(index.len(), covered().count(), "{}", name());
+            for (place, entry) in covered() {
+                let hash = self.view(place).hash(index.fields(), key);
+                let found = index.members(hash, entry.order).next();
+                assert_eq!(found, Some((entry.order, place)), "{}", name());
+            }
         }
     }
 
-    fn is_idle(&self) -> bool {
-        self.entries.len() == 0 && self.waiting.iter().all(|index| index.len() == 0)
-    }
-}
-
-impl Stores {
-    pub(super) fn new(key: FixedState) -> Self {
-        Stores {
-            list: Slab::new(),
-            by_signature: HashMap::with_hasher(key),
-            latest: None,
-            sweep_at: KEPT_STORES,
-        }
-    }
-
-    pub(super) fn find(&mut self, signature: &[u8]) -> Option<u32> {
-        if let Some(latest) = self.latest.filter(|latest| *self.list[*latest].signature.0 == *signature) {
-            return Some(latest);
-        }
-        let found = self.by_signature.get(signature).copied()?;
-        self.latest = Some(found);
-        Some(found)
-    }
-
-    pub(super) fn find_or_add(&mut self, signature: &[u8]) -> u32 {
-        if let Some(found) = self.find(signature) {
-            return found;
-        }
-        if self.list.len() >= self.sweep_at {
-            self.sweep();
-        }
-        let signature = Signature(signature.into());
-        let place = self.list.add(Store::new(signature.clone()));
-        self.by_signature.insert(signature, place);
-        place
-    }
-
-    /// Removes the stores nobody needs. The next sweep comes when the number has doubled, so that a store's share of
-    /// the sweeps is O(1).
-    fn sweep(&mut self) {
-        let idle: Vec<u32> =
-            self.list.iter().filter(|(_, store)| store.is_idle()).map(|(place, _)| place).collect();
-        for place in idle {
-            let store = self.list.remove(place);
-            self.by_signature.remove(&store.signature);
-        }
-        self.latest = None;
-        self.sweep_at = KEPT_STORES.max(self.list.len() * 2);
-    }
-
-    /// Files a waiting request.
-    pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &FixedState) -> Filed {
-        let store = self.find_or_add(template.signature());
-        let (fields, hash) = self[store].file(template, order, waiter, key);
-        Filed { store, fields, hash }
-    }
-
-    /// Takes a waiting request from where it was filed.
-    pub(super) fn unfile(&mut self, filed: Filed, order: u64) {
-        let waiting = &mut self[filed.store].waiting;
-        let position = waiting.position(filed.fields).expect("an index with members is kept");
-        waiting[position].remove(filed.hash, order);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// The stores, in the same order in every run.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Store> {
-        self.list.iter().map(|(_, store)| store)
-    }
-
-    pub(super) fn view(&self, place: Place) -> View<'_> {
-        self[place.store].view(place.entry)
-    }
-
-    pub(super) fn entry(&self, place: Place) -> &Entry {
-        self[place.store].entry(place.entry)
-    }
-}
-
-impl core::ops::Index<u32> for Stores {
-    type Output = Store;
-
-    fn index(&self, store: u32) -> &Store {
-        &self.list[store]
-    }
-}
-
-impl core::ops::IndexMut<u32> for Stores {
-    fn index_mut(&mut self, store: u32) -> &mut Store {
-        &mut self.list[store]
+    pub(super) fn is_idle(&self) -> bool {
+        let is_waited_for = self.waiting.iter().any(|index| index.len() > 0);
+        self.entries.len() == 0 && !is_waited_for && self.unready().is_none()
     }
 }

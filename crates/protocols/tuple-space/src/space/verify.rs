@@ -13,8 +13,8 @@ impl Space {
 
     fn verify_tuples(&self) {
         let (mut bytes, mut tuples) = (0, 0);
+        self.stores.verify(&self.key);
         for store in self.stores.iter() {
-            store.verify();
             for (_, entry) in store.entries().filter(|(_, entry)| entry.is_shown()) {
                 bytes += entry.bytes();
                 tuples += 1;
@@ -44,26 +44,29 @@ impl Space {
     fn verify_requests(&self) {
         let mut waiters = 0;
         let mut parked = 0;
-        let mut filed = 0;
+        let (mut filed, mut unindexed) = (0, 0);
         for sender in self.senders.iter() {
             for unanswered in sender.unanswered.values() {
                 match unanswered {
                     Unanswered::Waiter(place) => {
                         let waiter = &self.waiters[*place];
                         let is_blocked = sender.blocked.get(&waiter.order) == Some(place);
-                        assert_ne!(
-                            waiter.filed.is_some(),
-                            is_blocked,
-                            "a waiter waits for a tuple or for its link"
-                        );
+                        let is_unindexed = self.unindexed.get(&waiter.order) == Some(place);
+                        let reasons = [waiter.filed.is_some(), is_blocked, is_unindexed];
+                        let count = reasons.into_iter().filter(|reason| *reason).count();
+                        assert_eq!(count, 1, "a waiter waits for a tuple, its link or an index: {reasons:?}");
                         waiters += 1;
-                        filed += usize::from(!is_blocked);
+                        filed += usize::from(waiter.filed.is_some());
+                        unindexed += usize::from(is_unindexed);
                     }
                     Unanswered::Parked(_) => parked += 1,
                 }
             }
         }
         assert_eq!(self.waiters.len(), waiters);
+        assert_eq!(self.unindexed.len(), unindexed);
+        assert!(unindexed == 0 || self.stores.has_unready(), "an index is waited for that nobody builds");
+        assert_eq!(self.build_at.is_some(), self.stores.has_unready());
         assert_eq!(self.room.parked(), parked);
         assert_eq!(self.stores.iter().map(super::store::Store::waiters).sum::<usize>(), filed);
     }

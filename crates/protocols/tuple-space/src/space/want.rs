@@ -1,13 +1,21 @@
 //! Takes and reads.
 
-use super::store::{Place, Stores};
+use super::stores::{Place, Search};
 use super::waiter::{Asker, Use, Waiter};
 use super::{Due, Space, Unanswered, seeded, stages};
-use crate::codec::{NO_MATCH, View, Wait, Want};
+use crate::codec::{NO_MATCH, Wait, Want};
 use bytes::Bytes;
-use foldhash::fast::FixedState;
 use quintet_contract::{Address, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
+
+/// What a request waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Awaited {
+    Tuple,
+    /// Room in its sender's link.
+    Link,
+    Index,
+}
 
 impl Space {
     /// Answers a take or read from what the space holds, or lets it wait.
@@ -19,12 +27,20 @@ impl Space {
         bulk: &Bytes,
         out: &mut dyn Outbox,
     ) {
-        let found = oldest(&mut self.stores, &want.template, &self.key, out);
-        let sent = found.map(|place| self.deliver(now, place, &asker, out));
-        match (sent, want.wait) {
-            (None, Wait::AtOnce) => self.reply(asker.address, NO_MATCH, asker.token, out),
-            (None | Some(Err(SendError::Full)), _) => self.wait(now, asker, want, bulk, sent.is_some(), out),
-            (Some(sent), _) => self.conclude(&asker, sent, out),
+        let step = self.config.index_step.max(1);
+        let (search, compared) = self.stores.oldest(&want.template, step, &self.key);
+        out.work(stages::MATCH, compared + 1);
+        let sent = match search {
+            Search::Found(place) => self.deliver(now, place, &asker, out),
+            Search::Nothing if want.wait == Wait::AtOnce => {
+                return self.reply(asker.address, NO_MATCH, asker.token, out);
+            }
+            Search::Nothing => return self.wait(now, asker, want, bulk, Awaited::Tuple, out),
+            Search::NotReady => return self.wait(now, asker, want, bulk, Awaited::Index, out),
+        };
+        match sent {
+            Err(SendError::Full) => self.wait(now, asker, want, bulk, Awaited::Link, out),
+            sent => self.conclude(&asker, sent, out),
         }
     }
 
@@ -36,14 +52,14 @@ impl Space {
         }
     }
 
-    /// Keeps a request. `is_blocked`: it waits for its sender's link, not for a tuple.
+    /// Keeps a request.
     fn wait(
         &mut self,
         now: Time,
         asker: Asker,
         want: &Want<'_>,
         bulk: &Bytes,
-        is_blocked: bool,
+        awaited: Awaited,
         out: &mut dyn Outbox,
     ) {
         if !self.may_wait(asker.address, asker.token, want.template.bytes(), out) {
@@ -58,11 +74,7 @@ impl Space {
         }
         let sender = self.senders.get_or_add(asker.address);
         sender.unanswered.insert(asker.token, Unanswered::Waiter(place));
-        if is_blocked {
-            sender.blocked.insert(order, place);
-        } else {
-            self.file(place);
-        }
+        self.put_off(place, awaited);
     }
 
     /// Whether one more request of this sender may wait, with so many bytes; if not, it is answered.
@@ -79,6 +91,17 @@ impl Space {
         false
     }
 
+    /// Keeps a waiter where what it waits for finds it.
+    fn put_off(&mut self, place: u32, awaited: Awaited) {
+        let waiter = &self.waiters[place];
+        let (order, address) = (waiter.order, waiter.asker.address);
+        match awaited {
+            Awaited::Tuple => self.file(place),
+            Awaited::Link => drop(self.senders.get_or_add(address).blocked.insert(order, place)),
+            Awaited::Index => drop(self.unindexed.insert(order, place)),
+        }
+    }
+
     fn file(&mut self, place: u32) {
         let waiter = &mut self.waiters[place];
         waiter.filed = Some(self.stores.file(&waiter.template(), waiter.order, place, &self.key));
@@ -90,13 +113,14 @@ impl Space {
         if let Some(filed) = waiter.filed.take() {
             self.stores.unfile(filed, waiter.order);
         }
-        self.senders.get_or_add(waiter.asker.address).blocked.insert(waiter.order, place);
+        self.put_off(place, Awaited::Link);
     }
 
     /// Removes a waiter from everywhere.
     pub(super) fn drop_waiter(&mut self, place: u32) -> Waiter {
         let waiter = self.waiters.remove(place);
         self.room.unkeep(waiter.template().bytes());
+        self.unindexed.remove(&waiter.order);
         if let Some(filed) = waiter.filed {
             self.stores.unfile(filed, waiter.order);
         }
@@ -145,28 +169,39 @@ impl Space {
         }
     }
 
-    /// Tries a waiter again whose link has room now. False: it has none.
+    /// Searches again for a waiter whose link has room now, or whose index may be ready. False: its link has no room.
     pub(super) fn retry_waiter(&mut self, now: Time, place: u32, out: &mut dyn Outbox) -> bool {
         let waiter = &self.waiters[place];
         let (asker, wait, order) = (waiter.asker, waiter.wait, waiter.order);
-        let found = oldest(&mut self.stores, &waiter.template(), &self.key, out);
-        match found.map(|found| self.deliver(now, found, &asker, out)) {
-            Some(Err(SendError::Full)) => return false,
-            Some(sent) => {
-                self.drop_waiter(place);
-                self.conclude(&asker, sent, out);
-            }
-            None if wait == Wait::AtOnce => {
+        let step = self.config.index_step.max(1);
+        let (search, compared) = self.stores.oldest(&waiter.template(), step, &self.key);
+        out.work(stages::MATCH, compared + 1);
+        self.unindexed.remove(&order);
+        if let Some(sender) = self.senders.get_mut(asker.address) {
+            sender.blocked.remove(&order);
+        }
+        let sent = match search {
+            Search::Found(found) => self.deliver(now, found, &asker, out),
+            Search::Nothing if wait == Wait::AtOnce => {
                 self.drop_waiter(place);
                 self.reply(asker.address, NO_MATCH, asker.token, out);
+                return true;
             }
-            None => {
-                if let Some(sender) = self.senders.get_mut(asker.address) {
-                    sender.blocked.remove(&order);
-                }
+            Search::Nothing => {
                 self.file(place);
+                return true;
             }
+            Search::NotReady => {
+                self.put_off(place, Awaited::Index);
+                return true;
+            }
+        };
+        if sent == Err(SendError::Full) {
+            self.put_off(place, Awaited::Link);
+            return false;
         }
+        self.drop_waiter(place);
+        self.conclude(&asker, sent, out);
         true
     }
 
@@ -206,12 +241,4 @@ impl Space {
             self.offer(now, place, out);
         }
     }
-}
-
-/// The oldest tuple that matches and can be taken.
-fn oldest(stores: &mut Stores, template: &View<'_>, key: &FixedState, out: &mut dyn Outbox) -> Option<Place> {
-    let store = stores.find(template.signature())?;
-    let (found, compared) = stores[store].oldest(template, key);
-    out.work(stages::MATCH, compared + 1);
-    found.map(|entry| Place { store, entry })
 }

@@ -30,6 +30,7 @@ struct Waiting {
     due: Option<Time>,
     template: Template,
     is_blocked: bool,
+    is_unindexed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -58,6 +59,8 @@ pub(super) struct Model {
     parked: Vec<Parked>,
     replies: Vec<Sent>,
     pub(super) full: BTreeSet<u16>,
+    /// Requests that wait for an index in the manager: what it has indexes for is its own affair.
+    pub(super) unindexed: BTreeSet<(u16, u64)>,
     pub(super) sent: Vec<Sent>,
 }
 
@@ -77,6 +80,7 @@ impl Model {
             parked: vec![],
             replies: vec![],
             full: BTreeSet::new(),
+            unindexed: BTreeSet::new(),
             sent: vec![],
         }
     }
@@ -168,7 +172,8 @@ impl Model {
         self.waiting.sort_by_key(|w| w.order);
         for waiting in self.waiting.clone() {
             let at = self.stored.iter().position(|s| s.order == order).unwrap();
-            if waiting.is_blocked || !waiting.template.matches(&self.stored[at].tuple) {
+            if waiting.is_blocked || waiting.is_unindexed || !waiting.template.matches(&self.stored[at].tuple)
+            {
                 continue;
             }
             if self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
@@ -236,8 +241,10 @@ impl Model {
     }
 
     pub(super) fn want(&mut self, from: u16, token: u64, purpose: Purpose, wait: Wait, template: &Template) {
-        let found = self.oldest(template);
+        let is_unindexed = self.unindexed.contains(&(from, token));
+        let found = self.oldest(template).filter(|_| !is_unindexed);
         let is_blocked = match found {
+            _ if is_unindexed => false,
             Some(at) if self.deliver(at, from, token, purpose) => return,
             Some(_) => true,
             None if wait == Wait::AtOnce => return self.reply(from, token, Answer::NoMatch),
@@ -246,7 +253,17 @@ impl Model {
         if self.may_wait(from, token) {
             let due = if let Wait::For(span) = wait { Some(self.now + span) } else { None };
             let (order, template) = (self.order(), template.clone());
-            self.waiting.push(Waiting { order, from, token, purpose, wait, due, template, is_blocked });
+            self.waiting.push(Waiting {
+                order,
+                from,
+                token,
+                purpose,
+                wait,
+                due,
+                template,
+                is_blocked,
+                is_unindexed,
+            });
         }
     }
 
@@ -384,17 +401,36 @@ impl Model {
         self.sent.extend::<Vec<Sent>>(flushed);
         self.waiting.sort_by_key(|w| w.order);
         for waiting in self.waiting.clone().into_iter().filter(|w| w.from == to && w.is_blocked) {
-            let found = self.oldest(&waiting.template);
-            if found.is_none() && waiting.wait != Wait::AtOnce {
-                self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = false;
-                continue;
-            }
-            self.waiting.retain(|w| w.order != waiting.order);
-            match found {
-                Some(at) => assert!(self.deliver(at, to, waiting.token, waiting.purpose)),
-                None => self.reply(to, waiting.token, Answer::NoMatch),
+            self.search_for(&waiting);
+        }
+    }
+
+    /// Searches for those whose index is ready now.
+    pub(super) fn search_again(&mut self) {
+        self.waiting.sort_by_key(|w| w.order);
+        let ready = |w: &Waiting| w.is_unindexed && !self.unindexed.contains(&(w.from, w.token));
+        let ready: Vec<_> = self.waiting.iter().filter(|w| ready(w)).cloned().collect();
+        ready.iter().for_each(|waiting| self.search_for(waiting));
+    }
+
+    fn search_for(&mut self, waiting: &Waiting) {
+        let it = self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap();
+        it.is_unindexed = self.unindexed.contains(&(waiting.from, waiting.token));
+        it.is_blocked = false;
+        if it.is_unindexed {
+            return;
+        }
+        match self.oldest(&waiting.template) {
+            None if waiting.wait != Wait::AtOnce => return,
+            None => self.reply(waiting.from, waiting.token, Answer::NoMatch),
+            Some(at) => {
+                if !self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
+                    self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = true;
+                    return;
+                }
             }
         }
+        self.waiting.retain(|w| w.order != waiting.order);
     }
 
     pub(super) fn down(&mut self, address: u16) {

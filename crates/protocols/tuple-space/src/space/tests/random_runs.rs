@@ -6,7 +6,7 @@ use crate::{
     Answer, ArrayOf, LeaseId, Refusal, Request, SpaceConfig, Template, Tuple, Wait, template, tuple,
 };
 use proptest::prelude::*;
-use quintet_contract::{Protocol, Span};
+use quintet_contract::{Input, Protocol, Span};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -68,13 +68,16 @@ fn a_template() -> impl Strategy<Value = Template> {
 
 fn step() -> impl Strategy<Value = Step> {
     let tuples = |from| proptest::collection::vec(one_tuple(), from..4);
-    let deadline = || prop_oneof![Just(None), (0..30u64).prop_map(|n| Some(Span(n)))];
-    let wait =
-        prop_oneof![Just(Wait::AtOnce), Just(Wait::Forever), (0..30u64).prop_map(|n| Wait::For(Span(n)))];
+    let deadline = || prop_oneof![Just(None), (0..30u64).prop_map(|n| Some(Span::from_micros(n)))];
+    let wait = prop_oneof![
+        Just(Wait::AtOnce),
+        Just(Wait::Forever),
+        (0..30u64).prop_map(|n| Wait::For(Span::from_micros(n)))
+    ];
     let purpose = prop_oneof![
         1 => Just(Purpose::Read),
         2 => Just(Purpose::Take),
-        2 => (1..40u64).prop_map(|n| Purpose::Lease(Span(n))),
+        2 => (1..40u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
     ];
     prop_oneof![
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
@@ -88,8 +91,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Fill),
         3 => Just(Step::Writable),
         1 => Just(Step::Down),
-        3 => (0..30u64).prop_map(|n| Step::Pass(Span(n))),
-        2 => (0..30u64).prop_map(|n| Step::Late(Span(n))),
+        3 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
+        2 => (0..30u64).prop_map(|n| Step::Late(Span::from_micros(n))),
     ]
 }
 
@@ -100,11 +103,19 @@ struct Pair {
     /// The last token of each sender.
     tokens: [u64; 4],
     leases: Vec<u64>,
+    /// Whether a request has waited for an index.
+    half_built: bool,
 }
 
 impl Pair {
     fn new(config: SpaceConfig) -> Pair {
-        Pair { bench: Bench::new(config), model: Model::new(config), tokens: [0; 4], leases: vec![] }
+        Pair {
+            bench: Bench::new(config),
+            model: Model::new(config),
+            tokens: [0; 4],
+            leases: vec![],
+            half_built: false,
+        }
     }
 
     fn lease(&self, back: usize) -> LeaseId {
@@ -125,10 +136,12 @@ impl Pair {
                 self.model.now += *span;
                 (vec![], vec![])
             }
-            Step::Pass(span) => (self.bench.pass(*span), self.pass_model(*span)),
+            Step::Pass(span) => self.pass(*span),
             Step::Writable => {
                 self.model.full.remove(&from);
-                (self.bench.writable(from), self.input(|model| model.writable(from)))
+                let sent = self.bench.writable(from);
+                self.look();
+                (sent, self.input(|model| model.writable(from)))
             }
             Step::Down => (self.bench.down(from), self.input(|model| model.down(from))),
             request => {
@@ -146,15 +159,27 @@ impl Pair {
         }
     }
 
-    fn pass_model(&mut self, span: Span) -> Vec<Sent> {
-        let end = self.model.now + span;
-        let mut sent = vec![];
-        while let Some(due) = self.model.deadline().filter(|due| *due <= end) {
-            self.model.now = self.model.now.max(due);
-            sent.extend(self.input(|_| ()));
+    /// Lets time pass, with the manager's wakes.
+    fn pass(&mut self, span: Span) -> (Vec<Sent>, Vec<Sent>) {
+        let end = self.bench.now + span;
+        let (mut sent, mut expected) = (vec![], vec![]);
+        while let Some(due) = self.bench.space.deadline().filter(|due| *due <= end) {
+            self.bench.now = self.bench.now.max(due);
+            self.model.now = self.bench.now;
+            sent.extend(self.bench.give(Input::Wake));
+            self.look();
+            expected.extend(self.input(Model::search_again));
         }
-        self.model.now = end;
-        sent
+        (self.bench.now, self.model.now) = (end, end);
+        (sent, expected)
+    }
+
+    /// Tells the model who waits for an index.
+    fn look(&mut self) {
+        let space = &self.bench.space;
+        let askers = space.unindexed.values().map(|place| space.waiters[*place].asker);
+        self.model.unindexed = askers.map(|asker| (asker.address.node.0, asker.token.0)).collect();
+        self.half_built |= !self.model.unindexed.is_empty();
     }
 
     fn input(&mut self, act: impl FnOnce(&mut Model)) -> Vec<Sent> {
@@ -175,14 +200,16 @@ impl Pair {
                 bench.ask_settled(from, token, settled, Request::Out { deadline: *deadline, tuples })
             }
             Step::Want(purpose, wait, template) => {
-                model.want(from, token, *purpose, *wait, template);
                 let wait = *wait;
                 let request = match purpose {
                     Purpose::Read => Request::Read { wait, template },
                     Purpose::Take => Request::Take { wait, lease: None, template },
                     Purpose::Lease(ttl) => Request::Take { wait, lease: Some(*ttl), template },
                 };
-                bench.ask_settled(from, token, settled, request)
+                let sent = bench.ask_settled(from, token, settled, request);
+                self.look();
+                self.model.want(from, token, *purpose, wait, template);
+                sent
             }
             Step::Cancel(_) => {
                 model.cancel(from, token);
@@ -245,12 +272,13 @@ fn steps() -> impl Strategy<Value = Steps> {
 }
 
 /// Does the steps on both and compares what was answered and when either wants to be woken.
-fn compare(mut pair: Pair, steps: &Steps) -> Result<(), TestCaseError> {
+fn compare(pair: &mut Pair, steps: &Steps) -> Result<(), TestCaseError> {
     for (number, (from, settled_back, step)) in steps.iter().enumerate() {
         let (sent, expected) = pair.step(*from, *settled_back, step);
         pair.remember_leases(&sent);
         prop_assert_eq!(without_texts(&sent), expected, "step {}: {:?} of {}", number, step, from);
-        prop_assert_eq!(pair.bench.space.deadline(), pair.model.deadline(), "deadline after step {}", number);
+        let due = pair.bench.space.agenda.first();
+        prop_assert_eq!(due, pair.model.deadline(), "deadline after step {}", number);
     }
     Ok(())
 }
@@ -260,8 +288,26 @@ proptest! {
 
     #[test]
     fn the_manager_answers_as_the_model_does(steps in steps()) {
-        compare(Pair::new(config()), &steps)?;
+        compare(&mut Pair::new(config()), &steps)?;
     }
+}
+
+/// Where each step of an index looks at one place or two, so that all of this happens while indexes are half built.
+#[test]
+fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
+    let half_built = core::cell::Cell::new(0u32);
+    let settings = ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() };
+    let runs = (1..3usize, steps());
+    let result = proptest::test_runner::TestRunner::new(settings).run(&runs, |(index_step, steps)| {
+        let config = SpaceConfig { max_bytes: 400, max_tuples: 16, max_waiting: 100, index_step, ..config() };
+        let mut pair = Pair::new(config);
+        let result = compare(&mut pair, &steps);
+        half_built.set(half_built.get() + u32::from(pair.half_built));
+        result
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    let half_built = half_built.get();
+    assert!(half_built > 300, "{half_built} runs had a request wait for an index");
 }
 
 /// The comparison finds every defect that is built in on purpose, by the answers alone.
@@ -274,7 +320,7 @@ fn every_seeded_defect_is_found() {
         let found = proptest::test_runner::TestRunner::new(settings).run(&steps(), |steps| {
             let mut pair = Pair::new(SpaceConfig { defect: Some(defect), ..config() });
             pair.bench.verifies = false;
-            compare(pair, &steps)
+            compare(&mut pair, &steps)
         });
         assert!(found.is_err(), "{defect:?} was not found");
     }

@@ -1,0 +1,189 @@
+//! All tuples, by signature.
+
+use super::slab::Slab;
+use super::store::{Entry, Store};
+use super::waiter::Filed;
+use crate::Signature;
+use crate::codec::View;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+
+/// Where a tuple lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) store: u32,
+    pub(super) entry: u32,
+}
+
+/// What a search comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Search {
+    /// The oldest tuple that matches.
+    Found(Place),
+    /// None matches.
+    Nothing,
+    /// The index to look in is being built.
+    NotReady,
+}
+
+/// All stores, by signature.
+#[derive(Debug)]
+pub(super) struct Stores {
+    list: Slab<Store>,
+    by_signature: HashMap<Signature, u32, FixedState>,
+    /// The store that was found last: most often it is the next as well.
+    latest: Option<u32>,
+    /// Those with indexes that are not ready, in the order in which they are worked on.
+    unready: VecDeque<u32>,
+    /// Stores without tuples and waiters are removed when there are this many.
+    sweep_at: usize,
+}
+
+/// Empty stores are kept, with their indexes, while there are fewer stores than this.
+const KEPT_STORES: usize = 256;
+
+impl Stores {
+    pub(super) fn new(key: FixedState) -> Self {
+        Stores {
+            list: Slab::new(),
+            by_signature: HashMap::with_hasher(key),
+            latest: None,
+            unready: VecDeque::new(),
+            sweep_at: KEPT_STORES,
+        }
+    }
+
+    pub(super) fn find(&mut self, signature: &[u8]) -> Option<u32> {
+        if let Some(latest) = self.latest.filter(|latest| *self.list[*latest].signature().0 == *signature) {
+            return Some(latest);
+        }
+        let found = self.by_signature.get(signature).copied()?;
+        self.latest = Some(found);
+        Some(found)
+    }
+
+    pub(super) fn find_or_add(&mut self, signature: &[u8]) -> u32 {
+        if let Some(found) = self.find(signature) {
+            return found;
+        }
+        if self.list.len() >= self.sweep_at {
+            self.sweep();
+        }
+        let signature = Signature(signature.into());
+        let place = self.list.add(Store::new(signature.clone()));
+        self.by_signature.insert(signature, place);
+        place
+    }
+
+    /// Removes the stores nobody needs. The next sweep comes when the number has doubled, so that a store's share of
+    /// the sweeps is O(1).
+    fn sweep(&mut self) {
+        let idle: Vec<u32> =
+            self.list.iter().filter(|(_, store)| store.is_idle()).map(|(place, _)| place).collect();
+        for place in idle {
+            let store = self.list.remove(place);
+            self.by_signature.remove(store.signature());
+        }
+        self.latest = None;
+        self.sweep_at = KEPT_STORES.max(self.list.len() * 2);
+    }
+
+    /// Looks for the oldest tuple that matches and can be taken; and how many were compared. An index that is needed and missing is built,
+    /// now or by [`build`](Stores::build).
+    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (Search, u32) {
+        let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
+        let (found, compared) = self[store].oldest(template, step, key);
+        let search = match found {
+            None => {
+                self.note_unready(store);
+                Search::NotReady
+            }
+            Some(None) => Search::Nothing,
+            Some(Some(entry)) => Search::Found(Place { store, entry }),
+        };
+        (search, compared)
+    }
+
+    /// How many tuples match and can be taken; and how many were compared.
+    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (usize, u32) {
+        let Some(store) = self.find(template.signature()) else { return (0, 0) };
+        let counted = self[store].count(template, step, key);
+        self.note_unready(store);
+        counted
+    }
+
+    fn note_unready(&mut self, store: u32) {
+        if self[store].unready().is_some() && !self.unready.contains(&store) {
+            self.unready.push_back(store);
+        }
+    }
+
+    /// Whether an index is not ready.
+    pub(super) fn has_unready(&self) -> bool {
+        !self.unready.is_empty()
+    }
+
+    /// Works on the index that has been unready for longest: looks at `step` places. How many it looked at, and whether the index is
+    /// ready now.
+    pub(super) fn build(&mut self, step: usize, key: &FixedState) -> (usize, bool) {
+        let Some(store) = self.unready.front().copied() else { return (0, false) };
+        let Some(index) = self[store].unready() else { return (0, false) };
+        let places = self[store].build(index, step, key);
+        if self[store].unready().is_none() {
+            self.unready.pop_front();
+        }
+        (places, self[store].is_ready(index))
+    }
+
+    /// Checks each store, and that those with unready indexes are known.
+    pub(super) fn verify(&self, key: &FixedState) {
+        self.iter().for_each(|store| store.verify(key));
+        let unready = self.iter().filter(|store| store.unready().is_some()).count();
+        assert_eq!(self.unready.len(), unready);
+        assert!(self.unready.iter().all(|store| self[*store].unready().is_some()));
+    }
+
+    /// Files a waiting request.
+    pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &FixedState) -> Filed {
+        let store = self.find_or_add(template.signature());
+        let (fields, hash) = self[store].file(template, order, waiter, key);
+        Filed { store, fields, hash }
+    }
+
+    /// Takes a waiting request from where it was filed.
+    pub(super) fn unfile(&mut self, filed: Filed, order: u64) {
+        self[filed.store].unfile(filed, order);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The stores, in the same order in every run.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Store> {
+        self.list.iter().map(|(_, store)| store)
+    }
+
+    pub(super) fn view(&self, place: Place) -> View<'_> {
+        self[place.store].view(place.entry)
+    }
+
+    pub(super) fn entry(&self, place: Place) -> &Entry {
+        self[place.store].entry(place.entry)
+    }
+}
+
+impl core::ops::Index<u32> for Stores {
+    type Output = Store;
+
+    fn index(&self, store: u32) -> &Store {
+        &self.list[store]
+    }
+}
+
+impl core::ops::IndexMut<u32> for Stores {
+    fn index_mut(&mut self, store: u32) -> &mut Store {
+        &mut self.list[store]
+    }
+}

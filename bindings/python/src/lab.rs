@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::error::raise;
 use crate::space::Space;
 use pyo3::prelude::*;
+use quintet::{LinkConfig, Window};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,13 +27,25 @@ impl Lab {
     }
 
     /// Connects to the space at a socket of this machine. `lease_ms`: how long, in milliseconds, a leased tuple stays
-    /// hidden after this process was last heard.
+    /// hidden after this process was last heard. `window_frames` and `window_bytes`: what the space may have under way to this
+    /// process; `spin_us`: how long a wait spins before it sleeps, in microseconds.
     ///
     /// Raises Unreachable, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
-    fn link(py: Python<'_>, socket: PathBuf, cluster: u128, lease_ms: u64) -> PyResult<Lab> {
+    #[pyo3(signature = (socket, cluster, lease_ms, *, window_frames = 256, window_bytes = 1 << 20, spin_us = 8))]
+    fn link(
+        py: Python<'_>,
+        socket: PathBuf,
+        cluster: u128,
+        lease_ms: u64,
+        window_frames: u32,
+        window_bytes: u32,
+        spin_us: u64,
+    ) -> PyResult<Lab> {
         let lease = Duration::from_millis(lease_ms);
-        let lab = py.detach(|| quintet::Lab::connect(&socket, cluster, lease)).map_err(raise)?;
+        let window = Window { slots: window_frames, bytes: window_bytes };
+        let link = LinkConfig { window, spin: Duration::from_micros(spin_us) };
+        let lab = py.detach(|| quintet::Lab::connect_with(&socket, cluster, lease, link)).map_err(raise)?;
         Ok(Lab { connection: Arc::new(Connection::new(lab)), socket: Some(socket) })
     }
 

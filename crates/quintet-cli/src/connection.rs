@@ -1,10 +1,10 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{Code, Error, Lab, SpaceConfig};
+use quintet::{Code, Error, Lab, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING,
-    Settings, Sources,
+    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
+    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl ConnectionArguments {
 impl Connection {
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
         let lease = Duration::from_millis(self.settings.number(&SPACE_LEASE_MS));
-        Lab::connect(&self.socket, self.cluster, lease)
+        Lab::connect_with(&self.socket, self.cluster, lease, link_config(&self.settings))
     }
 }
 
@@ -79,6 +79,18 @@ pub(crate) fn space_config(settings: &Settings) -> SpaceConfig {
     }
 }
 
+/// How this process uses its links.
+pub(crate) fn link_config(settings: &Settings) -> LinkConfig {
+    let fits = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    LinkConfig {
+        window: Window {
+            slots: fits(settings.number(&LINK_WINDOW_FRAMES)),
+            bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
+        },
+        spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
+    }
+}
+
 /// A number from the system's randomness.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
@@ -87,4 +99,19 @@ pub(crate) fn random() -> u64 {
 /// What the system refused, and when.
 pub(crate) fn refused(doing: &str) -> impl Fn(std::io::Error) -> Error + '_ {
     move |error| Error::new(Code::Resource, format!("{doing}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_of_links_reach_them() {
+        let given = ["link.window_frames=9", "link.window_bytes=2048", "link.spin_us=0"];
+        let sources = Sources { arguments: given.map(str::to_owned).into(), ..Sources::default() };
+        let settings = Settings::load(&sources).expect("good values");
+        let expected = LinkConfig { window: Window { slots: 9, bytes: 2048 }, spin: Duration::ZERO };
+        assert_eq!(link_config(&settings), expected);
+        assert_eq!(link_config(&Settings::default()), LinkConfig::default());
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::heartbeat::Heartbeat;
 use crate::stack::{self, StackConfig};
-use crate::{Error, Recorder, Space, Watch};
+use crate::{Error, LinkConfig, Recorder, Space, Watch};
 use quintet_contract::{Address, Incarnation, NodeId};
 use quintet_errors::Code;
 use quintet_link::shared_memory_connect;
@@ -40,7 +40,8 @@ impl Lab {
     /// A lab in this process with limits of its own, recorded if a recorder is given.
     #[must_use]
     pub fn embedded_with(space: SpaceConfig, recorder: Option<&Recorder>) -> Lab {
-        let config = StackConfig { cluster: 0, incarnation: Incarnation(1), seed: space.seed, space };
+        let (incarnation, window) = (Incarnation(1), LinkConfig::default().window);
+        let config = StackConfig { cluster: 0, incarnation, seed: space.seed, space, window };
         let instance = Instance::new(quintet_tuple_space::Space::new(space));
         let instance = match recorder {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
@@ -55,9 +56,22 @@ impl Lab {
     /// # Errors
     /// Nobody listens there, or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
     pub fn connect(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+        Lab::connect_with(socket, cluster, lease, LinkConfig::default())
+    }
+
+    /// As [`connect`](Lab::connect), over a link that is used as `link` says.
+    ///
+    /// # Errors
+    /// As [`connect`](Lab::connect).
+    pub fn connect_with(
+        socket: &Path,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
         let mut tried = 1;
         loop {
-            match Lab::connect_once(socket, cluster, lease) {
+            match Lab::connect_once(socket, cluster, lease, link) {
                 Err(error) if error.code() == Code::PeerDied && tried < NODE_NUMBERS_TRIED => tried += 1,
                 other => return other,
             }
@@ -65,13 +79,15 @@ impl Lab {
     }
 
     /// Takes a node number by chance. If it is in use the link is closed, which the first call shows.
-    fn connect_once(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
-        let end = shared_memory_connect(socket)?;
+    fn connect_once(socket: &Path, cluster: u128, lease: Duration, link: LinkConfig) -> Result<Lab, Error> {
+        let mut end = shared_memory_connect(socket)?;
+        end.receiver.set_spin(link.spin);
         let seed = RandomState::new().hash_one(std::process::id());
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
         let me = Address { node, port: stack::PORT_RELAY };
         let incarnation = Incarnation(nanoseconds_since_1970());
-        let config = StackConfig { cluster, incarnation, seed, space: SpaceConfig::default() };
+        let (space, window) = (SpaceConfig::default(), link.window);
+        let config = StackConfig { cluster, incarnation, seed, space, window };
         let instance = Instance::new(stack::client(me, &config));
         let calls = Calls::linked(me, instance, stack::SPACE, incarnation, end);
         let lab = Lab::over(calls, Some(lease));

@@ -30,6 +30,7 @@ mod eval;
 mod heartbeat;
 mod lab;
 mod lease;
+mod link_config;
 mod pending;
 mod serve;
 mod space;
@@ -40,8 +41,10 @@ pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use lab::Lab;
 pub use lease::{Acknowledgement, Lease};
+pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
+pub use quintet_messaging::Window;
 pub use quintet_runtime::Recorder;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,

@@ -1,7 +1,7 @@
 //! A space for other processes of this machine.
 
 use crate::stack::{self, StackConfig};
-use crate::{Error, Recorder, SpaceConfig};
+use crate::{Error, LinkConfig, Recorder, SpaceConfig};
 use quintet_contract::Incarnation;
 use quintet_errors::Code;
 use quintet_link::SharedMemoryListener;
@@ -17,6 +17,8 @@ pub struct ServeConfig {
     pub cluster: u128,
     /// The space's limits.
     pub space: SpaceConfig,
+    /// How it uses the links to its clients.
+    pub link: LinkConfig,
     /// Records the space, if given.
     pub recorder: Option<Recorder>,
 }
@@ -41,6 +43,7 @@ impl Server {
             incarnation: Incarnation(1),
             seed: config.space.seed,
             space: config.space,
+            window: config.link.window,
         };
         let instance = Instance::new(stack::served(&stack_config));
         let instance = match &config.recorder {
@@ -49,6 +52,7 @@ impl Server {
             }
             None => instance,
         };
+        node.set_spin(config.link.spin);
         node.add(PORT_SPACE, instance);
         node.listen(listener, PORT_SPACE);
         let handle = node.handle();

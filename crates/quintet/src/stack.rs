@@ -1,7 +1,7 @@
 //! Which protocols stand on which. The live host, the simulator and the replay all make them here.
 
 use quintet_contract::{Address, Incarnation, Kind, NodeId, Port, Protocol, Span};
-use quintet_messaging::{Class, Messages, MessagingConfig, relay::Relay};
+use quintet_messaging::{Class, Messages, MessagingConfig, Window, relay::Relay};
 use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_tuple_space::{Space, SpaceConfig, codec};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SPACE};
@@ -37,6 +37,8 @@ pub struct StackConfig {
     pub seed: u64,
     /// The space's limits. A client's are not used.
     pub space: SpaceConfig,
+    /// What a peer may have under way to this side.
+    pub window: Window,
 }
 
 /// Whether a kind of the tuple space is a request, an answer or neither.
@@ -53,7 +55,8 @@ pub fn class(kind: Kind) -> Class {
 #[must_use]
 pub fn served(config: &StackConfig) -> Sessions<Messages<Space>> {
     let session = SessionConfig::new(SPACE, config.cluster, config.incarnation, config.seed);
-    let messages = Messages::new(MessagingConfig::new(SPACE, class), Space::new(config.space));
+    let messaging = MessagingConfig::new(SPACE, class).with_window(config.window);
+    let messages = Messages::new(messaging, Space::new(config.space));
     Sessions::new(session, messages)
 }
 
@@ -67,7 +70,8 @@ pub fn client(me: Address, config: &StackConfig) -> Sessions<Messages<Relay>> {
     session.silence_limit = SILENCE_LIMIT;
     let callers = Address { node: me.node, port: PORT_CALLERS };
     let relay = Relay::new(callers, SPACE, class);
-    Sessions::new(session, Messages::new(MessagingConfig::new(me, class), relay))
+    let messaging = MessagingConfig::new(me, class).with_window(config.window);
+    Sessions::new(session, Messages::new(messaging, relay))
 }
 
 /// Makes what a recording names, for a replay.
@@ -102,7 +106,10 @@ impl Encode for StackConfig {
         sink.u64(space.max_waiting as u64);
         sink.u64(space.max_waiting_bytes);
         sink.u64(space.max_unsettled as u64);
+        sink.u64(space.index_step as u64);
         sink.u64(space.seed);
+        sink.u32(self.window.slots);
+        sink.u32(self.window.bytes);
     }
 }
 
@@ -119,8 +126,10 @@ impl<'a> Decode<'a> for StackConfig {
         space.max_waiting = count(reader)?;
         space.max_waiting_bytes = reader.u64()?;
         space.max_unsettled = count(reader)?;
+        space.index_step = count(reader)?;
         space.seed = reader.u64()?;
-        Ok(StackConfig { cluster, incarnation, seed, space })
+        let window = Window { slots: reader.u32()?, bytes: reader.u32()? };
+        Ok(StackConfig { cluster, incarnation, seed, space, window })
     }
 }
 
@@ -134,10 +143,12 @@ mod tests {
             max_bytes: 1,
             max_attempts: 2,
             max_unsettled: 3,
+            index_step: 8,
             seed: 4,
             ..SpaceConfig::default()
         };
-        let config = StackConfig { cluster: 5 << 100, incarnation: Incarnation(6), seed: 7, space };
+        let window = Window { slots: 9, bytes: 10 };
+        let config = StackConfig { cluster: 5 << 100, incarnation: Incarnation(6), seed: 7, space, window };
         assert_eq!(StackConfig::decode_all(&config.to_bytes()), Ok(config));
     }
 

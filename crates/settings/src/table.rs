@@ -77,6 +77,30 @@ settings! {
         range: 30..=86_400_000,
         text: "How long a leased take lives unless it is renewed. A live holder renews after each third of it.",
     };
+    /// `link.window_frames`
+    LINK_WINDOW_FRAMES: Number = {
+        name: "link.window_frames",
+        unit: Unit::Count,
+        default: 256,
+        range: 2..=1 << 20,
+        text: "Frames that one peer may have under way to this process; it waits at the limit.",
+    };
+    /// `link.window_bytes`
+    LINK_WINDOW_BYTES: Number = {
+        name: "link.window_bytes",
+        unit: Unit::Bytes,
+        default: 1 << 20,
+        range: 1 << 10..=1 << 30,
+        text: "Bytes of those frames. One frame, large arrays apart, takes half of it at most.",
+    };
+    /// `link.spin_us`
+    LINK_SPIN_US: Number = {
+        name: "link.spin_us",
+        unit: Unit::Microseconds,
+        default: 8,
+        range: 0..=1_000,
+        text: "How long a wait for frames spins before it sleeps. Less than a wake-up takes makes both sides sleep at every wait.",
+    };
     /// `run.workers`
     RUN_WORKERS: Number = {
         name: "run.workers",

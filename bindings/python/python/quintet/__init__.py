@@ -38,6 +38,7 @@ from quintet.errors import (
     Error,
     IntegerOverflow,
     LeaseLost,
+    LimitReached,
     Malformed,
     Mismatch,
     NotAllowed,
@@ -64,7 +65,7 @@ __all__ = [
     "ArrayFormal", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "errors", "serve", "simulate",
     "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
-    "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
+    "LimitReached", "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip
 

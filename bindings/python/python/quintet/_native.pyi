@@ -25,7 +25,15 @@ class Lab:
     @staticmethod
     def embedded() -> Lab: ...
     @staticmethod
-    def link(socket: str | os.PathLike[str], cluster: int, lease_ms: int) -> Lab: ...
+    def link(
+        socket: str | os.PathLike[str],
+        cluster: int,
+        lease_ms: int,
+        *,
+        window_frames: int = 256,
+        window_bytes: int = 1 << 20,
+        spin_us: int = 8,
+    ) -> Lab: ...
     @property
     def space(self) -> Space: ...
     @property

@@ -11,6 +11,9 @@ from quintet.errors import BadValue, Code
 
 SCHEME = "quintet://"
 DEFAULT_LEASE_MS = 10_000
+DEFAULT_WINDOW_FRAMES = 256
+DEFAULT_WINDOW_BYTES = 1 << 20
+DEFAULT_SPIN_US = 8
 
 _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 
@@ -20,14 +23,22 @@ def connect(address: str | None = None) -> Lab:
 
     `address` is "quintet:///path/to/socket". Without one the environment decides: QUINTET_SOCKET (a path), QUINTET_CLUSTER
     (decimal, default 0) and QUINTET_LEASE_MS (default 10000: how long a leased tuple stays hidden after this process was
-    last heard). Without QUINTET_SOCKET the lab is embedded in this process.
+    last heard). Without QUINTET_SOCKET the lab is embedded in this process. QUINTET_LINK_WINDOW_FRAMES,
+    QUINTET_LINK_WINDOW_BYTES and QUINTET_LINK_SPIN_US are as docs/settings.md says.
 
     Raises BadValue for an address or a setting that cannot be read; Unreachable, NotAllowed, WrongCluster,
     VersionMismatch or Resource.
     """
     socket = os.environ.get("QUINTET_SOCKET") if address is None else _path(address)
     if socket:
-        lab = Lab.link(socket, _setting("QUINTET_CLUSTER", 0), _setting("QUINTET_LEASE_MS", DEFAULT_LEASE_MS))
+        lab = Lab.link(
+            socket,
+            _setting("QUINTET_CLUSTER", 0),
+            _setting("QUINTET_LEASE_MS", DEFAULT_LEASE_MS),
+            window_frames=_setting("QUINTET_LINK_WINDOW_FRAMES", DEFAULT_WINDOW_FRAMES),
+            window_bytes=_setting("QUINTET_LINK_WINDOW_BYTES", DEFAULT_WINDOW_BYTES),
+            spin_us=_setting("QUINTET_LINK_SPIN_US", DEFAULT_SPIN_US),
+        )
     else:
         lab = Lab.embedded()
     _open.add(lab)

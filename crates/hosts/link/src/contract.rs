@@ -64,6 +64,9 @@ pub trait Receiver: Send {
     /// Waits, adaptively, until there are frames, the link failed, [`Receiver::waker`] rang or `limit` has passed (`None`: no limit).
     fn wait(&mut self, limit: Option<Duration>);
 
+    /// Lets [`Receiver::wait`] spin so long before it sleeps, instead of [`SPIN`](crate::SPIN).
+    fn set_spin(&mut self, spin: Duration);
+
     /// Ends a [`Receiver::wait`] from another thread; also one that begins just after the call.
     fn waker(&self) -> std::sync::Arc<dyn Fn() + Send + Sync>;
 

@@ -107,6 +107,10 @@ impl ImpairedReceiver {
 }
 
 impl Receiver for ImpairedReceiver {
+    fn set_spin(&mut self, spin: Duration) {
+        self.below.set_spin(spin);
+    }
+
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
         let now = Instant::now();
         self.take_over(now);

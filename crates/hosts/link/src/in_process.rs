@@ -221,6 +221,10 @@ impl Waiting for Inbound {
 }
 
 impl Receiver for QueueReceiver {
+    fn set_spin(&mut self, spin: Duration) {
+        self.patience = Patience::new(spin);
+    }
+
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
         // Looked at before the queue: what the sender left behind is delivered before its leaving is told.
         let closed = self.inbound.lane.sender_left.load(Ordering::Acquire);

@@ -28,7 +28,7 @@ pub use impaired::{Impairment, impaired};
 pub use in_process::in_process_pair;
 #[cfg(not(loom))]
 pub use shared_memory::{BootstrapError, SharedMemoryListener, shared_memory_connect};
-pub use wait::{Patience, Waiting};
+pub use wait::{Patience, SPIN, Waiting};
 
 /// One end of a link: what its owner sends with and receives from. The halves may be used from two threads.
 pub struct End {

@@ -9,8 +9,8 @@ use core::time::Duration;
 use std::thread::yield_now;
 use std::time::Instant;
 
-/// A wake-up takes about 5 us; a shorter spin would lock both sides into sleeping.
-const SPIN: Duration = Duration::from_micros(8);
+/// How long a wait spins unless told otherwise. A wake-up takes about 5 us; a shorter spin would lock both sides into sleeping.
+pub const SPIN: Duration = Duration::from_micros(8);
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 16;
 /// Yields after the spin.
@@ -48,25 +48,38 @@ enum Spins {
 }
 
 /// What one waiter has learnt about spinning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Patience {
+    spin: Duration,
     strikes: u32,
     /// Waits since spinning was turned off.
     waits: u32,
     no_yields_until: Option<Instant>,
 }
 
+impl Default for Patience {
+    fn default() -> Self {
+        Patience::new(SPIN)
+    }
+}
+
 impl Patience {
+    /// Knows nothing yet, and spins so long. Without any spin it looks a few times.
+    #[must_use]
+    pub fn new(spin: Duration) -> Self {
+        Patience { spin, strikes: 0, waits: 0, no_yields_until: None }
+    }
+
     /// Waits until `waiting` is ready or `limit` has passed.
     #[inline]
     pub fn wait(&mut self, waiting: &mut impl Waiting, limit: Option<Duration>) {
         if waiting.ready() || limit == Some(Duration::ZERO) {
             return;
         }
-        let spin_for = limit.map_or(SPIN, |limit| limit.min(SPIN));
+        let spin_for = limit.map_or(self.spin, |limit| limit.min(self.spin));
         let ended = match self.spins() {
             Spins::Once => spin(waiting, spin_for),
-            Spins::ToProbe => probe(waiting, limit),
+            Spins::ToProbe => probe(waiting, self.spin, limit),
             Spins::Not => false,
         };
         if ended {
@@ -159,10 +172,10 @@ fn spin(waiting: &impl Waiting, limit: Duration) -> bool {
 
 /// Whether it became ready while this side spun for longer than a wake-up takes. Ends early where the core is shared.
 #[cold]
-fn probe(waiting: &impl Waiting, limit: Option<Duration>) -> bool {
+fn probe(waiting: &impl Waiting, spin_for: Duration, limit: Option<Duration>) -> bool {
     let end = limit.and_then(|limit| Instant::now().checked_add(limit));
     for _ in 0..PROBE_SPINS {
-        if spin(waiting, SPIN) {
+        if spin(waiting, spin_for) {
             return true;
         }
         let before = Instant::now();
@@ -239,6 +252,17 @@ mod tests {
         let mut later = At { look: u32::MAX, looks: 0.into(), slept: vec![] };
         Patience::default().wait(&mut later, None);
         assert_eq!(later.slept, [None]);
+    }
+
+    #[test]
+    fn the_spin_is_as_long_as_it_is_told() {
+        let slept = |spin, look| {
+            let mut waiting = At { look, looks: 0.into(), slept: vec![] };
+            Patience::new(spin).wait(&mut waiting, None);
+            waiting.slept.len()
+        };
+        assert_eq!(slept(Duration::from_secs(100), LOOKS * 100), 0, "it waits for its peer for minutes");
+        assert_eq!(slept(Duration::ZERO, LOOKS * 100), 1, "it looks a few times");
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Node {
     unnamed: Vec<End>,
     /// Turns until new links are looked for.
     links_in: u32,
+    /// How long a wait spins before it sleeps.
+    spin: Duration,
     clock: LiveClock,
 }
 
@@ -76,6 +78,7 @@ impl Node {
             listener: None,
             unnamed: Vec::new(),
             links_in: 0,
+            spin: quintet_link::SPIN,
             clock: LiveClock::start(),
         })
     }
@@ -84,6 +87,11 @@ impl Node {
     #[must_use]
     pub fn handle(&self) -> NodeHandle {
         NodeHandle { node: self.id, mailbox: self.mailbox.clone() }
+    }
+
+    /// Lets the node spin so long before it sleeps, instead of [`quintet_link::SPIN`].
+    pub fn set_spin(&mut self, spin: Duration) {
+        self.spin = spin;
     }
 
     /// Places a protocol and starts it.
@@ -119,7 +127,7 @@ impl Node {
     /// # Errors
     /// The system refuses to wait on the links' descriptors.
     pub fn run(&mut self) -> io::Result<()> {
-        let mut patience = Patience::default();
+        let mut patience = Patience::new(self.spin);
         while !self.mailbox.is_stopped() {
             let now = self.clock.now();
             if !self.turn(now) {

@@ -27,6 +27,22 @@ pub struct MessagingConfig {
     pub defect: Option<Defect>,
 }
 
+/// What a peer may have under way to this side, or held back here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// See [`MessagingConfig::window_slots`].
+    pub slots: u32,
+    /// See [`MessagingConfig::window_bytes`].
+    pub bytes: u32,
+}
+
+impl Default for Window {
+    /// 256 frames and 1 MiB.
+    fn default() -> Self {
+        Window { slots: 256, bytes: 1024 * 1024 }
+    }
+}
+
 /// What a kind of frame means for flow control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -47,14 +63,15 @@ pub enum Defect {
 }
 
 impl MessagingConfig {
-    /// Windows of 256 frames and 1 MiB, 65,536 requests, 16 fragments, 64 MiB of large data arriving.
+    /// The default [`Window`], 65,536 requests, 16 fragments, 64 MiB of large data arriving.
     #[must_use]
     pub fn new(me: Address, class: fn(Kind) -> Class) -> Self {
+        let Window { slots, bytes } = Window::default();
         MessagingConfig {
             me,
             class,
-            window_slots: 256,
-            window_bytes: 1024 * 1024,
+            window_slots: slots,
+            window_bytes: bytes,
             requests: 65_536,
             max_bulk_bytes: MAX_BULK_BYTES,
             bulk_budget_bytes: 64 * 1024 * 1024,
@@ -62,6 +79,12 @@ impl MessagingConfig {
             #[cfg(feature = "seeded-defects")]
             defect: None,
         }
+    }
+
+    /// The same with another window.
+    #[must_use]
+    pub fn with_window(self, window: Window) -> Self {
+        MessagingConfig { window_slots: window.slots, window_bytes: window.bytes, ..self }
     }
 
     /// What peers are told.

@@ -68,6 +68,6 @@ pub use codec::{
 };
 #[cfg(feature = "seeded-defects")]
 pub use config::Defect;
-pub use config::{Class, MessagingConfig};
+pub use config::{Class, MessagingConfig, Window};
 pub use counters::{Counters, CreditState, Stall};
 pub use messages::Messages;

@@ -25,7 +25,7 @@ mod ledger;
 mod summary;
 
 use super::serve::{finish, recorder};
-use crate::connection::{SettingArguments, random, refused, space_config};
+use crate::connection::{SettingArguments, link_config, random, refused, space_config};
 use clap::Args;
 use display::Printer;
 use launch::Launch;
@@ -90,16 +90,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         socket: arguments.socket.clone().unwrap_or_else(|| folder.path().join("space")),
         cluster: u128::from(random()) << 64 | u128::from(random()),
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
+        link: link_config(&settings),
         workers,
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
         printer: Printer::new(arguments.json),
         module_path: module_path(&arguments.command[0]),
     };
     let recorder = recorder(arguments.record.as_deref())?;
-    let config =
-        ServeConfig { cluster: launch.cluster, space: space_config(&settings), recorder: recorder.clone() };
+    let (space, link) = (space_config(&settings), launch.link);
+    let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone() };
     let server = Server::start(&launch.socket, &config)?;
-    let lab = Lab::connect(&launch.socket, launch.cluster, launch.lease)?;
+    let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, &arguments.command, kill_one);
     drop(lab);
     server.stop()?;

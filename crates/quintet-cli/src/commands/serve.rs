@@ -1,6 +1,6 @@
 //! `quintet serve`.
 
-use crate::connection::{Connection, ConnectionArguments, refused, space_config};
+use crate::connection::{Connection, ConnectionArguments, link_config, refused, space_config};
 use crate::interrupt::on_interrupt;
 use clap::Args;
 use quintet::{Error, Recorder, ServeConfig, Server};
@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;
     make_folder(&connection.socket)?;
-    let config = ServeConfig { cluster: connection.cluster, space, recorder: recorder.clone() };
+    let link = link_config(&connection.settings);
+    let config = ServeConfig { cluster: connection.cluster, space, link, recorder: recorder.clone() };
     let server = Server::start(&connection.socket, &config)?;
     announce(&connection, arguments.json);
     // The sender lives as long as the process.

@@ -206,6 +206,10 @@ impl SharedReceiver {
 }
 
 impl Receiver for SharedReceiver {
+    fn set_spin(&mut self, spin: Duration) {
+        self.patience = Patience::new(spin);
+    }
+
     #[inline]
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
         if let Some(error) = &self.failed {

@@ -5,7 +5,8 @@ use super::display::Printer;
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::Error;
+use quintet::{Error, LinkConfig};
+use quintet_settings::{LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Number, Setting};
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::fd::AsFd;
@@ -19,6 +20,7 @@ pub(super) struct Launch {
     pub(super) socket: PathBuf,
     pub(super) cluster: u128,
     pub(super) lease: Duration,
+    pub(super) link: LinkConfig,
     pub(super) workers: u64,
     pub(super) python: OsString,
     pub(super) printer: Printer,
@@ -71,6 +73,9 @@ impl Launch {
             .env("QUINTET_SOCKET", &self.socket)
             .env("QUINTET_CLUSTER", self.cluster.to_string())
             .env("QUINTET_LEASE_MS", self.lease.as_millis().to_string())
+            .env(variable(&LINK_WINDOW_FRAMES), self.link.window.slots.to_string())
+            .env(variable(&LINK_WINDOW_BYTES), self.link.window.bytes.to_string())
+            .env(variable(&LINK_SPIN_US), self.link.spin.as_micros().to_string())
             .env("QUINTET_WORKERS", self.workers.to_string())
             .env("QUINTET_EVENTS", "1")
             .env("PYTHONUNBUFFERED", "1");
@@ -80,6 +85,11 @@ impl Launch {
         }
         Child::start(command, who, own_group)
     }
+}
+
+/// The variable by which a child is given a setting.
+fn variable(setting: &'static Number) -> String {
+    Setting::Number(setting).environment_name()
 }
 
 /// A file of the working folder is found without `./`, as a Python script is.

@@ -9,6 +9,7 @@
 //! | `main.rs` | which commands there are |
 //! | `commands/` | one command a file; `run` is the largest: begin at `commands/run.rs` |
 //! | `bench.rs` | `quintet bench`: measurements beside peers |
+//! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
 //! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
 //! | `interrupt.rs` | ctrl-C and its kin |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chart;
 mod commands;
 mod companion;
 mod connection;

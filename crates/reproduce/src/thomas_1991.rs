@@ -12,27 +12,40 @@
 //! | --- | --- |
 //! | `case.rs` | [`Case`]: what one row simulates |
 //! | `given.rs`, `inferred.rs` | parameters |
-//! | `plant.rs` | the elements and the modules on them |
+//! | `setting.rs`, `machines.rs` | [`Setting`]: what the study held fixed, such as one client |
+//! | `element.rs`, `lan.rs` | the processing elements, and the network |
+//! | `plant.rs`, `running.rs` | the elements and the modules on them; the same at work |
 //! | `transport.rs` | a message's way from one application to the other |
 //! | `realtime.rs`, `batch.rs` | the two applications |
+//! | `driver.rs` | both, by the model that the study did not build |
 //! | `simulate.rs` | a row's run, and what comes out |
 //! | `tables.rs` | the printed rows and which cells they have |
 //! | `set_aside.rs`, `misses.rs` | why cells are not compared, and why others are missed |
+//! | `what_if.rs` | the questions that the study left open |
 
 mod batch;
 mod case;
+mod driver;
+mod element;
 mod given;
 mod inferred;
+mod lan;
+mod machines;
 mod misses;
 mod plant;
 mod realtime;
+mod running;
 mod set_aside;
+mod setting;
 mod simulate;
 mod tables;
 mod transport;
+pub mod what_if;
 
 pub use case::{Application, Case, Lan, Model, Transport};
 pub use inferred::Inferred;
+pub use machines::Machines;
+pub use setting::{Encoding, Setting};
 pub use simulate::{Outcome, simulate};
 
 use crate::cell::{Cell, Role};

@@ -1,30 +1,36 @@
 //! `quintet reproduce`.
 
-use clap::{Args, ValueEnum};
+mod what_if;
+
+use clap::{ArgGroup, Args, ValueEnum};
 use quintet::Error;
 use quintet_errors::Code;
 use quintet_reproduce::{Report, thomas_1991};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Compares cell by cell, and says of each whether it was fitted, predicted or set aside, and why.\ndocs/reproductions/ tells what each study found.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html"
+    group = ArgGroup::new("what").required(true),
+    after_help = "--simulated compares cell by cell, and says of each whether it was fitted, predicted or set aside, and why.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute\nheads, the DRIVER model, today's machines and network. docs/reproductions/ tells what each study found.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html"
 )]
 pub(crate) struct Arguments {
     /// Which study
     #[arg(value_enum)]
     study: Study,
     /// The study's simulated tables, by simulation
-    #[arg(long, required = true)]
+    #[arg(long, group = "what")]
     simulated: bool,
+    /// The questions that the study left open, by simulation
+    #[arg(long, group = "what")]
+    what_if: bool,
     /// Over how many seeds ours are means
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Write a page for a browser, too
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print a JSON object a cell, one a line, and one that sums them up
+    /// Print a JSON object a cell (--what-if: a row), one a line, and one that sums them up
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -38,13 +44,22 @@ enum Study {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Study::Thomas1991 = arguments.study;
+    if arguments.what_if {
+        return what_if::run(arguments);
+    }
     let report = thomas_1991::reproduce(arguments.seeds);
     if let Some(file) = &arguments.html {
-        std::fs::write(file, report.html())
-            .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", file.display())))?;
+        write(file, &report.html())?;
     }
     print(&report, arguments.json);
     Ok(ExitCode::SUCCESS)
+}
+
+/// # Errors
+/// The page cannot be written.
+fn write(file: &Path, page: &str) -> Result<(), Error> {
+    std::fs::write(file, page)
+        .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", file.display())))
 }
 
 fn print(report: &Report, json: bool) {

@@ -1,7 +1,7 @@
 //! `quintet simulate`: what modelled machines would do.
 
 mod cluster;
-mod run;
+pub(crate) mod run;
 
 use clap::{Args, Subcommand};
 use quintet::Error;

@@ -27,3 +27,11 @@ fn a_page_that_cannot_be_written_is_an_error() {
     assert_ne!(status, 0);
     assert!(said.contains("/nonexistent/page.html"), "{said}");
 }
+
+#[test]
+fn one_of_the_two_ways_must_be_chosen() {
+    let (status, said) = result(quintet(["reproduce", "thomas-1991"]));
+    assert_eq!(status, 64, "{said}");
+    assert!(said.contains("--what-if") && said.contains("--simulated"), "{said}");
+    assert_eq!(result(quintet(["reproduce", "thomas-1991", "--simulated", "--what-if"])).0, 64);
+}

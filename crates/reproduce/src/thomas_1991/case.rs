@@ -9,6 +9,11 @@ pub enum Lan {
     Ethernet,
     /// 100 Mb/s, timed token.
     Fddi,
+    /// Today's: a switch with a full duplex port for each host.
+    Switched {
+        /// Of each port, in Gb/s.
+        gigabits: u16,
+    },
 }
 
 /// Where the application runs.
@@ -18,6 +23,8 @@ pub enum Model {
     Rexec,
     /// On the client; each library call is a remote procedure call.
     Rpc,
+    /// On the client, with the library; the device's commands cross the network. The study describes it only.
+    Driver,
 }
 
 /// The transport protocol.
@@ -71,23 +78,64 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lan = match self.lan {
-            Lan::Ethernet => "ethernet",
-            Lan::Fddi => "fddi",
-        };
-        let model = match self.model {
+        let Case { lan, server_mips, model, transport, application } = self;
+        write!(f, "{lan} {server_mips} mips {} {} {application}", model.name(), transport.name())
+    }
+}
+
+impl Model {
+    /// As in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Model::Rexec => "rexec",
             Model::Rpc => "rpc",
-        };
-        let transport = match self.transport {
+            Model::Driver => "driver",
+        }
+    }
+}
+
+impl Transport {
+    /// As in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Transport::Tcp => "tcp",
             Transport::Udp => "udp",
-        };
-        let size = match self.application {
-            Application::Realtime { words: 1 } => "1 word".to_owned(),
-            Application::Realtime { words } => format!("{words} words"),
-            Application::Batch { elements, .. } => format!("{elements} elements"),
-        };
-        write!(f, "{lan} {} mips {model} {transport} {size}", self.server_mips)
+        }
+    }
+}
+
+impl fmt::Display for Lan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lan::Ethernet => f.write_str("ethernet"),
+            Lan::Fddi => f.write_str("fddi"),
+            Lan::Switched { gigabits } => write!(f, "{gigabits} Gb/s"),
+        }
+    }
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Application::Realtime { words: 1 } => f.write_str("1 word"),
+            Application::Realtime { words } => write!(f, "{words} words"),
+            Application::Batch { elements, .. } => write!(f, "{elements} elements"),
+        }
+    }
+}
+
+impl Application {
+    /// What a read or job counts in a throughput: bytes of a buffer, or elements added.
+    ///
+    /// As the paper has it: one word is 4 bytes, but more words than that are called bytes themselves.
+    #[must_use]
+    pub const fn size(self) -> u32 {
+        match self {
+            Application::Realtime { words: 1 } => 4,
+            Application::Realtime { words } => words,
+            Application::Batch { elements, .. } => elements,
+        }
     }
 }

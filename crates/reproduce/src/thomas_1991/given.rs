@@ -82,6 +82,7 @@ impl Lan {
         match self {
             Lan::Ethernet => 1518.0 * 0.8 + 16.0,
             Lan::Fddi => 1518.0 * 0.08 + 2.24,
+            Lan::Switched { gigabits } => 1538.0 * 0.008 / gigabits as f64,
         }
     }
 }

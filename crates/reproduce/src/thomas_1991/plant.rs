@@ -1,70 +1,16 @@
 //! The elements of figure 6.1, and the modules on them.
 
-use super::case::{Case, Lan, Transport};
-use super::given;
+use super::case::{Case, Transport};
+use super::element::{Element, client_of};
 use super::inferred::Inferred;
-use quintet_contract::{Address, NodeId, Random, Span, Stage};
-use quintet_simulate::device::{
-    BackOff, Bus, BusParameters, Collision, CollisionParameters, Contention, Device, Framing, Ring,
-    RingParameters, Station,
-};
+use super::running::Running;
+use super::setting::{Coding, Setting};
+use quintet_contract::{Address, Random, Span, Stage};
+use quintet_simulate::device::{Bus, BusParameters, Device, Framing, Station};
 use quintet_simulate::{
-    Costs, DeviceId, Distribution, Instruction, LinkModel, MessageType, Module, ModuleSpec, Picos,
-    ProcessorId, ProcessorModel, Simulation, Successor, Timing,
+    Costs, DeviceId, Distribution, Instruction, LinkModel, MessageType, Module, ModuleSpec, ProcessorId,
+    Simulation, Successor, Timing,
 };
-
-/// A processing element. Its modules are one process: they run in turn, each to its end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Element {
-    ClientApplic,
-    ClientXport,
-    ServerApplic,
-    ServerXport,
-    VectorProcessor,
-    LoadSender,
-    LoadReceiver,
-}
-
-impl Element {
-    const ALL: [Element; 7] = [
-        Element::ClientApplic,
-        Element::ClientXport,
-        Element::ServerApplic,
-        Element::ServerXport,
-        Element::VectorProcessor,
-        Element::LoadSender,
-        Element::LoadReceiver,
-    ];
-
-    const fn node(self) -> NodeId {
-        NodeId(self as u16 + 1)
-    }
-
-    fn of(address: Address) -> Element {
-        Element::ALL[usize::from(address.node.0 - 1)]
-    }
-
-    fn model(self, server_mips: u32) -> ProcessorModel {
-        let host = |cycle| ProcessorModel {
-            cycle,
-            time_slice: Some(given::TIME_SLICE),
-            output_controller: false,
-            ..ProcessorModel::default()
-        };
-        let applic = |cycle| ProcessorModel { input_controller: false, ..host(cycle) };
-        let xport = |cycle| ProcessorModel { io_setup: given::IO_SETUP, ..host(cycle) };
-        match self {
-            Element::ClientApplic => applic(given::CLIENT_CYCLE),
-            Element::ClientXport => xport(given::CLIENT_CYCLE),
-            Element::ServerApplic => applic(Picos(1_000_000 / u64::from(server_mips))),
-            Element::ServerXport => xport(given::SERVER_CYCLE),
-            Element::VectorProcessor => {
-                ProcessorModel { cycle: given::VECTOR_CYCLE, time_slice: None, ..host(Picos::ZERO) }
-            }
-            Element::LoadSender | Element::LoadReceiver => ProcessorModel::default(),
-        }
-    }
-}
 
 /// The transfer devices.
 #[derive(Clone, Copy, Debug)]
@@ -84,28 +30,36 @@ const FIRST_PORT: u16 = 1024;
 pub(super) struct Plant {
     pub(super) case: Case,
     pub(super) inferred: Inferred,
+    pub(super) setting: Setting,
+    pub(super) coding: Coding,
     seed: u64,
-    ports: [u16; 7],
+    /// The client whose modules are being defined, by its number.
+    client: u16,
+    /// The next port of each element's node for that client.
+    ports: [u16; Element::COUNT as usize],
     messages: u32,
     modules: Vec<(Address, ModuleSpec)>,
     /// Pairs that tell each other something without a message on a bus.
     signals: Vec<(Address, Address)>,
 }
 
-/// What a finished plant is.
-pub(super) struct Running {
-    pub(super) run: Simulation,
-    processors: Vec<ProcessorId>,
+/// The transfer devices of a run. Each client has an SBus of its own.
+struct Media {
+    sbuses: Vec<DeviceId>,
+    vmebus: DeviceId,
     lan: DeviceId,
 }
 
 impl Plant {
-    pub(super) fn new(case: Case, inferred: &Inferred, seed: u64) -> Plant {
+    pub(super) fn new(case: Case, setting: Setting, inferred: &Inferred, seed: u64) -> Plant {
         let mut plant = Plant {
             case,
             inferred: *inferred,
+            setting,
+            coding: setting.encoding.coding(inferred),
             seed,
-            ports: [FIRST_PORT; 7],
+            client: 0,
+            ports: [FIRST_PORT; Element::COUNT as usize],
             messages: 0,
             modules: Vec::new(),
             signals: Vec::new(),
@@ -114,11 +68,17 @@ impl Plant {
         plant
     }
 
+    /// The modules defined from now on are those of another client.
+    pub(super) fn next_client(&mut self) {
+        self.client += 1;
+        self.ports = [FIRST_PORT; Element::COUNT as usize];
+    }
+
     /// The address of a module that will be defined.
     pub(super) fn module(&mut self, on: Element) -> Address {
         let port = &mut self.ports[on as usize];
         *port += 1;
-        Address::new(on.node().0, *port - 1)
+        Address::new(on.node(self.client).0, *port - 1)
     }
 
     /// A kind of message that there was not yet.
@@ -179,17 +139,10 @@ impl Plant {
     /// Puts everything into a run.
     pub(super) fn build(self) -> Running {
         let mut run = Simulation::new(self.seed);
-        let processors: Vec<_> = Element::ALL
-            .iter()
-            .map(|element| run.add_processor(element.model(self.case.server_mips)))
-            .collect();
-        for (element, processor) in Element::ALL.iter().zip(&processors) {
-            run.place(element.node(), *processor);
-        }
-        let sbus = run.add_device(bus(given::SBUS_CYCLE, 2));
-        let vmebus = run.add_device(bus(given::VMEBUS_CYCLE, 3));
-        let lan = run.add_device(self.lan());
+        let processors = self.add_processors(&mut run);
+        let media = self.add_media(&mut run);
         let joints = self.joints();
+        let lan = self.case.lan;
         for (index, (at, spec)) in self.modules.into_iter().enumerate() {
             run.add(at, Module::new(spec, Random::new(self.seed, index as u64)));
             run.set_costs(at, Costs::from([(CYCLE, Distribution::Constant(1.0))]));
@@ -201,15 +154,51 @@ impl Plant {
                 run.connect(from, to, at_once);
                 continue;
             }
-            let (medium, here, there) = way(Element::of(from), Element::of(to));
+            let (medium, here, there) = way(from, to);
             let device = match medium {
-                Medium::Sbus => sbus,
-                Medium::Vmebus => vmebus,
-                Medium::Lan => lan,
+                Medium::Sbus => media.sbuses[usize::from(client_of(from.node))],
+                Medium::Vmebus => media.vmebus,
+                Medium::Lan => media.lan,
             };
             run.connect_through(device, (from, here), (to, there));
         }
-        Running { run, processors, lan }
+        Running::new(run, processors, lan, [media.vmebus, media.lan])
+    }
+
+    /// One of each element for the first client, then what there is more of; a client's node is on the processor whose
+    /// turn it is.
+    fn add_processors(&self, run: &mut Simulation) -> [Vec<ProcessorId>; Element::COUNT as usize] {
+        let Setting { clients, heads, server_processors, machines, .. } = self.setting;
+        let model = |element: Element| element.model(machines, self.case.server_mips);
+        let mut processors = Element::ALL.map(|element| vec![run.add_processor(model(element))]);
+        for (element, processors) in Element::ALL.into_iter().zip(&mut processors) {
+            let count = match element {
+                Element::ServerApplic => server_processors,
+                Element::VectorProcessor => heads,
+                _ if element.is_clients_own() => clients,
+                _ => 1,
+            };
+            processors.extend((1..count).map(|_| run.add_processor(model(element))));
+        }
+        for client in 0..clients {
+            for (element, processors) in Element::ALL.into_iter().zip(&processors) {
+                if client == 0 || element.is_for_clients() {
+                    let processor = processors[usize::from(client) % processors.len()];
+                    run.place(element.node(client), processor);
+                }
+            }
+        }
+        processors
+    }
+
+    fn add_media(&self, run: &mut Simulation) -> Media {
+        let Setting { clients, machines, .. } = self.setting;
+        let first = run.add_device(bus(machines.client_bus(), 2));
+        let vmebus = run.add_device(bus(machines.server_bus(), 3));
+        let lan = run.add_device(self.case.lan.device(clients + 3, &self.inferred));
+        let mut sbuses = vec![first];
+        sbuses.extend((1..clients).map(|_| run.add_device(bus(machines.client_bus(), 2))));
+        Media { sbuses, vmebus, lan }
     }
 
     /// Which modules send to which on another element, each pair once.
@@ -226,77 +215,39 @@ impl Plant {
         joints
     }
 
-    fn lan(&self) -> Box<dyn Device> {
-        const STATIONS: u16 = 4;
-        match self.case.lan {
-            Lan::Ethernet => {
-                let framing = Framing {
-                    words_per_block: 1518,
-                    block_overhead: Picos(16_000_000),
-                    ..Framing::serial(10_000_000)
-                };
-                let unit = Picos::from_seconds(self.inferred.contention_unit_us * 1e-6);
-                let parameters = CollisionParameters {
-                    framing,
-                    stations: STATIONS,
-                    collision_window: Picos(9_600_000),
-                    contention: Contention::Interval { low: 0, high: 1024, unit },
-                    back_off: BackOff::TEN_MEGABIT,
-                    jam_time: Picos(3_200_000),
-                };
-                Box::new(Collision::new(parameters).expect("the parameters are possible"))
-            }
-            Lan::Fddi => {
-                Box::new(Ring::new(RingParameters::fddi(STATIONS)).expect("the parameters are possible"))
-            }
-        }
-    }
-
     pub(super) fn transport(&self) -> Transport {
         self.case.transport
     }
 }
 
-impl Running {
-    /// The share of time in which an element was busy, in percent.
-    pub(super) fn utilisation(&self, element: Element) -> f64 {
-        100.0 * self.run.processor_statistics(self.processors[element as usize]).utilisation
-    }
-
-    /// That of the LAN.
-    pub(super) fn lan_utilisation(&self) -> f64 {
-        100.0 * self.run.device_statistics(self.lan).utilisation()
-    }
-}
-
-fn bus(cycle: Picos, stations: u16) -> Box<dyn Device> {
-    let framing = Framing {
-        cycle_time: cycle,
-        bits_per_cycle: 32,
-        cycles_per_word: 1,
-        word_overhead: Picos::ZERO,
-        words_per_block: 0,
-        block_overhead: Picos::ZERO,
-    };
+fn bus(framing: Framing, stations: u16) -> Box<dyn Device> {
     Box::new(Bus::new(BusParameters { framing, stations }).expect("the parameters are possible"))
 }
 
-/// What joins two elements, and at which stations.
-fn way(from: Element, to: Element) -> (Medium, Station, Station) {
-    let station = |element| match element {
-        Element::ClientApplic | Element::ServerApplic => Station(1),
-        Element::VectorProcessor | Element::LoadSender => Station(2),
-        Element::LoadReceiver => Station(3),
-        Element::ClientXport | Element::ServerXport => Station(0),
+/// What joins two addresses on different elements, and at which stations. All processors of the server, and all heads,
+/// are at one station of the VMEbus each: a bus serves requests as they come, whoever makes them.
+fn way(from: Address, to: Address) -> (Medium, Station, Station) {
+    let (one, other) = (Element::of(from), Element::of(to));
+    let medium = match one.min(other) {
+        Element::ClientApplic => Medium::Sbus,
+        Element::ServerApplic => Medium::Vmebus,
+        _ => Medium::Lan,
     };
-    match (from.min(to), from.max(to)) {
-        (Element::ClientApplic, _) => (Medium::Sbus, station(from), station(to)),
-        (Element::ServerApplic, _) => (Medium::Vmebus, station(from), station(to)),
-        (Element::ClientXport, _) => {
-            let lan = |element| Station(u16::from(element == Element::ServerXport));
-            (Medium::Lan, lan(from), lan(to))
-        }
-        _ => (Medium::Lan, station(from), station(to)),
+    (medium, station(medium, from), station(medium, to))
+}
+
+fn station(medium: Medium, address: Address) -> Station {
+    match (medium, Element::of(address)) {
+        (Medium::Lan, Element::ClientXport) => match client_of(address.node) {
+            0 => Station(0),
+            // Between them are the server's station and two of background load.
+            client => Station(client + 3),
+        },
+        (Medium::Lan, Element::ServerXport) => Station(1),
+        (_, Element::ClientXport | Element::ServerXport) => Station(0),
+        (_, Element::ClientApplic | Element::ServerApplic) => Station(1),
+        (_, Element::VectorProcessor | Element::LoadSender) => Station(2),
+        (_, Element::LoadReceiver) => Station(3),
     }
 }
 
@@ -319,4 +270,9 @@ pub(super) fn work(cycles: f64) -> Instruction {
 /// A message of so many bytes.
 pub(super) fn send((to, message): (Address, MessageType), bytes: f64) -> Instruction {
     Instruction::Send { to, message, bytes: Distribution::Constant(bytes) }
+}
+
+/// A read or a job has come to its end.
+pub(super) fn mark(at: Address) -> Instruction {
+    Instruction::Mark { at, number: 1 }
 }

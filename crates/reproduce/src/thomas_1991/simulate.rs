@@ -1,10 +1,11 @@
 //! A row's run, and what comes out.
 
 use super::case::{Application, Case};
+use super::element::Element;
 use super::inferred::Inferred;
-use super::plant::{Element, Plant};
+use super::plant::Plant;
+use super::setting::Setting;
 use super::{batch, given, realtime};
-use quintet_contract::Span;
 
 /// What a run gives.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -24,28 +25,44 @@ pub struct Outcome {
 /// Simulates a row, as long as the paper did and from a cold start.
 #[must_use]
 pub fn simulate(case: &Case, inferred: &Inferred, seed: u64) -> Outcome {
-    let mut plant = Plant::new(*case, inferred, seed);
-    let seconds = match case.application {
-        Application::Realtime { words } => {
-            realtime::define(&mut plant, words);
-            given::REALTIME_SECONDS
-        }
-        Application::Batch { elements, vector_processor } => {
-            batch::define(&mut plant, elements, vector_processor);
-            given::BATCH_SECONDS
-        }
-    };
-    let mut running = plant.build();
-    running.run.run_for(Span::from_millis((seconds * 1e3) as u64));
+    let mut running = plant(case, Setting::STUDY, inferred, seed).build();
+    running.run_for(case.application.seconds());
     let (ended, last) =
-        running.run.take_marks().fold((0_u32, 0.0), |(ended, _), mark| (ended + 1, mark.at.as_seconds()));
+        running.take_ended().iter().fold((0_u32, 0.0), |(ended, _), (_, at)| (ended + 1, at.as_seconds()));
     let shares = [Element::ServerApplic, Element::ServerXport, Element::ClientApplic, Element::ClientXport];
     Outcome {
         seconds: last / f64::from(ended.max(1)),
         processors: shares.map(|element| running.utilisation(element)),
         lan: running.lan_utilisation(),
         vector_processor: running.utilisation(Element::VectorProcessor),
-        digest: running.run.digest(),
+        digest: running.digest(),
+    }
+}
+
+/// The elements, and the applications of all clients on them.
+pub(super) fn plant(case: &Case, setting: Setting, inferred: &Inferred, seed: u64) -> Plant {
+    let mut plant = Plant::new(*case, setting, inferred, seed);
+    for client in 0..setting.clients {
+        if client > 0 {
+            plant.next_client();
+        }
+        match case.application {
+            Application::Realtime { words } => realtime::define(&mut plant, words),
+            Application::Batch { elements, vector_processor } => {
+                batch::define(&mut plant, elements, vector_processor);
+            }
+        }
+    }
+    plant
+}
+
+impl Application {
+    /// How long the paper simulates it, from a cold start.
+    pub(super) const fn seconds(self) -> f64 {
+        match self {
+            Application::Realtime { .. } => given::REALTIME_SECONDS,
+            Application::Batch { .. } => given::BATCH_SECONDS,
+        }
     }
 }
 
@@ -70,15 +87,11 @@ impl Outcome {
 
     /// The value for a column of the printed tables; `None` for what no simulation gives.
     pub(super) fn value(&self, case: &Case, column: &str) -> Option<f64> {
-        let size = match case.application {
-            // As the paper has it: one word is 4 bytes, but more words than that are called bytes themselves.
-            Application::Realtime { words: 1 } => 4,
-            Application::Realtime { words } => words,
-            Application::Batch { elements, .. } => elements,
-        };
         Some(match column {
             "read_time_s" | "simulated_s" | "simulated_with_vp_s" => self.seconds,
-            "throughput_bytes_per_s" | "throughput_with_vp_ops_per_s" => f64::from(size) / self.seconds,
+            "throughput_bytes_per_s" | "throughput_with_vp_ops_per_s" => {
+                f64::from(case.application.size()) / self.seconds
+            }
             "server_applic" => self.processors[0],
             "server_xport" => self.processors[1],
             "client_applic" => self.processors[2],

@@ -2,8 +2,9 @@
 //! packets, and over the other host's bus.
 
 use super::case::Transport;
+use super::element::Element;
 use super::given;
-use super::plant::{Element, Plant, send, work};
+use super::plant::{Plant, send, work};
 use quintet_contract::Address;
 use quintet_simulate::{Instruction, MessageType};
 

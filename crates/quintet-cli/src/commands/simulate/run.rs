@@ -5,7 +5,7 @@ mod ending;
 mod file;
 mod plot;
 mod rows;
-mod scale;
+pub(crate) mod scale;
 mod table;
 mod trace;
 

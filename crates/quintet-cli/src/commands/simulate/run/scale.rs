@@ -58,7 +58,7 @@ fn decimals(value: f64, digits: i32) -> usize {
 }
 
 /// A number with five digits at least, without zeros behind.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let text = format!("{value:.*}", decimals(value, 5));
     if !text.contains('.') {
         return text;

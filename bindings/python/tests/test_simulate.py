@@ -94,6 +94,43 @@ def test_a_described_model_is_that_of_the_file():
     assert described["device.net.waiting"] == device.waiting > 0
 
 
+def test_a_group_is_described_as_in_a_file_and_can_be_swept():
+    text = """
+        [model]
+        name = "ring"
+        end = "1 s"
+        [parameters]
+        stations = 3
+        [processor.station]
+        count = "stations"
+        [device.ring]
+        kind = "token-ring"
+        stations = ["station"]
+        synchronous_allocation = "100 us"
+        [module.talk]
+        on = "station"
+        every = "20 ms"
+        do = [{ send = "word", to = "hear.next", bytes = "1 kB", through = "ring", class = "synchronous" }]
+        [module.hear]
+        on = "station"
+        waits_for = { word = 1 }
+        [measure.words]
+        throughput = { of = "hear" }
+    """
+    model = simulate.Model("ring", end="1 s").parameter("stations", 3).processor("station", count="stations")
+    model.device("ring", "token-ring", ["station"], synchronous_allocation="100 us")
+    word = simulate.send("word", "hear.next", "1 kB", through="ring", synchronous=True)
+    model.module("talk", on="station", every="20 ms", do=[word]).module("hear", on="station", waits_for={"word": 1})
+    model.measure("words", throughput={"of": "hear"})
+    described, read = model.run(seed=7), simulate.Model.from_text(text).run(seed=7)
+    assert (described.digest, described.quantities) == (read.digest, read.quantities)
+    assert described.modules["hear"].activations == 3 * described.modules["hear-2"].activations == 150
+    assert described["measure.words"] == pytest.approx(150) and described["measure.words-1"] == pytest.approx(50)
+    sweep = model.sweep("stations", [1, 4], seeds=1)
+    assert list(sweep["measure.words"].mean) == pytest.approx([50, 200])
+    assert "processor.station.count" in problems(model.with_parameters(stations=0).check)
+
+
 @pytest.mark.parametrize(
     "draw",
     [simulate.normal("9 ms", "1 ms"), simulate.gamma(9, "1 ms"), simulate.beta(9, 1, "0 ms", "10 ms"),

@@ -124,6 +124,8 @@ codes! {
     BadFile = 18, "not a usable file", System, Useless, exit 65;
     /// A replay or a check found a difference.
     Mismatch = 19, "a difference was found", System, Useless, exit 3;
+    /// A simulated run stopped at its limit of events, before its end.
+    LimitReached = 20, "a run stopped at its limit before its end", Limit, Useless, exit 4;
 }
 
 impl fmt::Display for Code {

@@ -67,6 +67,10 @@ pub enum Preset {
 pub(crate) const LONGEST: f64 = 8_640_000.0;
 /// The shortest time above zero.
 pub(crate) const SHORTEST: f64 = 1e-12;
+/// The classes of traffic.
+pub(crate) const CLASS: Takes = Takes::Word(&["asynchronous", "synchronous"]);
+/// The elements of one group at most.
+pub(crate) const LARGEST_GROUP: u64 = 1_000;
 /// The largest count that every number holds exactly.
 pub(crate) const MOST: u64 = 1 << 52;
 

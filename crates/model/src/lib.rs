@@ -24,6 +24,7 @@
 //! | `problem.rs`, `nearest.rs` | [`Problem`]: what is wrong, where, and what may have been meant |
 //! | `build.rs` | from a plan to a simulation |
 //! | `run.rs`, `recorder.rs`, `result.rs` | one run and its result |
+//! | `together.rs` | what a group did together |
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
 //! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
 //! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/counter.rs` have lines of it, `trace/perfetto.rs` the format |
@@ -47,6 +48,7 @@ mod result;
 mod run;
 mod study;
 mod subject;
+mod together;
 mod trace;
 
 pub use build::Names;
@@ -57,6 +59,7 @@ pub use model::{Action, Device, Edge, Measure, Model, Module, Processor, Value};
 pub use nearest::nearest;
 pub use problem::{ModelError, Problem, ProblemKind};
 pub use quantity::{Draw, Quantity};
+pub use quintet_simulate::device::Class;
 pub use result::{Ended, MeasureResult, ModuleResult, ProcessorResult, RunResult};
 pub use study::{Axis, Cell, Study, Watch};
 pub use subject::{ElementKind, Subject};

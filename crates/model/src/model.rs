@@ -3,6 +3,7 @@
 use crate::nearest::nearest;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::{Draw, Quantity};
+use quintet_simulate::device::Class;
 use std::collections::BTreeMap;
 
 /// The value of a key.
@@ -106,6 +107,8 @@ pub enum Action {
         through: Option<String>,
         /// How often.
         times: Quantity,
+        /// How urgent it is to a token ring.
+        class: Class,
     },
 }
 
@@ -113,6 +116,7 @@ pub enum Action {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
     pub(crate) on: String,
+    pub(crate) count: Option<Quantity>,
     pub(crate) start: Option<Draw>,
     pub(crate) every: Option<Draw>,
     pub(crate) limit: Option<Quantity>,
@@ -133,6 +137,13 @@ impl Module {
     #[must_use]
     pub fn on(processor: &str) -> Module {
         Module { on: processor.to_owned(), ..Module::default() }
+    }
+
+    /// So many of it on the processor, `NAME-1` to `NAME-COUNT`; on a group of processors there is one on each without that.
+    #[must_use]
+    pub fn count(mut self, count: impl Into<Quantity>) -> Module {
+        self.count = Some(count.into());
+        self
     }
 
     /// Runs by itself for the first time at this time.
@@ -192,6 +203,7 @@ impl Module {
             bytes: bytes.into(),
             through: Some(through.to_owned()),
             times: 1.0.into(),
+            class: Class::Asynchronous,
         })
     }
 
@@ -356,6 +368,12 @@ impl Model {
             Some(Value::Text(name)) => name.text(),
             _ => "",
         }
+    }
+
+    /// Whether it ends at some time; otherwise when nothing is left to do, or at its limit of events.
+    #[must_use]
+    pub fn has_end(&self) -> bool {
+        self.attributes.contains_key("end")
     }
 
     /// The names of its parameters.

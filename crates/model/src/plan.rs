@@ -2,7 +2,7 @@
 
 use crate::model::{Edge, Model};
 use crate::problem::{ModelError, Problem};
-use crate::resolve::resolve;
+use crate::resolve::{Groups, resolve};
 use quintet_simulate::device::DeviceModel;
 use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel};
 
@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) modules: Vec<PlannedModule>,
     pub(crate) routes: Vec<Route>,
     pub(crate) measures: Vec<(String, PlannedMeasure)>,
+    /// What elements belong together.
+    pub(crate) groups: Groups,
 }
 
 /// What carries messages.

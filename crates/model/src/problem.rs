@@ -102,6 +102,11 @@ pub enum ProblemKind {
         /// What.
         text: String,
     },
+    /// A group where one element is meant, or one that does not fit.
+    Group {
+        /// Which, and why not.
+        text: String,
+    },
     /// A module whose conditions can never hold.
     NeverStarts {
         /// Which, and why.
@@ -173,6 +178,7 @@ impl fmt::Display for ProblemKind {
             }
             ProblemKind::Contradiction { text }
             | ProblemKind::Disconnected { text }
+            | ProblemKind::Group { text }
             | ProblemKind::NeverStarts { text } => f.write_str(text),
             ProblemKind::Unawaited { message, to } => {
                 write!(f, "nobody waits for the message {message}: module {to} has it not in waits_for")

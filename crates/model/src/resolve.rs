@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `values.rs` | quantities and distributions: units, dimensions, ranges |
+//! | `groups.rs` | elements that stand for several, written out |
 //! | `fields.rs` | the keys of one table, with their defaults |
 //! | `devices.rs` | transfer devices |
 //! | `modules.rs`, `actions.rs` | modules and what they do |
@@ -11,10 +12,12 @@
 mod actions;
 mod devices;
 mod fields;
+mod groups;
 mod modules;
 mod structure;
 mod values;
 
+pub(crate) use groups::{Groups, member};
 pub(crate) use modules::address;
 
 use crate::keys::{self, LONGEST};
@@ -23,6 +26,8 @@ use crate::nearest::nearest;
 use crate::plan::{Plan, PlannedMeasure};
 use crate::problem::{Problem, ProblemKind};
 use fields::Fields;
+use groups::WrittenOut;
+use quintet_simulate::device::RingParameters;
 use quintet_simulate::{Costs, Picos, ProcessorModel};
 use std::collections::BTreeMap;
 
@@ -37,7 +42,11 @@ pub(crate) struct Resolved {
 /// What is known on the way.
 struct Resolver<'a> {
     model: &'a Model,
+    /// The key that was written, for each element that a group was written out to.
+    origins: BTreeMap<String, String>,
     parameters: BTreeMap<String, f64>,
+    /// The token rings, for the checks of what is sent through them.
+    rings: BTreeMap<String, RingParameters>,
     problems: Vec<Problem>,
     warnings: Vec<Problem>,
 }
@@ -49,53 +58,90 @@ struct Host {
     costs: Costs,
 }
 
-pub(crate) fn resolve(model: &Model) -> Resolved {
-    let mut resolver =
-        Resolver { model, parameters: BTreeMap::new(), problems: Vec::new(), warnings: Vec::new() };
-    resolver.resolve_parameters();
-    let mut fields = Fields::new(&mut resolver, &keys::MODEL, &model.attributes, "model");
-    fields.check_keys(&["name"]);
-    let end = fields.time("end");
-    let warm_up = fields.time("warm_up").unwrap_or_default();
-    let event_limit = fields.count("event_limit").unwrap_or(u64::MAX);
-    if model.name().is_empty() {
-        resolver.missing("model.name", "text");
-    }
-    if end.is_some_and(|end| warm_up >= end && end > Picos::ZERO) {
-        let (found, expected) = (warm_up.to_string(), "a time before the end".to_owned());
-        resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
-    }
-    let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
-    let devices: Vec<_> =
-        model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
-    let (modules, routes) = resolver.resolve_modules(&hosts);
-    let measures =
-        model.measures.iter().map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
-    let measures = measures.collect();
-    if model.modules.is_empty() {
-        resolver.missing("module", "at least one module");
-    }
-    resolver.check_structure(&modules, &hosts);
-    resolver.find_idle_elements();
-    let processors = model.processors.keys().cloned().zip(hosts.into_iter().map(|host| host.model)).collect();
-    let devices = model.devices.keys().cloned().zip(devices).collect();
-    let plan = Plan { end, warm_up, event_limit, processors, devices, modules, routes, measures };
-    Resolved { plan, problems: resolver.problems, warnings: resolver.warnings }
+pub(crate) fn resolve(written: &Model) -> Resolved {
+    let mut first = Resolver {
+        model: written,
+        origins: BTreeMap::new(),
+        parameters: BTreeMap::new(),
+        rings: BTreeMap::new(),
+        problems: Vec::new(),
+        warnings: Vec::new(),
+    };
+    first.resolve_parameters();
+    let WrittenOut { model, groups, origins } = first.write_out();
+    let Resolver { parameters, problems, warnings, .. } = first;
+    Resolver { model: &model, origins, parameters, rings: BTreeMap::new(), problems, warnings }
+        .resolve(groups)
 }
 
 impl Resolver<'_> {
+    /// A model in which every element stands for itself.
+    fn resolve(mut self, groups: Groups) -> Resolved {
+        let model = self.model;
+        let resolver = &mut self;
+        let mut fields = Fields::new(resolver, &keys::MODEL, &model.attributes, "model");
+        fields.check_keys(&["name"]);
+        let end = fields.time("end");
+        let warm_up = fields.time("warm_up").unwrap_or_default();
+        let event_limit = fields.count("event_limit").unwrap_or(u64::MAX);
+        if model.name().is_empty() {
+            resolver.missing("model.name", "text");
+        }
+        if end.is_some_and(|end| warm_up >= end && end > Picos::ZERO) {
+            let (found, expected) = (warm_up.to_string(), "a time before the end".to_owned());
+            resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
+        }
+        let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
+        let devices: Vec<_> =
+            model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
+        let (modules, routes) = resolver.resolve_modules(&hosts);
+        let measures = model
+            .measures
+            .iter()
+            .map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
+        let measures = measures.collect();
+        if model.modules.is_empty() {
+            resolver.missing("module", "at least one module");
+        }
+        resolver.check_structure(&modules, &hosts);
+        resolver.find_idle_elements();
+        let processors =
+            model.processors.keys().cloned().zip(hosts.into_iter().map(|host| host.model)).collect();
+        let devices = model.devices.keys().cloned().zip(devices).collect();
+        let plan = Plan { end, warm_up, event_limit, processors, devices, modules, routes, measures, groups };
+        Resolved { plan, problems: self.problems, warnings: self.warnings }
+    }
+
     fn placed(&self, key: &str, kind: ProblemKind) -> Problem {
-        Problem { file: self.model.file.clone(), line: self.model.line(key), key: key.to_owned(), kind }
+        let key = self.as_written(key);
+        Problem { file: self.model.file.clone(), line: self.model.line(&key), key, kind }
+    }
+
+    /// The key that was written: that of the group, for one of its elements.
+    fn as_written(&self, key: &str) -> String {
+        let ends = key.match_indices(['.', '[']).map(|(at, _)| at).chain([key.len()]);
+        let (mut longest, mut written) = (0, String::new());
+        for end in ends {
+            if let Some(origin) = self.origins.get(&key[..end]) {
+                (longest, written) = (end, origin.clone());
+            }
+        }
+        written.push_str(&key[longest..]);
+        written
     }
 
     fn problem(&mut self, key: &str, kind: ProblemKind) {
         let problem = self.placed(key, kind);
-        self.problems.push(problem);
+        if is_news(&problem, key, &self.problems) {
+            self.problems.push(problem);
+        }
     }
 
     fn warning(&mut self, key: &str, kind: ProblemKind) {
         let problem = self.placed(key, kind);
-        self.warnings.push(problem);
+        if is_news(&problem, key, &self.warnings) {
+            self.warnings.push(problem);
+        }
     }
 
     fn missing(&mut self, key: &str, expected: &str) {
@@ -196,4 +242,10 @@ impl Resolver<'_> {
 /// A time in picoseconds; those that are checked are below [`LONGEST`].
 fn picos(seconds: f64) -> Picos {
     Picos::from_seconds(seconds.clamp(0.0, LONGEST))
+}
+
+/// Whether it was not said before of another element of the same group. `key` is where it was found.
+fn is_news(problem: &Problem, key: &str, said: &[Problem]) -> bool {
+    let kind = |problem: &Problem| core::mem::discriminant(&problem.kind);
+    problem.key == key || !said.iter().any(|other| other.key == problem.key && kind(other) == kind(problem))
 }

@@ -61,6 +61,9 @@ pub enum MeasureResult {
 }
 
 /// What one run says. The same for the same model and seed, on every machine.
+///
+/// A group has an entry of its own under its name, beside those of its elements: counts and queues are totals, as is a
+/// throughput; times are those of all elements; utilisation is the mean.
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// The run's seed.

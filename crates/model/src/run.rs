@@ -127,7 +127,7 @@ impl Plan {
             (name.clone(), ProcessorResult { utilisation: found.utilisation, lost: found.lost })
         };
         let (modules, measures) = recorder.finish(measured);
-        RunResult {
+        let mut result = RunResult {
             seed,
             simulated: run.clock(),
             measured,
@@ -142,6 +142,8 @@ impl Plan {
                 .collect(),
             modules,
             measures,
-        }
+        };
+        self.put_together(&mut result);
+        result
     }
 }

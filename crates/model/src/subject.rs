@@ -45,6 +45,17 @@ pub struct Subject<'a> {
     pub unit: &'static str,
 }
 
+impl<'a> Subject<'a> {
+    /// Sorts as results are shown: by kind, then by name, the elements of a group by their numbers.
+    #[must_use]
+    pub fn order(&self) -> (ElementKind, &'a str, Option<u64>, &'a str) {
+        let numbered = self.element.rsplit_once('-');
+        let numbered = numbered.and_then(|(group, number)| Some((group, number.parse().ok()?)));
+        let (name, number) = numbered.map_or((self.element, None), |(group, number)| (group, Some(number)));
+        (self.kind, name, number, self.what)
+    }
+}
+
 impl Model {
     /// What a quantity of a result of this model stands for; none if the model can have no such quantity.
     #[must_use]
@@ -60,18 +71,26 @@ impl Model {
 
     fn measured<'a>(&self, name: &'a str) -> Option<Subject<'a>> {
         let kind = ElementKind::Measure;
-        match self.measures.get(name) {
+        match self.measures.get(name).or_else(|| self.measure_of_group(name)) {
             Some(Measure::Throughput { bytes, .. }) => {
                 let unit = if bytes.is_some() { "B/s" } else { "1/s" };
                 Some(Subject { kind, element: name, what: "rate", unit })
             }
             Some(_) => Some(Subject { kind, element: name, what: "mean", unit: "s" }),
-            None => {
-                let (element, what) = name.rsplit_once('.')?;
-                let times = self.measures.contains_key(element) && matches!(what, "median" | "p99");
-                times.then_some(Subject { kind, element, what, unit: "s" })
-            }
+            None => match name.rsplit_once('.') {
+                Some((element, what @ ("median" | "p99"))) => {
+                    let measure = self.measures.get(element).or_else(|| self.measure_of_group(element));
+                    measure.map(|_| Subject { kind, element, what, unit: "s" })
+                }
+                _ => None,
+            },
         }
+    }
+
+    /// The measure of which this is the name of one, if it is a group.
+    fn measure_of_group(&self, name: &str) -> Option<&Measure> {
+        let (group, number) = name.rsplit_once('-')?;
+        number.parse::<u64>().ok().and_then(|_| self.measures.get(group))
     }
 }
 

@@ -1,11 +1,19 @@
 //! The example models, run from outside, against what is known exactly about them.
 
-use quintet_model::{Action, Device, Draw, Ended, Measure, Model, Module, Processor};
+use quintet_model::{Action, Device, Draw, Ended, Measure, MeasureResult, Model, Module, Processor};
 use std::path::{Path, PathBuf};
 
 /// Every example of this crate.
-const EXAMPLES: [&str; 7] =
-    ["mm1.toml", "md1.toml", "tandem.toml", "voters.toml", "ethernet.toml", "fddi.toml", "task_farm.toml"];
+const EXAMPLES: [&str; 8] = [
+    "mm1.toml",
+    "md1.toml",
+    "tandem.toml",
+    "voters.toml",
+    "ethernet.toml",
+    "fddi.toml",
+    "task_farm.toml",
+    "voice.toml",
+];
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name)
@@ -106,6 +114,7 @@ fn voters(servers: u32, needed: u32) -> Model {
     let names: Vec<String> = (0..servers).map(|number| format!("s{number}")).collect();
     let stations: Vec<&str> = names.iter().chain([&client]).map(String::as_str).collect();
     let in_advance = Action::Send {
+        class: quintet_model::Class::Asynchronous,
         message: "vote".to_owned(),
         to: "agree".to_owned(),
         bytes: "0 B".into(),
@@ -151,10 +160,26 @@ fn a_cable_is_busy_for_the_load_it_is_given() {
 
 #[test]
 fn a_saturated_ring_is_as_efficient_as_the_formula_says() {
-    for ttrt in [4.0, 8.0, 16.0] {
-        let result = with("fddi.toml", &[("ttrt_ms", ttrt)]).run(1).expect("it is good");
-        let expected = 4.0 * (ttrt - 1.0) / (4.0 * ttrt + 1.0);
+    for (stations, ttrt) in [(4.0, 4.0), (4.0, 16.0), (16.0, 8.0)] {
+        let model = with("fddi.toml", &[("stations", stations), ("ttrt_ms", ttrt)]);
+        let result = model.run(1).expect("it is good");
+        let expected = stations * (ttrt - 1.0) / (stations * ttrt + 1.0);
         near(result.quantities()["device.ring.utilisation"], expected, 0.02);
+    }
+}
+
+#[test]
+fn voice_waits_for_two_targets_at_most_on_a_ring_full_of_data() {
+    for ttrt in [4.0, 8.0] {
+        let result = with("voice.toml", &[("ttrt_ms", ttrt)]).run(1).expect("it is good");
+        let MeasureResult::Times { tally, .. } = &result.measures["voice"] else { panic!("times") };
+        assert_eq!(result.devices["ring"].dropped, 0);
+        assert!(tally.count() > 16 * 70, "{} words in 1.5 s", tally.count());
+        let longest = tally.largest().expect("there are words");
+        assert!(longest <= 2.0 * ttrt * 1e-3, "{longest}");
+        // The ring is loaded: data waits for much longer, and voice for the token.
+        assert!(longest > 0.5 * ttrt * 1e-3, "{longest}");
+        assert!(result.devices["ring"].utilisation() > 0.7, "{}", result.devices["ring"].utilisation());
     }
 }
 

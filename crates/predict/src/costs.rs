@@ -1,6 +1,6 @@
 //! What the product's own work costs a processor.
 
-use quintet_simulate::{Costs, Distribution, FrameCosts, Picos};
+use quintet_simulate::{Costs, Distribution, FrameCosts, Picos, Pieces};
 use quintet_tuple_space::stages;
 
 use crate::program::CALL;
@@ -21,7 +21,7 @@ pub struct WorkCosts {
     pub sending: f64,
     /// A frame is received, out of the link and through the layers.
     pub receiving: f64,
-    /// Copying a byte into a link's memory or out of it; each frame is copied once at each end.
+    /// Copying a byte into a link's memory or out of it; each frame is copied once at each end, a long one at both at once.
     pub copying: f64,
     /// How long a process that waits looks for frames before it sleeps.
     pub patience: f64,
@@ -50,6 +50,8 @@ impl Default for WorkCosts {
 
 /// How long a processor is idle before it sleeps.
 const SHALLOW: Picos = Picos(100_000_000);
+/// How a link over shared memory copies.
+const PIECES: Pieces = Pieces { bytes: 16 * 1024, early_wake: 128 * 1024 };
 /// Cycles of a second: a processor of speed 1 has a cycle of a nanosecond.
 pub(crate) const CYCLES: f64 = 1e9;
 
@@ -79,6 +81,7 @@ impl WorkCosts {
             wake_up: self.waking * CYCLES,
             shallow: SHALLOW,
             deep_wake_up: self.deep_waking * CYCLES,
+            pieces: Some(PIECES),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::cluster::Cluster;
 use crate::costs::CYCLES;
 use quintet::stack::{self, SPACE, SPACE_NODE, StackConfig};
 use quintet_contract::{Address, Incarnation, NodeId, Protocol, Span};
+use quintet_messaging::Window;
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
 use quintet_tuple_space::SpaceConfig;
@@ -72,7 +73,8 @@ impl<'a> Floor<'a> {
 
     fn config(&self, incarnation: u64) -> StackConfig {
         let space = SpaceConfig { seed: self.seed, ..SpaceConfig::default() };
-        StackConfig { cluster: CLUSTER, incarnation: Incarnation(incarnation), seed: self.seed, space }
+        let (incarnation, window) = (Incarnation(incarnation), Window::default());
+        StackConfig { cluster: CLUSTER, incarnation, seed: self.seed, space, window }
     }
 
     /// Puts the space on a machine.
@@ -130,7 +132,7 @@ impl<'a> Floor<'a> {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
                 self.simulation.connect_through(device, (SPACE, station(space)), (client, station(place)));
                 let receive = costs.receive + network.receiving * CYCLES;
-                self.simulation.set_frame_costs(SPACE, client, FrameCosts { receive, ..costs });
+                self.simulation.set_frame_costs(SPACE, client, FrameCosts { receive, pieces: None, ..costs });
             }
             _ => {
                 let delay = Span(self.cluster.memory_latency.time().0);

@@ -20,8 +20,8 @@
 //!
 //! Costs: see [`WorkCosts`]; `quintet bench predict` measures them, and how far predictions are off. A process stays on the
 //! core where it was put, which processes share by time slices: a system moves processes, and lets those that woke go
-//! first. A frame in shared memory costs both ends a copy; caches, and who else uses the memory, are not modelled. Between
-//! machines the layers run as over shared memory, on a network that loses nothing.
+//! first. A frame in shared memory costs both ends a copy, a long one in pieces at the same time; caches, and who else uses the
+//! memory, are not modelled. Between machines the layers run as over shared memory, on a network that loses nothing.
 //!
 //! | file | holds |
 //! | --- | --- |

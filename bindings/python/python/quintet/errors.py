@@ -34,6 +34,7 @@ class Code(enum.IntEnum):
     TaskFailed = 17
     BadFile = 18
     Mismatch = 19
+    LimitReached = 20
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,10 @@ class BadFile(Error, OSError):
 
 class Mismatch(Error):
     """A replay or a check found a difference."""
+
+
+class LimitReached(Error):
+    """A simulated run stopped at its limit of events, before its end."""
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

@@ -16,7 +16,7 @@ impl Digest {
             Arrival::Started => self.mix(1),
             Arrival::Wake => self.mix(2),
             Arrival::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
-            Arrival::Up { peer, .. } => self.mix(4 | u64::from(peer.to_bits()) << 8),
+            Arrival::Up(up) => self.mix(4 | u64::from(up.peer.to_bits()) << 8),
             Arrival::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
             Arrival::Frame(parcel) => {
                 self.mix(6 | u64::from(parcel.from.to_bits()) << 8 | u64::from(parcel.kind.0) << 40);
@@ -33,9 +33,13 @@ impl Digest {
 
     fn mix_bytes(&mut self, bytes: &[u8]) {
         self.mix(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             self.mix(u64::from_le_bytes(word));
         }
     }

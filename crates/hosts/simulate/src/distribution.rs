@@ -127,7 +127,12 @@ impl Distribution {
     }
 
     /// Draws a value.
+    #[inline]
     pub fn sample(&self, random: &mut Random) -> f64 {
+        if let Distribution::Constant(value) = self { *value } else { self.draw(random) }
+    }
+
+    fn draw(&self, random: &mut Random) -> f64 {
         match self {
             Distribution::Constant(value) => *value,
             Distribution::Uniform { low, high } => unit::between(*low, *high, unit::open(random)),

@@ -1,6 +1,7 @@
 //! What frames cost the processors at both ends of their way.
 
 use crate::picos::Picos;
+use crate::processor::Processor;
 
 /// What each frame between two addresses costs the processors at both ends, in cycles, besides the work that protocols
 /// declare. A protocol declares what it computes; what the layers, the link and the system need for a frame depends on
@@ -23,6 +24,18 @@ pub struct FrameCosts {
     pub shallow: Picos,
     /// Of a receiver that slept on a processor that slept: instead of `wake_up`.
     pub deep_wake_up: f64,
+    /// How long frames are copied in pieces; `None`: every frame is written as a whole, then read as a whole.
+    pub pieces: Option<Pieces>,
+}
+
+/// A frame longer than a piece departs when its first piece is written, and the receiver reads each piece while the sender
+/// writes the next. It has read the whole when it has read the last piece.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pieces {
+    /// The length of a piece, from 1.
+    pub bytes: u64,
+    /// A receiver that sleeps is woken after the first piece of a frame of so many bytes; of a shorter one after the last.
+    pub early_wake: u64,
 }
 
 /// How long the two that a frame may have to wake did nothing.
@@ -32,19 +45,67 @@ pub(crate) struct Rested {
     pub(crate) processor: Picos,
 }
 
+/// A frame at its receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reception {
+    pub(crate) bytes: u64,
+    /// How long ago it came.
+    pub(crate) waited: Picos,
+    pub(crate) rested: Rested,
+}
+
 impl FrameCosts {
-    #[expect(clippy::cast_precision_loss, reason = "costs have fewer digits")]
-    pub(crate) fn sending(&self, bytes: u64) -> f64 {
-        self.send + self.send_byte * bytes as f64
+    /// Of the sender: until the frame departs, and from then on.
+    pub(crate) fn sending(&self, bytes: u64) -> (f64, f64) {
+        let lead = self.lead(bytes);
+        (self.send + of_bytes(self.send_byte, lead), of_bytes(self.send_byte, bytes - lead))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "costs have fewer digits")]
-    pub(crate) fn receiving(&self, bytes: u64, rested: Rested) -> f64 {
-        let waking = match (rested.node > self.patience, rested.processor > self.shallow) {
-            (false, _) => 0.0,
-            (true, false) => self.wake_up,
-            (true, true) => self.deep_wake_up,
+    /// How long the receiver takes for a frame. A sender at the other end of memory is as fast as it is.
+    pub(crate) fn receiving(&self, frame: Reception, processor: &Processor) -> Picos {
+        let Reception { bytes, waited, rested } = frame;
+        let rest = bytes - self.lead(bytes);
+        let reading = |bytes| processor.time_of(of_bytes(self.receive_byte, bytes));
+        // Nobody waits for what is written already.
+        let written = processor.time_of(of_bytes(self.send_byte, rest)) - waited;
+        let awake = match self.waking(rested) {
+            None => Picos::ZERO,
+            Some(cycles) if self.wakes_early(bytes) => processor.time_of(cycles),
+            Some(cycles) => written + processor.time_of(cycles),
         };
-        self.receive + self.receive_byte * bytes as f64 + waking
+        let last_read = (written - awake) + reading(self.last_piece(bytes));
+        awake + reading(bytes).max(last_read) + processor.time_of(self.receive)
     }
+
+    /// What waking the receiver costs; none if it does not sleep.
+    fn waking(&self, rested: Rested) -> Option<f64> {
+        match (rested.node > self.patience, rested.processor > self.shallow) {
+            (false, _) => None,
+            (true, false) => Some(self.wake_up),
+            (true, true) => Some(self.deep_wake_up),
+        }
+    }
+
+    fn wakes_early(&self, bytes: u64) -> bool {
+        self.pieces.is_some_and(|pieces| bytes >= pieces.early_wake)
+    }
+
+    /// What is written of a frame before it departs.
+    fn lead(&self, bytes: u64) -> u64 {
+        self.pieces.map_or(bytes, |pieces| bytes.min(pieces.bytes))
+    }
+
+    /// What is written of a frame last.
+    fn last_piece(&self, bytes: u64) -> u64 {
+        match self.pieces {
+            Some(pieces) if bytes > pieces.bytes => (bytes - 1) % pieces.bytes + 1,
+            _ => bytes,
+        }
+    }
+}
+
+/// Cycles.
+#[expect(clippy::cast_precision_loss, reason = "costs have fewer digits")]
+fn of_bytes(each: f64, bytes: u64) -> f64 {
+    each * bytes as f64
 }

@@ -6,6 +6,12 @@
 //! Two uses, one engine: *try to break* (abstract links with faults, a seed a run) and *predict* (processing elements and
 //! transfer devices with the parameters of real ones, placed under the same protocols).
 //!
+//! A node's disk forgets what is written to it, as no protocol can read it: the contract has a write and its answer alone. With
+//! [`Simulation::keep_disk`] it is kept: a crash then tears the writes under way, at sectors of [`SECTOR_BYTES`], and whoever
+//! restarts the node hands [`Simulation::disk`] to the new instance, as a program does that reads its file before it starts.
+//! For a protocol to read by itself, the registry would need a request and its answer (a place and a length; the bytes there)
+//! and one to cut off a torn end, both recorded like every other frame.
+//!
 //! | file | holds |
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
@@ -25,6 +31,7 @@
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
 //! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
+//! | `disk.rs` | what a disk holds, and what a crash leaves of it: torn writes |
 //! | `service.rs` | [`ServiceModel`]: disk and device |
 //! | `replay.rs` | [`replay`](replay()): a live run again, byte for byte |
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
@@ -34,6 +41,7 @@ mod choices;
 mod comparing;
 pub mod device;
 mod digest;
+mod disk;
 mod distribution;
 mod frame_costs;
 mod link;
@@ -56,8 +64,9 @@ pub mod statistics;
 mod verdict;
 
 pub use choices::{Choices, Chooser, Sequence};
+pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
-pub use frame_costs::FrameCosts;
+pub use frame_costs::{FrameCosts, Pieces};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;
 pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};

@@ -50,6 +50,11 @@ impl LinkModel {
             ..LinkModel::default()
         }
     }
+
+    /// Whether it treats all frames alike.
+    fn is_certain(&self) -> bool {
+        self.delay_max <= self.delay_min && (self.loss_per_million, self.duplicates_per_million) == (0, 0)
+    }
 }
 
 /// The name of the stream from which the link that carries frames from one address to the other draws.
@@ -68,11 +73,18 @@ pub(crate) struct Direction {
 
 impl Direction {
     pub(crate) fn new(model: LinkModel, luck: Luck) -> Self {
+        let luck = match luck {
+            Luck::Random(_) if model.is_certain() => Luck::None,
+            luck => luck,
+        };
         Direction { model, luck, last_arrival: Picos::default() }
     }
 
     /// What becomes of a frame that departs at `departure`.
     pub(crate) fn carry(&mut self, departure: Picos) -> Passage {
+        if let Luck::None = self.luck {
+            return Passage { arrival: self.arrival(departure), lost: false, copy: None };
+        }
         self.luck.begin();
         let lost = self.luck.chance(self.model.loss_per_million);
         let doubled = self.luck.chance(self.model.duplicates_per_million);
@@ -99,6 +111,8 @@ pub(crate) enum Luck {
     Random(Random),
     /// Of an explored run.
     Chosen(Chooser),
+    /// Of a predicting run, where nothing is left to it.
+    None,
 }
 
 impl Luck {
@@ -113,6 +127,7 @@ impl Luck {
         match self {
             Luck::Random(random) => random.below(bound),
             Luck::Chosen(chooser) => chooser.below(bound),
+            Luck::None => 0,
         }
     }
 
@@ -120,6 +135,7 @@ impl Luck {
         match self {
             Luck::Random(random) => random.chance(per_million),
             Luck::Chosen(chooser) => chooser.chance(per_million),
+            Luck::None => false,
         }
     }
 }

@@ -18,6 +18,8 @@ const SUCCEED: Kind = MODELS.kind(1);
 /// To the host: here an activation is now. Token: the mark's number; body: when the activation was due, u64, if it began
 /// because its time had come.
 pub(crate) const MARK: Kind = MODELS.kind(2);
+/// The same, of the synchronous class: see [`Class`](crate::device::Class).
+pub(crate) const SYNCHRONOUS_MESSAGE: Kind = MODELS.kind(3);
 /// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
 const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
@@ -60,6 +62,15 @@ pub enum Instruction {
     Execute(Stage, Distribution),
     /// Sends a message of so many bytes (rounded) to a module.
     Send {
+        /// The module's address.
+        to: Address,
+        /// What it is.
+        message: MessageType,
+        /// Its length.
+        bytes: Distribution,
+    },
+    /// The same, as synchronous traffic: a timed token ring carries it within its station's allocation.
+    SendSynchronously {
         /// The module's address.
         to: Address,
         /// What it is.
@@ -141,7 +152,7 @@ impl Module {
 
     fn take(&mut self, frame: &Frame<'_>) {
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
-        if frame.kind == MESSAGE {
+        if frame.kind == MESSAGE || frame.kind == SYNCHRONOUS_MESSAGE {
             let awaited = self.spec.messages.iter().position(|(message, _)| message.0 == number);
             if let Some(count) = awaited.and_then(|index| self.messages.get_mut(index)) {
                 *count += 1;
@@ -200,9 +211,12 @@ impl Module {
                 Instruction::Execute(stage, count) => {
                     out.work(*stage, whole(count.sample(&mut self.random)));
                 }
-                Instruction::Send { to, message, bytes } => {
+                instruction @ (Instruction::Send { to, message, bytes }
+                | Instruction::SendSynchronously { to, message, bytes }) => {
+                    let plain = matches!(instruction, Instruction::Send { .. });
+                    let kind = if plain { MESSAGE } else { SYNCHRONOUS_MESSAGE };
                     let bytes = u64::from(whole(bytes.sample(&mut self.random)));
-                    let sent = out.send(*to, MESSAGE, Token(message.0.into()), &bytes.to_le_bytes());
+                    let sent = out.send(*to, kind, Token(message.0.into()), &bytes.to_le_bytes());
                     if sent == Err(SendError::Full) {
                         return Err(index);
                     }
@@ -255,7 +269,7 @@ fn whole(value: f64) -> u32 {
 
 /// How many bytes a frame stands for: what a module's message says, or what it is.
 pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
-    if frame.kind == MESSAGE
+    if (frame.kind == MESSAGE || frame.kind == SYNCHRONOUS_MESSAGE)
         && let Some(bytes) = frame.body.as_array::<8>()
     {
         return u64::from_le_bytes(*bytes);

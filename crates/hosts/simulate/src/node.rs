@@ -1,6 +1,6 @@
 //! A modelled process: its protocol instances, its inbox, and what it is at.
 
-use crate::frame_costs::Rested;
+use crate::frame_costs::{Reception, Rested};
 use crate::module::modelled_bytes;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, SimulatedOutbox, Step};
@@ -37,8 +37,17 @@ pub(crate) enum Arrival {
     Wake,
     Frame(Box<Parcel>),
     Writable(Address),
-    Up { peer: Address, incarnation: Incarnation, max_bulk_bytes: usize },
+    /// Boxed, so that the others are small.
+    Up(Box<PeerUp>),
     Down(Address, DownCause),
+}
+
+/// A peer that can be reached from now on.
+#[derive(Debug)]
+pub(crate) struct PeerUp {
+    pub(crate) peer: Address,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) max_bulk_bytes: usize,
 }
 
 pub(crate) struct Instance {
@@ -46,6 +55,20 @@ pub(crate) struct Instance {
     pub(crate) costs: Costs,
     /// The earliest wake that is scheduled and has not fired.
     pub(crate) wake_at: Option<Time>,
+    /// The way of the frame sent last: the next one often goes the same.
+    last_way: Option<(Address, RouteId)>,
+}
+
+impl Instance {
+    /// When to wake it, if no wake is scheduled by then: one is from now on.
+    pub(crate) fn next_wake(&mut self) -> Option<Time> {
+        let deadline = (*self.protocol).deadline()?;
+        if self.wake_at.is_some_and(|wake| wake <= deadline) {
+            return None;
+        }
+        self.wake_at.replace(deadline);
+        Some(deadline)
+    }
 }
 
 /// What a node is at.
@@ -101,8 +124,6 @@ pub(crate) struct Waiting {
 
 /// The rest of what one input began.
 pub(crate) struct Job {
-    /// The instance that handled the input.
-    pub(crate) port: Port,
     /// Still to be done. In reverse order: the next step is the last.
     pub(crate) steps: Vec<Step>,
     /// When the input came.
@@ -124,7 +145,7 @@ impl Job {
     }
 
     fn none() -> Job {
-        Job { port: Port(0), steps: Vec::new(), came: Picos::ZERO, since: None, acted: false }
+        Job { steps: Vec::new(), came: Picos::ZERO, since: None, acted: false }
     }
 }
 
@@ -147,7 +168,7 @@ impl Node {
     }
 
     pub(crate) fn place(&mut self, port: Port, protocol: Box<dyn Hosted>) {
-        let instance = Instance { protocol, costs: Costs::new(), wake_at: None };
+        let instance = Instance { protocol, costs: Costs::new(), wake_at: None, last_way: None };
         match self.instances.binary_search_by_key(&port, |(port, _)| *port) {
             Ok(place) => self.instances[place].1 = instance,
             Err(place) => self.instances.insert(place, (port, instance)),
@@ -166,6 +187,12 @@ impl Node {
         self.instances.iter_mut().find(|(at, _)| *at == port).map(|(_, instance)| instance)
     }
 
+    /// It had nothing to do until now.
+    pub(crate) fn turn_busy(&mut self, now: Picos) {
+        self.phase = Phase::Busy;
+        self.rested = now - self.idle_since;
+    }
+
     /// Ends its life: what it was at and what waits is gone.
     pub(crate) fn die(&mut self) {
         self.alive = false;
@@ -182,14 +209,20 @@ impl Node {
         }
     }
 
-    /// Lets the first waiting input be handled at `now`; the job is what it began. False if nothing waits.
-    pub(crate) fn begin_job(&mut self, now: Picos, routes: &mut Routes, processor: &mut Processor) -> bool {
-        let Some(Waiting { port, arrival, since }) = self.inbox.pop_front() else { return false };
+    /// Lets an input be handled at `now`; the job is what it began. When to wake the instance next, if no wake is scheduled by
+    /// then.
+    pub(crate) fn begin_job(
+        &mut self,
+        now: Picos,
+        input: Waiting,
+        routes: &mut Routes,
+        processor: &mut Processor,
+    ) -> Option<Time> {
+        let Waiting { port, arrival, since } = input;
         let is_frame = matches!(arrival, Arrival::Frame(..));
         if is_frame {
             self.statistics.waiting.add((now - since).as_seconds());
         }
-        self.job.port = port;
         self.job.came = since;
         self.job.since = is_frame.then_some(since);
         let rested = std::mem::take(&mut self.rested);
@@ -198,26 +231,40 @@ impl Node {
             && let Some(costs) = &routes[route].costs
         {
             let rested = Rested { node: rested, processor: processor.rested(now) };
-            let cycles = costs.receiving(modelled_bytes(&parcel.frame()), rested);
-            self.job.steps.extend((cycles > 0.0).then(|| Step::Work(processor.time_of(cycles))));
+            let frame = Reception { bytes: modelled_bytes(&parcel.frame()), waited: now - since, rested };
+            let work = costs.receiving(frame, processor);
+            self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        if let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) {
-            let time = self.clock.read(now);
-            let mut out = SimulatedOutbox {
-                from: Address { node: self.id, port },
-                routes,
-                costs: &instance.costs,
-                processor,
-                steps: &mut self.job.steps,
-                begun: None,
-            };
-            if let Some(input) = input(&arrival, &*instance.protocol, &mut instance.wake_at, time) {
-                instance.protocol.handle(time, input, &mut out);
-            }
-        }
+        let wake = self.handle(now, port, &arrival, routes, processor);
         self.job.acted = !self.job.steps.is_empty();
         self.job.steps.reverse();
-        true
+        wake
+    }
+
+    /// Lets an instance handle an input. When to wake it next, if no wake is scheduled by then.
+    fn handle(
+        &mut self,
+        now: Picos,
+        port: Port,
+        arrival: &Arrival,
+        routes: &mut Routes,
+        processor: &mut Processor,
+    ) -> Option<Time> {
+        let (_, instance) = self.instances.iter_mut().find(|(at, _)| *at == port)?;
+        let time = self.clock.read(now);
+        let mut out = SimulatedOutbox {
+            from: Address { node: self.id, port },
+            routes,
+            last_way: &mut instance.last_way,
+            costs: &instance.costs,
+            processor,
+            steps: &mut self.job.steps,
+            begun: None,
+        };
+        if let Some(input) = input(arrival, &*instance.protocol, &mut instance.wake_at, time) {
+            (*instance.protocol).handle(time, input, &mut out);
+        }
+        instance.next_wake()
     }
 
     /// The job is done.
@@ -252,9 +299,9 @@ fn input<'a>(
         }
         Arrival::Frame(parcel) => Input::Frame(parcel.from, parcel.frame()),
         Arrival::Writable(to) => Input::Writable(*to),
-        Arrival::Up { peer, incarnation, max_bulk_bytes } => {
-            let up = PeerChange::Up { incarnation: *incarnation, max_bulk_bytes: *max_bulk_bytes };
-            Input::Peer(*peer, up)
+        Arrival::Up(up) => {
+            let PeerUp { peer, incarnation, max_bulk_bytes } = **up;
+            Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
         }
         Arrival::Down(peer, cause) => Input::Peer(*peer, PeerChange::Down(*cause)),
     })

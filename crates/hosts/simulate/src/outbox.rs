@@ -2,7 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::module::modelled_bytes;
-use crate::parcel::Parcel;
+use crate::parcel::{Body, Parcel};
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::route::{RouteId, Routes};
@@ -26,6 +26,8 @@ pub(crate) enum Step {
 pub(crate) struct SimulatedOutbox<'a> {
     pub(crate) from: Address,
     pub(crate) routes: &'a mut Routes,
+    /// Where the frame before went, and by which way.
+    pub(crate) last_way: &'a mut Option<(Address, RouteId)>,
     pub(crate) costs: &'a Costs,
     pub(crate) processor: &'a mut Processor,
     /// What is to be done, in order.
@@ -40,26 +42,37 @@ impl SimulatedOutbox<'_> {
             return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
         }
         if to.node == self.from.node {
-            return Ok(self.routes.find(self.from, to));
+            return Ok(self.find(to));
         }
-        let id = self.routes.find(self.from, to).ok_or(SendError::Unreachable)?;
+        let id = self.find(to).ok_or(SendError::Unreachable)?;
         self.routes[id].admit(bulk)?;
         Ok(Some(id))
     }
 
-    fn push(&mut self, to: Address, parcel: Box<Parcel>) {
-        if let Some(id) = parcel.route {
-            let route = &mut self.routes[id];
-            route.in_flight += 1;
-            let cycles = route.costs.map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
-            if route.is_device() {
-                self.spend(self.processor.model.io_setup);
-            }
-            if let Some(cycles) = cycles {
-                self.spend(self.processor.time_of(cycles));
-            }
+    /// A way to `to`. Its number is for ever.
+    fn find(&mut self, to: Address) -> Option<RouteId> {
+        if let Some((known, id)) = *self.last_way
+            && known == to
+        {
+            return Some(id);
         }
+        let id = self.routes.find(self.from, to)?;
+        *self.last_way = Some((to, id));
+        Some(id)
+    }
+
+    fn push(&mut self, to: Address, parcel: Box<Parcel>) {
+        let Some(id) = parcel.route else { return self.steps.push(Step::Send(to, parcel)) };
+        let route = &mut self.routes[id];
+        route.in_flight += 1;
+        let costs = route.costs.as_ref().map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
+        if route.is_device() {
+            self.spend(self.processor.model.io_setup);
+        }
+        let Some((before, after)) = costs else { return self.steps.push(Step::Send(to, parcel)) };
+        self.spend(self.processor.time_of(before));
         self.steps.push(Step::Send(to, parcel));
+        self.spend(self.processor.time_of(after));
     }
 
     fn spend(&mut self, time: Picos) {
@@ -74,13 +87,20 @@ impl SimulatedOutbox<'_> {
 impl Outbox for SimulatedOutbox<'_> {
     fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
         let route = self.check(to, len, 0)?;
-        let parcel = Parcel::new(self.from, route, kind, token, len);
+        let parcel = Parcel::new(self.from, route, kind, token, Body::zeros(len));
         Ok(self.begun.insert((to, parcel)).1.body_mut())
     }
 
     fn commit(&mut self) {
         let (to, parcel) = self.begun.take().expect("commit follows begin");
         self.push(to, parcel);
+    }
+
+    /// In one step: what lies encoded needs no room before it is sent.
+    fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
+        let route = self.check(to, body.len(), 0)?;
+        self.push(to, Parcel::new(self.from, route, kind, token, body.into()));
+        Ok(())
     }
 
     fn send_bulk(

@@ -19,32 +19,54 @@ pub(crate) struct Parcel {
     pub(crate) bulk: Bytes,
 }
 
+/// A frame's body.
 #[derive(Clone, Debug)]
-enum Body {
+pub(crate) enum Body {
     Short { len: u8, bytes: [u8; SHORT_BYTES] },
     Long(Box<[u8]>),
 }
 
+impl Body {
+    pub(crate) fn zeros(len: usize) -> Body {
+        match u8::try_from(len) {
+            Ok(short) if len <= SHORT_BYTES => Body::Short { len: short, bytes: [0; SHORT_BYTES] },
+            _ => Body::Long(vec![0; len].into()),
+        }
+    }
+}
+
+impl From<&[u8]> for Body {
+    fn from(bytes: &[u8]) -> Body {
+        let mut body = Body::zeros(bytes.len());
+        body.as_mut().copy_from_slice(bytes);
+        body
+    }
+}
+
+impl AsMut<[u8]> for Body {
+    fn as_mut(&mut self) -> &mut [u8] {
+        match self {
+            Body::Short { len, bytes } => &mut bytes[..usize::from(*len)],
+            Body::Long(bytes) => bytes,
+        }
+    }
+}
+
 impl Parcel {
-    /// With a body of `len` zeros and without bulk.
+    /// Without bulk.
     pub(crate) fn new(
         from: Address,
         route: Option<RouteId>,
         kind: Kind,
         token: Token,
-        len: usize,
+        body: Body,
     ) -> Box<Parcel> {
-        let body = match u8::try_from(len) {
-            Ok(short) if len <= SHORT_BYTES => Body::Short { len: short, bytes: [0; SHORT_BYTES] },
-            _ => Body::Long(vec![0; len].into()),
-        };
         Box::new(Parcel { from, route, kind, token, body, bulk: Bytes::new() })
     }
 
     /// With the parts of a frame.
     pub(crate) fn of(from: Address, route: Option<RouteId>, frame: Frame<'_>) -> Box<Parcel> {
-        let mut parcel = Parcel::new(from, route, frame.kind, frame.token, frame.body.len());
-        parcel.body_mut().copy_from_slice(frame.body);
+        let mut parcel = Parcel::new(from, route, frame.kind, frame.token, frame.body.into());
         parcel.bulk = frame.bulk.clone();
         parcel
     }
@@ -57,10 +79,7 @@ impl Parcel {
     }
 
     pub(crate) fn body_mut(&mut self) -> &mut [u8] {
-        match &mut self.body {
-            Body::Short { len, bytes } => &mut bytes[..usize::from(*len)],
-            Body::Long(bytes) => bytes,
-        }
+        self.body.as_mut()
     }
 
     /// As the protocol that receives it sees it.

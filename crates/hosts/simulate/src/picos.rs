@@ -53,6 +53,9 @@ impl Picos {
     }
 }
 
+/// From here on all numbers are whole.
+const HALVES_END: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
 /// The nearest whole number, halves up; zero for what is negative or no number.
 #[expect(
     clippy::cast_possible_truncation,
@@ -61,6 +64,12 @@ impl Picos {
     reason = "`as` saturates at both ends, and there are no halves where a conversion back is rounded"
 )]
 pub(crate) fn nearest(value: f64) -> u64 {
+    if value < HALVES_END {
+        // A processor converts signed numbers in one step.
+        let below = value as i64;
+        let half = value - below as f64 >= 0.5;
+        return (below + i64::from(half)).max(0) as u64;
+    }
     let below = value as u64;
     let half = value - below as f64 >= 0.5;
     below.saturating_add(u64::from(half))

@@ -53,8 +53,10 @@ pub struct ProcessorId(pub(crate) usize);
 #[derive(Debug)]
 pub(crate) struct Processor {
     pub(crate) model: ProcessorModel,
-    /// What cycles are multiplied with, in parts of 1000: more for a slow processor.
-    pub(crate) slowness: u64,
+    /// Picoseconds of one cycle.
+    cycle: f64,
+    /// What cycles are multiplied with: more than 1 for a slow processor.
+    slowness: f64,
     pub(crate) random: Random,
     /// Nodes that have something to do, in order.
     pub(crate) ready: VecDeque<Place>,
@@ -83,7 +85,8 @@ impl Processor {
     pub(crate) fn new(model: ProcessorModel, random: Random, now: Picos) -> Processor {
         Processor {
             model,
-            slowness: 1_000,
+            cycle: model.cycle.0 as f64,
+            slowness: 1.0,
             random,
             ready: VecDeque::new(),
             current: None,
@@ -95,9 +98,24 @@ impl Processor {
         }
     }
 
+    /// Whether no node has it and none is ready.
+    pub(crate) fn is_free(&self) -> bool {
+        self.current.is_none() && self.ready.is_empty()
+    }
+
+    /// A node has it from now on.
+    pub(crate) fn occupy(&mut self, node: Place, now: Picos) -> Current {
+        *self.current.insert(Current { node, since: None, slice_ends: self.slice_from(now) })
+    }
+
+    /// Lets its cycles take `per_mille` thousandths of their time.
+    pub(crate) fn slow_down(&mut self, per_mille: u64) {
+        self.slowness = per_mille as f64 / 1e3;
+    }
+
     /// How long `cycles` take.
     pub(crate) fn time_of(&self, cycles: f64) -> Picos {
-        Picos(nearest(cycles * self.model.cycle.0 as f64 * (self.slowness as f64 / 1e3)))
+        Picos(nearest(cycles * self.cycle * self.slowness))
     }
 
     /// It is busy from now on.

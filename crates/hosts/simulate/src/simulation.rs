@@ -9,6 +9,7 @@ mod view;
 use crate::choices::Choices;
 use crate::device::{Device, DeviceStatistics, Station};
 use crate::digest::Digest;
+use crate::disk::Disk;
 use crate::frame_costs::FrameCosts;
 use crate::link::{Direction, LinkModel, Luck, link_stream};
 use crate::mark::Mark;
@@ -56,6 +57,8 @@ pub struct Simulation {
     tickets: u64,
     services: ServiceModel,
     service_random: Random,
+    /// The disks that are kept.
+    disks: BTreeMap<NodeId, Disk>,
     events: u64,
     digest: Digest,
     /// Events since time last passed.
@@ -100,6 +103,7 @@ impl Simulation {
             tickets: 0,
             services: ServiceModel::default(),
             service_random: Random::new(seed, streams::SERVICES),
+            disks: BTreeMap::new(),
             events: 0,
             digest: Digest::default(),
             events_now: 0,

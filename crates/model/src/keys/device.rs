@@ -19,7 +19,12 @@ pub const DEVICES: [(&str, &Table); 7] = [
 const MAX_U32: u64 = u32::MAX as u64;
 
 const KIND: Key = key("kind", Other("a kind of device"), Required, "As in this heading.");
-const STATIONS: Key = key("stations", Other("a list of processors"), Required, "Who is connected, in order.");
+const STATIONS: Key = key(
+    "stations",
+    Other("a list of processors"),
+    Required,
+    "Who is connected, in order. The name of a group stands for all of it.",
+);
 const CYCLE: Key = key(
     "cycle",
     Quantity(Dimension::TIME, SHORTEST, LONGEST),
@@ -179,7 +184,11 @@ static SLOTTED: Table = Table {
 
 static RING: Table = Table {
     heading: "[device.NAME] kind = \"token-ring\"",
-    text: "The timed token (FDDI); the token goes round in the order of the stations. All messages are asynchronous.",
+    text: "The timed token (FDDI); the token goes round in the order of the stations. Synchronous messages go within \
+           their station's allocation at each visit of the token, asynchronous ones for as long as the token is early. The target \
+           must have room for the token's walk, the largest block and all allocations; synchronous traffic then waits for two \
+           targets at most, if no station has more of it than its allocation for each. A synchronous block longer than the \
+           allocation is dropped.",
     keys: &[
         KIND,
         STATIONS,
@@ -216,6 +225,18 @@ static RING: Table = Table {
             Quantity(Dimension::TIME, SHORTEST, LONGEST),
             Value("8 ms"),
             "The target token rotation time (TTRT).",
+        ),
+        key(
+            "synchronous_allocation",
+            Quantity(Dimension::TIME, 0.0, LONGEST),
+            Value("0 s"),
+            "How long each station may send synchronous messages at each visit of the token.",
+        ),
+        key(
+            "synchronous_allocations",
+            List(Dimension::TIME),
+            Otherwise("`synchronous_allocation` for each"),
+            "The same station by station.",
         ),
     ],
 };

@@ -2,7 +2,7 @@
 
 use super::Preset::{Otherwise, Required, Value};
 use super::Takes::{Count, Draw, Other, Quantity, Switch};
-use super::{LONGEST, MOST, SHORTEST, Table, key};
+use super::{CLASS, LARGEST_GROUP, LONGEST, MOST, SHORTEST, Table, key};
 use crate::dimension::Dimension;
 
 /// Every table but those of devices, in the order of the documentation.
@@ -56,6 +56,12 @@ pub static PROCESSOR: Table = Table {
     heading: "[processor.NAME]",
     text: "A processing element. It runs the modules that are on it, one at a time.",
     keys: &[
+        key(
+            "count",
+            Count(1, LARGEST_GROUP),
+            Otherwise("one, of this name"),
+            "So many of it, a group: `NAME-1` to `NAME-COUNT`, all alike. See [Groups](#groups).",
+        ),
         key("cycle", Quantity(Dimension::TIME, SHORTEST, LONGEST), Value("1 ps"), "The time of one cycle."),
         key(
             "rate",
@@ -120,7 +126,18 @@ pub static MODULE: Table = Table {
     text: "A modelled program. It waits until all its conditions hold (time, messages, predecessors), which uses them up, does \
            its actions in order, and starts its successors. At least one condition is needed.",
     keys: &[
-        key("on", Other("a processor"), Required, "Where it runs."),
+        key(
+            "on",
+            Other("a processor"),
+            Required,
+            "Where it runs. On a group of processors there is one on each.",
+        ),
+        key(
+            "count",
+            Count(1, LARGEST_GROUP),
+            Otherwise("one, of this name"),
+            "So many of it on this one processor, a group: `NAME-1` to `NAME-COUNT`.",
+        ),
         key(
             "start",
             Draw(Dimension::TIME),
@@ -190,7 +207,12 @@ pub static SEND_ACTION: Table = Table {
     text: "Sends a message to a module that waits for it.",
     keys: &[
         key("send", Other("a message"), Required, "Its name."),
-        key("to", Other("a module"), Required, "Who gets it."),
+        key(
+            "to",
+            Other("a module"),
+            Required,
+            "Who gets it. Of a group: `NAME`, `NAME.next` or `NAME.each`, see [Groups](#groups).",
+        ),
         key(
             "bytes",
             Draw(Dimension::DATA),
@@ -204,6 +226,12 @@ pub static SEND_ACTION: Table = Table {
             "What carries it. Both processors must be stations of it.",
         ),
         key("times", Count(0, 10_000), Value("1"), "How many of it, one behind the other."),
+        key(
+            "class",
+            CLASS,
+            Value("asynchronous"),
+            "Synchronous: within the sender's synchronous allocation, on a token ring only.",
+        ),
     ],
 };
 

@@ -1,14 +1,26 @@
 //! Reading `[module.NAME]`.
 
 use super::{Entry, Reader};
-use crate::keys;
+use crate::keys::{self, CLASS};
 use crate::model::{Action, Module};
 use crate::problem::ProblemKind;
+use quintet_simulate::device::Class;
 use toml::de::{DeTable, DeValue};
 
 /// The keys of a module.
-const KEYS: [&str; 10] =
-    ["on", "start", "every", "limit", "waits_for", "after", "after_any", "do", "then", "then_one_of"];
+const KEYS: [&str; 11] = [
+    "on",
+    "count",
+    "start",
+    "every",
+    "limit",
+    "waits_for",
+    "after",
+    "after_any",
+    "do",
+    "then",
+    "then_one_of",
+];
 
 impl Reader {
     pub(super) fn module(&mut self, path: &str, table: &DeTable<'_>) -> Module {
@@ -18,6 +30,7 @@ impl Reader {
             let path = format!("{path}.{}", key.get_ref());
             match key.get_ref().as_ref() {
                 "on" => module.on = self.text(&path, entry),
+                "count" => module.count = Some(self.quantity(&path, entry)),
                 "start" => module.start = Some(self.draw(&path, entry)),
                 "every" => module.every = Some(self.draw(&path, entry)),
                 "limit" => module.limit = Some(self.quantity(&path, entry)),
@@ -65,7 +78,12 @@ impl Reader {
     }
 
     fn send(&mut self, path: &str, table: &DeTable<'_>) -> Option<Action> {
-        self.attributes(path, table, &keys::SEND_ACTION, &["send", "to", "bytes", "through", "times"]);
+        self.attributes(
+            path,
+            table,
+            &keys::SEND_ACTION,
+            &["send", "to", "bytes", "through", "times", "class"],
+        );
         let message = self.text(&format!("{path}.send"), table.get("send")?);
         let Some(to) = table.get("to") else {
             let line = self.lines.get(path).copied();
@@ -82,6 +100,21 @@ impl Reader {
             bytes: bytes.unwrap_or_else(|| "0 B".into()),
             through: table.get("through").map(|entry| self.text(&format!("{path}.through"), entry)),
             times: times.unwrap_or_else(|| 1.0.into()),
+            class: table.get("class").map_or(Class::Asynchronous, |entry| self.class(path, entry)),
         })
+    }
+
+    fn class(&mut self, path: &str, entry: &Entry<'_>) -> Class {
+        let path = format!("{path}.class");
+        match self.text(&path, entry).as_str() {
+            "synchronous" => Class::Synchronous,
+            // What is no text was reported.
+            "asynchronous" | "" => Class::Asynchronous,
+            other => {
+                let (found, expected) = (format!("\"{other}\""), CLASS.text());
+                self.problem(entry.span().start, &path, ProblemKind::OutOfRange { found, expected });
+                Class::Asynchronous
+            }
+        }
     }
 }

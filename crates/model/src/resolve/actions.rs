@@ -8,7 +8,8 @@ use crate::plan::{PlannedModule, Route};
 use crate::problem::ProblemKind;
 use crate::quantity::Draw;
 use quintet_contract::{Address, Port, Stage};
-use quintet_simulate::{Distribution, Instruction, MessageType};
+use quintet_simulate::device::Class;
+use quintet_simulate::{Distribution, Instruction, MessageType, Picos};
 
 /// How often an action is written out instead of being counted.
 const MOST_REPEATS: u64 = 10_000;
@@ -99,13 +100,16 @@ impl Resolver<'_> {
         messages: &Messages<'_>,
         routes: &mut Vec<(String, Route)>,
     ) -> Vec<Instruction> {
-        let Action::Send { message, to, bytes, through, times } = action else { return Vec::new() };
+        let Action::Send { message, to, bytes, through, times, class } = action else { return Vec::new() };
         let model = self.model;
         let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
         let count = self.count(&format!("{key}.times"), times, 0, MOST_REPEATS);
         let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules);
         if let Some(route) = receiver.and_then(|to| self.way(key, from, to, through.as_deref(), planned)) {
             routes.push((key.to_owned(), route));
+            if *class == Class::Synchronous {
+                self.check_synchronous(key, planned[from].processor, through.as_deref(), &bytes);
+            }
         }
         let Some(to_index) = receiver else { return Vec::new() };
         let awaits = model.modules.get(to).is_some_and(|module| module.waits_for.contains_key(message));
@@ -115,8 +119,36 @@ impl Resolver<'_> {
             return Vec::new();
         };
         let message = MessageType(u32::try_from(number).unwrap_or(u32::MAX));
-        let send = Instruction::Send { to: address(to_index), message, bytes };
+        let to = address(to_index);
+        let send = match class {
+            Class::Asynchronous => Instruction::Send { to, message, bytes },
+            Class::Synchronous => Instruction::SendSynchronously { to, message, bytes },
+        };
         vec![send; usize::try_from(count).unwrap_or(0)]
+    }
+
+    /// Whether a ring can carry it as synchronous traffic of this processor.
+    fn check_synchronous(&mut self, key: &str, from: usize, through: Option<&str>, bytes: &Distribution) {
+        let key = format!("{key}.class");
+        let Some((name, ring)) = through.and_then(|name| Some((name, self.rings.get(name)?))) else {
+            let carrier = through.map_or_else(|| "a processor by itself".to_owned(), str::to_owned);
+            let text = format!("only a token-ring has synchronous traffic, which {carrier} is not");
+            return self.contradiction(&key, text);
+        };
+        let station = self.model.processors.keys().nth(from).cloned().unwrap_or_default();
+        let stations = self.model.devices.get(name).map_or(&[][..], |device| &device.stations);
+        let at = stations.iter().position(|other| *other == station);
+        let allocation = at.and_then(|at| ring.synchronous_allocations.get(at).copied()).unwrap_or_default();
+        // What varies may fit; the simulator drops what does not.
+        let least = if let Distribution::Constant(bytes) = bytes { *bytes } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range and whole")]
+        let block = ring.framing.block_time((least as u64).min(ring.framing.block_bytes()));
+        if block > allocation || allocation == Picos::ZERO {
+            let text = format!(
+                "a block of it takes {block}, and the synchronous allocation of {station} on {name} is {allocation}"
+            );
+            self.contradiction(&key, text);
+        }
     }
 
     /// The way from one module to another.

@@ -1,7 +1,7 @@
 //! Transfer devices.
 
-use super::Resolver;
 use super::fields::Fields;
+use super::{Resolver, picos};
 use crate::keys;
 use crate::model::Device;
 use crate::nearest::nearest;
@@ -9,8 +9,8 @@ use crate::plan::Medium;
 use crate::problem::ProblemKind;
 use quintet_contract::Span;
 use quintet_simulate::device::{
-    BackOff, BusParameters, CollisionParameters, Contention, DeviceModel, EthernetParameters, Forwarding,
-    FrameFormat, Framing, RingParameters, SlottedParameters, SwitchParameters, WhenFull,
+    BackOff, BusParameters, CollisionParameters, Contention, DeviceError, DeviceModel, EthernetParameters,
+    Forwarding, FrameFormat, Framing, RingParameters, SlottedParameters, SwitchParameters, WhenFull,
 };
 use quintet_simulate::{LinkModel, Picos};
 
@@ -41,7 +41,7 @@ impl Resolver<'_> {
             }),
             "token-ring" => DeviceModel::Ring(RingParameters {
                 framing: framing(&mut fields),
-                synchronous_allocations: vec![Picos::ZERO; usize::from(stations)],
+                synchronous_allocations: allocations(&mut fields, usize::from(stations)),
                 token_passing_time: fields.time("token_passing_time").unwrap_or(Picos(1)),
                 target_rotation_time: fields.time("target_rotation_time").unwrap_or(Picos::NEVER),
             }),
@@ -50,7 +50,18 @@ impl Resolver<'_> {
         if self.problems.len() == before
             && let Err(error) = model.check()
         {
-            self.problem(&path, ProblemKind::Device(error));
+            let listed = attributes.contains_key("synchronous_allocations");
+            let key = match error {
+                DeviceError::RotationTime { .. } if listed => format!("{path}.synchronous_allocations"),
+                DeviceError::RotationTime { .. } if attributes.contains_key("synchronous_allocation") => {
+                    format!("{path}.synchronous_allocation")
+                }
+                _ => path,
+            };
+            self.problem(&key, ProblemKind::Device(error));
+        }
+        if let DeviceModel::Ring(ring) = &model {
+            self.rings.insert(name.to_owned(), ring.clone());
         }
         Medium::Device(model)
     }
@@ -88,6 +99,21 @@ impl Resolver<'_> {
         for pair in sorted.windows(2).filter(|pair| pair[0] == pair[1]) {
             self.contradiction(&key, format!("{} is connected twice", pair[0]));
         }
+    }
+}
+
+/// How long each station of a ring may send synchronous blocks.
+fn allocations(fields: &mut Fields<'_, '_>, stations: usize) -> Vec<Picos> {
+    let each = fields.time("synchronous_allocation").unwrap_or_default();
+    let listed = fields.list("synchronous_allocations", stations);
+    if listed.is_some() && fields.is_given("synchronous_allocation") {
+        let (key, text) =
+            (fields.key("synchronous_allocations"), "excludes synchronous_allocation".to_owned());
+        fields.resolver.contradiction(&key, text);
+    }
+    match listed {
+        Some(times) if times.len() == stations => times.into_iter().map(picos).collect(),
+        _ => vec![each; stations],
     }
 }
 

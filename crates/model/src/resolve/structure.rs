@@ -7,6 +7,47 @@ use crate::problem::ProblemKind;
 use quintet_simulate::{Distribution, Instruction, Picos};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Who may start whom.
+#[derive(Default)]
+struct Starts<'a> {
+    /// The modules after which each module starts.
+    predecessors: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// The modules that send a message to a module, by the module and the message.
+    senders: BTreeMap<(&'a str, &'a str), Vec<&'a str>>,
+    /// The modules that each module may start, in either way.
+    next: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+impl<'a> Starts<'a> {
+    fn of(modules: &'a BTreeMap<String, Module>) -> Starts<'a> {
+        let mut starts = Starts::default();
+        for (name, module) in modules {
+            for before in module.after.iter().chain(&module.after_any) {
+                starts.succeed(before, name);
+            }
+            for after in module.then.iter().chain(module.then_one_of.keys()) {
+                starts.succeed(name, after);
+            }
+            for action in &module.actions {
+                if let Action::Send { message, to, .. } = action {
+                    starts.senders.entry((to, message)).or_default().push(name);
+                    starts.next.entry(name).or_default().insert(to);
+                }
+            }
+        }
+        starts
+    }
+
+    fn succeed(&mut self, before: &'a str, after: &'a str) {
+        self.predecessors.entry(after).or_default().insert(before);
+        self.next.entry(before).or_default().insert(after);
+    }
+
+    fn before(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.predecessors.get(name).into_iter().flatten().copied()
+    }
+}
+
 impl<'a> Resolver<'a> {
     pub(super) fn check_structure(&mut self, planned: &[PlannedModule], hosts: &[Host]) {
         // With a wrong name in it, what a model means is unknown; what follows from it would mislead.
@@ -16,30 +57,33 @@ impl<'a> Resolver<'a> {
                 ProblemKind::UnknownName { .. }
                     | ProblemKind::Unawaited { .. }
                     | ProblemKind::Disconnected { .. }
+                    | ProblemKind::Group { .. }
             );
             names && problem.key.starts_with("module.")
         };
         if self.problems.iter().any(misleads) {
             return;
         }
-        let starting = self.starting();
+        let starts = Starts::of(&self.model.modules);
+        let starting = self.starting(&starts);
         for name in self.model.modules.keys().filter(|name| !starting.contains(name.as_str())) {
-            let text = self.why_never(name, &starting);
+            let text = self.why_never(name, &starts, &starting);
             self.problem(&format!("module.{name}"), ProblemKind::NeverStarts { text });
         }
-        if let Some(cycle) = self.timeless_cycle(planned, hosts, &starting) {
+        if let Some(cycle) = self.timeless_cycle(planned, hosts, &starts, &starting) {
             let key = format!("module.{}", cycle.first().cloned().unwrap_or_default());
             self.problem(&key, ProblemKind::NoTimePasses { cycle });
         }
     }
 
     /// The modules that can start at some time: those all of whose conditions others that can start may fulfil.
-    fn starting(&self) -> BTreeSet<&'a str> {
+    fn starting(&self, starts: &Starts<'_>) -> BTreeSet<&'a str> {
         let modules = &self.model.modules;
         let mut starting = BTreeSet::new();
         loop {
             let before = starting.len();
-            let more = modules.iter().filter(|(name, module)| self.unmet(name, module, &starting).is_none());
+            let more =
+                modules.iter().filter(|(name, module)| unmet(name, module, starts, &starting).is_none());
             let more: Vec<_> = more.map(|(name, _)| name.as_str()).collect();
             starting.extend(more);
             if starting.len() == before {
@@ -48,43 +92,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A condition that no module of `starting` can fulfil.
-    fn unmet(&self, name: &str, module: &Module, starting: &BTreeSet<&str>) -> Option<String> {
-        let modules = &self.model.modules;
-        let timed = module.start.is_some() || module.every.is_some();
-        let sends = |other: &Module, wanted: &str| {
-            other.actions.iter().any(|action| {
-                matches!(action, Action::Send { message, to, .. } if message == wanted && to == name)
-            })
-        };
-        let able = || modules.iter().filter(|(other, _)| starting.contains(other.as_str()));
-        for message in module.waits_for.keys() {
-            if !able().any(|(_, other)| sends(other, message)) {
-                return Some(format!("no module that can start sends it the message {message}"));
-            }
-        }
-        if let Some(missing) = module.after.iter().find(|before| !starting.contains(before.as_str())) {
-            return Some(format!("{missing}, after which it should, can never start either"));
-        }
-        let follows = |(before, other): (&String, &Module)| {
-            module.after_any.contains(before)
-                || other.then.iter().any(|next| next == name)
-                || other.then_one_of.contains_key(name)
-        };
-        let has_predecessors = modules.iter().any(follows);
-        if has_predecessors && module.after.is_empty() && !able().any(follows) {
-            return Some("none of those after which it should can start".to_owned());
-        }
-        let waits = timed || has_predecessors || !module.waits_for.is_empty() || !module.after.is_empty();
-        (!waits).then(|| {
-            "it has no condition: no start, every, waits_for, after, and no module names it in then"
-                .to_owned()
-        })
-    }
-
-    fn why_never(&self, name: &str, starting: &BTreeSet<&str>) -> String {
+    fn why_never(&self, name: &str, starts: &Starts<'_>, starting: &BTreeSet<&str>) -> String {
         let module = self.model.modules.get(name);
-        let why = module.and_then(|module| self.unmet(name, module, starting)).unwrap_or_default();
+        let why = module.and_then(|module| unmet(name, module, starts, starting)).unwrap_or_default();
         format!("it can never start: {why}")
     }
 
@@ -94,18 +104,23 @@ impl<'a> Resolver<'a> {
         &self,
         planned: &[PlannedModule],
         hosts: &[Host],
+        starts: &Starts<'_>,
         starting: &BTreeSet<&str>,
     ) -> Option<Vec<String>> {
         let modules = &self.model.modules;
         let names: Vec<&String> = modules.keys().collect();
+        let numbers: BTreeMap<&str, usize> = modules.keys().map(String::as_str).zip(0..).collect();
         let mut next = BTreeMap::new();
         for (index, (name, module)) in modules.iter().enumerate() {
             let plan = planned.get(index)?;
             let Some(host) = hosts.get(plan.processor) else { continue };
             if starting.contains(name.as_str()) && self.takes_no_time(plan, host, module) {
-                let follows =
-                    |other: &usize| self.surely_starts(name, module, names[*other], &modules[names[*other]]);
-                next.insert(index, (0..names.len()).filter(follows).collect::<Vec<_>>());
+                let follows = |other: &usize| {
+                    self.surely_starts(name, module, (names[*other], &modules[names[*other]]), starts)
+                };
+                let others = starts.next.get(name.as_str()).into_iter().flatten();
+                let others = others.filter_map(|other| numbers.get(other).copied());
+                next.insert(index, others.filter(follows).collect::<Vec<_>>());
             }
         }
         cycle_in(&next).map(|cycle| cycle.into_iter().map(|index| names[index].clone()).collect())
@@ -126,17 +141,17 @@ impl<'a> Resolver<'a> {
     }
 
     /// Whether each end of one module starts the other at once, whatever else happens.
-    fn surely_starts(&self, name: &str, module: &Module, other_name: &str, other: &Module) -> bool {
+    fn surely_starts(
+        &self,
+        name: &str,
+        module: &Module,
+        (other_name, other): (&str, &Module),
+        starts: &Starts<'_>,
+    ) -> bool {
         if other.start.is_some() || other.every.is_some() {
             return false;
         }
-        let predecessors = self.model.modules.iter().filter(|(before, before_module)| {
-            other.after.contains(before)
-                || other.after_any.contains(before)
-                || before_module.then.iter().any(|next| next == other_name)
-                || before_module.then_one_of.contains_key(other_name)
-        });
-        let predecessors: Vec<_> = predecessors.map(|(before, _)| before.as_str()).collect();
+        let predecessors: Vec<_> = starts.before(other_name).collect();
         if other.waits_for.is_empty() {
             let chosen_alone = module.then_one_of.len() == 1 || !module.then_one_of.contains_key(other_name);
             return predecessors.contains(&name)
@@ -200,6 +215,31 @@ impl<'a> Resolver<'a> {
             }
         }
     }
+}
+
+/// A condition that no module of `starting` can fulfil.
+fn unmet(name: &str, module: &Module, starts: &Starts<'_>, starting: &BTreeSet<&str>) -> Option<String> {
+    for message in module.waits_for.keys() {
+        let senders = starts.senders.get(&(name, message.as_str()));
+        if !senders.into_iter().flatten().any(|sender| starting.contains(sender)) {
+            return Some(format!("no module that can start sends it the message {message}"));
+        }
+    }
+    if let Some(missing) = module.after.iter().find(|before| !starting.contains(before.as_str())) {
+        return Some(format!("{missing}, after which it should, can never start either"));
+    }
+    let has_predecessors = starts.before(name).next().is_some();
+    if has_predecessors
+        && module.after.is_empty()
+        && !starts.before(name).any(|before| starting.contains(before))
+    {
+        return Some("none of those after which it should can start".to_owned());
+    }
+    let timed = module.start.is_some() || module.every.is_some();
+    let waits = timed || has_predecessors || !module.waits_for.is_empty();
+    (!waits).then(|| {
+        "it has no condition: no start, every, waits_for, after, and no module names it in then".to_owned()
+    })
 }
 
 /// A cycle of a graph, if there is one: repeatedly takes away what leads nowhere, and follows what is left.

@@ -171,11 +171,41 @@ fn a_run_that_its_limit_ended_says_so() {
     let folder = TempDir::new().unwrap();
     let model = model(&folder);
     let (status, said) = simulate(&[text(&model), "--seeds", "2", "--limit", "20", "--json"]);
-    assert_eq!(status, 75, "{said}");
+    assert_eq!(status, 4, "{said}");
     let objects: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let (last, results) = objects.split_last().unwrap();
     assert!(last["text"].as_str().unwrap().contains("2 of 2 runs ended at the limit of events"), "{said}");
     assert!(!results.is_empty() && results.iter().all(|object| object["cut_short"] == 2), "{said}");
+}
+
+#[test]
+fn a_model_without_an_end_stops_at_its_limit_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let endless = "[model]\nname = \"endless\"\nevent_limit = 500\n[processor.cpu]\n\
+                   [module.tick]\non = \"cpu\"\nevery = \"1 ms\"\n";
+    let model = written(&folder, endless);
+    let (status, said) = simulate(&[text(&model), "--seeds", "1"]);
+    assert_eq!(status, 4, "{said}");
+    for part in [
+        "NOT TO THE END: 1 run",
+        "a run stopped at its limit before its end",
+        "1 of 1 runs ended at the limit of events",
+        "the model has no end: --end and end give it one",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    let (status, said) = simulate(&[text(&model), "--seeds", "1", "--end", "100 ms"]);
+    assert_eq!(status, 0, "{said}");
+}
+
+#[test]
+fn the_size_of_a_group_can_be_swept() {
+    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/fddi.toml");
+    let (status, said) = simulate(&[ring, "--seeds", "1", "--end", "0.6 s", "--sweep", "stations=2,11"]);
+    assert_eq!(status, 0, "{said}");
+    let place = |name: &str| said.lines().position(|line| line.trim_start().starts_with(name));
+    let places = ["station ", "station-1 ", "station-2 ", "station-10 ", "station-11 "].map(place);
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {said}");
 }
 
 /// Returns once the process handles this signal.

@@ -86,7 +86,7 @@ class Model:
         """Adds a processor, with the cycles or the time of its instructions, by name.
 
         `keys` are those of `[processor.NAME]`: cycle, rate, time_slice, input_controller, output_controller, io_setup,
-        interrupt, queue_limit.
+        interrupt, queue_limit; count makes it a group of so many, NAME-1 to NAME-COUNT.
         """
         return self._add("processor", name, {**keys, "instructions": instructions})
 
@@ -103,6 +103,7 @@ class Model:
         name: str,
         *,
         on: str,
+        count: Quantity | None = None,
         start: Draw | None = None,
         every: Draw | None = None,
         limit: Quantity | None = None,
@@ -115,13 +116,14 @@ class Model:
     ) -> Model:
         """Adds a modelled program on the processor `on`. At least one condition is needed.
 
+        `count`: a group of so many, NAME-1 to NAME-COUNT; on a group of processors there is one on each without it.
         `start`, `every`, `limit`: when it first runs by itself, the time between, how often at most. `waits_for`: how many
         of which messages one activation needs. `after`, `after_any`: modules of which all, or one, must be done. `do`:
         what `execute` and `send` make, in order. `then`: its successors. `then_one_of`: the weights of those of which one
         is chosen.
         """
         return self._add("module", name, {
-            "on": on, "start": start, "every": every, "limit": limit, "waits_for": waits_for, "after": after,
+            "on": on, "count": count, "start": start, "every": every, "limit": limit, "waits_for": waits_for, "after": after,
             "after_any": after_any, "do": do, "then": then, "then_one_of": then_one_of,
         })  # fmt: skip
 

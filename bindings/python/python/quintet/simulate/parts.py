@@ -59,10 +59,23 @@ def execute(instruction: str, times: Draw = 1) -> Table:
     return {"execute": instruction, "times": times}
 
 
-def send(message: str, to: str, bytes: Draw = "0 B", *, through: str | None = None, times: Quantity = 1) -> Table:
+def send(
+    message: str,
+    to: str,
+    bytes: Draw = "0 B",
+    *,
+    through: str | None = None,
+    times: Quantity = 1,
+    synchronous: bool = False,
+) -> Table:
     """An action: sends a message of so many bytes to a module that waits for it, so often.
 
-    `through` is the device that carries it; without one it stays within the processor and takes no time.
+    `to`: of a group of modules "NAME", "NAME.next" or "NAME.each". `through` is the device that carries it; without one it
+    stays within the processor and takes no time. `synchronous`: within the station's synchronous allocation on a token ring.
     """
     action = {"send": message, "to": to, "bytes": bytes, "times": times}
-    return action if through is None else {**action, "through": through}
+    if through is not None:
+        action["through"] = through
+    if synchronous:
+        action["class"] = "synchronous"
+    return action

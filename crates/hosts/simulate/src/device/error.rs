@@ -129,7 +129,8 @@ impl fmt::Display for DeviceError {
             DeviceError::RotationTime { target, least } => {
                 write!(
                     f,
-                    "a target token rotation time of {target} cannot be kept: it must be at least {least}"
+                    "a target token rotation time of {target} cannot be kept: the token's walk, the largest block and all \
+                     synchronous allocations take {least}"
                 )
             }
             DeviceError::ListLength { parameter, found, stations } => {

@@ -4,12 +4,14 @@ use super::{ROUNDS, normal, unit};
 use quintet_contract::Random;
 
 /// A draw of scale 1.
+#[inline(never)]
 pub(super) fn gamma(shape: f64, random: &mut Random) -> f64 {
     if shape >= 1.0 { from_one(shape, random) } else { libm::exp(log_below_one(shape, random)) }
 }
 
 /// A draw between 0 and 1: X / (X + Y) for gamma variables of shapes `a` and `b`, from their logarithms, since both may
 /// be too small for a number when the shapes are.
+#[inline(never)]
 pub(super) fn beta(a: f64, b: f64, random: &mut Random) -> f64 {
     let mut log = |shape| {
         if shape >= 1.0 { libm::log(from_one(shape, random)) } else { log_below_one(shape, random) }

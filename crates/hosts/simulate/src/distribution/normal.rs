@@ -10,6 +10,7 @@ pub(super) fn standard(random: &mut Random) -> f64 {
 }
 
 /// A draw that is not negative: negative ones are drawn again.
+#[inline(never)]
 pub(super) fn positive(mean: f64, deviation: f64, random: &mut Random) -> f64 {
     for _ in 0..ROUNDS {
         let value = mean + deviation * standard(random);

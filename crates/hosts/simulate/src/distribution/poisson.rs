@@ -7,6 +7,7 @@ use quintet_contract::Random;
 const REJECTION_MEAN: f64 = 10.0;
 
 /// A draw: a whole number.
+#[inline(never)]
 pub(super) fn poisson(mean: f64, random: &mut Random) -> f64 {
     if mean < REJECTION_MEAN { by_inversion(mean, random) } else { by_rejection(mean, random) }
 }

@@ -3,31 +3,53 @@
 /// Events under numbers that are used again, the last freed first: it is the likeliest to be in the cache.
 #[derive(Debug)]
 pub(super) struct Slots<E> {
-    events: Vec<Option<E>>,
-    free: Vec<u32>,
+    slots: Vec<Slot<E>>,
+    /// The one freed last; [`NONE`] if all are full.
+    free: u32,
+    full: usize,
 }
+
+#[derive(Debug)]
+enum Slot<E> {
+    Full(E),
+    /// The one that was freed before it.
+    Free(u32),
+}
+
+/// The number of no slot.
+const NONE: u32 = u32::MAX;
 
 impl<E> Slots<E> {
     pub(super) fn new() -> Self {
-        Slots { events: Vec::new(), free: Vec::new() }
+        Slots { slots: Vec::new(), free: NONE, full: 0 }
     }
 
     pub(super) fn put(&mut self, event: E) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.events[slot as usize] = Some(event);
-            return slot;
+        self.full += 1;
+        let number = self.free;
+        if let Some(slot) = self.slots.get_mut(number as usize)
+            && let Slot::Free(before) = *slot
+        {
+            self.free = before;
+            *slot = Slot::Full(event);
+            return number;
         }
-        let slot = u32::try_from(self.events.len()).expect("fewer than 2^32 events are pending");
-        self.events.push(Some(event));
-        slot
+        let number = u32::try_from(self.slots.len()).ok().filter(|number| *number != NONE);
+        self.slots.push(Slot::Full(event));
+        number.expect("fewer than 2^32 events are pending")
     }
 
-    pub(super) fn take(&mut self, slot: u32) -> E {
-        self.free.push(slot);
-        self.events[slot as usize].take().expect("a slot stands in the order once, while it is full")
+    pub(super) fn take(&mut self, number: u32) -> E {
+        let freed = std::mem::replace(&mut self.slots[number as usize], Slot::Free(self.free));
+        self.free = number;
+        self.full -= 1;
+        match freed {
+            Slot::Full(event) => event,
+            Slot::Free(_) => unreachable!("a slot stands in the order once, while it is full"),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.events.len() - self.free.len()
+        self.full
     }
 }

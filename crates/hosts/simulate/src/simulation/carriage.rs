@@ -4,13 +4,14 @@ use super::Simulation;
 use super::events::{Event, Way};
 use crate::device::{Class, Device, Effects, Message, Outcome, Timer};
 use crate::mark::Mark;
-use crate::module::{MARK, modelled_bytes};
+use crate::module::{MARK, SYNCHRONOUS_MESSAGE, modelled_bytes};
 use crate::node::Arrival;
 use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
 use quintet_contract::{Address, Frame, Random, Time};
+use quintet_wire::registry::DISK_WRITE;
 
 /// A transfer device in a run.
 pub(super) struct Medium {
@@ -65,8 +66,10 @@ impl Simulation {
                 self.tickets += 1;
                 let ticket = self.tickets;
                 let bytes = modelled_bytes(&parcel.frame());
+                let synchronous = parcel.kind == SYNCHRONOUS_MESSAGE;
+                let class = if synchronous { Class::Synchronous } else { Class::Asynchronous };
                 self.carried.insert(ticket, Carried { to, parcel, lost: cut, holds });
-                let message = Message { ticket, from: here, to: there, bytes, class: Class::Asynchronous };
+                let message = Message { ticket, from: here, to: there, bytes, class };
                 self.with_device(device, |device, now, effects| device.request(now, message, effects));
                 holds.is_some()
             }
@@ -91,7 +94,15 @@ impl Simulation {
             return self.mark(from, &frame);
         }
         match self.services.answer(to, &frame, &mut self.service_random) {
-            Some((delay, answer)) => self.deliver(from, Arrival::Frame(answer), self.now.after(delay)),
+            Some((delay, answer)) => {
+                let ends = self.now.after(delay);
+                if frame.kind == DISK_WRITE
+                    && let Some(disk) = self.disks.get_mut(&to.node)
+                {
+                    disk.write(self.now, &frame, ends, answer.body() != [0]);
+                }
+                self.deliver(from, Arrival::Frame(answer), ends);
+            }
             None => self.deliver(to, Arrival::Frame(parcel), self.now),
         }
     }

@@ -2,14 +2,14 @@
 
 use super::Simulation;
 use crate::device::Timer;
-use crate::node::{Arrival, Phase, Waiting};
+use crate::node::{Arrival, Instance, PeerUp, Phase, Waiting};
 use crate::nodes::Place;
 use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{DeviceId, RouteId};
 use core::fmt;
-use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Span};
+use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_wire::registry::PORT_CALLERS;
 
 pub(super) enum Event {
@@ -132,7 +132,8 @@ impl Simulation {
         let Some(node) = self.nodes.get(peer.node).filter(|node| node.alive) else { return };
         let incarnation = node.incarnation;
         let max_bulk_bytes = self.routes.get(to, peer).map_or(0, |route| route.max_bulk_bytes());
-        self.deliver(to, Arrival::Up { peer, incarnation, max_bulk_bytes }, self.now);
+        let up = PeerUp { peer, incarnation, max_bulk_bytes };
+        self.deliver(to, Arrival::Up(Box::new(up)), self.now);
     }
 
     pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {
@@ -161,10 +162,12 @@ impl Simulation {
         }
     }
 
-    /// Puts an input into its node's inbox, and lets the node handle it if its processor is idle.
+    /// Hands an input to its node, at once or by way of its inbox.
     fn enter(&mut self, place: Place, port: Port, arrival: Arrival) {
         let waiting = Waiting { port, arrival, since: self.now };
-        if let Some(processor) = self.queue(place, waiting) {
+        if self.is_idle(place) {
+            self.handle_at_once(place, waiting);
+        } else if let Some(processor) = self.queue(place, waiting) {
             self.dispatch(processor);
         }
     }
@@ -173,10 +176,10 @@ impl Simulation {
     pub(super) fn queue(&mut self, place: Place, waiting: Waiting) -> Option<ProcessorId> {
         let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
         node.inbox.push_back(waiting);
-        if std::mem::replace(&mut node.phase, Phase::Busy) == Phase::Busy {
+        if node.phase == Phase::Busy {
             return None;
         }
-        node.rested = self.now - node.idle_since;
+        node.turn_busy(self.now);
         self.processors[node.processor.0].ready.push_back(place);
         Some(node.processor)
     }
@@ -191,15 +194,16 @@ impl Simulation {
     }
 
     pub(super) fn schedule_wake(&mut self, place: Place, port: Port) {
-        let now = self.now;
-        let node = &mut self.nodes[place];
-        let Some((_, instance)) = node.instances.iter_mut().find(|(at, _)| *at == port) else { return };
-        let Some(deadline) = instance.protocol.deadline() else { return };
-        if instance.wake_at.is_some_and(|wake| wake <= deadline) {
-            return;
+        let deadline = self.nodes[place].instance_mut(port).and_then(Instance::next_wake);
+        if let Some(deadline) = deadline {
+            self.wake_at(place, port, deadline);
         }
-        instance.wake_at = Some(deadline);
-        let at = node.clock.reaching(deadline).max(now);
+    }
+
+    /// Lets an instance be woken when its node's clock shows `time`.
+    pub(super) fn wake_at(&mut self, place: Place, port: Port, time: Time) {
+        let node = &self.nodes[place];
+        let at = node.clock.reaching(time).max(self.now);
         let (to, incarnation) = (Address { node: node.id, port }, node.incarnation);
         self.schedule.add(at, Event::Arrive { to, incarnation, arrival: Arrival::Wake, way: Way::Host });
     }

@@ -22,66 +22,93 @@ enum Turn {
 impl Simulation {
     /// Gives an idle processor to the nodes that are ready, until one holds it.
     pub(super) fn dispatch(&mut self, id: ProcessorId) {
-        while self.processors[id.0].current.is_none() {
-            let now = self.now;
+        if self.processors[id.0].current.is_none() {
+            self.resume(id);
+        }
+    }
+
+    /// The current node goes on, and others after it, until one holds the processor.
+    fn resume(&mut self, id: ProcessorId) {
+        while let Some(current) = self.processors[id.0].current.or_else(|| self.take_up(id)) {
+            let turn = self.go_on(id, current);
             let processor = &mut self.processors[id.0];
-            let Some(node) = processor.ready.pop_front() else {
-                if !self.open_door(id) {
-                    return;
+            match turn {
+                Turn::Holds => return processor.toil(self.now),
+                Turn::Done => self.finish(id, current.node),
+                Turn::Yields => {
+                    processor.current = None;
+                    processor.ready.push_back(current.node);
                 }
-                continue;
-            };
-            let slice_ends = processor.slice_from(now);
-            processor.current = Some(Current { node, since: None, slice_ends });
-            self.begin(id, node);
-            self.run_current(id);
-        }
-    }
-
-    /// The processor is idle: a message that waited for that comes in. False if there is none, and the processor rests.
-    fn open_door(&mut self, id: ProcessorId) -> bool {
-        let processor = &mut self.processors[id.0];
-        let Some((place, waiting)) = processor.door.pop_front() else {
-            processor.rest(self.now);
-            return false;
-        };
-        self.queue(place, waiting);
-        true
-    }
-
-    /// Takes the next input of a node that is not in the middle of one.
-    fn begin(&mut self, id: ProcessorId, place: Place) {
-        let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
-        if node.job.steps.is_empty() && node.begin_job(now, &mut self.routes, processor) {
-            let port = node.job.port;
-            self.schedule_wake(place, port);
-        }
-    }
-
-    /// Lets the current node go on until it holds the processor or gives it back.
-    fn run_current(&mut self, id: ProcessorId) {
-        let Some(current) = self.processors[id.0].current else { return };
-        match self.go_on(id, current) {
-            Turn::Holds => self.processors[id.0].toil(self.now),
-            Turn::Done => self.finish(id, current.node),
-            Turn::Yields => {
-                let processor = &mut self.processors[id.0];
-                processor.current = None;
-                processor.ready.push_back(current.node);
             }
         }
     }
 
+    /// Gives an idle processor to the node that is ready first. None if there is none, and the processor rests.
+    fn take_up(&mut self, id: ProcessorId) -> Option<Current> {
+        let node = self.next_ready(id)?;
+        let processor = &mut self.processors[id.0];
+        let current = processor.occupy(node, self.now);
+        let resting = &mut self.nodes[node];
+        if resting.job.steps.is_empty()
+            && let Some(input) = resting.inbox.pop_front()
+        {
+            self.begin(id, node, input);
+        }
+        Some(current)
+    }
+
+    /// Whether neither a node nor its processor has anything to do.
+    pub(super) fn is_idle(&self, place: Place) -> bool {
+        let node = &self.nodes[place];
+        node.phase == Phase::Idle && self.processors[node.processor.0].is_free()
+    }
+
+    /// Lets an idle node on an idle processor handle an input.
+    pub(super) fn handle_at_once(&mut self, place: Place, input: Waiting) {
+        let node = &mut self.nodes[place];
+        let id = node.processor;
+        node.turn_busy(self.now);
+        self.processors[id.0].occupy(place, self.now);
+        self.begin(id, place, input);
+        self.resume(id);
+    }
+
+    /// The node that is ready first; while there is none, messages that wait for that come in.
+    fn next_ready(&mut self, id: ProcessorId) -> Option<Place> {
+        loop {
+            let processor = &mut self.processors[id.0];
+            if let Some(node) = processor.ready.pop_front() {
+                return Some(node);
+            }
+            let Some((place, waiting)) = processor.door.pop_front() else {
+                processor.rest(self.now);
+                return None;
+            };
+            self.queue(place, waiting);
+        }
+    }
+
+    /// Lets a node that is not in the middle of one handle an input.
+    fn begin(&mut self, id: ProcessorId, place: Place, input: Waiting) {
+        let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
+        let port = input.port;
+        if let Some(time) = node.begin_job(now, input, &mut self.routes, processor) {
+            self.wake_at(place, port, time);
+        }
+    }
+
+    /// Lets the current node go on until it holds the processor or gives it back.
     fn go_on(&mut self, id: ProcessorId, current: Current) -> Turn {
         loop {
             let node = &mut self.nodes[current.node];
+            if let Some(&Step::Work(left)) = node.job.steps.last()
+                && left > Picos::ZERO
+            {
+                return self.work(id, current, left);
+            }
             match node.job.steps.pop() {
                 None => return Turn::Done,
-                Some(Step::Work(Picos::ZERO)) => {}
-                Some(Step::Work(left)) => {
-                    node.job.steps.push(Step::Work(left));
-                    return self.work(id, current, left);
-                }
+                Some(Step::Work(_)) => {}
                 Some(Step::Send(to, parcel)) => {
                     if self.transmit(to, parcel) {
                         // A device carries it, and the processor waits for that.
@@ -135,12 +162,6 @@ impl Simulation {
         if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
             *left = *left - (self.now - since);
         }
-    }
-
-    /// The current node goes on, and others after it.
-    fn resume(&mut self, id: ProcessorId) {
-        self.run_current(id);
-        self.dispatch(id);
     }
 
     fn finish(&mut self, id: ProcessorId, place: Place) {

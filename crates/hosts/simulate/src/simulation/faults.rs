@@ -1,6 +1,8 @@
 //! What goes wrong in a run: cuts, crashes, slow processors, wrong clocks.
 
 use super::Simulation;
+use crate::choices::Chooser;
+use crate::disk::Disk;
 use crate::node::{Arrival, Hosted};
 use crate::processor::ProcessorId;
 use quintet_contract::{Address, DownCause, NodeId, Port, Span};
@@ -30,9 +32,25 @@ impl Simulation {
         });
     }
 
+    /// Keeps what a node writes to its disk from now on, through crashes and restarts. `luck` decides what a crash leaves of
+    /// the writes that are under way then: a stream of the run's choices, so that it can be replayed and simplified.
+    pub fn keep_disk(&mut self, id: NodeId, luck: Chooser) {
+        self.disks.insert(id, Disk::new(luck));
+    }
+
+    /// What is on a node's disk, if it is kept: while the node lives, with all that it has begun to write; after a crash, what
+    /// that left.
+    #[must_use]
+    pub fn disk(&self, id: NodeId) -> Option<&[u8]> {
+        self.disks.get(&id).map(Disk::bytes)
+    }
+
     /// Ends a node. What it sent is still under way, what it was at is gone; after `notice` its peers are told that it
-    /// died.
+    /// died. If its disk is kept, writes under way are complete, torn or lost.
     pub fn crash(&mut self, id: NodeId, notice: Span) {
+        if let Some(disk) = self.disks.get_mut(&id) {
+            disk.crash(self.now);
+        }
         let Some(place) = self.nodes.find(id) else { return };
         let node = &mut self.nodes[place];
         let unsent = node.job.unsent();
@@ -88,7 +106,7 @@ impl Simulation {
 
     /// Lets every cycle of a processor take `per_mille` thousandths of its time from the next work on.
     pub fn set_slowness(&mut self, id: ProcessorId, per_mille: u64) {
-        self.processors[id.0].slowness = per_mille;
+        self.processors[id.0].slow_down(per_mille);
     }
 
     /// Sets a node's clock wrong: ahead by `offset_nanos` at time zero, and gaining `drift_ppb` nanoseconds a second. Its

@@ -25,6 +25,11 @@ impl Quantiles {
         self.counts.record(value).expect("the histogram grows by itself");
     }
 
+    /// Adds all values of another.
+    pub fn merge(&mut self, other: &Quantiles) {
+        self.counts.add(&other.counts).expect("the histogram grows by itself");
+    }
+
     /// The least value that a part `part`, 0 to 1, of all values does not exceed, rounded up by less than 0.1%; none
     /// without values. `part` is brought into its range; no number counts as 0.
     #[must_use]
@@ -65,6 +70,17 @@ mod tests {
                 assert!((value * unit..=value * unit * 1_001 / 1_000).contains(&at), "{part}: {at}");
             }
         }
+    }
+
+    #[test]
+    fn merged_quantiles_are_those_of_all_values() {
+        let (mut all, mut one, mut other) = (Quantiles::new(), Quantiles::new(), Quantiles::new());
+        for value in (1..=900).map(|value| Picos(value * 1_000)) {
+            all.add(value);
+            if value.0 % 3_000 == 0 { one.add(value) } else { other.add(value) }
+        }
+        one.merge(&other);
+        assert_eq!((one.count(), one.at(0.5), one.at(0.99)), (900, all.at(0.5), all.at(0.99)));
     }
 
     #[test]

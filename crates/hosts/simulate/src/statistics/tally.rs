@@ -28,7 +28,28 @@ impl Tally {
         self.mean += before / self.count_as_float();
         self.squares += before * (value - self.mean);
         let (least, largest) = self.extremes.unwrap_or((value, value));
-        self.extremes = Some((least.min(value), largest.max(value)));
+        let least = if value < least { value } else { least };
+        let largest = if value > largest { value } else { largest };
+        self.extremes = Some((least, largest));
+    }
+
+    /// Adds all values of another (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
+    /// sample variances", 1979).
+    pub fn merge(&mut self, other: &Tally) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        let (ours, theirs) = (self.count_as_float(), other.count_as_float());
+        let apart = other.mean - self.mean;
+        self.count += other.count;
+        self.mean += apart * theirs / (ours + theirs);
+        self.squares += other.squares + apart * apart * ours * theirs / (ours + theirs);
+        let extremes = self.extremes.zip(other.extremes);
+        self.extremes = extremes.map(|((a, b), (c, d))| (a.min(c), b.max(d)));
     }
 
     /// How many values.
@@ -74,7 +95,8 @@ impl Tally {
 
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 values")]
     fn count_as_float(&self) -> f64 {
-        self.count as f64
+        // A processor converts signed numbers in one step.
+        self.count.cast_signed() as f64
     }
 }
 

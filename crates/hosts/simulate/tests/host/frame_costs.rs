@@ -2,7 +2,7 @@
 
 use super::*;
 use quintet_contract::NodeId;
-use quintet_simulate::{FrameCosts, Picos, ProcessorModel};
+use quintet_simulate::{FrameCosts, Picos, Pieces, ProcessorModel};
 
 /// A sender at `first` microseconds on processor 0, a receiver that works 1 us for each message on processor 1.
 fn between(first: f64, costs: FrameCosts) -> Simulation {
@@ -30,6 +30,7 @@ const COSTS: FrameCosts = FrameCosts {
     wake_up: 40.0,
     shallow: Picos(200_000_000),
     deep_wake_up: 100.0,
+    pieces: None,
 };
 
 fn ends(first: f64, costs: FrameCosts) -> (Option<f64>, Option<f64>) {
@@ -49,4 +50,29 @@ fn a_receiver_that_sleeps_is_woken() {
     assert_eq!(ends(17.0, COSTS).1, Some(26.0), "it looks for frames up to the 20th microsecond");
     assert_eq!(ends(18.0, COSTS).1, Some(67.0));
     assert_eq!(ends(300.0, COSTS).1, Some(409.0), "its processor slept too");
+}
+
+/// 10 bytes in pieces of 4, 4 and 2, each written in half the time in which it is read.
+const IN_PIECES: FrameCosts = FrameCosts {
+    send_byte: 0.25,
+    receive_byte: 0.5,
+    pieces: Some(Pieces { bytes: 4, early_wake: 10 }),
+    ..COSTS
+};
+
+#[test]
+fn a_long_frame_is_read_while_it_is_written() {
+    // It departs after 2 + 4 x 0.25, and reading it takes longer than writing the rest.
+    assert_eq!(ends(0.0, IN_PIECES), (Some(9.5), Some(12.0)));
+    // It departs after 2 + 4, its end is written after 6 more; then the last piece is read: 2 x 0.5.
+    assert_eq!(ends(0.0, FrameCosts { send_byte: 1.0, ..IN_PIECES }), (Some(17.0), Some(17.0)));
+    let short = FrameCosts { pieces: Some(Pieces { bytes: 10, early_wake: 10 }), ..COSTS };
+    assert_eq!(ends(0.0, short), ends(0.0, COSTS));
+}
+
+#[test]
+fn a_receiver_that_sleeps_is_woken_early_for_a_long_frame_only() {
+    assert_eq!(ends(18.0, IN_PIECES).1, Some(70.0));
+    let late = FrameCosts { pieces: Some(Pieces { bytes: 4, early_wake: 11 }), ..IN_PIECES };
+    assert_eq!(ends(18.0, late).1, Some(71.5));
 }

@@ -3,6 +3,7 @@
 mod faults;
 mod frame_costs;
 mod processors;
+mod torn_writes;
 
 use quintet_contract::{Address, Random, Span, Stage};
 use quintet_simulate::{

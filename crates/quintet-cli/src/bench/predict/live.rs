@@ -17,6 +17,9 @@ const LEAST_PAIRS: u64 = 40;
 /// Pairs that are timed together where reading the clock would weigh.
 const GROUP: u64 = 16;
 const SMALL_PAIR_BYTES: usize = 4 << 10;
+/// Small pairs before each large one of a calibration: so many waits on each side that one is a probe whether spinning pays. A
+/// side that was once kept from its processor sleeps from then on, and large pairs alone take hundreds to try again.
+const PAIRS_BETWEEN: usize = 64;
 /// Pairs after a pause in a round.
 const PAUSED_PAIRS: u64 = 60;
 /// Pairs of a round with many under way.
@@ -110,9 +113,21 @@ impl Calibrator {
             in_process: self.small.round(&self.here, SMALL)?,
             shared: self.small.round(&self.awaited, SMALL)?,
             pipelined: self.small.round_of_many(&self.pipelined, DEPTH)?,
-            large: self.large.round(&self.awaited, LARGE)?,
+            large: self.large_round()?,
             paused: self.small.round_after_pauses(&self.paused, PAUSE)?,
         })
+    }
+
+    /// The median of large pairs in nanoseconds, small ones between them.
+    fn large_round(&self) -> Result<f64, Error> {
+        let mut taken = Vec::new();
+        for _ in 0..LEAST_PAIRS {
+            (0..PAIRS_BETWEEN).try_for_each(|_| self.small.once(&self.awaited))?;
+            let started = Instant::now();
+            self.large.once(&self.awaited)?;
+            taken.push(started.elapsed().as_nanos() as f64);
+        }
+        Ok(median(taken).unwrap_or(0.))
     }
 
     pub(super) fn calibrate(&self) -> Result<Calibrated, Error> {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "docs/models.md lists every key of a model file. Exits with 65 when the model is wrong or time stands still in it, with \
-                  75 when a run ended at its limit of events, with 130 when it was interrupted; what was computed is shown in any case.\n\n\
+                  4 when a run ended at its limit of events, with 130 when it was interrupted; what was computed is shown in any case.\n\n\
                   Example:\n  \
                   quintet simulate run models/mm1.toml --seeds 30\n  \
                   quintet simulate run models/mm1.toml --sweep load=0.2,0.5,0.8 --plot load.svg --quantity module.serve.waiting\n  \

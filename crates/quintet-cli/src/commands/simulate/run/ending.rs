@@ -33,15 +33,17 @@ pub(super) fn error(outcome: &Outcome<'_>, interrupted: bool) -> Option<Error> {
     }
     let limited: Vec<&RunResult> = runs().filter(|run| run.ended == Ended::EventLimit).collect();
     let first = limited.first()?;
+    let endless =
+        if outcome.model.has_end() { "" } else { "; the model has no end: --end and end give it one" };
     let text = format!(
         "{} of {made} runs ended at the limit of events, and their results are of the part before; seed {} came to {} in {} \
-         events; --limit and event_limit set the limit",
+         events; --limit and event_limit set the limit{endless}",
         limited.len(),
         first.seed,
         first.simulated,
         first.events
     );
-    Some(Error::new(Code::TimedOut, text))
+    Some(Error::new(Code::LimitReached, text))
 }
 
 fn in_words(model: &Model, stall: Stall) -> String {

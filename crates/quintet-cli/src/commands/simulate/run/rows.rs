@@ -27,7 +27,7 @@ pub(super) fn rows<'a>(model: &Model, study: &'a Study, confidence: f64) -> Vec<
         Some(Row { quantity, subject, mean: tally.mean()?, half_width, runs: tally.count() })
     };
     let mut rows: Vec<Row<'a>> = study.quantities.keys().filter_map(row).collect();
-    rows.sort_by_key(|row| row.subject.kind);
+    rows.sort_by_key(|row| row.subject.order());
     rows
 }
 

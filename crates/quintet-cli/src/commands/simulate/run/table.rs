@@ -113,7 +113,7 @@ fn sweep(outcome: &Outcome<'_>, parameter: &str, cells: &[&Cell]) -> String {
         .map(|cell| outcome.rows(cell).into_iter().map(|row| (row.quantity, row)).collect())
         .collect();
     let mut lines: Vec<Row<'_>> = columns.iter().flat_map(BTreeMap::values).copied().collect();
-    lines.sort_by_key(|row| (row.subject.kind, row.quantity));
+    lines.sort_by_key(|row| (row.subject.order(), row.quantity));
     lines.dedup_by_key(|row| row.quantity);
     let (first, second) = widths(lines.iter().map(|row| row.subject));
     let names_width = first + second + 4;

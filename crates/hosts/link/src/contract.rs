@@ -52,7 +52,8 @@ pub trait Sender: Send {
 /// The receiving half of one end.
 pub trait Receiver: Send {
     /// Hands at most `limit` frames to `deliver`, in order, and says how many. Never waits: a frame whose bulk is still on its
-    /// way is delivered by a later poll.
+    /// way is delivered by a later poll. Where many frames have come close together and this end has sent none meanwhile, the
+    /// next ones may gather for some microseconds before they are delivered.
     ///
     /// # Errors
     /// [`LinkError`] when the link failed; frames that arrived before are delivered first.

@@ -51,6 +51,8 @@ mod loom_tests;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
+mod moderation;
+#[cfg(not(loom))]
 mod receiver;
 mod ring;
 #[cfg(not(loom))]

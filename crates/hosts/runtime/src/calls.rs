@@ -168,30 +168,36 @@ impl Calls {
     }
 
     fn wait_with(&self, limit: Duration, pending: Pending, look: Look<'_>) -> Option<Result<Answer, Code>> {
+        let mut core = self.lock();
+        // Of many requests under way one burst brings many answers: the link is polled for the first of them only.
+        let answer = look(&mut core.slots);
+        if answer.is_some() {
+            return answer;
+        }
         let end = self.clock.now() + Span::from(limit);
         loop {
             let waited = match self.receiver() {
-                Some(receiver) => self.wait_polling(receiver, end, Some(pending), look),
-                None => self.wait_parked(end, pending, look),
+                Some(receiver) => self.wait_polling(receiver, core, end, Some(pending), look),
+                None => self.wait_parked(core, end, pending, look),
             };
             match waited {
                 Waited::Answered(answer) => return Some(answer),
                 Waited::TimedOut => return None,
-                Waited::Woken => {}
+                Waited::Woken => core = self.lock(),
             }
         }
     }
 
     /// Polls the link for everybody until this caller has its answer.
-    fn wait_polling(
-        &self,
-        mut receiver: MutexGuard<'_, Box<dyn Receiver>>,
+    fn wait_polling<'a>(
+        &'a self,
+        mut receiver: MutexGuard<'a, Box<dyn Receiver>>,
+        mut core: MutexGuard<'a, Core>,
         end: Time,
         pending: Option<Pending>,
         look: Look<'_>,
     ) -> Waited {
         loop {
-            let mut core = self.lock();
             pending.into_iter().for_each(|pending| core.slots.unwatch(pending.0));
             let now = self.clock.now();
             // What came in time is seen before time is said to have run out.
@@ -206,6 +212,7 @@ impl Calls {
             let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
             self.unlock(core);
             receiver.wait(Some(until.since(now).into()));
+            core = self.lock();
         }
     }
 
@@ -220,8 +227,13 @@ impl Calls {
     }
 
     /// Sleeps once, until whoever brings the answer, or hands over the polling, wakes this thread.
-    fn wait_parked(&self, end: Time, pending: Pending, look: Look<'_>) -> Waited {
-        let mut core = self.lock();
+    fn wait_parked(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        end: Time,
+        pending: Pending,
+        look: Look<'_>,
+    ) -> Waited {
         let now = self.clock.now();
         core.wake_protocol(now);
         let answer = look(&mut core.slots);
@@ -257,7 +269,7 @@ impl Calls {
         match self.receiver() {
             Some(mut receiver) => {
                 receiver.wait(Some(limit));
-                self.wait_polling(receiver, Time::ZERO, None, &|_| None);
+                self.wait_polling(receiver, self.lock(), Time::ZERO, None, &|_| None);
             }
             None => {
                 let mut core = self.lock();

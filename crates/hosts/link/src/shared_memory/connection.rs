@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     /// Nothing more crosses it; its hang-up tells that the peer's process ended.
     socket: OwnedFd,
     epoll: OwnedFd,
+    /// This end has flushed frames since its receiver looked.
+    pub(crate) sent: AtomicBool,
     /// The link failed; nothing can be sent.
     pub(crate) failed: AtomicBool,
     /// Why, where the sending half found it out: the receiving half tells it.
@@ -72,6 +74,7 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
         peer_event,
         socket,
         epoll,
+        sent: AtomicBool::new(false),
         failed: AtomicBool::new(false),
         failure: OnceLock::new(),
     });

@@ -5,10 +5,12 @@ use super::bell::{Ringer, announce, withdraw};
 use super::bulk::{BulkReader, Progress};
 use super::connection::Connection;
 use super::layout::{RECEIVER_LEFT, SENDER_LEFT};
+use super::moderation::Moderation;
 use super::ring::RingReader;
 use crate::doorbell::strike;
 use crate::wait::{Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
+use core::hint::spin_loop;
 use core::time::Duration;
 use quintet_contract::Frame;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -43,6 +45,7 @@ struct Inbound {
     bulk: BulkReader<PeerArea>,
     /// The frame read last, while its bulk is still being read. Nothing behind it is looked at.
     unfinished: Option<Route>,
+    moderation: Moderation,
     /// The socket is closed at the peer's side.
     hung_up: bool,
     /// The peer struck the bell for room.
@@ -58,6 +61,25 @@ impl Inbound {
         } else {
             self.ring.has_frame()
         }
+    }
+
+    /// Nothing is left to read. Lets the next frames gather if they are a stream, unless somebody may wait for an answer to
+    /// what this end sent.
+    #[inline]
+    fn emptied(&mut self) {
+        let sent = &self.connection.sent;
+        if sent.load(Ordering::Relaxed) {
+            sent.store(false, Ordering::Relaxed);
+            self.moderation.answered();
+        } else {
+            self.moderation.emptied();
+        }
+    }
+
+    /// Whether frames gather.
+    #[inline]
+    fn gathers(&self) -> bool {
+        self.moderation.gathers() && !self.connection.sent.load(Ordering::Relaxed)
     }
 
     /// Delivers the next frame, or brings it nearer.
@@ -105,6 +127,20 @@ impl Inbound {
         !self.ready()
     }
 
+    /// Waits while frames gather.
+    #[cold]
+    fn gather(&self) {
+        while self.gathers() && !self.was_called() {
+            spin_loop();
+        }
+    }
+
+    /// Whether something else than a frame ends a wait.
+    #[inline]
+    fn was_called(&self) -> bool {
+        self.connection.bell.was_rung() || self.peer_left() || self.hung_up || self.room_came
+    }
+
     fn disarm(&self) {
         withdraw(&self.connection.own.frames_bell);
         self.connection.bell.disarm();
@@ -115,11 +151,7 @@ impl Waiting for Inbound {
     #[inline]
     fn ready(&self) -> bool {
         self.ring.fetch_ahead();
-        self.has_more()
-            || self.connection.bell.was_rung()
-            || self.peer_left()
-            || self.hung_up
-            || self.room_came
+        self.has_more() || self.was_called()
     }
 
     fn sleep(&mut self, limit: Option<Duration>) {
@@ -139,7 +171,15 @@ impl SharedReceiver {
         bulk: BulkReader<PeerArea>,
     ) -> Self {
         SharedReceiver {
-            inbound: Inbound { connection, ring, bulk, unfinished: None, hung_up: false, room_came: false },
+            inbound: Inbound {
+                connection,
+                ring,
+                bulk,
+                unfinished: None,
+                moderation: Moderation::default(),
+                hung_up: false,
+                room_came: false,
+            },
             room: Ringer::default(),
             empty_polls: 0,
             failed: None,
@@ -157,7 +197,10 @@ impl SharedReceiver {
         let mut count = 0;
         while count < limit {
             match self.inbound.step(deliver) {
-                Ok(Step::Delivered) => count += 1,
+                Ok(Step::Delivered) => {
+                    count += 1;
+                    self.inbound.moderation.read();
+                }
                 Ok(Step::Nearer) => {}
                 Ok(Step::Nothing) => break,
                 Err(what) => {
@@ -215,10 +258,14 @@ impl Receiver for SharedReceiver {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        if self.inbound.gathers() {
+            return Ok(0);
+        }
         let count = self.deliver(limit, deliver)?;
         if count > 0 || limit == 0 {
             return Ok(count);
         }
+        self.inbound.emptied();
         self.look_at_the_peer()?;
         // Frames that came before the peer left, and after the first look.
         self.deliver(limit, deliver)
@@ -226,11 +273,14 @@ impl Receiver for SharedReceiver {
 
     #[inline]
     fn has_frames(&self) -> bool {
-        self.failed.is_none() && self.inbound.has_more()
+        self.failed.is_none() && !self.inbound.gathers() && self.inbound.has_more()
     }
 
     #[inline]
     fn wait(&mut self, limit: Option<Duration>) {
+        if self.inbound.gathers() {
+            self.inbound.gather();
+        }
         self.patience.wait(&mut self.inbound, limit);
         self.inbound.room_came = false;
         self.inbound.connection.bell.answer();

@@ -16,6 +16,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// A burst of more frames than this is likely to go on.
+const FEW_FRAMES: u32 = 4;
+
 /// Writes into this side's memory.
 pub(crate) struct SharedSender {
     connection: Arc<Connection>,
@@ -23,8 +26,8 @@ pub(crate) struct SharedSender {
     bulk: BulkWriter<OwnArea>,
     pages: BulkPages,
     frames: Ringer,
-    /// Frames were committed since the last flush.
-    unannounced: bool,
+    /// Frames committed since the last flush.
+    unannounced: u32,
     /// What was refused last, while the room bell asks for room.
     wanted: Option<Outline>,
 }
@@ -37,7 +40,7 @@ impl SharedSender {
         pages: BulkPages,
     ) -> Self {
         let frames = Ringer::default();
-        SharedSender { connection, ring, bulk, pages, frames, unannounced: false, wanted: None }
+        SharedSender { connection, ring, bulk, pages, frames, unannounced: 0, wanted: None }
     }
 
     /// Reserves room, or asks to be woken when there is some.
@@ -161,7 +164,10 @@ impl Sender for SharedSender {
     #[inline]
     fn commit(&mut self) {
         self.ring.commit();
-        self.unannounced = true;
+        self.unannounced = self.unannounced.saturating_add(1);
+        if self.unannounced > FEW_FRAMES {
+            self.ring.fetch_ahead();
+        }
     }
 
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
@@ -182,9 +188,10 @@ impl Sender for SharedSender {
 
     #[inline]
     fn flush(&mut self) -> Result<(), LinkError> {
-        if !core::mem::take(&mut self.unannounced) {
+        if core::mem::take(&mut self.unannounced) == 0 {
             return Ok(());
         }
+        self.connection.sent.store(true, Ordering::Relaxed);
         self.wake_peer();
         // What was sent may have been received before the peer left, so that is told by the next `begin` and by `poll`.
         self.peer_left();

@@ -36,7 +36,7 @@ struct Messages {
 
 /// Frames of 64 bytes a second.
 pub(super) fn small() -> Result<Round, Error> {
-    let messages = Messages { bytes: 64, count: 200_000, warm_up: 10_000, window: 64 };
+    let messages = Messages { bytes: 64, count: 1_000_000, warm_up: 10_000, window: 1_000_000 };
     let mut stream = Stream::start(messages, Kept::Small([0; 64]))?;
     Ok(Box::new(move || stream.round()))
 }

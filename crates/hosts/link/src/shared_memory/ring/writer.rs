@@ -44,6 +44,8 @@ pub(crate) struct RingWriter<S> {
 
 /// Slots behind the tail whose words are zeroed after a commit, where nobody waits for it, so that the next commits need not.
 const ZERO_AHEAD: usize = 8;
+/// How many slots behind the tail [`RingWriter::fetch_ahead`] fetches.
+const FETCH_AHEAD: usize = 16;
 
 /// Where a frame goes.
 struct Place {
@@ -120,6 +122,16 @@ impl<S: WriteStore> RingWriter<S> {
         self.store.prefetch(self.offset());
         let free_until = self.head + self.store.size() as u64;
         self.zero_between(next, free_until.min(next + (ZERO_AHEAD * SLOT) as u64));
+    }
+
+    /// Fetches slots for writing that later frames of a burst will need, so that several of them are on their way from the
+    /// reader's processor at a time. Not for the only frame of a burst: it would delay its reader.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self) {
+        let distance = FETCH_AHEAD * SLOT;
+        if self.tail + (distance as u64) < self.head + self.store.size() as u64 {
+            self.store.prefetch((self.offset() + distance) & (self.store.size() - 1));
+        }
     }
 
     /// Abandons the frame begun last, if there is one.

@@ -62,6 +62,11 @@ pub trait Receiver: Send {
     /// Whether `poll` would deliver something, or bring a frame nearer whose bulk comes in pieces.
     fn has_frames(&self) -> bool;
 
+    /// Whether a frame has come of whose bulk the rest is still on its way.
+    fn awaits_bulk(&self) -> bool {
+        false
+    }
+
     /// Waits, adaptively, until there are frames, the link failed, [`Receiver::waker`] rang or `limit` has passed (`None`: no limit).
     fn wait(&mut self, limit: Option<Duration>);
 

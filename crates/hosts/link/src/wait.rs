@@ -35,6 +35,10 @@ const PROBE_SPINS: u32 = 8;
 pub trait Waiting {
     /// Whether the wait is over. Cheap: called every few nanoseconds.
     fn ready(&self) -> bool;
+    /// Whether what it waits for is on its way already: then it spins whatever was learnt before.
+    fn is_near(&self) -> bool {
+        false
+    }
     /// Sleeps until somebody wakes it or `limit` has passed. May return early.
     fn sleep(&mut self, limit: Option<Duration>);
 }
@@ -77,7 +81,8 @@ impl Patience {
             return;
         }
         let spin_for = limit.map_or(self.spin, |limit| limit.min(self.spin));
-        let ended = match self.spins() {
+        let spins = if waiting.is_near() { Spins::Once } else { self.spins() };
+        let ended = match spins {
             Spins::Once => spin(waiting, spin_for),
             Spins::ToProbe => probe(waiting, self.spin, limit),
             Spins::Not => false,
@@ -263,6 +268,28 @@ mod tests {
         };
         assert_eq!(slept(Duration::from_secs(100), LOOKS * 100), 0, "it waits for its peer for minutes");
         assert_eq!(slept(Duration::ZERO, LOOKS * 100), 1, "it looks a few times");
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_worth_a_spin_that_did_not_pay_before() {
+        struct Near(At);
+        impl Waiting for Near {
+            fn ready(&self) -> bool {
+                self.0.ready()
+            }
+            fn is_near(&self) -> bool {
+                true
+            }
+            fn sleep(&mut self, limit: Option<Duration>) {
+                self.0.sleep(limit);
+            }
+        }
+        let mut patience = Patience::default();
+        (0..STRIKES).for_each(|_| patience.strike());
+        let mut near = Near(At { look: 3, looks: 0.into(), slept: vec![] });
+        patience.wait(&mut near, None);
+        assert!(near.0.slept.is_empty());
+        assert_eq!(patience.spins(), Spins::Once, "it paid");
     }
 
     #[test]

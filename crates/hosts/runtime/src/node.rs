@@ -303,6 +303,10 @@ impl Waiting for Idle<'_> {
             || self.node.receivers().any(|receiver| receiver.has_frames())
     }
 
+    fn is_near(&self) -> bool {
+        self.node.receivers().any(|receiver| receiver.awaits_bulk())
+    }
+
     /// Sleeps until a link, the mailbox, the listener or a deadline calls.
     fn sleep(&mut self, limit: Option<Duration>) {
         // Every one is armed, also after one has refused: each is disarmed below.

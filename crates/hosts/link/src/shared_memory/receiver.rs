@@ -154,6 +154,11 @@ impl Waiting for Inbound {
         self.has_more() || self.was_called()
     }
 
+    /// The peer copies the rest of the last frame's bulk.
+    fn is_near(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
     fn sleep(&mut self, limit: Option<Duration>) {
         if self.arm() {
             let woken = self.connection.sleep(limit);
@@ -274,6 +279,10 @@ impl Receiver for SharedReceiver {
     #[inline]
     fn has_frames(&self) -> bool {
         self.failed.is_none() && !self.inbound.gathers() && self.inbound.has_more()
+    }
+
+    fn awaits_bulk(&self) -> bool {
+        self.inbound.is_near()
     }
 
     #[inline]

@@ -12,6 +12,12 @@ const TOP: f64 = 60.0;
 const BOTTOM: f64 = 390.0;
 /// Of the lines; colours that also the colour-blind tell apart (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+/// Of lines, as many as have no divisor in common with the colours: strokes and gaps, which also let a line be seen that is
+/// below another.
+const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
+/// What the names of lines take beside the axes: for the line itself, and a letter.
+const SAMPLE: f64 = 50.0;
+const LETTER: f64 = 7.5;
 
 /// A point of a line: the parameter, the mean, and how far from it the true one may lie, in the unit that is shown.
 pub(crate) struct Point {
@@ -20,10 +26,33 @@ pub(crate) struct Point {
     pub(crate) half_width: f64,
 }
 
-/// What is drawn in one colour.
+/// What is drawn in one style.
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
+}
+
+/// How a line is drawn: no two of the first 28 alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Style {
+    colour: &'static str,
+    dashes: &'static str,
+}
+
+impl Style {
+    fn of(place: usize) -> Style {
+        let dashes = DASHES[place % DASHES.len()];
+        Style { colour: COLOURS[place % COLOURS.len()], dashes }
+    }
+
+    /// Of a line's stroke, as attributes.
+    fn stroke(self) -> String {
+        let Style { colour, dashes } = self;
+        match dashes.is_empty() {
+            true => format!("stroke=\"{colour}\""),
+            false => format!("stroke=\"{colour}\" stroke-dasharray=\"{dashes}\""),
+        }
+    }
 }
 
 /// From values to places.
@@ -35,7 +64,7 @@ struct Range {
     to: f64,
 }
 
-/// The title above, the parameter below, the quantity on the left; names of lines within.
+/// The title above, the parameter below, the quantity on the left; names of lines on the right.
 pub(crate) fn draw(title: &str, parameter: &str, quantity: &str, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let across = Range::of(points().map(|point| point.x), LEFT, RIGHT);
@@ -46,9 +75,11 @@ pub(crate) fn draw(title: &str, parameter: &str, quantity: &str, lines: &[Line])
         (ends.iter().copied().fold(f64::MAX, f64::min), ends.iter().copied().fold(f64::MIN, f64::max));
     let zero = (least > 0.0 && least < most / 2.0).then_some(0.0);
     let up = Range::of(ends.into_iter().chain(zero), BOTTOM, TOP);
+    let width = WIDTH + beside(lines);
+    // Its ground is its own, so that it can be read on a dark page, too.
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" width=\"{width}\" height=\"{HEIGHT}\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{width}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
     );
     let (middle, centre) = (LEFT.midpoint(RIGHT), TOP.midpoint(BOTTOM));
     svg += &label(middle, 24.0, "middle", title);
@@ -60,20 +91,31 @@ pub(crate) fn draw(title: &str, parameter: &str, quantity: &str, lines: &[Line])
     );
     svg += &axes(across, up);
     for (place, line) in lines.iter().enumerate() {
-        svg += &curve(line, COLOURS[place % COLOURS.len()], across, up);
-        if !line.name.is_empty() {
-            let y = TOP + 16.0 * (place as f64 + 1.0);
-            let colour = COLOURS[place % COLOURS.len()];
-            let _ = writeln!(
-                svg,
-                "<path d=\"M{} {}h18\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-                LEFT + 10.0,
-                y - 4.0
-            );
-            svg += &label(LEFT + 34.0, y, "start", &line.name);
-        }
+        svg += &curve(line, Style::of(place), across, up);
+        svg += &legend(line, place);
     }
     svg + "</svg>\n"
+}
+
+/// The room for the names of lines.
+fn beside(lines: &[Line]) -> f64 {
+    let longest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
+    if longest == 0 { 0.0 } else { SAMPLE + LETTER * longest as f64 }
+}
+
+/// A line's name, and how it is drawn.
+fn legend(line: &Line, place: usize) -> String {
+    if line.name.is_empty() {
+        return String::new();
+    }
+    let y = TOP + 16.0 * (place as f64 + 1.0);
+    let sample = format!(
+        "<path d=\"M{} {}h26\" {} stroke-width=\"2\"/>\n",
+        RIGHT + 12.0,
+        y - 4.0,
+        Style::of(place).stroke()
+    );
+    sample + &label(RIGHT + 44.0, y, "start", &line.name)
 }
 
 fn axes(across: Range, up: Range) -> String {
@@ -92,15 +134,17 @@ fn axes(across: Range, up: Range) -> String {
     svg
 }
 
-fn curve(line: &Line, colour: &str, across: Range, up: Range) -> String {
+fn curve(line: &Line, style: Style, across: Range, up: Range) -> String {
+    let Style { colour, .. } = style;
     let places: Vec<String> = line
         .points
         .iter()
         .map(|point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.mean)))
         .collect();
     let mut svg = format!(
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\n",
-        places.join(" ")
+        "<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"1.5\"/>\n",
+        places.join(" "),
+        style.stroke()
     );
     for point in &line.points {
         let (x, y) = (across.place(point.x), up.place(point.mean));
@@ -171,6 +215,20 @@ mod tests {
         let range = Range::of([3.0].into_iter(), 0.0, 100.0);
         assert_eq!(range.place(3.0), 50.0);
         assert!(!range.ticks().is_empty());
+    }
+
+    #[test]
+    fn lines_are_told_apart_when_colours_come_again() {
+        let styles: Vec<Style> = (0..28).map(Style::of).collect();
+        assert!((0..28).all(|place| !styles[place + 1..].contains(&styles[place])));
+        let line = |place: usize| Line {
+            name: format!("line {place}"),
+            points: vec![Point { x: 1.0, mean: place as f64, half_width: 0.0 }],
+        };
+        let svg = draw("title", "x", "y", &(0..12).map(line).collect::<Vec<Line>>());
+        // The curve and its sample of the second, sixth and tenth.
+        assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 6);
+        assert!((0..12).all(|place| svg.contains(&format!(">line {place}</text>"))));
     }
 
     #[test]

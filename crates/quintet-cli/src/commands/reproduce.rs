@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("what").required(true),
-    after_help = "--simulated compares cell by cell, and says of each whether it was fitted, predicted or set aside, and why.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute\nheads, the DRIVER model, today's machines and network. docs/reproductions/ tells what each study found.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html"
+    after_help = "--simulated compares cell by cell, and says of each whether it was fitted, predicted or set aside, and why.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute\nheads, the DRIVER model, today's machines and network. It says of each row what bounds it, of each difference whether it\nis significant, and of each finding whether it is the same without the model's one factor that is not understood.\nA terminal shows how far it is; all questions with three seeds take a minute or two on two processors.\ndocs/reproductions/ tells what each study found.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --question today --json\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html"
 )]
 pub(crate) struct Arguments {
     /// Which study
@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// The questions that the study left open, by simulation
     #[arg(long, group = "what")]
     what_if: bool,
+    /// With --what-if: this question only; may be given several times [default: all]
+    #[arg(long, value_enum, value_name = "QUESTION", conflicts_with = "simulated")]
+    question: Vec<what_if::Asked>,
     /// Over how many seeds ours are means
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,

@@ -20,6 +20,44 @@ fn each_cell_is_an_object_and_each_run_the_same() {
 }
 
 #[test]
+fn what_if_answers_one_question_as_objects_and_as_a_page() {
+    let folder = TempDir::new().unwrap();
+    let page = folder.path().join("page.html");
+    let file = text(&page);
+    let asked =
+        ["reproduce", "thomas-1991", "--what-if", "--question=driver", "--seeds=1", "--json", "--html", file];
+    let (status, said) = result(quintet(asked));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (sum, rows) = objects.split_last().unwrap();
+    assert_eq!(sum["rows"], rows.len());
+    assert!(!sum["findings"].as_array().unwrap().is_empty());
+    assert!(rows.iter().all(|row| row["question"] == "driver" && row["bound"].is_string()));
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("color-scheme"));
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    assert!(page.contains("<svg") && !page.contains("NaN") && !page.contains(">inf"));
+}
+
+#[test]
+fn a_question_is_one_of_those_of_what_if() {
+    let (status, said) = result(quintet(["reproduce", "thomas-1991", "--what-if", "--question", "other"]));
+    assert_eq!(status, 64, "{said}");
+    assert!(["clients", "heads", "driver", "today"].iter().all(|question| said.contains(question)), "{said}");
+    let of_tables = ["reproduce", "thomas-1991", "--simulated", "--question", "today"];
+    assert_eq!(result(quintet(of_tables)).0, 64);
+}
+
+#[test]
+fn help_has_examples_of_both_ways() {
+    let (status, said) = result(quintet(["reproduce", "--help"]));
+    assert_eq!(status, 0, "{said}");
+    for example in ["--simulated --json", "--what-if --question today", "--what-if --seeds 5 --html"] {
+        assert!(said.contains(&format!("quintet reproduce thomas-1991 {example}")), "{said}");
+    }
+}
+
+#[test]
 fn a_page_that_cannot_be_written_is_an_error() {
     let nowhere =
         ["reproduce", "thomas-1991", "--simulated", "--seeds", "1", "--html", "/nonexistent/page.html"];

@@ -1,36 +1,46 @@
 //! The questions that the study left open (section 8.2), answered with the model that was fitted to its tables.
 //!
-//! Parameters stay as they were fitted; only [`Setting`] varies. What is assumed beyond them stands with each constant,
-//! and in `docs/reproductions/thomas-1991-what-if.md` with what came out.
+//! Parameters stay as they were fitted; only [`Setting`] varies, and [`Factor`], to see what rests on it. What is assumed
+//! beyond them stands with each constant, and in `docs/reproductions/thomas-1991-what-if.md` with what came out.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `experiment.rs` | [`Experiment`]: a case in a setting; [`Row`]: what its runs give |
-//! | `compare.rs` | from which number of clients on one model is ahead of another |
+//! | `experiment.rs` | [`Experiment`]: a case in a setting |
+//! | `measure.rs`, `row.rs` | its runs; [`Row`]: what they give |
+//! | `answer.rs` | [`answer`]: all experiments of the questions, and those that turn out to be needed |
+//! | `compare.rs` | whether one model is ahead of another, and from where on |
+//! | `sensitivity.rs` | whether a finding rests on the factor that is not understood |
 //! | `clients.rs` | several clients: does RPC overtake REXEC? |
 //! | `heads.rs` | several compute heads: when is the vector processor no bottleneck any more? |
 //! | `driver.rs` | the model that was not built |
 //! | `today.rs` | today's machines and network |
-//! | `text.rs`, `json.rs`, `html.rs` | for a terminal, a program, a browser |
+//! | `text.rs`, `json.rs`, `html.rs`, `figure.rs` | for a terminal, a program, a browser |
 
+mod answer;
 mod clients;
 mod compare;
 mod driver;
 mod experiment;
+mod figure;
 mod heads;
 mod html;
 mod json;
+mod measure;
+mod row;
+mod sensitivity;
 mod text;
 mod today;
 
-pub use experiment::{ELEMENTS, Estimate, Experiment, Row, Span, measure};
-pub use html::{Figure, Line, Point};
+pub use answer::{Plan, answer};
+pub use experiment::{Experiment, Factor, Span};
+pub use figure::{Figure, Line, Point};
+pub use measure::measure;
+pub use row::{Bound, ELEMENTS, Estimate, Row};
+pub use sensitivity::Sensitivity;
 
 use super::case::{Application, Case, Lan, Model, Transport};
 use super::machines::{Machines, TODAY_MIPS};
 use super::setting::{Encoding, Setting};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One of the questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +92,15 @@ impl Question {
         }
     }
 
+    /// What is to be simulated yet, by what the rows show, to name a number and not a range.
+    fn refinements(self, rows: &[Row]) -> Vec<Experiment> {
+        match self {
+            Question::Clients => clients::refinements(rows),
+            Question::Heads => heads::refinements(rows),
+            Question::Driver | Question::Today => Vec::new(),
+        }
+    }
+
     fn findings(self, rows: &[Row]) -> Vec<Finding> {
         match self {
             Question::Clients => clients::findings(rows),
@@ -99,12 +118,30 @@ pub struct Finding {
     pub question: Question,
     /// Of which case, in words.
     pub case: String,
+    /// With how many bytes on the LAN for a byte of data.
+    pub factor: Factor,
     /// The number of clients (of heads, to the question of heads) from which on it holds; none in the range: `None`.
     pub from: Option<u16>,
     /// Which model has the most throughput, where models are compared.
     pub winner: Option<&'static str>,
-    /// In a sentence.
-    pub text: String,
+    /// In short.
+    pub verdict: String,
+    /// The numbers that it rests on.
+    pub numbers: String,
+    /// What it is with a factor of 1.0; `None` where that was not simulated, and of those with that factor.
+    pub sensitivity: Option<Sensitivity>,
+}
+
+impl Finding {
+    /// All that is said.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Finding { verdict, numbers, .. } = self;
+        match &self.sensitivity {
+            Some(sensitivity) => format!("{verdict} ({numbers}); {sensitivity}"),
+            None => format!("{verdict} ({numbers})"),
+        }
+    }
 }
 
 /// The answers.
@@ -120,50 +157,12 @@ pub struct WhatIf {
     pub findings: Vec<Finding>,
 }
 
-/// Answers some of the questions with so many seeds, at least one; tells whenever an experiment has ended.
-///
-/// The experiments run on all processors. The answers do not depend on how many these are.
-#[must_use]
-pub fn answer(questions: &[Question], seeds: u64, ended: &(dyn Fn() + Sync)) -> WhatIf {
-    let seeds = seeds.max(1);
-    let mut what_if = WhatIf { seeds, digest: 0, rows: Vec::new(), findings: Vec::new() };
-    let experiments: Vec<(Question, Experiment)> = questions
-        .iter()
-        .flat_map(|question| question.experiments().into_iter().map(|experiment| (*question, experiment)))
-        .collect();
-    what_if.rows = measure_all(&experiments, seeds, ended);
-    for row in &what_if.rows {
-        what_if.digest = what_if.digest.rotate_left(5) ^ row.digest;
+impl WhatIf {
+    /// What is told of a question: those with the other factor stand beside those with the fitted one.
+    fn told(&self, question: Question) -> impl Iterator<Item = &Finding> {
+        let of = move |finding: &&Finding| finding.question == question && finding.factor == Factor::Fitted;
+        self.findings.iter().filter(of)
     }
-    for question in questions {
-        let rows: Vec<Row> = what_if.rows.iter().filter(|row| row.question == *question).cloned().collect();
-        what_if.findings.extend(question.findings(&rows));
-    }
-    what_if
-}
-
-fn measure_all(experiments: &[(Question, Experiment)], seeds: u64, ended: &(dyn Fn() + Sync)) -> Vec<Row> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(experiments.len())));
-    let work = || {
-        while let Some((index, (question, experiment))) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            experiments.get(index).map(|of| (index, of))
-        } {
-            let row = measure(*question, experiment, seeds);
-            // A thread that panicked takes the whole scope with it.
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, row));
-            ended();
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    let mut rows = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    rows.sort_unstable_by_key(|(index, _)| *index);
-    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// The batch application on the vector processor.

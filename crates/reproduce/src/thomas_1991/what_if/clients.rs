@@ -1,6 +1,8 @@
 //! Several clients: REXEC loads the server with the application, RPC leaves it to the clients. Does RPC overtake REXEC?
 
-use super::compare::{ahead_from, by_label, limit, of_model};
+use super::compare::{
+    Group, ahead_from, between, difference, groups, of_model, pairs, with_both_factors, words,
+};
 use super::{Application, Case, Experiment, Finding, Lan, Model, Question, Row, Setting, Transport};
 use super::{batch, realtime};
 
@@ -22,7 +24,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
     // As in the study's second experiment, which was measured with one to three clients.
     let simulator = Application::Batch { elements: 100, vector_processor: false };
     add(&mut experiments, Lan::Ethernet, Transport::Tcp, simulator);
+    with_both_factors(&mut experiments, is_main);
     experiments
+}
+
+/// What findings rest on.
+fn is_main(Experiment { case: Case { lan, transport, application, .. }, .. }: &Experiment) -> bool {
+    let is_usual = (*lan, *transport) == (Lan::Ethernet, Transport::Tcp);
+    *application == realtime(65_024) || is_usual && *application != realtime(32_768)
 }
 
 fn add(experiments: &mut Vec<Experiment>, lan: Lan, transport: Transport, application: Application) {
@@ -33,25 +42,62 @@ fn add(experiments: &mut Vec<Experiment>, lan: Lan, transport: Transport, applic
     }
 }
 
-pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
-    by_label(rows).iter().filter_map(|(label, rows)| finding(label, rows)).collect()
+/// RPC and REXEC, from few clients to many.
+fn both<'a>(group: &Group<'a>) -> Vec<(&'a Row, &'a Row)> {
+    pairs(&of_model(&group.rows, "rpc"), &of_model(&group.rows, "rexec"))
 }
 
-fn finding(case: &str, rows: &[&Row]) -> Option<Finding> {
-    let (rexec, rpc) = (of_model(rows, "rexec"), of_model(rows, "rpc"));
-    let (most_rexec, most_rpc) = (rexec.last()?, rpc.last()?);
-    let from = ahead_from(&rpc, &rexec);
-    let share = 100.0 * (most_rpc.throughput.mean / most_rexec.throughput.mean - 1.0);
-    let verdict = match from {
-        Some(clients) => format!("RPC is ahead from {clients} clients on"),
-        None => "no crossover".to_owned(),
+/// What is to be simulated yet to know the number of clients from which on RPC is ahead.
+pub(super) fn refinements(rows: &[Row]) -> Vec<Experiment> {
+    let middle = |group: &Group<'_>| {
+        let pairs = both(group);
+        let from = ahead_from(&pairs).filter(|from| *from > 0)?;
+        let clients = between(pairs[from - 1].0.clients(), pairs[from].0.clients())?;
+        let (rpc, rexec) = pairs[from];
+        let with = |row: &Row| {
+            let setting = Setting { clients, ..row.experiment.setting };
+            Experiment { setting, ..row.experiment }
+        };
+        Some([with(rexec), with(rpc)])
     };
-    let text = format!(
-        "{verdict}; with {} RPC's throughput is {share:+.1}% of REXEC's (busiest: REXEC {}, RPC {})",
-        most_rpc.clients(),
-        limit(most_rexec),
-        limit(most_rpc),
+    groups(rows).iter().filter_map(middle).flatten().collect()
+}
+
+pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
+    groups(rows).iter().filter_map(finding).collect()
+}
+
+fn finding(group: &Group<'_>) -> Option<Finding> {
+    let pairs = both(group);
+    let (rpc, rexec) = *pairs.last()?;
+    let from = ahead_from(&pairs);
+    let at = |place: usize| {
+        let (rpc, rexec) = pairs[place];
+        format!("with {}: {}", rpc.clients(), words(difference(rpc, rexec)))
+    };
+    let (verdict, around) = match from {
+        Some(0) => ("RPC is ahead with any number of clients".to_owned(), at(0)),
+        Some(from) => {
+            let clients = pairs[from].0.clients();
+            (format!("RPC is ahead from {clients} clients on"), format!("{}; {}", at(from - 1), at(from)))
+        }
+        None => ("no crossover".to_owned(), at(0)),
+    };
+    let numbers = format!(
+        "RPC's throughput against REXEC's: {around}; {}; bound with {}: REXEC by {}, RPC by {}",
+        at(pairs.len() - 1),
+        rpc.clients(),
+        rexec.limit(),
+        rpc.limit(),
     );
-    let winner = from.map(|_| "rpc");
-    Some(Finding { question: Question::Clients, case: case.to_owned(), from, winner, text })
+    Some(Finding {
+        question: Question::Clients,
+        case: group.case.clone(),
+        factor: group.factor,
+        from: from.map(|from| pairs[from].0.clients()),
+        winner: from.map(|_| "rpc"),
+        verdict,
+        numbers,
+        sensitivity: None,
+    })
 }

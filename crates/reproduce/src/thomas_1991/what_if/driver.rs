@@ -1,7 +1,7 @@
 //! The DRIVER model beside REXEC and RPC, also with these two sending values as they lie in memory: DRIVER's saving of
 //! conversions is told apart from its placement. What is assumed stands in `thomas_1991/driver.rs`.
 
-use super::compare::{best, by_label, limit};
+use super::compare::{Group, best, difference, groups, is_above, with_both_factors, words};
 use super::{
     Application, Case, Encoding, Experiment, Finding, Lan, Model, Question, Row, Setting, Transport,
 };
@@ -35,44 +35,60 @@ pub(super) fn experiments() -> Vec<Experiment> {
             experiments.extend(CLIENTS.map(|clients| Experiment::new(case, setting(clients))));
         }
     }
+    with_both_factors(&mut experiments, |experiment| experiment.setting.clients > 1);
     experiments
 }
 
 pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (label, rows) in by_label(rows) {
-        let mut settings: Vec<(u16, u16)> =
-            rows.iter().map(|row| (row.experiment.setting.heads, row.clients())).collect();
+    for group in groups(rows) {
+        let numbers = |row: &Row| (row.experiment.setting.heads, row.clients());
+        let mut settings: Vec<(u16, u16)> = group.rows.iter().map(|row| numbers(row)).collect();
         settings.sort_unstable();
         settings.dedup();
         for (heads, clients) in settings {
-            let rows: Vec<&Row> = rows
-                .iter()
-                .copied()
-                .filter(|row| row.experiment.setting.heads == heads && row.clients() == clients)
-                .collect();
-            let case = format!("{label}, {heads} heads, {clients} clients");
-            findings.extend(winner(Question::Driver, case, &rows));
+            let mut rows = group.rows.clone();
+            rows.retain(|row| numbers(row) == (heads, clients));
+            let case = format!("{}, {heads} heads, {clients} clients", group.case);
+            findings.extend(winner(Question::Driver, &Group { case, rows, ..group }));
         }
     }
     findings
 }
 
 /// Which of the rows has the most throughput.
-pub(super) fn winner(question: Question, case: String, rows: &[&Row]) -> Option<Finding> {
-    let (best, alone) = best(rows)?;
-    let of =
-        |row: &Row| format!("{} {:.4}", row.experiment.model(), row.throughput.mean / best.throughput.mean);
-    let shares: Vec<String> = rows.iter().map(|row| of(row)).collect();
-    let verdict = if alone { "is ahead" } else { "is ahead or level with others" };
-    let text = format!(
-        "{} {verdict} ({} {}; busiest: {}); shares of it: {}",
-        best.experiment.model(),
-        best.throughput,
+pub(super) fn winner(question: Question, group: &Group<'_>) -> Option<Finding> {
+    let (best, second) = best(&group.rows)?;
+    let is_alone = group.rows.iter().all(|row| row.experiment == best.experiment || is_above(best, row));
+    let model = best.experiment.model();
+    let verdict = match is_alone {
+        true => format!("{model} is ahead"),
+        false => {
+            let level = group.rows.iter().filter(|row| !is_above(best, row));
+            let level: Vec<String> = level.map(|row| row.experiment.model()).collect();
+            format!("level: {}", level.join(", "))
+        }
+    };
+    let margin = second.map_or_else(String::new, |second| {
+        format!(" against {}: {};", second.experiment.model(), words(difference(best, second)))
+    });
+    let share = |row: &&Row| format!("{} {:.4}", row.experiment.model(), row.mean() / best.mean());
+    let shares: Vec<String> = group.rows.iter().map(share).collect();
+    let numbers = format!(
+        "{model} has most, {} {};{margin} bound by {}; shares of it: {}",
+        best.words(best.throughput),
         best.unit(),
-        limit(best),
+        best.limit(),
         shares.join(", "),
     );
-    let winner = alone.then(|| best.experiment.case.model.name());
-    Some(Finding { question, case, from: None, winner, text })
+    Some(Finding {
+        question,
+        case: group.case.clone(),
+        factor: group.factor,
+        from: None,
+        winner: is_alone.then(|| best.experiment.case.model.name()),
+        verdict,
+        numbers,
+        sensitivity: None,
+    })
 }

@@ -1,6 +1,6 @@
 //! The answers for a program.
 
-use super::{ELEMENTS, Estimate, Finding, Row, WhatIf};
+use super::{Bound, ELEMENTS, Estimate, Finding, Row, WhatIf};
 use crate::thomas_1991::{Application, Encoding, Machines};
 use serde_json::{Map, Value, json};
 
@@ -42,12 +42,19 @@ fn object(row: &Row, seeds: u64) -> Value {
         "model": case.model.name(),
         "encoding": match setting.encoding { Encoding::Text => "text", Encoding::Binary => "binary" },
         "commands": setting.commands,
+        "lan_factor": row.experiment.factor.value(),
         "clients": setting.clients,
         "heads": setting.heads,
         "server_processors": setting.server_processors,
-        "throughput": estimate(row.throughput),
+        "throughput": row.throughput.map(estimate),
         "unit": row.unit(),
-        "seconds": estimate(row.seconds),
+        "seconds": row.seconds.map(estimate),
+        "missing": row.missing(),
+        "throughput_by_seed": row.runs,
+        "idle_clients": row.idle_clients,
+        "bound": row.bound().name(),
+        "bound_element": match row.bound() { Bound::Element(element) => Some(element), Bound::Latency => None },
+        "waiting": row.waiting(),
         "bottleneck": element,
         "bottleneck_utilisation": share,
         "utilisations": utilisations,
@@ -64,8 +71,14 @@ fn finding(finding: &Finding) -> Value {
     json!({
         "question": finding.question.name(),
         "case": finding.case,
+        "lan_factor": finding.factor.value(),
         "from": finding.from,
         "winner": finding.winner,
-        "text": finding.text,
+        "verdict": finding.verdict,
+        "numbers": finding.numbers,
+        "text": finding.sentence(),
+        "with_lan_factor_1": finding.sensitivity.as_ref().map(|sensitivity| {
+            json!({"same": sensitivity.is_same, "verdict": sensitivity.verdict, "numbers": sensitivity.numbers})
+        }),
     })
 }

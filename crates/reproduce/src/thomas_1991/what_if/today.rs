@@ -1,7 +1,7 @@
 //! The same structure with today's machines and a switched network, and in between the network alone. What is assumed
 //! stands in `machines.rs` and `lan.rs`; the programs' cycles and the packets are those of 1991.
 
-use super::compare::by_label;
+use super::compare::{Group, groups, with_both_factors};
 use super::driver::winner;
 use super::{Application, Transport, batch, realtime};
 use super::{Case, Encoding, Experiment, Finding, Lan, Machines, Model, Question, Row, Setting, TODAY_MIPS};
@@ -26,7 +26,14 @@ pub(super) fn experiments() -> Vec<Experiment> {
         }
     }
     add(&mut experiments, Machines::Today, ten, Transport::Udp, realtime(65_024));
+    with_both_factors(&mut experiments, is_main);
     experiments
+}
+
+/// What findings rest on.
+fn is_main(Experiment { case, setting, .. }: &Experiment) -> bool {
+    let is_large = case.application != realtime(1) && case.lan != Lan::Switched { gigabits: 25 };
+    is_large && case.transport == Transport::Tcp && setting.clients > 1 && setting.machines == Machines::Today
 }
 
 fn add(
@@ -49,10 +56,12 @@ fn add(
 
 pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (label, rows) in by_label(rows) {
+    for group in groups(rows) {
         for clients in CLIENTS {
-            let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.clients() == clients).collect();
-            findings.extend(winner(Question::Today, format!("{label}, {clients} clients"), &rows));
+            let mut rows = group.rows.clone();
+            rows.retain(|row| row.clients() == clients);
+            let case = format!("{}, {clients} clients", group.case);
+            findings.extend(winner(Question::Today, &Group { case, rows, ..group }));
         }
     }
     findings

@@ -93,7 +93,9 @@ fn check_events(history: &History) -> Result<(), Violation> {
         let (rule, text) = match &event.what {
             What::Stray { .. } => (Rule::AnsweredOnce, event.to_string()),
             What::Unsendable { .. } => (Rule::AnsweredOnce, event.to_string()),
-            What::Down(DownCause::Misbehaved) => (Rule::NobodyCutOff, event.to_string()),
+            // Nobody says goodbye in a run: a link that was closed was closed by a side that found the other's frames broken, and
+            // had no room to say so.
+            What::Down(DownCause::Misbehaved | DownCause::Closed) => (Rule::NobodyCutOff, event.to_string()),
             What::Answered { outcome: Outcome::Garbage(_), .. } => (Rule::AnsweredOnce, event.to_string()),
             _ => continue,
         };

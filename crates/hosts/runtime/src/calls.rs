@@ -3,27 +3,22 @@
 //! A call encodes its request, takes the lock, lets the protocol handle the frame, and finds the answer in its slot, often
 //! before the lock is given back. Who must wait sleeps; while there is a link, one of the sleepers polls it for all.
 
-use crate::calls_outbox::{CallsOutbox, Remote};
+use crate::calls_core::Core;
+use crate::calls_outbox::Remote;
 use crate::instance::Instance;
 use crate::request::{Request, RequestBuffer};
 use crate::slots::{Answer, Slots, Waker};
 use crate::watch::Watch;
 use quintet_clock::LiveClock;
-use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, PeerChange, SendError, Span, Time, Token,
-};
+use quintet_contract::{Address, Incarnation, Input, PeerChange, SendError, Span, Time, Token};
 use quintet_errors::Code;
-use quintet_link::{End, LinkError, Receiver, Route};
-use quintet_wire::registry::PORT_CALLERS;
+use quintet_link::{End, Receiver};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
-
-/// Frames taken from the link in one burst.
-const BURST: usize = 64;
 
 /// Bursts in one [`Calls::advance`], so that a busy peer does not keep an event loop from its other work.
 const BURSTS: usize = 16;
@@ -65,17 +60,6 @@ pub struct Calls {
     clock: LiveClock,
 }
 
-struct Core {
-    instance: Instance,
-    /// The protocol's address.
-    at: Address,
-    slots: Slots,
-    request: RequestBuffer,
-    /// Where answers are written.
-    answer: Vec<u8>,
-    remote: Option<Remote>,
-}
-
 impl Calls {
     /// Runs a protocol at `at` for the callers of its node.
     #[must_use]
@@ -93,7 +77,8 @@ impl Calls {
         end: End,
     ) -> Self {
         let max_bulk_bytes = end.sender.max_bulk_bytes();
-        let remote = Remote { peer, sender: end.sender, down: false, refused: false };
+        let (sender, waker) = (Some(end.sender), end.receiver.waker());
+        let remote = Remote { peer, sender, waker, closing: false, refused: false };
         let calls = Calls::start(at, instance, Some(remote), Some(end.receiver));
         let up = PeerChange::Up { incarnation, max_bulk_bytes };
         let mut core = calls.lock();
@@ -340,7 +325,7 @@ impl Calls {
 
     /// Has the link tell the watching loop of what comes next. False if something has come.
     fn is_armed(&self, watch: &Watch, receiver: &mut dyn Receiver) -> bool {
-        let is_down = self.lock().remote.as_ref().is_none_or(|remote| remote.down);
+        let is_down = self.lock().remote.as_ref().is_none_or(Remote::is_down);
         match &self.link {
             Some(link) if is_down => {
                 watch.forget_link(link.as_fd());
@@ -376,95 +361,5 @@ impl Calls {
         }
         drop(core);
         woken.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Core {
-    /// Opens a slot and hands the request to the protocol.
-    fn submit(&mut self, now: Time, request: &dyn Request) -> Result<Token, CallError> {
-        if self.remote.as_ref().is_some_and(|remote| remote.down) {
-            return Err(CallError::Failed(Code::PeerDied));
-        }
-        let token = self.slots.open();
-        self.pass(now, token, request).inspect_err(|_| self.slots.close(token))?;
-        Ok(token)
-    }
-
-    fn pass(&mut self, now: Time, token: Token, request: &dyn Request) -> Result<(), CallError> {
-        let Core { instance, at, slots, request: buffer, answer, remote } = self;
-        let written = request.write(buffer, *at, token, slots.oldest_open());
-        if written.is_ok()
-            && let Some(frame) = buffer.frame()
-        {
-            let callers = Address { node: at.node, port: PORT_CALLERS };
-            let mut out = CallsOutbox { at: *at, slots, remote: remote.as_mut(), answer, begun: None };
-            instance.handle(now, Input::Frame(callers, frame), &mut out);
-        }
-        buffer.clear();
-        written.map_err(CallError::NotSent)
-    }
-
-    fn handle(&mut self, now: Time, input: Input<'_>) {
-        let mut out = CallsOutbox {
-            at: self.at,
-            slots: &mut self.slots,
-            remote: self.remote.as_mut(),
-            answer: &mut self.answer,
-            begun: None,
-        };
-        self.instance.handle(now, input, &mut out);
-    }
-
-    fn wake_protocol(&mut self, now: Time) {
-        while self.instance.deadline().is_some_and(|deadline| deadline <= now) {
-            self.handle(now, Input::Wake);
-        }
-    }
-
-    /// Takes what lies in the link, a burst at most.
-    fn receive_burst(&mut self, now: Time, receiver: &mut dyn Receiver) {
-        if let Err(error) = receiver.poll(BURST, &mut |route, frame| self.receive(now, route, frame)) {
-            self.lose_link(now, &error);
-        }
-        self.report_room(now);
-    }
-
-    /// A frame from the link. One that is not from the peer, or not for this node, is not passed on.
-    fn receive(&mut self, now: Time, route: Route, frame: Frame<'_>) {
-        let from_peer = self.remote.as_ref().is_some_and(|remote| remote.peer == route.from);
-        if from_peer && route.to == self.at {
-            self.handle(now, Input::Frame(route.from, frame));
-        }
-    }
-
-    fn report_room(&mut self, now: Time) {
-        if let Some(remote) = self.remote.as_mut().filter(|remote| remote.refused && remote.sender.has_room())
-        {
-            remote.refused = false;
-            let peer = remote.peer;
-            self.handle(now, Input::Writable(peer));
-        }
-    }
-
-    fn flush(&mut self, clock: LiveClock) {
-        if let Some(remote) = self.remote.as_mut().filter(|remote| !remote.down)
-            && let Err(error) = remote.sender.flush()
-        {
-            self.lose_link(clock.now(), &error);
-        }
-    }
-
-    fn lose_link(&mut self, now: Time, error: &LinkError) {
-        let Some(remote) = self.remote.as_mut().filter(|remote| !remote.down) else { return };
-        remote.down = true;
-        let peer = remote.peer;
-        let (cause, code) = match error {
-            LinkError::Closed => (DownCause::Closed, Code::PeerDied),
-            LinkError::PeerDied => (DownCause::Died, Code::PeerDied),
-            LinkError::Malformed(_) => (DownCause::Misbehaved, Code::Malformed),
-            LinkError::System(_) => (DownCause::Died, Code::Resource),
-        };
-        self.handle(now, Input::Peer(peer, PeerChange::Down(cause)));
-        self.slots.fail_all(code);
     }
 }

@@ -6,13 +6,17 @@ use quintet_contract::{Address, Kind, Outbox, SendError, Token};
 use quintet_link::{Route, Sender};
 use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
+use std::sync::Arc;
 
 /// The peer of an embedded protocol, and the link to it.
 pub(crate) struct Remote {
     pub(crate) peer: Address,
-    pub(crate) sender: Box<dyn Sender>,
-    /// Whether the link has failed.
-    pub(crate) down: bool,
+    /// None once the link has failed or was closed.
+    pub(crate) sender: Option<Box<dyn Sender>>,
+    /// Ends the sleep of the thread that polls the link.
+    pub(crate) waker: Arc<dyn Fn() + Send + Sync>,
+    /// Whether the protocol has the link closed, after the `handle` that runs.
+    pub(crate) closing: bool,
     /// Whether a frame found no room and the protocol waits to be told.
     pub(crate) refused: bool,
 }
@@ -45,9 +49,19 @@ impl CallsOutbox<'_> {
         to == Address { node: self.at.node, port: PORT_CALLERS }
     }
 
-    fn link(&mut self, to: Address) -> Result<&mut Remote, SendError> {
-        let remote = self.remote.as_deref_mut().filter(|remote| remote.peer == to && !remote.down);
-        remote.ok_or(SendError::Unreachable)
+    /// The sending half of the link to an address, and where to note that it had no room.
+    fn link(&mut self, to: Address) -> Result<(&mut dyn Sender, &mut bool), SendError> {
+        let remote = self.remote.as_deref_mut().filter(|remote| remote.peer == to && !remote.closing);
+        let Remote { sender, refused, .. } = remote.ok_or(SendError::Unreachable)?;
+        let sender = sender.as_deref_mut().ok_or(SendError::Unreachable)?;
+        Ok((sender, refused))
+    }
+}
+
+impl Remote {
+    /// Whether nothing crosses the link any more.
+    pub(crate) fn is_down(&self) -> bool {
+        self.sender.is_none()
     }
 }
 
@@ -62,7 +76,7 @@ impl Outbox for CallsOutbox<'_> {
         }
         self.begun = Some(Begun::Link);
         let route = Route { from: self.at, to, kind, token };
-        let Remote { sender, refused, .. } = self.link(to)?;
+        let (sender, refused) = self.link(to)?;
         sender.begin(route, len).inspect_err(|error| *refused |= *error == SendError::Full)
     }
 
@@ -72,8 +86,8 @@ impl Outbox for CallsOutbox<'_> {
                 answer(self.slots, kind, token, &self.answer[..len], Bytes::new());
             }
             Some(Begun::Link) => {
-                if let Some(remote) = &mut self.remote {
-                    remote.sender.commit();
+                if let Some(sender) = self.remote.as_mut().and_then(|remote| remote.sender.as_mut()) {
+                    sender.commit();
                 }
             }
             None => panic!("commit follows begin"),
@@ -93,9 +107,16 @@ impl Outbox for CallsOutbox<'_> {
             return Ok(());
         }
         let route = Route { from: self.at, to, kind, token };
-        let remote = self.link(to)?;
-        let sent = remote.sender.send_bulk(route, head, bulk);
-        remote.refused |= sent == Err(SendError::Full);
+        let (sender, refused) = self.link(to)?;
+        let sent = sender.send_bulk(route, head, bulk);
+        *refused |= sent == Err(SendError::Full);
         sent
+    }
+
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        if let Some(remote) = self.remote.as_deref_mut().filter(|remote| remote.peer.node == peer.node) {
+            remote.closing = true;
+        }
     }
 }

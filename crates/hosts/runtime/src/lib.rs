@@ -8,6 +8,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `calls.rs` | [`Calls`]: read this first; a caller's request from the first byte to the answer |
+//! | `calls_core.rs` | what stands behind its lock: the protocol, fed one input at a time |
 //! | `calls_outbox.rs` | where the frames of an embedded protocol go |
 //! | `slots.rs` | where answers wait for their callers |
 //! | `request.rs` | encoding a caller's request as the frame a remote one would be |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod calls_core;
 mod calls_outbox;
 mod instance;
 mod mailbox;

@@ -2,7 +2,7 @@
 
 use crate::instance::Instance;
 use crate::mailbox::{Letter, Mailbox};
-use crate::node_outbox::{NodeOutbox, Outlet, Outlets};
+use crate::node_outbox::{Closing, NodeOutbox, Outlet, Outlets};
 use crate::services::{RunningServices, Services};
 use crate::sleep::sleep_on;
 use quintet_clock::LiveClock;
@@ -26,6 +26,8 @@ pub struct Node {
     id: NodeId,
     instances: BTreeMap<Port, Instance>,
     outlets: Outlets,
+    /// Links that an instance had closed since the end of the last turn.
+    closing: Closing,
     inlets: BTreeMap<NodeId, Inlet>,
     local: VecDeque<Letter>,
     services: RunningServices,
@@ -71,6 +73,7 @@ impl Node {
             id,
             instances: BTreeMap::new(),
             outlets: Outlets::new(),
+            closing: Closing::new(),
             inlets: BTreeMap::new(),
             local: VecDeque::new(),
             services,
@@ -151,8 +154,10 @@ impl Node {
         worked |= self.wake(now);
         self.report_room(now);
         self.run_local(now);
+        worked |= self.close_links(now);
         self.flush(now);
-        worked
+        // What was lost in the flush may have had others closed: see to them before the next sleep.
+        worked || !self.closing.is_empty()
     }
 
     /// Whether the next turn asks the listener.
@@ -212,31 +217,51 @@ impl Node {
         let mut inlets = std::mem::take(&mut self.inlets);
         let (mut received, mut failed, id) = (0, Vec::new(), self.id);
         for (peer, inlet) in &mut inlets {
+            // A frame that names other nodes than the two: no honest peer sends it.
+            let mut stray = false;
             let polled = inlet.receiver.poll(BURST, &mut |route: Route, frame: Frame<'_>| {
-                if route.from.node == *peer && route.to.node == id {
+                stray |= route.from.node != *peer || route.to.node != id;
+                if !stray && !self.is_closing(*peer) {
                     self.give(now, route.to.port, Input::Frame(route.from, frame));
                 }
             });
             match polled {
+                Ok(_) if stray => failed.push((*peer, DownCause::Misbehaved)),
                 Ok(count) => received += count,
-                Err(error) => failed.push((*peer, error)),
+                Err(error) => failed.push((*peer, cause(&error))),
             }
         }
         self.inlets = inlets;
-        for (peer, error) in &failed {
-            self.lose(now, *peer, error);
+        for (peer, cause) in &failed {
+            self.lose(now, *peer, *cause);
         }
         received > 0 || !failed.is_empty()
     }
 
-    fn lose(&mut self, now: Time, peer: NodeId, error: &LinkError) {
+    /// Whether nothing more is taken from a peer, whose link is about to be closed.
+    #[inline]
+    fn is_closing(&self, peer: NodeId) -> bool {
+        !self.closing.is_empty() && self.closing.iter().any(|(closing, _)| *closing == peer)
+    }
+
+    /// Closes the links that instances had closed, and tells every instance that they joined. False if there were none.
+    fn close_links(&mut self, now: Time) -> bool {
+        let mut closed = false;
+        while let Some((peer, mut outlet)) = self.closing.pop() {
+            // Best effort: if it fails, the link is gone all the more.
+            let _ = outlet.sender.flush();
+            drop(outlet);
+            self.lose(now, peer, DownCause::Misbehaved);
+            closed = true;
+        }
+        closed
+    }
+
+    /// Forgets a link, which closes it, and tells every instance that it joined.
+    fn lose(&mut self, now: Time, peer: NodeId, cause: DownCause) {
         self.outlets.remove(&peer);
         let Some(inlet) = self.inlets.remove(&peer) else { return };
-        let cause = match error {
-            LinkError::Closed => DownCause::Closed,
-            LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
-            LinkError::Malformed(_) => DownCause::Misbehaved,
-        };
+        drop(inlet.receiver);
         for (here, there) in inlet.joined {
             self.give(now, here.port, Input::Peer(there, PeerChange::Down(cause)));
         }
@@ -266,15 +291,16 @@ impl Node {
         let flushed = self.outlets.iter_mut().map(|(peer, outlet)| (*peer, outlet.sender.flush()));
         let failed: Vec<_> = flushed.filter_map(|(peer, done)| Some((peer, done.err()?))).collect();
         for (peer, error) in failed {
-            self.lose(now, peer, &error);
+            self.lose(now, peer, cause(&error));
         }
     }
 
     fn give(&mut self, now: Time, port: Port, input: Input<'_>) {
         let Some(instance) = self.instances.get_mut(&port) else { return };
         let from = Address { node: self.id, port };
-        let (outlets, services, local) = (&mut self.outlets, &self.services, &mut self.local);
-        instance.handle(now, input, &mut NodeOutbox { from, outlets, services, local, begun: None });
+        let (outlets, closing) = (&mut self.outlets, &mut self.closing);
+        let (services, local) = (&self.services, &mut self.local);
+        instance.handle(now, input, &mut NodeOutbox { from, outlets, closing, services, local, begun: None });
     }
 
     fn receivers(&self) -> impl Iterator<Item = &dyn Receiver> {
@@ -285,6 +311,15 @@ impl Node {
     fn receivers_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Receiver>> {
         let unnamed = self.unnamed.iter_mut().map(|end| &mut end.receiver);
         self.inlets.values_mut().map(|inlet| &mut inlet.receiver).chain(unnamed)
+    }
+}
+
+/// What its instances are told of a peer whose link failed.
+fn cause(error: &LinkError) -> DownCause {
+    match error {
+        LinkError::Closed => DownCause::Closed,
+        LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
+        LinkError::Malformed(_) => DownCause::Misbehaved,
     }
 }
 

@@ -17,10 +17,14 @@ pub(crate) struct Outlet {
 
 pub(crate) type Outlets = BTreeMap<NodeId, Outlet>;
 
+/// The sending halves of links that instances had closed: what they sent before is still to be flushed.
+pub(crate) type Closing = Vec<(NodeId, Outlet)>;
+
 /// Lives for one `handle`.
 pub(crate) struct NodeOutbox<'a> {
     pub(crate) from: Address,
     pub(crate) outlets: &'a mut Outlets,
+    pub(crate) closing: &'a mut Closing,
     pub(crate) services: &'a RunningServices,
     /// For instances of this node, handled after this one.
     pub(crate) local: &'a mut VecDeque<Letter>,
@@ -105,5 +109,10 @@ impl Outbox for NodeOutbox<'_> {
             outlet.refused.push((from, to));
         }
         sent
+    }
+    /// From here on nobody of this node sends to the peer's.
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        self.closing.extend(self.outlets.remove_entry(&peer.node));
     }
 }

@@ -152,6 +152,7 @@ enum OwnedCall {
     Sent { to: Address, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes },
     Refused { to: Address, kind: Kind, token: Token, error: SendError },
     Observed(Vec<u64>),
+    Disconnected(Address),
 }
 
 impl OwnedCall {
@@ -162,6 +163,7 @@ impl OwnedCall {
             }
             OwnedCall::Refused { to, kind, token, error } => Call::Refused(*to, *kind, *token, *error),
             OwnedCall::Observed(words) => Call::Observed(words.clone()),
+            OwnedCall::Disconnected(peer) => Call::Disconnected(*peer),
         }
     }
 }
@@ -209,6 +211,12 @@ impl Outbox for WatchingOutbox<'_> {
             }
         }
         Ok(())
+    }
+
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        self.out.disconnect(peer);
+        self.calls.push(OwnedCall::Disconnected(peer));
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -85,4 +85,7 @@ impl Outbox for RequestBuffer {
         self.bulk = bulk;
         Ok(())
     }
+
+    /// A request is one frame and has no links.
+    fn disconnect(&mut self, _peer: Address) {}
 }

@@ -95,6 +95,18 @@ impl Outbox for ComparingOutbox<'_> {
         Ok(())
     }
 
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        if self.difference.is_some() {
+            return;
+        }
+        let recorded = self.expected.pop_front();
+        if recorded != Some(Call::Disconnected(peer)) {
+            let recorded = recorded.map_or("nothing more".to_owned(), |call| format!("{call:02x?}"));
+            self.difference = Some((recorded, format!("{peer} disconnected")));
+        }
+    }
+
     fn observe(&mut self, words: &mut [u64]) {
         match self.expected.pop_front() {
             Some(Call::Observed(recorded)) if recorded.len() == words.len() => {

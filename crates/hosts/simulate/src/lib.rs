@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
 //! | `simulation/view.rs` | how a run is at one moment, for who looks on |
+//! | `simulation/disconnect.rs` | links that a protocol has closed, and that are made anew |
 //! | `picos.rs` | [`Picos`]: simulated time |
 //! | `schedule.rs` | [`Schedule`]: the queue of pending events |
 //! | `distribution.rs` | [`Distribution`]: random times, sizes and counts |

@@ -139,7 +139,7 @@ impl Job {
     pub(crate) fn unsent(&self) -> Vec<RouteId> {
         let routes = self.steps.iter().filter_map(|step| match step {
             Step::Send(_, parcel) => parcel.route,
-            Step::Work(_) => None,
+            Step::Work(_) | Step::Disconnect(_) => None,
         });
         routes.collect()
     }

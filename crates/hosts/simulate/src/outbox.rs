@@ -8,7 +8,7 @@ use crate::processor::Processor;
 use crate::route::{RouteId, Routes};
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Frame, Kind, Outbox, SendError, Stage, Token};
+use quintet_contract::{Address, Frame, Kind, NodeId, Outbox, SendError, Stage, Token};
 use std::collections::BTreeMap;
 
 /// The costs of an instance's stages, in cycles of its processor a unit. A stage that is not named costs nothing. One
@@ -21,6 +21,8 @@ pub(crate) enum Step {
     /// Takes so much time of the processor.
     Work(Picos),
     Send(Address, Box<Parcel>),
+    /// Closes every link to a node.
+    Disconnect(NodeId),
 }
 
 pub(crate) struct SimulatedOutbox<'a> {
@@ -115,6 +117,13 @@ impl Outbox for SimulatedOutbox<'_> {
         let frame = Frame { kind, token, body: head, bulk: &bulk };
         self.push(to, Parcel::of(self.from, route, frame));
         Ok(())
+    }
+
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        if peer.node != self.from.node {
+            self.steps.push(Step::Disconnect(peer.node));
+        }
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -28,6 +28,12 @@ pub(crate) struct Route {
     pub(crate) carrier: Carrier,
     /// Whether everything sent is lost.
     pub(crate) cut: bool,
+    /// Whether the link is closed: nothing more departs.
+    pub(crate) closed: bool,
+    /// Whether what departed before that is still to arrive; then the receiver is told.
+    pub(crate) draining: bool,
+    /// Frames of a link that was closed and opened again, still under way and not to be shown.
+    pub(crate) stale: usize,
     /// Frames sent and neither arrived nor lost.
     pub(crate) in_flight: usize,
     /// Whether the sender was refused and waits to be told that there is room.
@@ -45,7 +51,8 @@ pub(crate) enum Carrier {
 
 impl Route {
     fn new(from: Address, to: Address, carrier: Carrier) -> Route {
-        Route { from, to, carrier, cut: false, in_flight: 0, refused: false, costs: None }
+        let (cut, closed, draining, refused) = (false, false, false, false);
+        Route { from, to, carrier, cut, closed, draining, stale: 0, in_flight: 0, refused, costs: None }
     }
 
     pub(crate) fn is_device(&self) -> bool {
@@ -60,8 +67,17 @@ impl Route {
         }
     }
 
+    /// A frame has arrived, is lost, or was not sent after all.
+    pub(crate) fn left(&mut self) {
+        self.in_flight -= 1;
+        self.stale = self.stale.saturating_sub(1);
+    }
+
     /// Whether it takes one more frame now.
     pub(crate) fn admit(&mut self, bulk: usize) -> Result<(), SendError> {
+        if self.closed {
+            return Err(SendError::Unreachable);
+        }
         let limit = self.max_bulk_bytes();
         if bulk > limit {
             return Err(SendError::TooLong { len: bulk, limit });
@@ -94,8 +110,8 @@ impl Routes {
     /// Joins two addresses. If they were joined before, what is under way stays so.
     pub(crate) fn insert(&mut self, from: Address, to: Address, carrier: Carrier) {
         if let Some(route) = self.get_mut(from, to) {
-            let in_flight = route.in_flight;
-            *route = Route { in_flight, ..Route::new(from, to, carrier) };
+            let (in_flight, stale) = (route.in_flight, route.stale);
+            *route = Route { in_flight, stale, ..Route::new(from, to, carrier) };
             return;
         }
         let number = u32::try_from(self.routes.len()).expect("memory ends before 2^32 routes");

@@ -1,6 +1,7 @@
 //! A run.
 
 mod carriage;
+mod disconnect;
 mod events;
 mod execution;
 mod faults;
@@ -182,6 +183,7 @@ impl Simulation {
 
     /// Joins two addresses by a link, the same in both directions, and tells both that their peer is up.
     pub fn connect(&mut self, a: Address, b: Address, model: LinkModel) {
+        self.reopen(a, b);
         for (from, to) in [(a, b), (b, a)] {
             let stream = link_stream(from, to);
             let luck = match &self.choices {
@@ -203,6 +205,7 @@ impl Simulation {
         (a, at_a): (Address, Station),
         (b, at_b): (Address, Station),
     ) {
+        self.reopen(a, b);
         self.routes.insert(a, b, Carrier::Device { device, from: at_a, to: at_b });
         self.routes.insert(b, a, Carrier::Device { device, from: at_b, to: at_a });
         self.announce(a, b);

@@ -8,6 +8,8 @@ use bytes::Bytes;
 pub enum Effect {
     /// Sent a frame to an address.
     Sent(Address, OwnedFrame),
+    /// Had the link to a peer's node closed.
+    Disconnected(Address),
     /// Declared work.
     Work(Stage, u32),
 }
@@ -25,12 +27,12 @@ impl Effects {
         self.list.drain(..)
     }
 
-    /// Takes the frames, dropping declared work.
+    /// Takes the frames, dropping everything else.
     pub fn frames(&mut self) -> Vec<(Address, OwnedFrame)> {
         self.drain()
             .filter_map(|effect| match effect {
                 Effect::Sent(to, frame) => Some((to, frame)),
-                Effect::Work(..) => None,
+                Effect::Disconnected(_) | Effect::Work(..) => None,
             })
             .collect()
     }
@@ -58,6 +60,11 @@ impl Outbox for Effects {
         let frame = OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk };
         self.list.push(Effect::Sent(to, frame));
         Ok(())
+    }
+
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        self.list.push(Effect::Disconnected(peer));
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -54,6 +54,16 @@ pub trait Outbox {
         bulk: Bytes,
     ) -> Result<(), SendError>;
 
+    /// Has the host close the link to the peer's node once this `handle` is over: for a peer that broke the protocol. Frames
+    /// committed before still go, as far as they can; frames after it are refused or lost, and one that was only begun is
+    /// abandoned. Nothing that the peer sent is shown any more.
+    ///
+    /// A link is shared by all pairs of addresses that the two nodes join over it, so every one of them is cut: which instance
+    /// a node's garbage reaches is the node's own choice. On this node each learns
+    /// [`Down(Misbehaved)`](crate::DownCause::Misbehaved), once; on the peer's, `Down(Closed)`, after what was sent before. The peer may
+    /// come back over a new link. Without a link, and for an address of the own node, nothing happens.
+    fn disconnect(&mut self, peer: Address);
+
     /// Declares work done since the last frame. Simulated, it costs the modelled cycles of `stage` and the next frame
     /// departs after it; live, it may fill a histogram.
     fn work(&mut self, _stage: Stage, _units: u32) {}

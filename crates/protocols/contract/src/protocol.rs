@@ -49,7 +49,7 @@ pub enum PeerChange {
 /// Why a peer cannot be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DownCause {
-    /// It said goodbye.
+    /// It said goodbye, or closed the link.
     Closed,
     /// Its process ended or its machine cut the link.
     Died,

@@ -10,7 +10,8 @@
 //! bytes. When the protocol above the receiver has consumed it, the credit goes back: on the next message that way, or alone once
 //! half of the window is owed. A sender without credit gets [`SendError::Full`](quintet_contract::SendError::Full), later
 //! [`Input::Writable`](quintet_contract::Input::Writable). A peer that sends without credit is cut off
-//! ([`DownCause::Misbehaved`](quintet_contract::DownCause::Misbehaved)), as for every other break of the protocol.
+//! ([`DownCause::Misbehaved`](quintet_contract::DownCause::Misbehaved)), as for every other break of the protocol: it is told why, as
+//! far as there is room, and its link is closed.
 //! (After the sender-based flow control of Pakin, Lauria, Chien, "High Performance Messaging on Workstations: Illinois Fast
 //! Messages", 1995.)
 //!

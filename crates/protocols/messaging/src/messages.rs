@@ -58,8 +58,6 @@ pub(crate) struct Peer {
     /// While it is up and was not cut.
     pub(crate) channel: Option<Box<Channel>>,
     pub(crate) stall: Stall,
-    /// Why the channel was cut here; told as soon as there is room.
-    refusing: Option<Code>,
     /// Why the peer cut it.
     refused: Option<Code>,
 }
@@ -161,21 +159,22 @@ impl<P: Protocol> Messages<P> {
         self.tell(now, Input::Peer(from, up), out);
     }
 
-    /// The peer broke the protocol: nothing more is taken from it, and it is told why.
+    /// The peer broke the protocol: it is told why, nothing more is taken from it, and its link is closed.
     fn cut(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
         self.counters.cut += 1;
-        if let Some(peer) = self.peers.get_mut(from) {
-            peer.refusing = Some(code);
-        }
+        // Best effort: a peer that does not hear it learns of the link's end.
+        let _ = send(out, from, REFUSED, Token(0), &Refused(code));
         self.down(now, from, DownCause::Misbehaved, out);
+        out.disconnect(from);
     }
 
-    /// The peer has cut this side off. One of the two is broken, and it will not say more.
+    /// The peer has cut this side off. One of the two is broken, and neither will say more.
     fn refused(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
         if let Some(peer) = self.peers.get_mut(from) {
             peer.refused = Some(code);
         }
         self.down(now, from, DownCause::Misbehaved, out);
+        out.disconnect(from);
     }
 
     /// Ends the channel and tells the protocol above, if it knew the peer.
@@ -209,11 +208,6 @@ impl<P: Protocol> Messages<P> {
     /// Sends what can go to a peer; tells the protocol above if it waited and may send again.
     fn settle(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
         let Some(peer) = self.peers.get_mut(address) else { return };
-        if let Some(code) = peer.refusing
-            && send(out, address, REFUSED, Token(0), &Refused(code)).is_ok()
-        {
-            peer.refusing = None;
-        }
         let Some(channel) = &mut peer.channel else { return };
         if !channel.is_settled() {
             channel.settle(out, &mut self.counters);

@@ -183,6 +183,11 @@ impl Outbox for MessagingOutbox<'_> {
         }
     }
 
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = Begun::Untouched;
+        self.out.disconnect(peer);
+    }
+
     fn work(&mut self, stage: Stage, units: u32) {
         self.out.work(stage, units);
     }

@@ -122,12 +122,12 @@ impl Peer {
         }
     }
 
-    /// Bytes that no peer of this version sends. On a link that loses nothing they are the peer's own; on another they may be
-    /// anyone's.
-    fn unreadable(&mut self, turn: &mut Turn<'_>) {
+    /// Bytes that no peer of this version sends. On a link that loses nothing they are the peer's own, with or without a session;
+    /// on another they may be anyone's.
+    pub(crate) fn unreadable(&mut self, turn: &mut Turn<'_>) {
         turn.counters.fenced += 1;
         if !self.settings.reliability.retransmits() {
-            self.over(DownCause::Misbehaved, turn);
+            self.cut(turn);
         }
     }
 

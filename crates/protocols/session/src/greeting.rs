@@ -53,6 +53,10 @@ impl Peer {
             let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
             return Err((RefusalCode::DuplicateNode, text));
         }
+        if self.cut_off.is_some_and(|life| hello.incarnation <= life) {
+            let text = format!("incarnation {} was cut off for breaking the protocol", hello.incarnation.0);
+            return Err((RefusalCode::Malformed, text));
+        }
         let features = Features(hello.features.0 & config.features.0);
         Ok(PeerInfo { incarnation: hello.incarnation, role: hello.role, features, version })
     }
@@ -133,10 +137,7 @@ impl Peer {
     /// A WELCOME came. One that answers no HELLO under way is an old one, or repeated.
     pub(crate) fn welcomed(&mut self, body: &[u8], turn: &mut Turn<'_>) {
         let Phase::Knocking(knocking) = &mut self.phase else { return };
-        let Ok(welcome) = Welcome::decode_all(body) else {
-            turn.counters.fenced += 1;
-            return;
-        };
+        let Ok(welcome) = Welcome::decode_all(body) else { return self.unreadable(turn) };
         let known = self.latest.is_some_and(|latest| welcome.incarnation < latest);
         let versions = turn.config.versions;
         let spoken = (versions.oldest..=versions.newest).contains(&welcome.version);
@@ -167,10 +168,7 @@ impl Peer {
     /// A REFUSED came.
     pub(crate) fn refused(&mut self, body: &[u8], turn: &mut Turn<'_>) {
         let Phase::Knocking(knocking) = &self.phase else { return };
-        let Ok(refused) = Refused::decode_all(body) else {
-            turn.counters.fenced += 1;
-            return;
-        };
+        let Ok(refused) = Refused::decode_all(body) else { return self.unreadable(turn) };
         if refused.attempt != knocking.attempt && refused.attempt != Attempt::default() {
             turn.counters.fenced += 1;
             return;
@@ -192,5 +190,8 @@ impl Peer {
         turn.counters.refused += 1;
         // If the link has no room, the initiator asks again or gives up: nothing here depends on it.
         let _ = send(turn.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
+        if code == RefusalCode::Malformed && !self.settings.reliability.retransmits() {
+            self.cut(turn);
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! alone do not: a peer that is up is of this cluster, speaks this layout and is one life of one node; every frame it sends
 //! arrives exactly once and in order, until the session is over; and the end of a session is told once, with its cause.
 //!
+//! A peer that breaks its session is told GOODBYE, and its link is closed; its next life is served, the same one is not.
+//!
 //! It does not limit how much a peer may send (that is `messaging`), and it does not encrypt or authenticate (that is the link's).
 //! Session numbers are no secrets: on a link without authentication whoever can read it can forge.
 //!

@@ -189,6 +189,16 @@ impl Outbox for SessionOutbox<'_> {
         Ok(())
     }
 
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = Begun::Untouched;
+        let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer) };
+        // The session stays until the host says that the link is down: that ends it, and tells the protocol above.
+        known.disconnect(self.out);
+        if known.expire(self.now) {
+            *self.alarm = earlier(*self.alarm, Some(self.now));
+        }
+    }
+
     fn work(&mut self, stage: Stage, units: u32) {
         self.out.work(stage, units);
     }

@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
 use crate::turn::{Notice, Turn};
-use quintet_contract::{Address, DownCause, Incarnation, Span, Time};
+use quintet_contract::{Address, DownCause, Incarnation, Outbox, Span, Time};
 
 /// A remote address.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Peer {
     pub(crate) phase: Phase,
     /// The latest life seen; earlier ones are fenced.
     pub(crate) latest: Option<Incarnation>,
+    /// The life that was cut off for breaking the protocol; it and earlier ones are refused.
+    pub(crate) cut_off: Option<Incarnation>,
     /// The peer's last refusal of this side.
     pub(crate) refusal: Option<Refusal>,
     /// What the link takes in one frame.
@@ -28,7 +30,16 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) fn new(address: Address, settings: PeerConfig) -> Self {
         let phase = Phase::Unlinked(Unlinked::default());
-        Peer { address, settings, phase, latest: None, refusal: None, max_bulk_bytes: 0, attempts: 0 }
+        Peer {
+            address,
+            settings,
+            phase,
+            latest: None,
+            cut_off: None,
+            refusal: None,
+            max_bulk_bytes: 0,
+            attempts: 0,
+        }
     }
 
     /// The link is there. Another one while a link is there changes nothing: the HELLO that comes over it decides.
@@ -48,12 +59,14 @@ impl Peer {
     /// The link is gone.
     pub(crate) fn link_down(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
         let window = turn.config.resume_window;
-        let resumable = self.settings.reliability.retransmits() && window > Span::ZERO;
+        let resumable = self.settings.reliability.retransmits()
+            && window > Span::ZERO
+            && !matches!(cause, DownCause::Closed | DownCause::Misbehaved);
         let mut suspended = self.phase.take_suspended();
         if let Phase::Live(live) = core::mem::replace(&mut self.phase, Phase::Unlinked(Unlinked::default())) {
             suspended = Some(Suspended { stream: live.stream, until: turn.now + window, cause });
         }
-        if suspended.is_some() && (!resumable || cause == DownCause::Closed) {
+        if suspended.is_some() && !resumable {
             suspended = None;
             turn.notice(Notice::Down(cause));
         }
@@ -101,19 +114,49 @@ impl Peer {
 
     /// Ends the session that lives, if one does, while its link stays.
     pub(crate) fn over(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
-        let Phase::Live(live) = &mut self.phase else { return };
+        if !matches!(self.phase, Phase::Live(_)) {
+            return;
+        }
         turn.notice(Notice::Down(cause));
-        let end = |code| Phase::Ended(Ended { code });
         match cause {
             DownCause::Misbehaved => {
-                // Best effort: a peer that does not hear it hears nothing else either.
-                let _ = live.name(self.address, GOODBYE, turn.out);
-                self.phase = end(RefusalCode::Malformed);
+                self.disconnect(turn.out);
+                self.phase = Phase::Ended(Ended { code: RefusalCode::Malformed });
             }
-            DownCause::Closed if self.settings.initiate => self.phase = end(RefusalCode::Closed),
+            DownCause::Closed if self.settings.initiate => {
+                self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
+            }
             DownCause::Closed | DownCause::Died | DownCause::Silent | DownCause::Refused(_) => {
                 self.begin(None, turn);
             }
+        }
+    }
+
+    /// Has the link closed, for this life of the peer broke the protocol.
+    pub(crate) fn disconnect(&mut self, out: &mut dyn Outbox) {
+        if let Phase::Live(live) = &self.phase {
+            // Best effort: a peer that does not hear it learns of the link's end.
+            let _ = live.name(self.address, GOODBYE, out);
+            self.cut_off = self.latest;
+        }
+        out.disconnect(self.address);
+    }
+
+    /// Lets a session that is kept for resuming end with the next wake, for this life of the peer broke the protocol. False if
+    /// none is kept.
+    pub(crate) fn expire(&mut self, now: Time) -> bool {
+        let Some(suspended) = self.phase.suspended_mut().and_then(Option::as_mut) else { return false };
+        (suspended.until, suspended.cause) = (now, DownCause::Misbehaved);
+        self.cut_off = self.latest;
+        true
+    }
+
+    /// The peer broke the protocol on a link that is there, with or without a session.
+    pub(crate) fn cut(&mut self, turn: &mut Turn<'_>) {
+        match self.phase {
+            Phase::Unlinked(_) => {}
+            Phase::Live(_) => self.over(DownCause::Misbehaved, turn),
+            Phase::Knocking(_) | Phase::Listening(_) | Phase::Ended(_) => self.disconnect(turn.out),
         }
     }
 

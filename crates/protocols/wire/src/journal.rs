@@ -99,6 +99,8 @@ pub enum Call<'a> {
     Refused(Address, Kind, Token, SendError),
     /// A cell was read: the words.
     Observed(Vec<u64>),
+    /// The link to a peer's node was to be closed.
+    Disconnected(Address),
 }
 
 impl Encode for Entry<'_> {
@@ -265,6 +267,10 @@ impl Encode for Call<'_> {
                 sink.u8(u8::try_from(words.len()).expect("a cell holds a few words"));
                 words.iter().for_each(|word| sink.u64(*word));
             }
+            Call::Disconnected(peer) => {
+                sink.u8(4);
+                sink.u32(peer.to_bits());
+            }
         }
     }
 }
@@ -283,6 +289,7 @@ impl<'a> Decode<'a> for Call<'a> {
                 let count = reader.u8()?;
                 Call::Observed((0..count).map(|_| reader.u64()).collect::<Result<_, _>>()?)
             }
+            4 => Call::Disconnected(Address::from_bits(reader.u32()?)),
             other => return Err(reader.invalid("call type", other, 1)),
         })
     }
@@ -326,6 +333,7 @@ mod tests {
             Call::Refused(at, Kind(1), Token(2), SendError::TooLong { len: 3, limit: 2 }),
             Call::Refused(at, Kind(1), Token(2), SendError::Full),
             Call::Observed(vec![1, 2]),
+            Call::Disconnected(at),
         ];
         vec![
             Entry::Instance { number: 6, at, name: "tuple-space", config: b"{}" },

@@ -37,6 +37,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Refused(at, Kind(1), Token(2), SendError::Full),
         Call::Refused(at, Kind(1), Token(2), SendError::Unreachable),
         Call::Observed(vec![1, 2]),
+        Call::Disconnected(at),
     ];
     let step = |input, calls| encode_to_vec(&Entry::Step { number: 6, now: Time(7), input, calls });
     named(

@@ -46,6 +46,10 @@ impl Simulation {
             return false;
         };
         let route = &mut self.routes[id];
+        if route.closed {
+            self.leave(id);
+            return false;
+        }
         let cut = route.cut;
         match &mut route.carrier {
             Carrier::Link(link) => {

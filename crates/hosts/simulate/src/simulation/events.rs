@@ -149,6 +149,7 @@ impl Simulation {
 
     fn arrive(&mut self, to: Address, incarnation: Incarnation, arrival: Arrival, way: Way) {
         self.digest.add(self.now, to, &arrival);
+        let is_late = self.is_late(&arrival);
         if let (Way::Link, Arrival::Frame(parcel)) = (way, &arrival)
             && let Some(route) = parcel.route
         {
@@ -157,7 +158,7 @@ impl Simulation {
         let Some(place) = self.nodes.find(to.node) else { return };
         let node = &self.nodes[place];
         let lives = node.alive && node.incarnation == incarnation;
-        if lives && (way != Way::Device || self.admit(place, to.port, &arrival)) {
+        if lives && !is_late && (way != Way::Device || self.admit(place, to.port, &arrival)) {
             self.enter(place, to.port, arrival);
         }
     }
@@ -184,9 +185,12 @@ impl Simulation {
         Some(node.processor)
     }
 
-    fn leave(&mut self, id: RouteId) {
+    pub(super) fn leave(&mut self, id: RouteId) {
         let route = &mut self.routes[id];
-        route.in_flight -= 1;
+        route.left();
+        if route.closed {
+            return self.tell_when_drained(id);
+        }
         if std::mem::take(&mut route.refused) {
             let (from, to) = (route.from, route.to);
             self.deliver(from, Arrival::Writable(to), self.now);

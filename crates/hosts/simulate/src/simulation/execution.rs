@@ -109,6 +109,7 @@ impl Simulation {
             match node.job.steps.pop() {
                 None => return Turn::Done,
                 Some(Step::Work(_)) => {}
+                Some(Step::Disconnect(peer)) => self.disconnect(current.node, peer),
                 Some(Step::Send(to, parcel)) => {
                     if self.transmit(to, parcel) {
                         // A device carries it, and the processor waits for that.

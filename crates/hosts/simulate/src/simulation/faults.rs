@@ -58,12 +58,16 @@ impl Simulation {
         let processor = node.processor;
         self.processors[processor.0].door.retain(|(waiting_for, _)| *waiting_for != place);
         for route in unsent {
-            self.routes[route].in_flight -= 1;
+            self.routes[route].left();
+            self.tell_when_drained(route);
         }
         if self.processors[processor.0].current.is_some_and(|current| current.node == place) {
             self.prod(processor);
         }
         for (gone, peer) in self.routes.of(id) {
+            if self.is_closed(gone, peer) {
+                continue;
+            }
             self.deliver(peer, Arrival::Down(gone, DownCause::Died), self.now.after(notice));
         }
     }
@@ -90,9 +94,10 @@ impl Simulation {
             }
         }
         for (here, peer) in self.routes.of(id) {
-            if !fresh {
+            if self.expects_end(here, peer) && !fresh {
                 self.deliver(here, Arrival::Down(peer, DownCause::Died), now);
             }
+            self.reopen(here, peer);
             self.announce(peer, here);
             self.announce(here, peer);
         }

@@ -1,5 +1,7 @@
 //! The simulated host from outside: processors, devices, faults.
 
+mod broken_session;
+mod disconnect;
 mod faults;
 mod frame_costs;
 mod processors;

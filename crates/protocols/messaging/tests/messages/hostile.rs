@@ -4,7 +4,8 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST, Talker};
 use crate::{A, B, messages};
 use proptest::prelude::*;
 use quintet_contract::{
-    Bytes, DownCause, Effects, Incarnation, Input, Kind, OwnedFrame, PeerChange, Protocol, Time, Token,
+    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, OwnedFrame, PeerChange, Protocol, Time,
+    Token,
 };
 use quintet_errors::Code;
 use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PROCEED, REFUSED, fuzzing};
@@ -54,18 +55,35 @@ fn layer() -> Messages<Talker> {
     layer
 }
 
-/// Gives the layer frames; what it sent.
-fn feed(layer: &mut Messages<Talker>, frames: &[OwnedFrame]) -> Vec<OwnedFrame> {
+/// Gives the layer frames; what it did.
+fn effects(layer: &mut Messages<Talker>, frames: &[OwnedFrame]) -> Vec<Effect> {
     let mut out = Effects::default();
     frames.iter().for_each(|frame| layer.handle(Time::ZERO, Input::Frame(B, frame.borrow()), &mut out));
-    out.frames().into_iter().map(|(_, frame)| frame).collect()
+    out.drain().collect()
+}
+
+/// Gives the layer frames; what it sent.
+fn feed(layer: &mut Messages<Talker>, frames: &[OwnedFrame]) -> Vec<OwnedFrame> {
+    let sent = effects(layer, frames).into_iter().filter_map(|effect| match effect {
+        Effect::Sent(_, frame) => Some(frame),
+        Effect::Disconnected(_) | Effect::Work(..) => None,
+    });
+    sent.collect()
 }
 
 /// The code with which the peer is cut off after `frames`, if it is.
 fn verdict(frames: &[OwnedFrame]) -> Option<Code> {
     let mut layer = layer();
-    let sent = feed(&mut layer, frames);
-    let refusals: Vec<_> = sent.iter().filter(|frame| frame.kind == REFUSED).collect();
+    let done = effects(&mut layer, frames);
+    let refusals: Vec<_> = done
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Sent(_, frame) => Some(frame).filter(|frame| frame.kind == REFUSED),
+            Effect::Disconnected(_) | Effect::Work(..) => None,
+        })
+        .collect();
+    let closed = done.iter().position(|effect| *effect == Effect::Disconnected(B));
+    assert_eq!(closed, (!refusals.is_empty()).then(|| done.len() - 1), "the link is closed last");
     assert_eq!(layer.counters().cut as usize, refusals.len(), "told once, and why");
     let changes = layer.inner().changes_of(B);
     let down = changes.contains(&PeerChange::Down(DownCause::Misbehaved));
@@ -152,7 +170,8 @@ fn after_the_cut_nothing_is_taken_and_nothing_goes() {
 #[test]
 fn a_refusal_by_the_peer_ends_the_channel() {
     let mut layer = layer();
-    feed(&mut layer, &[open(), raw(REFUSED, vec![Code::TooLarge as u8, 0])]);
+    let done = effects(&mut layer, &[open(), raw(REFUSED, vec![Code::TooLarge as u8, 0])]);
+    assert_eq!(done.last(), Some(&Effect::Disconnected(B)));
     assert_eq!(layer.inner().changes_of(B).last(), Some(&PeerChange::Down(DownCause::Misbehaved)));
     assert_eq!(layer.refusal(B), Some(Code::TooLarge));
 }

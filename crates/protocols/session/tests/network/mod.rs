@@ -43,6 +43,7 @@ impl Conditions {
 enum Event {
     Arrive { from: Address, to: Address, frame: OwnedFrame },
     Writable { at: Address, about: Address },
+    Closed { at: Address, about: Address },
 }
 
 pub(crate) struct Network<P> {
@@ -115,11 +116,29 @@ impl<P: Protocol> Network<P> {
             let between = |from, to| (from, to) == (a, b) || (from, to) == (b, a);
             self.events.retain(|_, event| match event {
                 Event::Arrive { from, to, .. } => !between(*from, *to),
-                Event::Writable { .. } => true,
+                Event::Writable { .. } | Event::Closed { .. } => true,
             });
         }
         self.input(a, Input::Peer(b, PeerChange::Down(cause)));
         self.input(b, Input::Peer(a, PeerChange::Down(cause)));
+    }
+
+    /// A node has its link closed: it hears nothing more, and the peer learns of it after what was sent before.
+    fn disconnect(&mut self, at: Address, peer: Address) {
+        if !self.linked.contains(&(at, peer)) {
+            return;
+        }
+        self.part(at, peer);
+        self.events.retain(|_, event| match event {
+            Event::Arrive { from, to, .. } => (*from, *to) != (peer, at),
+            Event::Writable { at: to, about } | Event::Closed { at: to, about } => {
+                (*to, *about) != (at, peer)
+            }
+        });
+        let last = self.last.get(&(at, peer)).copied().unwrap_or_default();
+        let after = last.max(self.now + self.conditions.delay.1);
+        self.schedule(after, Event::Closed { at: peer, about: at });
+        self.input(at, Input::Peer(peer, PeerChange::Down(DownCause::Misbehaved)));
     }
 
     /// One input to one node, now.
@@ -129,17 +148,21 @@ impl<P: Protocol> Network<P> {
             full: self.conditions.full,
             sent: vec![],
             refused: vec![],
+            disconnected: BTreeSet::new(),
             begun: None,
         };
         let now = self.now;
         self.nodes.get_mut(&at).expect("the node exists").handle(now, input, &mut wire);
-        let Wire { sent, refused, .. } = wire;
+        let Wire { sent, refused, disconnected, .. } = wire;
         for about in refused {
             let after = self.now + Span(1 + self.random.below(50_000));
             self.schedule(after, Event::Writable { at, about });
         }
         for (to, frame) in sent {
             self.depart(at, to, frame);
+        }
+        for peer in disconnected {
+            self.disconnect(at, peer);
         }
     }
 
@@ -193,6 +216,9 @@ impl<P: Protocol> Network<P> {
             Some((_, Event::Writable { at, about })) if self.nodes.contains_key(&at) => {
                 self.input(at, Input::Writable(about));
             }
+            Some((_, Event::Closed { at, about })) if self.nodes.contains_key(&at) => {
+                self.input(at, Input::Peer(about, PeerChange::Down(DownCause::Closed)));
+            }
             _ => {}
         }
     }
@@ -234,6 +260,7 @@ struct Wire<'a> {
     full: u32,
     sent: Vec<(Address, OwnedFrame)>,
     refused: Vec<Address>,
+    disconnected: BTreeSet<Address>,
     begun: Option<(Address, Kind, Token, Vec<u8>)>,
 }
 
@@ -271,5 +298,9 @@ impl Outbox for Wire<'_> {
         self.room(to)?;
         self.sent.push((to, OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk }));
         Ok(())
+    }
+    fn disconnect(&mut self, peer: Address) {
+        self.begun = None;
+        self.disconnected.insert(peer);
     }
 }

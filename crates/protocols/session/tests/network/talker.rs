@@ -23,6 +23,8 @@ pub(crate) struct Talker {
     pub(crate) changes: Vec<(Address, PeerChange)>,
     /// Sends refused for good.
     pub(crate) too_long: Vec<(Address, Token, SendError)>,
+    /// Peers whose links are to be closed, at the next prompt.
+    pub(crate) cutting: BTreeSet<Address>,
     up: BTreeSet<Address>,
     own: Option<Address>,
 }
@@ -86,6 +88,7 @@ impl Protocol for Talker {
         match input {
             Input::Started | Input::Wake => {}
             Input::Frame(from, _) if Some(from.node) == self.own.map(|own| own.node) => {
+                std::mem::take(&mut self.cutting).into_iter().for_each(|peer| out.disconnect(peer));
                 self.up.clone().into_iter().for_each(|peer| self.pump(peer, out));
             }
             Input::Frame(from, frame) => {

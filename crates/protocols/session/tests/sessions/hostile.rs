@@ -2,10 +2,15 @@
 
 use crate::network::talker::{ONE_WAY, Talker};
 use crate::network::{Conditions, Network};
-use crate::{A, B, config, node, retransmit, say, talker, word};
+use crate::{A, B, config, node, prompt, retransmit, say, talker, word};
 use proptest::prelude::*;
-use quintet_contract::{Bytes, DownCause, Kind, OwnedFrame, PeerChange, Span, Token};
-use quintet_session::{ACKNOWLEDGE, PING, Reliability, Sessions, fuzzing};
+use quintet_contract::{
+    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, OwnedFrame, PeerChange, Protocol, Span,
+    Time, Token,
+};
+use quintet_session::{ACKNOWLEDGE, GOODBYE, HELLO, PING, RefusalCode, Reliability, Sessions, fuzzing};
+
+const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
 
 fn pair(reliability: Reliability) -> Network<Sessions<Talker>> {
     let mut network = Network::new(3, Conditions::reliable());
@@ -55,6 +60,96 @@ fn on_a_reliable_link_gaps_repetitions_and_garbage_cut_the_peer_off() {
         assert_eq!(verdict(Reliability::Link, &frames), Some(DownCause::Misbehaved), "{what}");
     }
     assert_eq!(verdict(Reliability::Link, &[data(0, 0), data(1, 0)]), None);
+}
+
+/// What B does with `frames` over a link that is there, and no session.
+fn without_session(reliability: Reliability, frames: &[OwnedFrame]) -> Vec<Effect> {
+    let mut node = node(config(B, reliability));
+    let mut out = Effects::default();
+    node.handle(Time::ZERO, Input::Peer(A, UP), &mut out);
+    frames.iter().for_each(|frame| node.handle(Time::ZERO, Input::Frame(A, frame.borrow()), &mut out));
+    out.drain().collect()
+}
+
+#[test]
+fn garbage_without_a_session_closes_a_reliable_link_and_no_other() {
+    for garbage in [raw(Kind(0x0f), &[]), raw(PING, &[1]), raw(HELLO, &[1, 2, 3])] {
+        let done = without_session(Reliability::Link, std::slice::from_ref(&garbage));
+        assert_eq!(done.last(), Some(&Effect::Disconnected(A)), "{garbage:?}");
+        let done = without_session(retransmit(8, 64_000), &[garbage]);
+        assert!(!done.contains(&Effect::Disconnected(A)), "{done:?}");
+    }
+    // A frame of the session that this side has just ended.
+    assert_eq!(without_session(Reliability::Link, &[raw(ONE_WAY, &prefix(3, 1, None))]), []);
+}
+
+#[test]
+fn who_is_cut_off_is_told_first_and_hears_of_it_once() {
+    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+        let mut network = pair(reliability);
+        say(&mut network, A, B, word(1));
+        let (.., frame) = network.trace.last().expect("the word");
+        let session = (reliability != Reliability::Link)
+            .then(|| u64::from_le_bytes(frame.body[8..16].try_into().expect("eight bytes")));
+        network.inject(A, B, &raw(ONE_WAY, &prefix(0, 9, session)));
+        let (.., last) = network.trace.last().expect("the last word");
+        assert_eq!(last.kind, GOODBYE);
+        network.run(Span::from_secs(5));
+        let downs = |network: &mut Network<Sessions<Talker>>, at, peer| {
+            let changes = talker(network, at).changes_of(peer).into_iter();
+            changes.filter(|change| matches!(change, PeerChange::Down(_))).collect::<Vec<_>>()
+        };
+        assert_eq!(downs(&mut network, A, B), [PeerChange::Down(DownCause::Closed)]);
+        assert_eq!(downs(&mut network, B, A), [PeerChange::Down(DownCause::Misbehaved)]);
+    }
+}
+
+#[test]
+fn the_life_that_was_cut_off_is_refused_on_a_new_link_and_the_next_is_served() {
+    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+        let mut network = pair(reliability);
+        talker(&mut network, B).cutting.insert(A);
+        prompt(&mut network, B);
+        network.run(Span::from_secs(1));
+        let came_and_went = [UP, PeerChange::Down(DownCause::Misbehaved)];
+        assert_eq!(talker(&mut network, B).changes_of(A), came_and_went, "the protocol above cut it");
+        network.link(A, B);
+        network.run(Span::from_secs(1));
+        assert_eq!(network.nodes[&A].refusal(B).map(|refusal| refusal.code), Some(RefusalCode::Malformed));
+        assert_eq!(talker(&mut network, B).changes_of(A), came_and_went);
+        network.cut(A, B, DownCause::Died);
+        let mut next = config(A, reliability);
+        next.incarnation = Incarnation(2);
+        network.add(A, node(next));
+        network.link(A, B);
+        network.run(Span::from_secs(1));
+        say(&mut network, A, B, word(2));
+        network.run(Span::from_secs(1));
+        assert_eq!(talker(&mut network, B).from(A), [word(2)]);
+    }
+}
+
+#[test]
+fn a_session_that_waits_for_its_link_can_be_cut_too() {
+    let mut network = pair(retransmit(8, 64_000));
+    network.cut(A, B, DownCause::Died);
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP], "it may be resumed");
+    talker(&mut network, B).cutting.insert(A);
+    prompt(&mut network, B);
+    network.run(Span::from_millis(1));
+    network.link(A, B);
+    network.run(Span::from_secs(5));
+    let came_and_went = [UP, PeerChange::Down(DownCause::Misbehaved)];
+    assert_eq!(talker(&mut network, B).changes_of(A), came_and_went);
+    assert_eq!(network.nodes[&A].refusal(B).map(|refusal| refusal.code), Some(RefusalCode::Malformed));
+}
+
+#[test]
+fn a_session_whose_link_was_closed_for_garbage_is_not_kept() {
+    let mut network = pair(retransmit(8, 64_000));
+    network.input(B, Input::Peer(A, PeerChange::Down(DownCause::Misbehaved)));
+    assert_eq!(talker(&mut network, B).changes_of(A).last(), Some(&PeerChange::Down(DownCause::Misbehaved)));
+    assert_eq!(network.nodes[&B].peer(A), None);
 }
 
 #[test]

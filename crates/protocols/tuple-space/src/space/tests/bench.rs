@@ -65,6 +65,10 @@ impl Outbox for Link {
         self.check(to, head.len() + bulk.len())?;
         self.effects.send_bulk(to, kind, token, head, bulk)
     }
+
+    fn disconnect(&mut self, peer: Address) {
+        self.effects.disconnect(peer);
+    }
 }
 
 impl Bench {

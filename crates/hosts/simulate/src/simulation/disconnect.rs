@@ -1,0 +1,90 @@
+//! Links that a protocol has closed.
+
+use super::Simulation;
+use crate::node::Arrival;
+use crate::nodes::Place;
+use crate::route::RouteId;
+use quintet_contract::{Address, DownCause, NodeId};
+
+impl Simulation {
+    /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
+    /// told; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
+    pub(super) fn disconnect(&mut self, place: Place, peer: NodeId) {
+        let here = self.nodes[place].id;
+        if self.nodes.get(peer).is_none_or(|node| !node.alive) {
+            return;
+        }
+        let ways = self.routes.of(here).into_iter().filter(|(_, to)| to.node == peer);
+        let open: Vec<_> = ways.filter(|(from, to)| !self.is_closed(*from, *to)).collect();
+        if open.is_empty() {
+            return;
+        }
+        self.drop_waiting(place, peer);
+        for (from, to) in open {
+            if let Some(back) = self.routes.get_mut(to, from) {
+                (back.closed, back.refused) = (true, false);
+            }
+            self.deliver(from, Arrival::Down(to, DownCause::Misbehaved), self.now);
+            if let Some(id) = self.routes.find(from, to) {
+                let route = &mut self.routes[id];
+                (route.closed, route.draining, route.refused) = (true, true, false);
+                self.tell_when_drained(id);
+            }
+        }
+    }
+
+    /// Forgets what came from `peer` and was not handled yet.
+    fn drop_waiting(&mut self, place: Place, peer: NodeId) {
+        let is_from = |arrival: &Arrival| match arrival {
+            Arrival::Frame(parcel) => parcel.from.node == peer,
+            Arrival::Writable(to) => to.node == peer,
+            _ => false,
+        };
+        let node = &mut self.nodes[place];
+        node.inbox.retain(|waiting| !is_from(&waiting.arrival));
+        let door = &mut self.processors[node.processor.0].door;
+        door.retain(|(waiting_for, waiting)| *waiting_for != place || !is_from(&waiting.arrival));
+    }
+
+    /// Tells the receiver of a closed link as soon as all that was sent before has arrived or is lost. A dead one is not told.
+    pub(super) fn tell_when_drained(&mut self, id: RouteId) {
+        let route = &mut self.routes[id];
+        let (from, to) = (route.from, route.to);
+        let lives = self.nodes.get(to.node).is_some_and(|node| node.alive);
+        if route.draining && route.in_flight == 0 && lives {
+            route.draining = false;
+            self.deliver(to, Arrival::Down(from, DownCause::Closed), self.now);
+        }
+    }
+
+    /// Whether an input came over a link after its end.
+    pub(super) fn is_late(&self, arrival: &Arrival) -> bool {
+        let Arrival::Frame(parcel) = arrival else { return false };
+        let Some(route) = parcel.route.map(|id| &self.routes[id]) else { return false };
+        route.closed && !route.draining || route.stale > 0
+    }
+
+    /// Whether the link from one address to another is closed.
+    pub(super) fn is_closed(&self, from: Address, to: Address) -> bool {
+        self.routes.get(from, to).is_some_and(|route| route.closed)
+    }
+
+    /// Whether `at` was not told of an end of its link with `peer`, and is to be told by the caller.
+    pub(super) fn expects_end(&mut self, at: Address, peer: Address) -> bool {
+        let drains = self.routes.get_mut(peer, at).is_some_and(|route| std::mem::take(&mut route.draining));
+        drains || !self.is_closed(at, peer)
+    }
+
+    /// Opens a link that was closed again. Who has not been told of its end is told now; what is under way is lost.
+    pub(super) fn reopen(&mut self, a: Address, b: Address) {
+        for (from, to) in [(a, b), (b, a)] {
+            let Some(route) = self.routes.get_mut(from, to) else { continue };
+            if std::mem::take(&mut route.closed) {
+                route.stale = route.in_flight;
+            }
+            if std::mem::take(&mut route.draining) {
+                self.deliver(to, Arrival::Down(from, DownCause::Closed), self.now);
+            }
+        }
+    }
+}

@@ -87,6 +87,19 @@ impl Model {
         }
     }
 
+    /// Whether it is one of the elements of a group, and not what the group did together.
+    #[must_use]
+    pub fn is_in_group(&self, subject: &Subject<'_>) -> bool {
+        let name = subject.element;
+        // What the model names itself is an element alone, or a group.
+        !match subject.kind {
+            ElementKind::Processor => self.processors.contains_key(name),
+            ElementKind::Device => self.devices.contains_key(name),
+            ElementKind::Module => self.modules.contains_key(name),
+            ElementKind::Measure => self.measures.contains_key(name),
+        }
+    }
+
     /// The measure of which this is the name of one, if it is a group.
     fn measure_of_group(&self, name: &str) -> Option<&Measure> {
         let (group, number) = name.rsplit_once('-')?;

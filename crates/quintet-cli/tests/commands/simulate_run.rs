@@ -201,7 +201,11 @@ fn a_model_without_an_end_stops_at_its_limit_and_says_so() {
 #[test]
 fn the_size_of_a_group_can_be_swept() {
     let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/fddi.toml");
-    let (status, said) = simulate(&[ring, "--seeds", "1", "--end", "0.6 s", "--sweep", "stations=2,11"]);
+    let sweep = [ring, "--seeds", "1", "--end", "0.6 s", "--sweep", "stations=2,11"];
+    let (status, said) = simulate(&sweep);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("  station ") && !said.contains("station-1"), "a group is one: {said}");
+    let (status, said) = simulate(&[&sweep[..], &["--elements"]].concat());
     assert_eq!(status, 0, "{said}");
     let place = |name: &str| said.lines().position(|line| line.trim_start().starts_with(name));
     let places = ["station ", "station-1 ", "station-2 ", "station-10 ", "station-11 "].map(place);

@@ -34,11 +34,20 @@ struct Outcome<'a> {
     /// How many runs a cell should have.
     seeds: u64,
     confidence: f64,
+    /// Whether the table has the elements of groups too.
+    elements: bool,
 }
 
 impl<'a> Outcome<'a> {
     fn rows(&self, cell: &'a Cell) -> Vec<Row<'a>> {
         rows(self.model, &cell.study, self.confidence)
+    }
+
+    /// Those that the table has.
+    fn table_rows(&self, cell: &'a Cell) -> Vec<Row<'a>> {
+        let mut rows = self.rows(cell);
+        rows.retain(|row| self.elements || !self.model.is_in_group(&row.subject));
+        rows
     }
 }
 
@@ -58,6 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         cells: &cells,
         seeds: arguments.seeds,
         confidence: arguments.confidence,
+        elements: arguments.elements,
     };
     let mut errors = Vec::new();
     errors.extend(print(arguments, &outcome).err());

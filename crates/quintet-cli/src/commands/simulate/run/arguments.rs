@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Events after which a run ends in any case, instead of the model's
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
+    /// Show each element of a group, and not only what the group did together
+    #[arg(long, conflicts_with = "json")]
+    pub(super) elements: bool,
     /// Write every quantity to a table of comma-separated values
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,

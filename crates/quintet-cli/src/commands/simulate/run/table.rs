@@ -12,7 +12,7 @@ const WIDEST: usize = 120;
 pub(super) fn text(outcome: &Outcome<'_>) -> String {
     let mut text = head(outcome);
     let Some((columns, others)) = outcome.axes.split_first() else {
-        return outcome.cells.iter().fold(text, |text, cell| text + &single(&outcome.rows(cell)));
+        return outcome.cells.iter().fold(text, |text, cell| text + &single(&outcome.table_rows(cell)));
     };
     // Cells are in the order of the axes, the last changing fastest.
     let stride: usize = others.iter().map(|axis| axis.values.len()).product();
@@ -110,7 +110,7 @@ fn single(rows: &[Row<'_>]) -> String {
 fn sweep(outcome: &Outcome<'_>, parameter: &str, cells: &[&Cell]) -> String {
     let columns: Vec<BTreeMap<&str, Row<'_>>> = cells
         .iter()
-        .map(|cell| outcome.rows(cell).into_iter().map(|row| (row.quantity, row)).collect())
+        .map(|cell| outcome.table_rows(cell).into_iter().map(|row| (row.quantity, row)).collect())
         .collect();
     let mut lines: Vec<Row<'_>> = columns.iter().flat_map(BTreeMap::values).copied().collect();
     lines.sort_by_key(|row| (row.subject.order(), row.quantity));

@@ -3,25 +3,33 @@
 #![forbid(unsafe_code)]
 
 use quintet_contract::Time;
-use std::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
 
-/// The time of a live host: nanoseconds of the monotonic clock since the host's start. A read costs about 30 ns, so
+/// The time of a live host: nanoseconds of the monotonic clock since the host's start. A read costs about 25 ns, so
 /// hosts read once a burst, not once a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveClock {
-    start: Instant,
+    start: u64,
 }
 
 impl LiveClock {
     /// A clock that stands at zero now.
     #[must_use]
     pub fn start() -> Self {
-        LiveClock { start: Instant::now() }
+        LiveClock { start: monotonic() }
     }
 
     /// The time now. Never decreases.
     #[must_use]
     pub fn now(&self) -> Time {
-        Time(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Time(monotonic().saturating_sub(self.start))
     }
+}
+
+/// Nanoseconds since the machine was started; 64 bits of them last for 584 years. In one number, for the difference of two
+/// `Instant`s costs as much as reading them.
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Neither is ever negative.
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }

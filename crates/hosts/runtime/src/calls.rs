@@ -159,32 +159,32 @@ impl Calls {
         if answer.is_some() {
             return answer;
         }
-        let end = self.clock.now() + Span::from(limit);
+        let mut now = self.clock.now();
+        let end = now + Span::from(limit);
         loop {
             let waited = match self.receiver() {
-                Some(receiver) => self.wait_polling(receiver, core, end, Some(pending), look),
+                Some(receiver) => self.wait_polling(receiver, core, (now, end), Some(pending), look),
                 None => self.wait_parked(core, end, pending, look),
             };
             match waited {
                 Waited::Answered(answer) => return Some(answer),
                 Waited::TimedOut => return None,
-                Waited::Woken => core = self.lock(),
+                Waited::Woken => (core, now) = (self.lock(), self.clock.now()),
             }
         }
     }
 
-    /// Polls the link for everybody until this caller has its answer.
+    /// Polls the link for everybody, from now to the end given, until this caller has its answer.
     fn wait_polling<'a>(
         &'a self,
         mut receiver: MutexGuard<'a, Box<dyn Receiver>>,
         mut core: MutexGuard<'a, Core>,
-        end: Time,
+        (mut now, end): (Time, Time),
         pending: Option<Pending>,
         look: Look<'_>,
     ) -> Waited {
         loop {
             pending.into_iter().for_each(|pending| core.slots.unwatch(pending.0));
-            let now = self.clock.now();
             // What came in time is seen before time is said to have run out.
             core.receive_burst(now, &mut **receiver);
             core.wake_protocol(now);
@@ -197,7 +197,7 @@ impl Calls {
             let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
             self.unlock(core);
             receiver.wait(Some(until.since(now).into()));
-            core = self.lock();
+            (core, now) = (self.lock(), self.clock.now());
         }
     }
 
@@ -254,7 +254,8 @@ impl Calls {
         match self.receiver() {
             Some(mut receiver) => {
                 receiver.wait(Some(limit));
-                self.wait_polling(receiver, self.lock(), Time::ZERO, None, &|_| None);
+                let now = self.clock.now();
+                self.wait_polling(receiver, self.lock(), (now, now), None, &|_| None);
             }
             None => {
                 let mut core = self.lock();

@@ -15,6 +15,7 @@ pub(super) fn files() -> Vec<Seed> {
             ("voters", without_comments(include_str!("../../../../models/voters.toml"))),
             ("ethernet", without_comments(include_str!("../../../../models/ethernet.toml"))),
             ("ring", without_comments(include_str!("../../../../models/fddi.toml"))),
+            ("voice", without_comments(include_str!("../../../../models/voice.toml"))),
             ("farm", without_comments(include_str!("../../../../models/task_farm.toml"))),
         ],
     )

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `experiment.rs` | [`Experiment`]: a case in a setting |
 //! | `measure.rs`, `row.rs` | its runs; [`Row`]: what they give |
-//! | `answer.rs` | [`answer`]: all experiments of the questions, and those that turn out to be needed |
+//! | `answer.rs` | [`answer()`]: all experiments of the questions, and those that turn out to be needed |
 //! | `compare.rs` | whether one model is ahead of another, and from where on |
 //! | `sensitivity.rs` | whether a finding rests on the factor that is not understood |
 //! | `clients.rs` | several clients: does RPC overtake REXEC? |

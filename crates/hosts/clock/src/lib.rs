@@ -26,8 +26,8 @@ impl LiveClock {
     }
 }
 
-/// Nanoseconds since the machine was started; 64 bits of them last for 584 years. In one number, for the difference of two
-/// `Instant`s costs as much as reading them.
+/// Nanoseconds since the machine was started; 64 bits of them last for 584 years. In one number, which
+/// is subtracted at once where two `Instant`s are compared and carried.
 fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     // Neither is ever negative.

@@ -125,7 +125,7 @@ impl<S: WriteStore> RingWriter<S> {
     }
 
     /// Fetches slots for writing that later frames of a burst will need, so that several of them are on their way from the
-    /// reader's processor at a time. Not for the only frame of a burst: it would delay its reader.
+    /// reader's processor at a time. The only frame of a burst has no use for it.
     #[inline]
     pub(crate) fn fetch_ahead(&self) {
         let distance = FETCH_AHEAD * SLOT;

@@ -5,11 +5,13 @@
 
 use crate::codec::CALL_FAILED;
 use crate::config::Class;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
 use quintet_contract::{
     Address, DownCause, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
 };
 use quintet_errors::Code;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Relays between the callers of this node and one service.
 pub struct Relay {
@@ -18,8 +20,8 @@ pub struct Relay {
     class: fn(Kind) -> Class,
     /// Frames that could not be passed on yet, oldest first.
     waiting: VecDeque<OwnedFrame>,
-    /// Requests that were not answered yet.
-    open: BTreeSet<Token>,
+    /// Requests that were not answered yet. Their tokens are this process's own, so the hash needs no secret.
+    open: HashSet<Token, FixedState>,
     state: State,
 }
 
@@ -36,7 +38,7 @@ impl Relay {
     /// Relays for `callers` to `service`. `class` tells which kinds are answered.
     #[must_use]
     pub fn new(callers: Address, service: Address, class: fn(Kind) -> Class) -> Self {
-        let (waiting, open) = (VecDeque::new(), BTreeSet::new());
+        let (waiting, open) = (VecDeque::new(), HashSet::with_hasher(FixedState::with_seed(0)));
         Relay { callers, service, class, waiting, open, state: State::Connecting }
     }
 
@@ -97,7 +99,10 @@ impl Relay {
         };
         self.state = State::Lost(code);
         self.waiting.clear();
-        for token in std::mem::take(&mut self.open) {
+        // In their order, the same in every run.
+        let mut unanswered: Vec<Token> = self.open.drain().collect();
+        unanswered.sort_unstable();
+        for token in unanswered {
             self.fail(token, code, out);
         }
     }

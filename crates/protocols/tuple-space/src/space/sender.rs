@@ -56,20 +56,20 @@ impl Sender {
         self.unanswered.contains_key(&token) || self.position(token).is_ok()
     }
 
+    /// Where an answered take with this token stands, or would stand. Tokens usually grow: then it is O(1).
     fn position(&self, token: Token) -> Result<usize, usize> {
-        self.unsettled.binary_search_by_key(&token, |unsettled| unsettled.token)
-    }
-
-    /// Remembers an answered take. Tokens usually grow: then it is O(1).
-    pub(super) fn hold(&mut self, token: Token, place: Place) {
-        let unsettled = Unsettled { token, place };
         match self.unsettled.back() {
             Some(last) if last.token >= token => {
-                let at = self.position(token).unwrap_or_else(|at| at);
-                self.unsettled.insert(at, unsettled);
+                self.unsettled.binary_search_by_key(&token, |unsettled| unsettled.token)
             }
-            _ => self.unsettled.push_back(unsettled),
+            _ => Err(self.unsettled.len()),
         }
+    }
+
+    /// Remembers an answered take.
+    pub(super) fn hold(&mut self, token: Token, place: Place) {
+        let at = self.position(token).unwrap_or_else(|at| at);
+        self.unsettled.insert(at, Unsettled { token, place });
     }
 
     /// Takes out the answered take with this token.

@@ -8,6 +8,7 @@ use core::any::Any;
 use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use quintet_contract::limits::HEADER_BYTES;
 use std::sync::Arc;
 
 /// Copies up to this length go word by word; longer ones are worth a call.
@@ -115,28 +116,24 @@ impl PeerArea {
     /// Copies by words, each read once. The last word is read whole: an area ends with a whole word.
     #[inline]
     fn read_words(&self, at: usize, into: &mut [u8]) {
-        assert!(at.is_multiple_of(4));
-        let from = self.0.at(at, into.len()).as_ptr();
-        let (head, into) = into.split_at_mut(if at % 8 == 4 { into.len().min(4) } else { 0 });
-        if !head.is_empty() {
-            let word = self.0.word(at).load(Ordering::Relaxed).to_ne_bytes();
-            head.copy_from_slice(&word[..head.len()]);
-        }
-        // SAFETY: inside the range, which was checked above, and now a multiple of 8.
-        let mut from = unsafe { from.add(head.len()) }.cast::<AtomicU64>();
-        let mut chunks = into.chunks_exact_mut(8);
-        for chunk in &mut chunks {
-            // SAFETY: inside the range and aligned; every access that may be concurrent is atomic.
-            let word = unsafe { &*from }.load(Ordering::Relaxed);
-            chunk.copy_from_slice(&word.to_ne_bytes());
+        assert!(at.is_multiple_of(8));
+        let mut from = self.0.at(at, into.len()).cast::<AtomicU64>();
+        let mut next = || {
+            // SAFETY: inside the range, as the caller asks for no more words than its bytes begin, and aligned; every
+            // access that may be concurrent is atomic.
+            let word = unsafe { from.as_ref() }.load(Ordering::Relaxed).to_ne_bytes();
             // SAFETY: at most one past the range.
             from = unsafe { from.add(1) };
+            word
+        };
+        let (lines, rest) = into.as_chunks_mut::<32>();
+        for line in lines {
+            line.as_chunks_mut::<8>().0.iter_mut().for_each(|to| *to = next());
         }
-        let last = chunks.into_remainder();
+        let (words, last) = rest.as_chunks_mut::<8>();
+        words.iter_mut().for_each(|to| *to = next());
         if !last.is_empty() {
-            // SAFETY: as above; the range ends at a multiple of 8, so the word that holds its last bytes lies inside.
-            let word = unsafe { &*from }.load(Ordering::Relaxed).to_ne_bytes();
-            last.copy_from_slice(&word[..last.len()]);
+            last.copy_from_slice(&next()[..last.len()]);
         }
     }
 
@@ -176,6 +173,17 @@ impl ReadStore for PeerArea {
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         let _ = at;
+    }
+
+    #[inline]
+    fn header(&self, at: usize, word: u32) -> [u8; HEADER_BYTES] {
+        assert!(at.is_multiple_of(8));
+        let second = self.0.word(at + 4).load(Ordering::Relaxed);
+        let mut header = [0; HEADER_BYTES];
+        header[..4].copy_from_slice(&word.to_le_bytes());
+        header[4..8].copy_from_slice(&second.to_ne_bytes());
+        self.read_words(at + 8, &mut header[8..]);
+        header
     }
 
     #[inline]

@@ -88,6 +88,12 @@ impl Store for ModelReader {
 
 impl ReadStore for ModelReader {
     fn prefetch(&self, _at: usize) {}
+    fn header(&self, at: usize, word: u32) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        header[..4].copy_from_slice(&word.to_le_bytes());
+        self.read(at + 4, &mut header[4..]);
+        header
+    }
     fn read(&self, at: usize, into: &mut [u8]) {
         self.0.each(at, into.len(), |slot, from, to| {
             // SAFETY: the pointer is valid for the closure; loom checks that nobody writes the cell.

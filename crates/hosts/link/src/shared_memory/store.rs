@@ -1,6 +1,7 @@
 //! Where a ring's bytes lie. Two implementations: mapped memory (`area.rs`) and, under loom, a model of it.
 
 use crate::sync::AtomicU32;
+use quintet_contract::limits::HEADER_BYTES;
 
 /// Bytes between two places where a frame may begin: a cache line.
 pub(crate) const SLOT: usize = 64;
@@ -30,7 +31,10 @@ pub(crate) trait ReadStore: Store {
     /// Says that the slot at `at` is read next.
     fn prefetch(&self, at: usize);
 
-    /// Copies the bytes from `at`: a multiple of 8, or 4 more than one and at least 4 bytes.
+    /// The header of the frame at `at`, whose commit word was read as `word`.
+    fn header(&self, at: usize, word: u32) -> [u8; HEADER_BYTES];
+
+    /// Copies the bytes from `at`, a multiple of 8.
     fn read(&self, at: usize, into: &mut [u8]);
 
     /// Appends the `len` bytes from `at` to a vector.

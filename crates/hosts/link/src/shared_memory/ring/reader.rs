@@ -135,9 +135,7 @@ impl<S: ReadStore> RingReader<S> {
         let at = self.offset();
         // The rest of a short body comes while the header is checked.
         self.fetch_ahead();
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..4].copy_from_slice(&word.to_le_bytes());
-        self.store.read(at + 4, &mut bytes[4..]);
+        let bytes = self.store.header(at, word);
         let longest = HEADER_BYTES + self.limits.inline_bytes + self.limits.bulk_bytes;
         let longest = u32::try_from(longest).expect("limits lie below 4 GiB");
         let header = Header::from_bytes(&bytes, longest).map_err(|error| self.complain(error))?;

@@ -266,9 +266,9 @@ proptest! {
         let mut appended = vec![7];
         peer.append(at, len, &mut appended);
         prop_assert_eq!((appended[0], &appended[1..]), (7, &bytes[..]));
-        if len > 8 {
-            peer.read(at + 4, &mut copy[4..]);
-            prop_assert_eq!(&copy, &bytes);
+        if let Some(header) = bytes.first_chunk::<HEADER_BYTES>() {
+            let word = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+            prop_assert_eq!(&peer.header(at, word), header);
         }
     }
 }

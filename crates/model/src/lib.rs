@@ -20,6 +20,7 @@
 //! | `read.rs` | from TOML to a model |
 //! | `dimension.rs`, `expression.rs` | units, and computing with them |
 //! | `resolve.rs` | from a model to a plan, with every check |
+//! | `group.rs` | groups: their elements' names, and what belongs to one |
 //! | `plan.rs` | a checked model in numbers |
 //! | `problem.rs`, `nearest.rs` | [`Problem`]: what is wrong, where, and what may have been meant |
 //! | `build.rs` | from a plan to a simulation |
@@ -34,6 +35,7 @@
 mod build;
 mod dimension;
 mod expression;
+mod group;
 pub mod keys;
 mod markdown;
 mod model;

@@ -1,8 +1,9 @@
 //! A model that was checked: everything as numbers and indices, ready to be built.
 
+use crate::group::Groups;
 use crate::model::{Edge, Model};
 use crate::problem::{ModelError, Problem};
-use crate::resolve::{Groups, resolve};
+use crate::resolve::resolve;
 use quintet_simulate::device::DeviceModel;
 use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel};
 

@@ -17,9 +17,9 @@ mod modules;
 mod structure;
 mod values;
 
-pub(crate) use groups::{Groups, member};
 pub(crate) use modules::address;
 
+use crate::group::Groups;
 use crate::keys::{self, LONGEST};
 use crate::model::{Edge, Measure, Model};
 use crate::nearest::nearest;

@@ -1,5 +1,6 @@
 //! What the names of [`RunResult::quantities`](crate::RunResult::quantities) stand for, and in which unit they are.
 
+use crate::group::numbered;
 use crate::model::{Measure, Model};
 
 /// The kinds of elements that have results, in the order in which they are shown.
@@ -49,8 +50,7 @@ impl<'a> Subject<'a> {
     /// Sorts as results are shown: by kind, then by name, the elements of a group by their numbers.
     #[must_use]
     pub fn order(&self) -> (ElementKind, &'a str, Option<u64>, &'a str) {
-        let numbered = self.element.rsplit_once('-');
-        let numbered = numbered.and_then(|(group, number)| Some((group, number.parse().ok()?)));
+        let numbered = numbered(self.element);
         let (name, number) = numbered.map_or((self.element, None), |(group, number)| (group, Some(number)));
         (self.kind, name, number, self.what)
     }
@@ -71,7 +71,7 @@ impl Model {
 
     fn measured<'a>(&self, name: &'a str) -> Option<Subject<'a>> {
         let kind = ElementKind::Measure;
-        match self.measures.get(name).or_else(|| self.measure_of_group(name)) {
+        match self.measure_named(name) {
             Some(Measure::Throughput { bytes, .. }) => {
                 let unit = if bytes.is_some() { "B/s" } else { "1/s" };
                 Some(Subject { kind, element: name, what: "rate", unit })
@@ -79,31 +79,11 @@ impl Model {
             Some(_) => Some(Subject { kind, element: name, what: "mean", unit: "s" }),
             None => match name.rsplit_once('.') {
                 Some((element, what @ ("median" | "p99"))) => {
-                    let measure = self.measures.get(element).or_else(|| self.measure_of_group(element));
-                    measure.map(|_| Subject { kind, element, what, unit: "s" })
+                    self.measure_named(element).map(|_| Subject { kind, element, what, unit: "s" })
                 }
                 _ => None,
             },
         }
-    }
-
-    /// Whether it is one of the elements of a group, and not what the group did together.
-    #[must_use]
-    pub fn is_in_group(&self, subject: &Subject<'_>) -> bool {
-        let name = subject.element;
-        // What the model names itself is an element alone, or a group.
-        !match subject.kind {
-            ElementKind::Processor => self.processors.contains_key(name),
-            ElementKind::Device => self.devices.contains_key(name),
-            ElementKind::Module => self.modules.contains_key(name),
-            ElementKind::Measure => self.measures.contains_key(name),
-        }
-    }
-
-    /// The measure of which this is the name of one, if it is a group.
-    fn measure_of_group(&self, name: &str) -> Option<&Measure> {
-        let (group, number) = name.rsplit_once('-')?;
-        number.parse::<u64>().ok().and_then(|_| self.measures.get(group))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the elements of a group did together, under the group's name.
 
+use crate::group::{Sizes, members};
 use crate::plan::Plan;
-use crate::resolve::member;
 use crate::result::{MeasureResult, ModuleResult, ProcessorResult, RunResult};
 use std::collections::BTreeMap;
 
@@ -14,13 +14,9 @@ impl Plan {
     }
 }
 
-fn enter<T>(
-    sizes: &BTreeMap<String, u64>,
-    results: &mut BTreeMap<String, T>,
-    sum_up: fn(&[&T]) -> Option<T>,
-) {
+fn enter<T>(sizes: &Sizes, results: &mut BTreeMap<String, T>, sum_up: fn(&[&T]) -> Option<T>) {
     for (group, size) in sizes {
-        let of_group: Vec<_> = (1..=*size).filter_map(|number| results.get(&member(group, number))).collect();
+        let of_group: Vec<_> = members(group, *size).filter_map(|name| results.get(&name)).collect();
         let sum = sum_up(&of_group);
         results.extend(sum.map(|sum| (group.clone(), sum)));
     }

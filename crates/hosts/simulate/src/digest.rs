@@ -1,6 +1,6 @@
 //! A number that sums up a run.
 
-use crate::node::Arrival;
+use crate::arrival::{Arrival, News};
 use crate::picos::Picos;
 use quintet_contract::Address;
 
@@ -15,11 +15,13 @@ impl Digest {
         match arrival {
             Arrival::Started => self.mix(1),
             Arrival::Wake => self.mix(2),
-            Arrival::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
-            Arrival::Up(up) => self.mix(4 | u64::from(up.peer.to_bits()) << 8),
-            Arrival::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
+            Arrival::News(news) => match **news {
+                News::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
+                News::Up { peer, .. } => self.mix(4 | u64::from(peer.to_bits()) << 8),
+                News::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
+            },
             Arrival::Frame(parcel) => {
-                self.mix(6 | u64::from(parcel.from.to_bits()) << 8 | u64::from(parcel.kind.0) << 40);
+                self.mix(6 | u64::from(parcel.label.from.to_bits()) << 8 | u64::from(parcel.kind.0) << 40);
                 self.mix(parcel.token.0);
                 self.mix_bytes(parcel.body());
                 self.mix_bytes(&parcel.bulk);

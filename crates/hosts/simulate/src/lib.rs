@@ -26,10 +26,11 @@
 //! | `processor.rs` | [`ProcessorModel`]: processing elements |
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
-//! | `module.rs` | [`Module`]: modelled programs, which are protocols |
+//! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs, which are protocols; what each waits for and does |
 //! | `route.rs` | the way between two addresses: a link or a device |
-//! | `parcel.rs` | a frame under way |
+//! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
+//! | `arrival.rs` | an input of a node, under way or waiting |
 //! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
 //! | `disk.rs` | what a disk holds, and what a crash leaves of it: torn writes |
@@ -38,6 +39,7 @@
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
 #![forbid(unsafe_code)]
 
+mod arrival;
 mod choices;
 mod comparing;
 pub mod device;
@@ -53,6 +55,7 @@ mod node_clock;
 mod nodes;
 mod outbox;
 mod parcel;
+mod parcels;
 mod picos;
 mod processor;
 mod recording;

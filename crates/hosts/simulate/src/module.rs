@@ -4,98 +4,35 @@
 //! The conditions are those of a queueing study's tools (NETWORK II.5, say): a time, messages, predecessors; all that are
 //! named must hold. Each activation uses up what it waited for.
 
-use crate::distribution::{Distribution, unit};
+mod spec;
+
+pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
+
+use crate::device::Class;
+use crate::distribution::unit;
 use crate::picos::{Picos, nearest};
-use quintet_contract::{
-    Address, Frame, Input, Kind, Outbox, Protocol, Random, SendError, Stage, Time, Token,
-};
+use quintet_contract::{Frame, Input, Kind, Outbox, Protocol, Random, SendError, Time, Token};
 use quintet_wire::registry::MODELS;
 
 /// A message of a modelled program. Token: its [`MessageType`]; body: its length in bytes, u64.
 const MESSAGE: Kind = MODELS.kind(0);
+/// The same, of the synchronous class.
+const SYNCHRONOUS_MESSAGE: Kind = MODELS.kind(3);
 /// A predecessor is done. Token: which one.
 const SUCCEED: Kind = MODELS.kind(1);
 /// To the host: here an activation is now. Token: the mark's number; body: when the activation was due, u64, if it began
 /// because its time had come.
 pub(crate) const MARK: Kind = MODELS.kind(2);
-/// The same, of the synchronous class: see [`Class`](crate::device::Class).
-pub(crate) const SYNCHRONOUS_MESSAGE: Kind = MODELS.kind(3);
 /// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
 const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
-/// A kind of message, by its number in the model.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MessageType(pub u32);
-
-/// A modelled program.
-#[derive(Clone, Debug)]
-pub struct ModuleSpec {
-    /// When it runs by itself; `None`: only on messages and predecessors.
-    pub timing: Option<Timing>,
-    /// How many of each kind of message an activation needs.
-    pub messages: Vec<(MessageType, u32)>,
-    /// How many predecessors it has. They are numbered from 0.
-    pub predecessors: u32,
-    /// Whether one predecessor suffices; otherwise each must be done once more for each activation.
-    pub any_predecessor: bool,
-    /// What an activation does, in order.
-    pub instructions: Vec<Instruction>,
-    /// Who starts when an activation is done: the module, and which of its predecessors this one is.
-    pub successors: Vec<Successor>,
-}
-
-/// When a module runs by itself.
-#[derive(Clone, Debug)]
-pub struct Timing {
-    /// The first time, in seconds from the start.
-    pub first: Distribution,
-    /// From each time to the next, in seconds; `None`: only once. Rounded to whole nanoseconds.
-    pub every: Option<Distribution>,
-    /// How often at most.
-    pub limit: u64,
-}
-
-/// One instruction.
-#[derive(Clone, Debug)]
-pub enum Instruction {
-    /// Executes an instruction of the processor's repertoire so many times; the count is rounded.
-    Execute(Stage, Distribution),
-    /// Sends a message of so many bytes (rounded) to a module.
-    Send {
-        /// The module's address.
-        to: Address,
-        /// What it is.
-        message: MessageType,
-        /// Its length.
-        bytes: Distribution,
-    },
-    /// The same, as synchronous traffic: a timed token ring carries it within its station's allocation.
-    SendSynchronously {
-        /// The module's address.
-        to: Address,
-        /// What it is.
-        message: MessageType,
-        /// Its length.
-        bytes: Distribution,
-    },
-    /// Tells the host that an activation has come so far: see [`Mark`](crate::Mark). Takes no time.
-    Mark {
-        /// The module's own address.
-        at: Address,
-        /// What the mark means to whoever reads it.
-        number: u32,
-    },
-}
-
-/// A module that starts after this one.
-#[derive(Clone, Copy, Debug)]
-pub struct Successor {
-    /// Where it is.
-    pub to: Address,
-    /// Which of its predecessors this module is.
-    pub number: u32,
-    /// With what weight it is chosen among those that are chosen from; `None`: it starts always.
-    pub weight: Option<f64>,
+/// Messages of one kind that an activation needs.
+#[derive(Debug)]
+struct Awaited {
+    message: MessageType,
+    wanted: u32,
+    /// Those that came and were not used up.
+    have: u32,
 }
 
 /// A module at work.
@@ -109,8 +46,7 @@ pub struct Module {
     times: u64,
     /// Times that came and were not used up.
     due: u64,
-    /// Messages that came and were not used up, in the order of `spec.messages`.
-    messages: Vec<u32>,
+    messages: Vec<Awaited>,
     /// Predecessors that were done and not used up.
     done: Vec<u32>,
     /// The instruction, or successor after them, at which an activation waits for room in a link.
@@ -123,17 +59,15 @@ impl Module {
     /// A module that has not run yet. What it draws follows from `random`.
     #[must_use]
     pub fn new(spec: ModuleSpec, random: Random) -> Module {
-        let (messages, done) = (vec![0; spec.messages.len()], vec![0; spec.predecessors as usize]);
+        let awaited = |&(message, wanted): &(MessageType, u32)| Awaited { message, wanted, have: 0 };
+        let messages = spec.messages.iter().map(awaited).collect();
+        let done = vec![0; spec.predecessors as usize];
         Module { spec, random, next: None, times: 0, due: 0, messages, done, at: None, came: None }
     }
 
-    fn seconds(&mut self, distribution: &Distribution) -> Picos {
-        Picos::from_seconds(distribution.sample(&mut self.random))
-    }
-
     fn start(&mut self, now: Time) {
-        if let Some(Timing { first, .. }) = self.spec.timing.clone() {
-            let first = self.seconds(&first);
+        if let Some(timing) = &self.spec.timing {
+            let first = Picos::from_seconds(timing.first.sample(&mut self.random));
             self.next = Some(Time(now.0.saturating_add(first.time().0)));
         }
     }
@@ -152,10 +86,9 @@ impl Module {
 
     fn take(&mut self, frame: &Frame<'_>) {
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
-        if frame.kind == MESSAGE || frame.kind == SYNCHRONOUS_MESSAGE {
-            let awaited = self.spec.messages.iter().position(|(message, _)| message.0 == number);
-            if let Some(count) = awaited.and_then(|index| self.messages.get_mut(index)) {
-                *count += 1;
+        if message_class(frame.kind).is_some() {
+            if let Some(awaited) = self.messages.iter_mut().find(|awaited| awaited.message.0 == number) {
+                awaited.have += 1;
             }
         } else if frame.kind == SUCCEED
             && let Some(count) = self.done.get_mut(number as usize)
@@ -168,7 +101,7 @@ impl Module {
     fn is_activated(&mut self) -> bool {
         let spec = &self.spec;
         let timely = spec.timing.is_none() || self.due > 0;
-        let told = || spec.messages.iter().zip(&self.messages).all(|((_, wanted), have)| have >= wanted);
+        let told = || self.messages.iter().all(|awaited| awaited.have >= awaited.wanted);
         let preceded = || match spec.any_predecessor {
             true => self.done.is_empty() || self.done.iter().any(|count| *count > 0),
             false => self.done.iter().all(|count| *count > 0),
@@ -177,9 +110,7 @@ impl Module {
             return false;
         }
         self.due = self.due.saturating_sub(1);
-        for ((_, wanted), have) in spec.messages.iter().zip(&mut self.messages) {
-            *have -= wanted;
-        }
+        self.messages.iter_mut().for_each(|awaited| awaited.have -= awaited.wanted);
         let used = if spec.any_predecessor { 1 } else { usize::MAX };
         self.done.iter_mut().filter(|count| **count > 0).take(used).for_each(|count| *count -= 1);
         true
@@ -187,7 +118,7 @@ impl Module {
 
     /// Whether it waits for something: a module without any condition would run without end.
     fn waits(&self) -> bool {
-        self.spec.timing.is_some() || !self.spec.messages.is_empty() || !self.done.is_empty()
+        self.spec.timing.is_some() || !self.messages.is_empty() || !self.done.is_empty()
     }
 
     /// Goes on with the activation that waits for room, and begins others, as far as it goes.
@@ -211,10 +142,8 @@ impl Module {
                 Instruction::Execute(stage, count) => {
                     out.work(*stage, whole(count.sample(&mut self.random)));
                 }
-                instruction @ (Instruction::Send { to, message, bytes }
-                | Instruction::SendSynchronously { to, message, bytes }) => {
-                    let plain = matches!(instruction, Instruction::Send { .. });
-                    let kind = if plain { MESSAGE } else { SYNCHRONOUS_MESSAGE };
+                Instruction::Send { to, message, bytes, class } => {
+                    let kind = message_kind(*class);
                     let bytes = u64::from(whole(bytes.sample(&mut self.random)));
                     let sent = out.send(*to, kind, Token(message.0.into()), &bytes.to_le_bytes());
                     if sent == Err(SendError::Full) {
@@ -267,9 +196,25 @@ fn whole(value: f64) -> u32 {
     u32::try_from(nearest(value)).unwrap_or(u32::MAX)
 }
 
+fn message_kind(class: Class) -> Kind {
+    match class {
+        Class::Asynchronous => MESSAGE,
+        Class::Synchronous => SYNCHRONOUS_MESSAGE,
+    }
+}
+
+/// The class of a module's message; none if a frame of this kind is no such message.
+pub(crate) fn message_class(kind: Kind) -> Option<Class> {
+    match kind {
+        MESSAGE => Some(Class::Asynchronous),
+        SYNCHRONOUS_MESSAGE => Some(Class::Synchronous),
+        _ => None,
+    }
+}
+
 /// How many bytes a frame stands for: what a module's message says, or what it is.
 pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
-    if (frame.kind == MESSAGE || frame.kind == SYNCHRONOUS_MESSAGE)
+    if message_class(frame.kind).is_some()
         && let Some(bytes) = frame.body.as_array::<8>()
     {
         return u64::from_le_bytes(*bytes);

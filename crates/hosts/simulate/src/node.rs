@@ -1,15 +1,16 @@
 //! A modelled process: its protocol instances, its inbox, and what it is at.
 
+use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
 use crate::module::modelled_bytes;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, SimulatedOutbox, Step};
-use crate::parcel::Parcel;
+use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorId};
 use crate::route::{RouteId, Routes};
 use crate::statistics::Tally;
-use quintet_contract::{Address, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Protocol, Time};
+use quintet_contract::{Address, Incarnation, Input, NodeId, PeerChange, Port, Protocol, Time};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -28,26 +29,6 @@ impl<P: Protocol + Any> Hosted for P {
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
-}
-
-/// An input that waits in a node's inbox.
-#[derive(Debug)]
-pub(crate) enum Arrival {
-    Started,
-    Wake,
-    Frame(Box<Parcel>),
-    Writable(Address),
-    /// Boxed, so that the others are small.
-    Up(Box<PeerUp>),
-    Down(Address, DownCause),
-}
-
-/// A peer that can be reached from now on.
-#[derive(Debug)]
-pub(crate) struct PeerUp {
-    pub(crate) peer: Address,
-    pub(crate) incarnation: Incarnation,
-    pub(crate) max_bulk_bytes: usize,
 }
 
 pub(crate) struct Instance {
@@ -114,14 +95,6 @@ pub(crate) struct Node {
     pub(crate) statistics: NodeStatistics,
 }
 
-/// An input and since when it waits.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) port: Port,
-    pub(crate) arrival: Arrival,
-    pub(crate) since: Picos,
-}
-
 /// The rest of what one input began.
 pub(crate) struct Job {
     /// Still to be done. In reverse order: the next step is the last.
@@ -138,7 +111,7 @@ impl Job {
     /// The way of each frame that it has not sent so far. That has its room there already.
     pub(crate) fn unsent(&self) -> Vec<RouteId> {
         let routes = self.steps.iter().filter_map(|step| match step {
-            Step::Send(_, parcel) => parcel.route,
+            Step::Send(parcel) => parcel.label.route,
             Step::Work(_) | Step::Disconnect(_) => None,
         });
         routes.collect()
@@ -214,11 +187,12 @@ impl Node {
     pub(crate) fn begin_job(
         &mut self,
         now: Picos,
-        input: Waiting,
+        input: &Waiting,
         routes: &mut Routes,
         processor: &mut Processor,
+        parcels: &mut Parcels,
     ) -> Option<Time> {
-        let Waiting { port, arrival, since } = input;
+        let &Waiting { port, ref arrival, since } = input;
         let is_frame = matches!(arrival, Arrival::Frame(..));
         if is_frame {
             self.statistics.waiting.add((now - since).as_seconds());
@@ -226,8 +200,8 @@ impl Node {
         self.job.came = since;
         self.job.since = is_frame.then_some(since);
         let rested = std::mem::take(&mut self.rested);
-        if let Arrival::Frame(parcel) = &arrival
-            && let Some(route) = parcel.route
+        if let Arrival::Frame(parcel) = arrival
+            && let Some(route) = parcel.label.route
             && let Some(costs) = &routes[route].costs
         {
             let rested = Rested { node: rested, processor: processor.rested(now) };
@@ -235,7 +209,7 @@ impl Node {
             let work = costs.receiving(frame, processor);
             self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(now, port, &arrival, routes, processor);
+        let wake = self.handle(now, port, arrival, routes, processor, parcels);
         self.job.acted = !self.job.steps.is_empty();
         self.job.steps.reverse();
         wake
@@ -249,6 +223,7 @@ impl Node {
         arrival: &Arrival,
         routes: &mut Routes,
         processor: &mut Processor,
+        parcels: &mut Parcels,
     ) -> Option<Time> {
         let (_, instance) = self.instances.iter_mut().find(|(at, _)| *at == port)?;
         let time = self.clock.read(now);
@@ -258,6 +233,7 @@ impl Node {
             last_way: &mut instance.last_way,
             costs: &instance.costs,
             processor,
+            parcels,
             steps: &mut self.job.steps,
             begun: None,
         };
@@ -267,11 +243,18 @@ impl Node {
         instance.next_wake()
     }
 
-    /// The job is done.
-    pub(crate) fn end_job(&mut self, now: Picos) {
-        if !self.job.acted {
-            return;
+    /// The job is done. Whether another input waits; otherwise there is nothing to do.
+    pub(crate) fn end_job(&mut self, now: Picos) -> bool {
+        if self.job.acted {
+            self.count_activation(now);
         }
+        if self.inbox.is_empty() {
+            (self.phase, self.idle_since) = (Phase::Idle, now);
+        }
+        self.phase == Phase::Busy
+    }
+
+    fn count_activation(&mut self, now: Picos) {
         let statistics = &mut self.statistics;
         statistics.activations += 1;
         if let Some(since) = self.job.since {
@@ -297,12 +280,13 @@ fn input<'a>(
             protocol.deadline().filter(|deadline| *deadline <= now)?;
             Input::Wake
         }
-        Arrival::Frame(parcel) => Input::Frame(parcel.from, parcel.frame()),
-        Arrival::Writable(to) => Input::Writable(*to),
-        Arrival::Up(up) => {
-            let PeerUp { peer, incarnation, max_bulk_bytes } = **up;
-            Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
-        }
-        Arrival::Down(peer, cause) => Input::Peer(*peer, PeerChange::Down(*cause)),
+        Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.frame()),
+        Arrival::News(news) => match **news {
+            News::Writable(to) => Input::Writable(to),
+            News::Up { peer, incarnation, max_bulk_bytes } => {
+                Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
+            }
+            News::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
+        },
     })
 }

@@ -2,7 +2,8 @@
 
 use crate::distribution::Distribution;
 use crate::module::modelled_bytes;
-use crate::parcel::{Body, Parcel};
+use crate::parcel::{Label, Parcel};
+use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::route::{RouteId, Routes};
@@ -15,14 +16,14 @@ use std::collections::BTreeMap;
 /// value is drawn for each call of [`Outbox::work`] and multiplied with its units.
 pub type Costs = BTreeMap<Stage, Distribution>;
 
-/// A piece of what a node does after one input.
+/// A piece of what a node does after one input. Two words: what is smaller is boxed, so that all are alike.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Takes so much time of the processor.
     Work(Picos),
-    Send(Address, Box<Parcel>),
+    Send(Box<Parcel>),
     /// Closes every link to a node.
-    Disconnect(NodeId),
+    Disconnect(Box<NodeId>),
 }
 
 pub(crate) struct SimulatedOutbox<'a> {
@@ -32,23 +33,25 @@ pub(crate) struct SimulatedOutbox<'a> {
     pub(crate) last_way: &'a mut Option<(Address, RouteId)>,
     pub(crate) costs: &'a Costs,
     pub(crate) processor: &'a mut Processor,
+    pub(crate) parcels: &'a mut Parcels,
     /// What is to be done, in order.
     pub(crate) steps: &'a mut Vec<Step>,
-    pub(crate) begun: Option<(Address, Box<Parcel>)>,
+    pub(crate) begun: Option<Box<Parcel>>,
 }
 
 impl SimulatedOutbox<'_> {
     /// The way to `to`, if it takes one more frame now. Within the node there may be none, and is always room.
-    fn check(&mut self, to: Address, body: usize, bulk: usize) -> Result<Option<RouteId>, SendError> {
+    /// Always inline: a result of this size would be written to memory and read back at once, which takes long.
+    #[inline(always)]
+    fn check(&mut self, to: Address, body: usize, bulk: usize) -> Result<Label, SendError> {
         if body > MAX_BODY_BYTES {
             return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
         }
-        if to.node == self.from.node {
-            return Ok(self.find(to));
+        let route = self.find(to);
+        if to.node != self.from.node {
+            self.routes[route.ok_or(SendError::Unreachable)?].admit(bulk)?;
         }
-        let id = self.find(to).ok_or(SendError::Unreachable)?;
-        self.routes[id].admit(bulk)?;
-        Ok(Some(id))
+        Ok(Label { from: self.from, to, route })
     }
 
     /// A way to `to`. Its number is for ever.
@@ -63,17 +66,17 @@ impl SimulatedOutbox<'_> {
         Some(id)
     }
 
-    fn push(&mut self, to: Address, parcel: Box<Parcel>) {
-        let Some(id) = parcel.route else { return self.steps.push(Step::Send(to, parcel)) };
+    fn push(&mut self, parcel: Box<Parcel>) {
+        let Some(id) = parcel.label.route else { return self.steps.push(Step::Send(parcel)) };
         let route = &mut self.routes[id];
         route.in_flight += 1;
         let costs = route.costs.as_ref().map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
         if route.is_device() {
             self.spend(self.processor.model.io_setup);
         }
-        let Some((before, after)) = costs else { return self.steps.push(Step::Send(to, parcel)) };
+        let Some((before, after)) = costs else { return self.steps.push(Step::Send(parcel)) };
         self.spend(self.processor.time_of(before));
-        self.steps.push(Step::Send(to, parcel));
+        self.steps.push(Step::Send(parcel));
         self.spend(self.processor.time_of(after));
     }
 
@@ -88,20 +91,21 @@ impl SimulatedOutbox<'_> {
 
 impl Outbox for SimulatedOutbox<'_> {
     fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        let route = self.check(to, len, 0)?;
-        let parcel = Parcel::new(self.from, route, kind, token, Body::zeros(len));
-        Ok(self.begun.insert((to, parcel)).1.body_mut())
+        let label = self.check(to, len, 0)?;
+        let parcel = self.parcels.with_room(label, kind, token, len);
+        Ok(self.begun.insert(parcel).body_mut())
     }
 
     fn commit(&mut self) {
-        let (to, parcel) = self.begun.take().expect("commit follows begin");
-        self.push(to, parcel);
+        let parcel = self.begun.take().expect("commit follows begin");
+        self.push(parcel);
     }
 
     /// In one step: what lies encoded needs no room before it is sent.
     fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
-        let route = self.check(to, body.len(), 0)?;
-        self.push(to, Parcel::new(self.from, route, kind, token, body.into()));
+        let label = self.check(to, body.len(), 0)?;
+        let parcel = self.parcels.pack(label, kind, token, body);
+        self.push(parcel);
         Ok(())
     }
 
@@ -113,16 +117,16 @@ impl Outbox for SimulatedOutbox<'_> {
         head: &[u8],
         bulk: Bytes,
     ) -> Result<(), SendError> {
-        let route = self.check(to, head.len(), bulk.len())?;
+        let label = self.check(to, head.len(), bulk.len())?;
         let frame = Frame { kind, token, body: head, bulk: &bulk };
-        self.push(to, Parcel::of(self.from, route, frame));
+        self.push(Parcel::of(label, frame));
         Ok(())
     }
 
     fn disconnect(&mut self, peer: Address) {
         self.begun = None;
         if peer.node != self.from.node {
-            self.steps.push(Step::Disconnect(peer.node));
+            self.steps.push(Step::Disconnect(Box::new(peer.node)));
         }
     }
 

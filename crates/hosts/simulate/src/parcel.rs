@@ -7,15 +7,22 @@ use quintet_contract::{Address, Frame, Kind, Token};
 /// A body of so many bytes lies in the parcel itself. A parcel takes 88 bytes by that.
 const SHORT_BYTES: usize = 30;
 
+/// From where to where a frame goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Label {
+    pub(crate) from: Address,
+    pub(crate) to: Address,
+    /// The way it goes; `None` within a node.
+    pub(crate) route: Option<RouteId>,
+}
+
 /// A frame and who sent it. Parcels are boxed: they change hands often on their way.
 #[derive(Clone, Debug)]
 pub(crate) struct Parcel {
-    pub(crate) from: Address,
-    /// The way it goes; `None` within a node.
-    pub(crate) route: Option<RouteId>,
+    pub(crate) label: Label,
     pub(crate) kind: Kind,
     pub(crate) token: Token,
-    body: Body,
+    pub(crate) body: Body,
     pub(crate) bulk: Bytes,
 }
 
@@ -54,19 +61,13 @@ impl AsMut<[u8]> for Body {
 
 impl Parcel {
     /// Without bulk.
-    pub(crate) fn new(
-        from: Address,
-        route: Option<RouteId>,
-        kind: Kind,
-        token: Token,
-        body: Body,
-    ) -> Box<Parcel> {
-        Box::new(Parcel { from, route, kind, token, body, bulk: Bytes::new() })
+    pub(crate) fn new(label: Label, kind: Kind, token: Token, body: Body) -> Box<Parcel> {
+        Box::new(Parcel { label, kind, token, body, bulk: Bytes::new() })
     }
 
     /// With the parts of a frame.
-    pub(crate) fn of(from: Address, route: Option<RouteId>, frame: Frame<'_>) -> Box<Parcel> {
-        let mut parcel = Parcel::new(from, route, frame.kind, frame.token, frame.body.into());
+    pub(crate) fn of(label: Label, frame: Frame<'_>) -> Box<Parcel> {
+        let mut parcel = Parcel::new(label, frame.kind, frame.token, frame.body.into());
         parcel.bulk = frame.bulk.clone();
         parcel
     }
@@ -82,6 +83,24 @@ impl Parcel {
         self.body.as_mut()
     }
 
+    /// Replaces the body.
+    #[inline]
+    pub(crate) fn fill(&mut self, body: &[u8]) {
+        if let Body::Short { len, bytes } = &mut self.body
+            && let Some(room) = bytes.get_mut(..body.len())
+        {
+            room.copy_from_slice(body);
+            *len = body.len() as u8;
+        } else {
+            self.body = body.into();
+        }
+    }
+
+    /// Whether it holds no memory besides its own.
+    pub(crate) fn is_small(&self) -> bool {
+        matches!(self.body, Body::Short { .. }) && self.bulk.is_empty()
+    }
+
     /// As the protocol that receives it sees it.
     pub(crate) fn frame(&self) -> Frame<'_> {
         Frame { kind: self.kind, token: self.token, body: self.body(), bulk: &self.bulk }
@@ -94,10 +113,22 @@ mod tests {
 
     #[test]
     fn a_body_of_any_length_comes_out_as_it_went_in() {
+        let label = Label { from: Address::new(1, 2), to: Address::new(3, 4), route: None };
         for len in [0, 1, SHORT_BYTES, SHORT_BYTES + 1, 255, 256, 1000] {
             let body: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
             let frame = Frame::new(Kind(7), Token(9), &body);
-            assert_eq!(Parcel::of(Address::new(1, 2), None, frame).frame(), frame, "{len} bytes");
+            assert_eq!(Parcel::of(label, frame).frame(), frame, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_body_may_be_replaced_by_any_other() {
+        let label = Label { from: Address::new(1, 2), to: Address::new(3, 4), route: None };
+        let mut parcel = Parcel::new(label, Kind(7), Token(9), Body::zeros(0));
+        for len in [SHORT_BYTES, 1, SHORT_BYTES + 1, 0, 1000, 5] {
+            let body: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
+            parcel.fill(&body);
+            assert_eq!(parcel.body(), body, "{len} bytes");
         }
     }
 

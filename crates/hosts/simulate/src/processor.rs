@@ -1,6 +1,6 @@
 //! Processing elements: what runs the nodes that are placed on them, one at a time.
 
-use crate::node::Waiting;
+use crate::arrival::Waiting;
 use crate::nodes::Place;
 use crate::picos::{Picos, nearest};
 use crate::statistics::Level;
@@ -60,7 +60,11 @@ pub(crate) struct Processor {
     pub(crate) random: Random,
     /// Nodes that have something to do, in order.
     pub(crate) ready: VecDeque<Place>,
-    pub(crate) current: Option<Current>,
+    /// The node that it runs.
+    pub(crate) current: Option<Place>,
+    /// Since when the work at hand is executed; `None` while a device carries what was sent.
+    pub(crate) since: Option<Picos>,
+    pub(crate) slice_ends: Picos,
     /// Messages that wait until it is idle.
     pub(crate) door: VecDeque<(Place, Waiting)>,
     pub(crate) busy: Level,
@@ -72,15 +76,6 @@ pub(crate) struct Processor {
     pub(crate) generation: u64,
 }
 
-/// The node that a processor runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Current {
-    pub(crate) node: Place,
-    /// Since when the work at hand is executed; `None` while a device carries what was sent.
-    pub(crate) since: Option<Picos>,
-    pub(crate) slice_ends: Picos,
-}
-
 impl Processor {
     pub(crate) fn new(model: ProcessorModel, random: Random, now: Picos) -> Processor {
         Processor {
@@ -90,6 +85,8 @@ impl Processor {
             random,
             ready: VecDeque::new(),
             current: None,
+            since: None,
+            slice_ends: Picos::ZERO,
             door: VecDeque::new(),
             busy: Level::new(now, 0.0),
             idle_since: now,
@@ -104,8 +101,30 @@ impl Processor {
     }
 
     /// A node has it from now on.
-    pub(crate) fn occupy(&mut self, node: Place, now: Picos) -> Current {
-        *self.current.insert(Current { node, since: None, slice_ends: self.slice_from(now) })
+    pub(crate) fn occupy(&mut self, node: Place, now: Picos) {
+        (self.current, self.since) = (Some(node), None);
+        self.slice_ends = self.slice_from(now);
+    }
+
+    /// The node that had it does not have it any more. If there is more to do for it, it is ready again.
+    pub(crate) fn give_back(&mut self, node: Place, more: bool) {
+        self.current = None;
+        if more {
+            self.ready.push_back(node);
+        }
+    }
+
+    /// Executes for so long, or to the end of the time slice: until when. None if that is over and other nodes are ready.
+    pub(crate) fn execute(&mut self, now: Picos, left: Picos) -> Option<Picos> {
+        if self.slice_ends <= now {
+            if !self.ready.is_empty() {
+                return None;
+            }
+            self.slice_ends = self.slice_from(now);
+        }
+        self.generation += 1;
+        self.since = Some(now);
+        Some((now + left).min(self.slice_ends))
     }
 
     /// Lets its cycles take `per_mille` thousandths of their time.

@@ -3,6 +3,7 @@
 use crate::device::Station;
 use crate::frame_costs::FrameCosts;
 use crate::link::Direction;
+use core::num::NonZeroU32;
 use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -16,9 +17,9 @@ pub struct DeviceId(pub(crate) usize);
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
 
-/// Names a route of a run.
+/// Names a route of a run: one more than its place among all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RouteId(u32);
+pub(crate) struct RouteId(NonZeroU32);
 
 /// One direction between two addresses.
 #[derive(Debug)]
@@ -114,8 +115,9 @@ impl Routes {
             *route = Route { in_flight, stale, ..Route::new(from, to, carrier) };
             return;
         }
-        let number = u32::try_from(self.routes.len()).expect("memory ends before 2^32 routes");
         self.routes.push(Route::new(from, to, carrier));
+        let number = u32::try_from(self.routes.len()).ok().and_then(NonZeroU32::new);
+        let number = number.expect("one was added, and memory ends before 2^32 routes");
         self.ends.insert(ends(from, to), RouteId(number));
     }
 
@@ -154,12 +156,12 @@ fn ends(from: Address, to: Address) -> u64 {
 impl Index<RouteId> for Routes {
     type Output = Route;
     fn index(&self, id: RouteId) -> &Route {
-        &self.routes[id.0 as usize]
+        &self.routes[id.0.get() as usize - 1]
     }
 }
 
 impl IndexMut<RouteId> for Routes {
     fn index_mut(&mut self, id: RouteId) -> &mut Route {
-        &mut self.routes[id.0 as usize]
+        &mut self.routes[id.0.get() as usize - 1]
     }
 }

@@ -50,6 +50,12 @@ impl<E> Schedule<E> {
     /// # Panics
     /// If 2^32 - 1 events are pending already.
     pub fn add(&mut self, at: Picos, event: E) {
+        self.add_with(at, || event);
+    }
+
+    /// The same; the event is made where it will lie, which is quicker than to bring it there.
+    #[inline]
+    pub(crate) fn add_with(&mut self, at: Picos, event: impl FnOnce() -> E) {
         let slot = self.events.put(event);
         self.order.add(at.0, slot);
     }

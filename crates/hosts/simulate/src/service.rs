@@ -1,7 +1,7 @@
 //! What a host provides to protocols besides the network: a disk and a device, reached by frames like everything else.
 
-use crate::parcel::Parcel;
-use quintet_contract::{Address, Frame, Random, Span};
+use crate::parcel::{Label, Parcel};
+use quintet_contract::{Frame, Random, Span};
 use quintet_wire::registry;
 
 /// How the services of a node behave. The default never fails: a disk of 0.1 to 1 ms, a device of 20 to 50 us.
@@ -35,13 +35,13 @@ impl ServiceModel {
     /// The answer to a request, and after how long. `None`: no service has that port or understands that kind.
     pub(crate) fn answer(
         &self,
-        to: Address,
+        label: Label,
         request: &Frame<'_>,
         random: &mut Random,
     ) -> Option<(Span, Box<Parcel>)> {
         let mut between = |min: Span, max: Span| Span(min.0 + random.below(max.0.saturating_sub(min.0) + 1));
         let written;
-        let (delay, kind, body) = match (to.port, request.kind) {
+        let (delay, kind, body) = match (label.to.port, request.kind) {
             (registry::PORT_DISK, registry::DISK_WRITE) => {
                 let delay = between(self.disk_min, self.disk_max);
                 written = [u8::from(random.chance(self.disk_failures_per_million))];
@@ -53,6 +53,6 @@ impl ServiceModel {
             _ => return None,
         };
         let answer = Frame { kind, token: request.token, body, bulk: request.bulk };
-        Some((delay, Parcel::of(to, None, answer)))
+        Some((delay, Parcel::of(Label { from: label.to, to: label.from, route: None }, answer)))
     }
 }

@@ -7,6 +7,7 @@ mod execution;
 mod faults;
 mod view;
 
+use crate::arrival::Arrival;
 use crate::choices::Choices;
 use crate::device::{Device, DeviceStatistics, Station};
 use crate::digest::Digest;
@@ -14,9 +15,10 @@ use crate::disk::Disk;
 use crate::frame_costs::FrameCosts;
 use crate::link::{Direction, LinkModel, Luck, link_stream};
 use crate::mark::Mark;
-use crate::node::{Arrival, Instance, Node, NodeStatistics};
+use crate::node::{Instance, Node, NodeStatistics};
 use crate::nodes::Nodes;
 use crate::outbox::Costs;
+use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorId, ProcessorModel};
 use crate::route::{Carrier, DeviceId, Routes};
@@ -53,6 +55,7 @@ pub struct Simulation {
     processors: Vec<Processor>,
     media: Vec<Medium>,
     routes: Routes,
+    parcels: Parcels,
     /// What devices carry, by ticket.
     carried: BTreeMap<u64, Carried>,
     tickets: u64,
@@ -100,6 +103,7 @@ impl Simulation {
             processors: Vec::new(),
             media: Vec::new(),
             routes: Routes::new(),
+            parcels: Parcels::default(),
             carried: BTreeMap::new(),
             tickets: 0,
             services: ServiceModel::default(),

@@ -120,10 +120,7 @@ impl Resolver<'_> {
         };
         let message = MessageType(u32::try_from(number).unwrap_or(u32::MAX));
         let to = address(to_index);
-        let send = match class {
-            Class::Asynchronous => Instruction::Send { to, message, bytes },
-            Class::Synchronous => Instruction::SendSynchronously { to, message, bytes },
-        };
+        let send = Instruction::Send { to, message, bytes, class: *class };
         vec![send; usize::try_from(count).unwrap_or(0)]
     }
 

@@ -1,10 +1,11 @@
 //! Groups: elements that stand for several. A model is written with them, and looked at without: every element of a group
 //! becomes one of its own, with the group's name and its number.
 //!
-//! Only this file knows groups. What is found wrong with an element of one is said once, at the key that was written.
+//! From here on nothing knows groups, until `together.rs` sums up what they did. What is found wrong with an element of one is said once, at the key that was written.
 
 use super::Resolver;
 use crate::dimension::Dimension;
+use crate::group::{Groups, member, members};
 use crate::keys::{self, Key, LARGEST_GROUP};
 use crate::model::{Action, Device, Measure, Model, Module, Value};
 use crate::problem::ProblemKind;
@@ -14,17 +15,6 @@ use std::collections::BTreeMap;
 /// Elements, names and actions of one model at most, those of all groups written out: what a short file can ask for is
 /// bounded before it is made.
 const MOST_WRITTEN_OUT: u64 = 200_000;
-
-/// How many elements each group has.
-type Sizes = BTreeMap<String, u64>;
-
-/// The groups of a model, by the kinds of their elements.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Groups {
-    pub(crate) processors: Sizes,
-    pub(crate) modules: Sizes,
-    pub(crate) measures: Sizes,
-}
 
 /// A model without groups, and what it was before.
 pub(super) struct WrittenOut {
@@ -39,11 +29,6 @@ pub(super) struct WrittenOut {
 struct Place {
     number: Option<u64>,
     of: u64,
-}
-
-/// The name of one element of a group; numbers begin at 1.
-pub(crate) fn member(group: &str, number: u64) -> String {
-    format!("{group}-{number}")
 }
 
 /// Every place in a group of this size, or that of an element by itself.
@@ -202,7 +187,7 @@ impl Writer<'_, '_> {
         for station in std::mem::take(&mut device.stations) {
             match self.groups.processors.get(&station).copied() {
                 Some(size) if self.spend(&key, size) => {
-                    stations.extend((1..=size).map(|number| member(&station, number)));
+                    stations.extend(members(&station, size));
                 }
                 Some(_) => stations.push(member(&station, 1)),
                 None => stations.push(station),
@@ -260,7 +245,7 @@ impl Writer<'_, '_> {
         let Some((group, which, size)) = self.group(name) else { return vec![name.to_owned()] };
         if which == "each" {
             let enough = self.spend(key, size);
-            return (1..=if enough { size } else { 1 }).map(|number| member(group, number)).collect();
+            return members(group, if enough { size } else { 1 }).collect();
         }
         let number = match place.number {
             Some(number) if place.of == size && which == "next" => number % size + 1,

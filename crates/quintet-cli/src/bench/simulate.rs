@@ -15,6 +15,7 @@ mod queue;
 use super::case::Case;
 use quintet::{Code, Error};
 use quintet_contract::{Address, Random};
+use quintet_simulate::device::Class;
 use quintet_simulate::{Distribution, Instruction, MessageType, Module, ModuleSpec, Timing};
 
 pub(crate) use nodes::NodesArguments;
@@ -47,7 +48,8 @@ fn server(instructions: Vec<Instruction>) -> ModuleSpec {
 }
 
 fn send(to: Address, bytes: f64) -> Instruction {
-    Instruction::Send { to, message: CUSTOMER, bytes: Distribution::Constant(bytes) }
+    let bytes = Distribution::Constant(bytes);
+    Instruction::Send { to, message: CUSTOMER, bytes, class: Class::Asynchronous }
 }
 
 /// The module with the random stream of its address.

@@ -6,7 +6,7 @@ use super::inferred::Inferred;
 use super::running::Running;
 use super::setting::{Coding, Setting};
 use quintet_contract::{Address, Random, Span, Stage};
-use quintet_simulate::device::{Bus, BusParameters, Device, Framing, Station};
+use quintet_simulate::device::{Bus, BusParameters, Class, Device, Framing, Station};
 use quintet_simulate::{
     Costs, DeviceId, Distribution, Instruction, LinkModel, MessageType, Module, ModuleSpec, ProcessorId,
     Simulation, Successor, Timing,
@@ -131,7 +131,8 @@ impl Plant {
         let every = Distribution::Normal { mean: LOAD_PERIOD, deviation: LOAD_PERIOD / 5.0 };
         let first = Distribution::Uniform { low: 0.0, high: LOAD_PERIOD };
         let timing = Timing { first, every: Some(every), limit: u64::MAX };
-        let instructions = vec![Instruction::Send { to: receiver, message, bytes }];
+        let instructions =
+            vec![Instruction::Send { to: receiver, message, bytes, class: Class::Asynchronous }];
         self.modules.push((sender, ModuleSpec { timing: Some(timing), ..idle(instructions) }));
         self.on(receiver, (message, 1), vec![]);
     }
@@ -269,7 +270,8 @@ pub(super) fn work(cycles: f64) -> Instruction {
 
 /// A message of so many bytes.
 pub(super) fn send((to, message): (Address, MessageType), bytes: f64) -> Instruction {
-    Instruction::Send { to, message, bytes: Distribution::Constant(bytes) }
+    let bytes = Distribution::Constant(bytes);
+    Instruction::Send { to, message, bytes, class: Class::Asynchronous }
 }
 
 /// A read or a job has come to its end.

@@ -145,6 +145,7 @@ impl Buckets {
     }
 
     /// Moves a front that has grown large to lower levels. All of it is at or after `now`, which lies in its bucket.
+    #[cold]
     fn spread_front(&mut self) {
         self.base = self.now;
         for i in self.front.taken..self.front.entries.len() {
@@ -216,16 +217,35 @@ impl Front {
     }
 
     /// Puts an entry behind those that are not later.
+    #[inline]
     fn insert(&mut self, entry: Entry) {
+        if self.entries.last().is_none_or(|last| last.at <= entry.at) {
+            if self.taken >= FRONT_MAX {
+                self.forget_taken();
+            }
+            self.entries.push(entry);
+        } else if self.taken > 0 && entry.at < self.entries[self.taken].at {
+            // The place of the entry popped last is free.
+            self.taken -= 1;
+            self.entries[self.taken] = entry;
+        } else {
+            self.insert_between(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_between(&mut self, entry: Entry) {
+        self.forget_taken();
+        let index = self.entries[self.taken..].partition_point(|other| other.at <= entry.at);
+        self.entries.insert(self.taken + index, entry);
+    }
+
+    /// Gives the room of what was popped back, once that is much and no less than what is pending.
+    #[cold]
+    fn forget_taken(&mut self) {
         if self.taken >= FRONT_MAX && self.taken >= self.len() {
             self.entries.drain(..self.taken);
             self.taken = 0;
-        }
-        if self.entries.last().is_some_and(|last| last.at <= entry.at) {
-            self.entries.push(entry);
-        } else {
-            let index = self.entries[self.taken..].partition_point(|other| other.at <= entry.at);
-            self.entries.insert(self.taken + index, entry);
         }
     }
 }
@@ -243,4 +263,22 @@ fn end_of(base: u64, level: usize, digit: usize) -> u64 {
     let above = if shift + DIGIT_BITS >= u64::BITS { 0 } else { base >> (shift + DIGIT_BITS) << DIGIT_BITS };
     let below = (1_u64 << shift) - 1;
     (above | digit as u64) << shift | below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_popped_takes_no_room_for_long() {
+        let mut buckets = Buckets::new();
+        buckets.add(u64::MAX, 0);
+        buckets.add(1, 0);
+        for now in 1..10_000 {
+            // Neither the first nor the last of those that are pending.
+            buckets.add(now + 1, 0);
+            assert_eq!(buckets.pop(), Some((now, 0)));
+            assert!(buckets.front.entries.len() <= FRONT_MAX + 3, "at {now}");
+        }
+    }
 }

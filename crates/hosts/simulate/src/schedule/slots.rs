@@ -24,19 +24,26 @@ impl<E> Slots<E> {
         Slots { slots: Vec::new(), free: NONE, full: 0 }
     }
 
-    pub(super) fn put(&mut self, event: E) -> u32 {
-        self.full += 1;
-        let number = self.free;
-        if let Some(slot) = self.slots.get_mut(number as usize)
-            && let Slot::Free(before) = *slot
-        {
-            self.free = before;
-            *slot = Slot::Full(event);
-            return number;
+    #[inline]
+    pub(super) fn put(&mut self, event: impl FnOnce() -> E) -> u32 {
+        if self.free == NONE {
+            self.grow();
         }
+        let number = self.free;
+        let slot = &mut self.slots[number as usize];
+        let Slot::Free(before) = *slot else { unreachable!("a slot that is full is no free one") };
+        self.free = before;
+        self.full += 1;
+        *slot = Slot::Full(event());
+        number
+    }
+
+    /// Adds a free slot.
+    #[cold]
+    fn grow(&mut self) {
         let number = u32::try_from(self.slots.len()).ok().filter(|number| *number != NONE);
-        self.slots.push(Slot::Full(event));
-        number.expect("fewer than 2^32 events are pending")
+        self.free = number.expect("fewer than 2^32 events are pending");
+        self.slots.push(Slot::Free(NONE));
     }
 
     pub(super) fn take(&mut self, number: u32) -> E {

@@ -2,11 +2,11 @@
 
 use super::Simulation;
 use super::events::{Event, Way};
-use crate::device::{Class, Device, Effects, Message, Outcome, Timer};
+use crate::arrival::Arrival;
+use crate::device::{Device, Effects, Message, Outcome, Timer};
 use crate::mark::Mark;
-use crate::module::{MARK, SYNCHRONOUS_MESSAGE, modelled_bytes};
-use crate::node::Arrival;
-use crate::parcel::Parcel;
+use crate::module::{MARK, message_class, modelled_bytes};
+use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
@@ -30,7 +30,6 @@ impl Medium {
 
 /// A frame that a device carries.
 pub(super) struct Carried {
-    to: Address,
     pub(super) parcel: Box<Parcel>,
     lost: bool,
     /// The processor that is busy until it is there, and the generation of that wait.
@@ -39,10 +38,10 @@ pub(super) struct Carried {
 
 impl Simulation {
     /// Sends a frame on its way. True if the sender's processor is busy until it is there.
-    pub(super) fn transmit(&mut self, to: Address, parcel: Box<Parcel>) -> bool {
-        let now = self.now;
-        let Some(id) = parcel.route else {
-            self.transmit_within(to, parcel);
+    pub(super) fn transmit(&mut self, parcel: Box<Parcel>) -> bool {
+        let (now, to) = (self.now, parcel.label.to);
+        let Some(id) = parcel.label.route else {
+            self.transmit_within(parcel);
             return false;
         };
         let route = &mut self.routes[id];
@@ -66,13 +65,12 @@ impl Simulation {
             }
             Carrier::Device { device, from: here, to: there } => {
                 let (device, here, there) = (*device, *here, *there);
-                let holds = self.hold(parcel.from);
+                let holds = self.hold(parcel.label.from);
                 self.tickets += 1;
                 let ticket = self.tickets;
                 let bytes = modelled_bytes(&parcel.frame());
-                let synchronous = parcel.kind == SYNCHRONOUS_MESSAGE;
-                let class = if synchronous { Class::Synchronous } else { Class::Asynchronous };
-                self.carried.insert(ticket, Carried { to, parcel, lost: cut, holds });
+                let class = message_class(parcel.kind).unwrap_or_default();
+                self.carried.insert(ticket, Carried { parcel, lost: cut, holds });
                 let message = Message { ticket, from: here, to: there, bytes, class };
                 self.with_device(device, |device, now, effects| device.request(now, message, effects));
                 holds.is_some()
@@ -92,12 +90,13 @@ impl Simulation {
     }
 
     /// Within a node: to a service of the host, or to another instance.
-    fn transmit_within(&mut self, to: Address, parcel: Box<Parcel>) {
-        let (from, frame) = (parcel.from, parcel.frame());
+    fn transmit_within(&mut self, parcel: Box<Parcel>) {
+        let (Label { from, to, .. }, frame) = (parcel.label, parcel.frame());
         if frame.kind == MARK {
-            return self.mark(from, &frame);
+            self.mark(from, &frame);
+            return self.parcels.keep(parcel);
         }
-        match self.services.answer(to, &frame, &mut self.service_random) {
+        match self.services.answer(parcel.label, &frame, &mut self.service_random) {
             Some((delay, answer)) => {
                 let ends = self.now.after(delay);
                 if frame.kind == DISK_WRITE
@@ -144,8 +143,8 @@ impl Simulation {
             Outcome::Dropped { ticket, .. } => (ticket, false),
         };
         let Some(carried) = self.carried.remove(&ticket) else { return };
-        let Carried { to, parcel, lost, holds } = carried;
-        let route = parcel.route;
+        let Carried { parcel, lost, holds } = carried;
+        let Label { to, route, .. } = parcel.label;
         if delivered && !lost {
             self.schedule_arrival(to, Arrival::Frame(parcel), self.now, Way::Device);
         }

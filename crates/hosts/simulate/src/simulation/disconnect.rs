@@ -1,7 +1,7 @@
 //! Links that a protocol has closed.
 
 use super::Simulation;
-use crate::node::Arrival;
+use crate::arrival::{Arrival, News};
 use crate::nodes::Place;
 use crate::route::RouteId;
 use quintet_contract::{Address, DownCause, NodeId};
@@ -24,7 +24,7 @@ impl Simulation {
             if let Some(back) = self.routes.get_mut(to, from) {
                 (back.closed, back.refused) = (true, false);
             }
-            self.deliver(from, Arrival::Down(to, DownCause::Misbehaved), self.now);
+            self.deliver(from, News::Down(to, DownCause::Misbehaved).into(), self.now);
             if let Some(id) = self.routes.find(from, to) {
                 let route = &mut self.routes[id];
                 (route.closed, route.draining, route.refused) = (true, true, false);
@@ -36,8 +36,8 @@ impl Simulation {
     /// Forgets what came from `peer` and was not handled yet.
     fn drop_waiting(&mut self, place: Place, peer: NodeId) {
         let is_from = |arrival: &Arrival| match arrival {
-            Arrival::Frame(parcel) => parcel.from.node == peer,
-            Arrival::Writable(to) => to.node == peer,
+            Arrival::Frame(parcel) => parcel.label.from.node == peer,
+            Arrival::News(news) => matches!(**news, News::Writable(to) if to.node == peer),
             _ => false,
         };
         let node = &mut self.nodes[place];
@@ -53,14 +53,14 @@ impl Simulation {
         let lives = self.nodes.get(to.node).is_some_and(|node| node.alive);
         if route.draining && route.in_flight == 0 && lives {
             route.draining = false;
-            self.deliver(to, Arrival::Down(from, DownCause::Closed), self.now);
+            self.deliver(to, News::Down(from, DownCause::Closed).into(), self.now);
         }
     }
 
     /// Whether an input came over a link after its end.
     pub(super) fn is_late(&self, arrival: &Arrival) -> bool {
         let Arrival::Frame(parcel) = arrival else { return false };
-        let Some(route) = parcel.route.map(|id| &self.routes[id]) else { return false };
+        let Some(route) = parcel.label.route.map(|id| &self.routes[id]) else { return false };
         route.closed && !route.draining || route.stale > 0
     }
 
@@ -83,7 +83,7 @@ impl Simulation {
                 route.stale = route.in_flight;
             }
             if std::mem::take(&mut route.draining) {
-                self.deliver(to, Arrival::Down(from, DownCause::Closed), self.now);
+                self.deliver(to, News::Down(from, DownCause::Closed).into(), self.now);
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Events: what is pending, and what each does.
 
 use super::Simulation;
+use crate::arrival::{Arrival, News};
 use crate::device::Timer;
-use crate::node::{Arrival, Instance, PeerUp, Phase, Waiting};
+use crate::node::Instance;
 use crate::nodes::Place;
-use crate::parcel::Parcel;
+use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{DeviceId, RouteId};
@@ -125,25 +126,26 @@ impl Simulation {
     /// Hands a frame to the instance at `to` as if a caller in its own process had sent it.
     pub fn inject(&mut self, to: Address, frame: OwnedFrame) {
         let from = Address { node: to.node, port: PORT_CALLERS };
-        self.deliver(to, Arrival::Frame(Parcel::of(from, None, frame.borrow())), self.now);
+        let parcel = Parcel::of(Label { from, to, route: None }, frame.borrow());
+        self.deliver(to, Arrival::Frame(parcel), self.now);
     }
 
     pub(super) fn announce(&mut self, to: Address, peer: Address) {
         let Some(node) = self.nodes.get(peer.node).filter(|node| node.alive) else { return };
         let incarnation = node.incarnation;
         let max_bulk_bytes = self.routes.get(to, peer).map_or(0, |route| route.max_bulk_bytes());
-        let up = PeerUp { peer, incarnation, max_bulk_bytes };
-        self.deliver(to, Arrival::Up(Box::new(up)), self.now);
+        self.deliver(to, News::Up { peer, incarnation, max_bulk_bytes }.into(), self.now);
     }
 
     pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {
         self.schedule_arrival(to, arrival, at, Way::Host);
     }
 
+    #[inline]
     pub(super) fn schedule_arrival(&mut self, to: Address, arrival: Arrival, at: Picos, way: Way) {
         if let Some(node) = self.nodes.get(to.node) {
             let incarnation = node.incarnation;
-            self.schedule.add(at, Event::Arrive { to, incarnation, arrival, way });
+            self.schedule.add_with(at, || Event::Arrive { to, incarnation, arrival, way });
         }
     }
 
@@ -151,7 +153,7 @@ impl Simulation {
         self.digest.add(self.now, to, &arrival);
         let is_late = self.is_late(&arrival);
         if let (Way::Link, Arrival::Frame(parcel)) = (way, &arrival)
-            && let Some(route) = parcel.route
+            && let Some(route) = parcel.label.route
         {
             self.leave(route);
         }
@@ -163,28 +165,6 @@ impl Simulation {
         }
     }
 
-    /// Hands an input to its node, at once or by way of its inbox.
-    fn enter(&mut self, place: Place, port: Port, arrival: Arrival) {
-        let waiting = Waiting { port, arrival, since: self.now };
-        if self.is_idle(place) {
-            self.handle_at_once(place, waiting);
-        } else if let Some(processor) = self.queue(place, waiting) {
-            self.dispatch(processor);
-        }
-    }
-
-    /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
-    pub(super) fn queue(&mut self, place: Place, waiting: Waiting) -> Option<ProcessorId> {
-        let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
-        node.inbox.push_back(waiting);
-        if node.phase == Phase::Busy {
-            return None;
-        }
-        node.turn_busy(self.now);
-        self.processors[node.processor.0].ready.push_back(place);
-        Some(node.processor)
-    }
-
     pub(super) fn leave(&mut self, id: RouteId) {
         let route = &mut self.routes[id];
         route.left();
@@ -193,7 +173,7 @@ impl Simulation {
         }
         if std::mem::take(&mut route.refused) {
             let (from, to) = (route.from, route.to);
-            self.deliver(from, Arrival::Writable(to), self.now);
+            self.deliver(from, News::Writable(to).into(), self.now);
         }
     }
 
@@ -209,6 +189,7 @@ impl Simulation {
         let node = &self.nodes[place];
         let at = node.clock.reaching(time).max(self.now);
         let (to, incarnation) = (Address { node: node.id, port }, node.incarnation);
-        self.schedule.add(at, Event::Arrive { to, incarnation, arrival: Arrival::Wake, way: Way::Host });
+        let event = || Event::Arrive { to, incarnation, arrival: Arrival::Wake, way: Way::Host };
+        self.schedule.add_with(at, event);
     }
 }

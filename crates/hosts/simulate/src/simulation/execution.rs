@@ -2,22 +2,13 @@
 
 use super::Simulation;
 use super::events::Event;
-use crate::node::{Arrival, Phase, Waiting};
+use crate::arrival::{Arrival, Waiting};
+use crate::node::Phase;
 use crate::nodes::Place;
 use crate::outbox::Step;
 use crate::picos::Picos;
-use crate::processor::{Current, ProcessorId};
+use crate::processor::ProcessorId;
 use quintet_contract::Port;
-
-/// How a node's turn on its processor went on.
-enum Turn {
-    /// It has the processor until an event.
-    Holds,
-    /// What it was at is done.
-    Done,
-    /// Its time slice is over and others are ready.
-    Yields,
-}
 
 impl Simulation {
     /// Gives an idle processor to the nodes that are ready, until one holds it.
@@ -30,47 +21,50 @@ impl Simulation {
     /// The current node goes on, and others after it, until one holds the processor.
     fn resume(&mut self, id: ProcessorId) {
         while let Some(current) = self.processors[id.0].current.or_else(|| self.take_up(id)) {
-            let turn = self.go_on(id, current);
-            let processor = &mut self.processors[id.0];
-            match turn {
-                Turn::Holds => return processor.toil(self.now),
-                Turn::Done => self.finish(id, current.node),
-                Turn::Yields => {
-                    processor.current = None;
-                    processor.ready.push_back(current.node);
-                }
+            if self.go_on(id, current) {
+                return self.processors[id.0].toil(self.now);
             }
         }
     }
 
     /// Gives an idle processor to the node that is ready first. None if there is none, and the processor rests.
-    fn take_up(&mut self, id: ProcessorId) -> Option<Current> {
-        let node = self.next_ready(id)?;
-        let processor = &mut self.processors[id.0];
-        let current = processor.occupy(node, self.now);
-        let resting = &mut self.nodes[node];
-        if resting.job.steps.is_empty()
-            && let Some(input) = resting.inbox.pop_front()
+    fn take_up(&mut self, id: ProcessorId) -> Option<Place> {
+        let place = self.next_ready(id)?;
+        let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
+        processor.occupy(place, self.now);
+        if node.job.steps.is_empty()
+            && let Some(input) = node.inbox.pop_front()
         {
-            self.begin(id, node, input);
+            self.begin(id, place, input);
         }
-        Some(current)
+        Some(place)
     }
 
-    /// Whether neither a node nor its processor has anything to do.
-    pub(super) fn is_idle(&self, place: Place) -> bool {
-        let node = &self.nodes[place];
-        node.phase == Phase::Idle && self.processors[node.processor.0].is_free()
-    }
-
-    /// Lets an idle node on an idle processor handle an input.
-    pub(super) fn handle_at_once(&mut self, place: Place, input: Waiting) {
+    /// Hands an input to its node, at once or by way of its inbox.
+    pub(super) fn enter(&mut self, place: Place, port: Port, arrival: Arrival) {
         let node = &mut self.nodes[place];
         let id = node.processor;
+        let processor = &mut self.processors[id.0];
+        if node.phase == Phase::Idle && processor.is_free() {
+            node.turn_busy(self.now);
+            processor.occupy(place, self.now);
+            self.begin(id, place, Waiting { port, arrival, since: self.now });
+            self.resume(id);
+        } else if let Some(processor) = self.queue(place, port, arrival, self.now) {
+            self.dispatch(processor);
+        }
+    }
+
+    /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
+    fn queue(&mut self, place: Place, port: Port, arrival: Arrival, since: Picos) -> Option<ProcessorId> {
+        let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
+        node.inbox.push_back(Waiting { port, arrival, since });
+        if node.phase == Phase::Busy {
+            return None;
+        }
         node.turn_busy(self.now);
-        self.processors[id.0].occupy(place, self.now);
-        self.begin(id, place, input);
-        self.resume(id);
+        self.processors[node.processor.0].ready.push_back(place);
+        Some(node.processor)
     }
 
     /// The node that is ready first; while there is none, messages that wait for that come in.
@@ -80,11 +74,11 @@ impl Simulation {
             if let Some(node) = processor.ready.pop_front() {
                 return Some(node);
             }
-            let Some((place, waiting)) = processor.door.pop_front() else {
+            let Some((place, Waiting { port, arrival, since })) = processor.door.pop_front() else {
                 processor.rest(self.now);
                 return None;
             };
-            self.queue(place, waiting);
+            self.queue(place, port, arrival, since);
         }
     }
 
@@ -92,50 +86,45 @@ impl Simulation {
     fn begin(&mut self, id: ProcessorId, place: Place, input: Waiting) {
         let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
         let port = input.port;
-        if let Some(time) = node.begin_job(now, input, &mut self.routes, processor) {
+        let wake = node.begin_job(now, &input, &mut self.routes, processor, &mut self.parcels);
+        if let Arrival::Frame(parcel) = input.arrival {
+            self.parcels.keep(parcel);
+        }
+        if let Some(time) = wake {
             self.wake_at(place, port, time);
         }
     }
 
-    /// Lets the current node go on until it holds the processor or gives it back.
-    fn go_on(&mut self, id: ProcessorId, current: Current) -> Turn {
+    /// Lets the current node go on until it holds the processor until an event, or gives it back. True if it holds it.
+    fn go_on(&mut self, id: ProcessorId, place: Place) -> bool {
         loop {
-            let node = &mut self.nodes[current.node];
-            if let Some(&Step::Work(left)) = node.job.steps.last()
-                && left > Picos::ZERO
-            {
-                return self.work(id, current, left);
-            }
+            let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
             match node.job.steps.pop() {
-                None => return Turn::Done,
-                Some(Step::Work(_)) => {}
-                Some(Step::Disconnect(peer)) => self.disconnect(current.node, peer),
-                Some(Step::Send(to, parcel)) => {
-                    if self.transmit(to, parcel) {
+                None => {
+                    let more = node.end_job(self.now);
+                    processor.give_back(place, more);
+                    return false;
+                }
+                Some(Step::Work(Picos::ZERO)) => {}
+                Some(Step::Work(left)) => {
+                    node.job.steps.push(Step::Work(left));
+                    let Some(until) = processor.execute(self.now, left) else {
+                        processor.give_back(place, true);
+                        return false;
+                    };
+                    let generation = processor.generation;
+                    self.schedule.add_with(until, || Event::Advance(id, generation));
+                    return true;
+                }
+                Some(Step::Disconnect(peer)) => self.disconnect(place, *peer),
+                Some(Step::Send(parcel)) => {
+                    if self.transmit(parcel) {
                         // A device carries it, and the processor waits for that.
-                        return Turn::Holds;
+                        return true;
                     }
                 }
             }
         }
-    }
-
-    /// Works until the end of the step or of the time slice.
-    fn work(&mut self, id: ProcessorId, current: Current, left: Picos) -> Turn {
-        let now = self.now;
-        let processor = &mut self.processors[id.0];
-        let mut slice_ends = current.slice_ends;
-        if slice_ends <= now {
-            if !processor.ready.is_empty() {
-                return Turn::Yields;
-            }
-            slice_ends = processor.slice_from(now);
-        }
-        processor.generation += 1;
-        processor.current = Some(Current { since: Some(now), slice_ends, ..current });
-        let until = (now + left).min(slice_ends);
-        self.schedule.add(until, Event::Advance(id, processor.generation));
-        Turn::Holds
     }
 
     /// The end of a step, or of a time slice, has come.
@@ -156,25 +145,9 @@ impl Simulation {
     /// Takes off what was worked since the current step was begun or resumed.
     fn pause_work(&mut self, id: ProcessorId) {
         let processor = &mut self.processors[id.0];
-        let Some(Current { node, since: Some(since), .. }) = processor.current else { return };
-        if let Some(current) = &mut processor.current {
-            current.since = None;
-        }
+        let Some((node, since)) = processor.current.zip(processor.since.take()) else { return };
         if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
             *left = *left - (self.now - since);
-        }
-    }
-
-    fn finish(&mut self, id: ProcessorId, place: Place) {
-        let processor = &mut self.processors[id.0];
-        processor.current = None;
-        let node = &mut self.nodes[place];
-        node.end_job(self.now);
-        if node.inbox.is_empty() {
-            node.phase = Phase::Idle;
-            node.idle_since = self.now;
-        } else {
-            processor.ready.push_back(place);
         }
     }
 
@@ -203,8 +176,9 @@ impl Simulation {
 
     /// A message interrupts what a processor executes.
     fn interrupt(&mut self, id: ProcessorId) {
-        let cost = self.processors[id.0].model.interrupt;
-        let Some(Current { node, since: Some(_), .. }) = self.processors[id.0].current else { return };
+        let processor = &self.processors[id.0];
+        let cost = processor.model.interrupt;
+        let Some(node) = processor.current.filter(|_| processor.since.is_some()) else { return };
         if cost == Picos::ZERO {
             return;
         }

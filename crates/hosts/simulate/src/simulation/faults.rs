@@ -1,9 +1,10 @@
 //! What goes wrong in a run: cuts, crashes, slow processors, wrong clocks.
 
 use super::Simulation;
+use crate::arrival::{Arrival, News};
 use crate::choices::Chooser;
 use crate::disk::Disk;
-use crate::node::{Arrival, Hosted};
+use crate::node::Hosted;
 use crate::processor::ProcessorId;
 use quintet_contract::{Address, DownCause, NodeId, Port, Span};
 
@@ -61,14 +62,14 @@ impl Simulation {
             self.routes[route].left();
             self.tell_when_drained(route);
         }
-        if self.processors[processor.0].current.is_some_and(|current| current.node == place) {
+        if self.processors[processor.0].current == Some(place) {
             self.prod(processor);
         }
         for (gone, peer) in self.routes.of(id) {
             if self.is_closed(gone, peer) {
                 continue;
             }
-            self.deliver(peer, Arrival::Down(gone, DownCause::Died), self.now.after(notice));
+            self.deliver(peer, News::Down(gone, DownCause::Died).into(), self.now.after(notice));
         }
     }
 
@@ -95,7 +96,7 @@ impl Simulation {
         }
         for (here, peer) in self.routes.of(id) {
             if self.expects_end(here, peer) && !fresh {
-                self.deliver(here, Arrival::Down(peer, DownCause::Died), now);
+                self.deliver(here, News::Down(peer, DownCause::Died).into(), now);
             }
             self.reopen(here, peer);
             self.announce(peer, here);

@@ -40,7 +40,7 @@ impl Simulation {
     /// The node that a processor is busy with; none: it is idle.
     #[must_use]
     pub fn running(&self, id: ProcessorId) -> Option<NodeId> {
-        self.processors[id.0].current.map(|current| self.nodes[current.node].id)
+        self.processors[id.0].current.map(|place| self.nodes[place].id)
     }
 
     /// Inputs that wait until a node handles them: messages, predecessors, times that came. 0 if there is no such node.
@@ -66,7 +66,7 @@ impl Simulation {
     /// The messages that devices have, from the first with a number above `ticket` on.
     pub fn messages_after(&self, ticket: u64) -> impl Iterator<Item = MessageUnderWay> {
         self.carried.range(ticket.saturating_add(1)..).filter_map(|(ticket, carried)| {
-            let route = &self.routes[carried.parcel.route?];
+            let route = &self.routes[carried.parcel.label.route?];
             let Carrier::Device { device, from, to } = route.carrier else { return None };
             let bytes = modelled_bytes(&carried.parcel.frame());
             Some(MessageUnderWay { ticket: *ticket, device, from, to, bytes })

@@ -10,8 +10,10 @@ pub struct Tally {
     mean: f64,
     /// The sum of squared distances from the mean.
     squares: f64,
-    /// The least and the largest value.
-    extremes: Option<(f64, f64)>,
+    /// The least value; nothing without values.
+    least: f64,
+    /// The largest value; nothing without values.
+    largest: f64,
 }
 
 impl Tally {
@@ -27,10 +29,13 @@ impl Tally {
         let before = value - self.mean;
         self.mean += before / self.count_as_float();
         self.squares += before * (value - self.mean);
-        let (least, largest) = self.extremes.unwrap_or((value, value));
-        let least = if value < least { value } else { least };
-        let largest = if value > largest { value } else { largest };
-        self.extremes = Some((least, largest));
+        let first = self.count == 1;
+        if first || value < self.least {
+            self.least = value;
+        }
+        if first || value > self.largest {
+            self.largest = value;
+        }
     }
 
     /// Adds all values of another (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing
@@ -48,8 +53,8 @@ impl Tally {
         self.count += other.count;
         self.mean += apart * theirs / (ours + theirs);
         self.squares += other.squares + apart * apart * ours * theirs / (ours + theirs);
-        let extremes = self.extremes.zip(other.extremes);
-        self.extremes = extremes.map(|((a, b), (c, d))| (a.min(c), b.max(d)));
+        self.least = self.least.min(other.least);
+        self.largest = self.largest.max(other.largest);
     }
 
     /// How many values.
@@ -79,13 +84,13 @@ impl Tally {
     /// The least; none without values.
     #[must_use]
     pub fn least(&self) -> Option<f64> {
-        self.extremes.map(|(least, _)| least)
+        (self.count > 0).then_some(self.least)
     }
 
     /// The largest; none without values.
     #[must_use]
     pub fn largest(&self) -> Option<f64> {
-        self.extremes.map(|(_, largest)| largest)
+        (self.count > 0).then_some(self.largest)
     }
 
     /// Forgets all values.

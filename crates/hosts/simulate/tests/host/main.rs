@@ -8,6 +8,7 @@ mod processors;
 mod torn_writes;
 
 use quintet_contract::{Address, Random, Span, Stage};
+use quintet_simulate::device::Class;
 use quintet_simulate::{
     Costs, Distribution, Instruction, LinkModel, MessageType, Module, ModuleSpec, Simulation, Timing,
 };
@@ -44,7 +45,8 @@ fn work(times: f64) -> Instruction {
 }
 
 fn note(to: u16, bytes: f64) -> Instruction {
-    Instruction::Send { to: at(to), message: NOTE, bytes: Distribution::Constant(bytes) }
+    let bytes = Distribution::Constant(bytes);
+    Instruction::Send { to: at(to), message: NOTE, bytes, class: Class::Asynchronous }
 }
 
 /// Adds a module as node `node`; each unit of its work is one cycle.

@@ -1,6 +1,7 @@
 //! From measured pairs to the costs of work, and from costs to predicted pairs.
 
 use crate::cluster::{Cluster, Machine};
+use crate::copying::Copying;
 use crate::costs::WorkCosts;
 use crate::floor::{Floor, program_at, relay};
 use crate::program::{BEGIN, PairPlan, Pairs};
@@ -14,8 +15,9 @@ use quintet_tuple_space::{Space, SpaceConfig};
 const GROUPS: u64 = 8;
 /// Bytes of the small pairs.
 pub const SMALL: usize = 64;
-/// Bytes of the large ones.
-pub const LARGE: usize = 1024 * 1024;
+/// Bytes of the pairs that copying follows from: from what the first cache of a processor holds with all its copies to what
+/// the second does not hold.
+pub const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 /// Pairs under way at once.
 pub const DEPTH: u64 = 64;
 /// How long nothing is asked before a pair that finds the space asleep.
@@ -33,8 +35,8 @@ pub struct Measured {
     pub shared: f64,
     /// The same, [`DEPTH`] under way.
     pub pipelined: f64,
-    /// [`LARGE`], the space in another process.
-    pub large: f64,
+    /// Each of [`SIZES`], the space in another process.
+    pub copied: [f64; SIZES.len()],
     /// [`SMALL`], after [`PAUSE`].
     pub paused: f64,
 }
@@ -47,12 +49,12 @@ pub fn machine(cores: u32, calibrated: &Calibrated) -> Cluster {
         machines: vec![Machine::new("this", cores)],
         network: None,
         memory_latency,
-        costs: calibrated.costs,
+        costs: calibrated.costs.clone(),
     }
 }
 
 /// What calibration found.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Calibrated {
     /// The costs of work.
     pub costs: WorkCosts,
@@ -60,15 +62,38 @@ pub struct Calibrated {
     pub memory_latency: f64,
 }
 
-/// One number that calibration looks for, and the figure it follows from.
-type Unknown = (fn(&mut Calibrated, f64), fn(&Calibrated) -> Option<f64>, f64);
+/// A number that calibration looks for.
+#[derive(Clone, Copy)]
+enum Unknown {
+    /// Call and stages, which take alike.
+    Stages,
+    /// Sending and receiving a frame, which take alike.
+    Frames,
+    MemoryLatency,
+    /// Of one of [`SIZES`].
+    Copying(usize),
+    DeepWaking,
+}
+
+/// In the order in which they are looked for, the sizes of copying ascending.
+const UNKNOWNS: [Unknown; 4 + SIZES.len()] = [
+    Unknown::Stages,
+    Unknown::Frames,
+    Unknown::MemoryLatency,
+    Unknown::Copying(0),
+    Unknown::Copying(1),
+    Unknown::Copying(2),
+    Unknown::Copying(3),
+    Unknown::Copying(4),
+    Unknown::DeepWaking,
+];
 
 /// The costs with which the simulation takes what was measured.
 ///
 /// Each cost follows from one case, the others held: an in-process pair gives call and stages, of which each operation of
 /// the program has half; the pipelined pair the cost of a frame, sending and receiving alike; the pair over shared memory
-/// the latency; the large pair the copying; the pair after a pause what waking an idle
-/// processor takes. Patience, and waking on a processor that is awake, are those of [`WorkCosts::default`].
+/// the latency; the larger pairs what copying takes at their sizes ([`Copying`] says what between them); the pair after a pause
+/// what waking an idle processor takes. Patience, and waking on a processor that is awake, are those of [`WorkCosts::default`].
 #[must_use]
 pub fn calibrate(measured: &Measured) -> Calibrated {
     let half = measured.in_process * 1e-9 / 4.0;
@@ -78,76 +103,76 @@ pub fn calibrate(measured: &Measured) -> Calibrated {
         storing: half,
         sending: 0.0,
         receiving: 0.0,
-        copying: 0.0,
+        copying: Copying::by_size([]),
         deep_waking: 0.0,
         ..WorkCosts::default()
     };
     let mut found = Calibrated { costs, memory_latency: 0.0 };
-    let unknowns: [Unknown; 5] = [
-        (set_stages, in_process, measured.in_process),
-        (|to, value| (to.costs.sending, to.costs.receiving) = (value, value), pipelined, measured.pipelined),
-        (|to, value| to.memory_latency = value, shared, measured.shared),
-        (|to, value| to.costs.copying = value / LARGE as f64, large, measured.large),
-        (|to, value| to.costs.deep_waking = value, paused, measured.paused),
-    ];
     // Twice: the later ones change the earlier ones a little.
-    for _ in 0..2 {
-        for (set, predict, measured) in unknowns {
-            solve(&mut found, set, predict, measured);
-        }
+    for unknown in UNKNOWNS.into_iter().chain(UNKNOWNS) {
+        unknown.solve(&mut found, measured);
     }
     found
 }
 
-fn set_stages(to: &mut Calibrated, value: f64) {
-    (to.costs.call, to.costs.matching, to.costs.storing) = (value, value, value);
-}
-
-fn in_process(calibrated: &Calibrated) -> Option<f64> {
-    pair_in_process(&calibrated.costs, SMALL)
-}
-
-fn pipelined(calibrated: &Calibrated) -> Option<f64> {
-    pair(calibrated, PairPlan { bytes: SMALL, depth: DEPTH, pause: Span::ZERO, groups: GROUPS })
-}
-
-fn shared(calibrated: &Calibrated) -> Option<f64> {
-    pair(calibrated, PairPlan { bytes: SMALL, depth: 0, pause: Span::ZERO, groups: GROUPS })
-}
-
-fn large(calibrated: &Calibrated) -> Option<f64> {
-    pair(calibrated, PairPlan { bytes: LARGE, depth: 0, pause: Span::ZERO, groups: GROUPS })
-}
-
-fn paused(calibrated: &Calibrated) -> Option<f64> {
-    pair(calibrated, PairPlan { bytes: SMALL, depth: 0, pause: PAUSE, groups: GROUPS })
-}
-
-/// Sets a value so that the prediction is what was measured: the figures grow with the costs, and nearly in proportion, so
-/// that halving the interval finds the value. One that even no cost leaves above what was measured becomes 0.
-fn solve(
-    found: &mut Calibrated,
-    set: fn(&mut Calibrated, f64),
-    predict: fn(&Calibrated) -> Option<f64>,
-    measured: f64,
-) {
-    let (mut low, mut high) = (0.0, measured * 1e-9);
-    for _ in 0..24 {
-        let middle = (low + high) / 2.0;
-        set(found, middle);
-        match predict(found) {
-            Some(predicted) if predicted < measured => low = middle,
-            _ => high = middle,
+impl Unknown {
+    fn set(self, to: &mut Calibrated, value: f64) {
+        let costs = &mut to.costs;
+        match self {
+            Unknown::Stages => (costs.call, costs.matching, costs.storing) = (value, value, value),
+            Unknown::Frames => (costs.sending, costs.receiving) = (value, value),
+            Unknown::MemoryLatency => to.memory_latency = value,
+            Unknown::Copying(size) => costs.copying = costs.copying.with(SIZES[size] as u64, value),
+            Unknown::DeepWaking => costs.deep_waking = value,
         }
     }
-    set(found, (low + high) / 2.0);
+
+    /// The figure it follows from, as measured.
+    fn measured(self, by: &Measured) -> f64 {
+        match self {
+            Unknown::Stages => by.in_process,
+            Unknown::Frames => by.pipelined,
+            Unknown::MemoryLatency => by.shared,
+            Unknown::Copying(size) => by.copied[size],
+            Unknown::DeepWaking => by.paused,
+        }
+    }
+
+    /// The same, predicted.
+    fn predicted(self, by: &Calibrated) -> Option<f64> {
+        let one = PairPlan { bytes: SMALL, depth: 0, pause: Span::ZERO, groups: GROUPS };
+        match self {
+            Unknown::Stages => pair_in_process(&by.costs, SMALL),
+            Unknown::Frames => pair(by, PairPlan { depth: DEPTH, ..one }),
+            Unknown::MemoryLatency => pair(by, one),
+            Unknown::Copying(size) => pair(by, PairPlan { bytes: SIZES[size], ..one }),
+            Unknown::DeepWaking => pair(by, PairPlan { pause: PAUSE, ..one }),
+        }
+    }
+
+    /// Sets it so that the prediction is what was measured: the figures grow with the costs, and nearly in proportion, so that
+    /// halving the interval finds the value. One that even no cost leaves above what was measured becomes 0, or for copying
+    /// what the next smaller size takes.
+    fn solve(self, found: &mut Calibrated, measured: &Measured) {
+        let measured = self.measured(measured);
+        let (mut low, mut high) = (0.0, measured * 1e-9);
+        for _ in 0..24 {
+            let middle = (low + high) / 2.0;
+            self.set(found, middle);
+            match self.predicted(found) {
+                Some(predicted) if predicted < measured => low = middle,
+                _ => high = middle,
+            }
+        }
+        self.set(found, (low + high) / 2.0);
+    }
 }
 
 /// Nanoseconds a pair takes between two processes of a machine, each on a core of its own; none if it does not end.
 #[must_use]
 pub fn pair(calibrated: &Calibrated, plan: PairPlan) -> Option<f64> {
     let cluster = machine(2, calibrated);
-    let mut floor = Floor::new(1, &cluster).ok()?;
+    let mut floor = Floor::new(1, &cluster, plan.bytes).ok()?;
     floor.add_space(0);
     floor.add_program(0, CLIENT, Pairs::new(relay(CLIENT), plan));
     floor.simulation.run_for(Span::from_millis(100));

@@ -3,13 +3,14 @@
 use quintet_simulate::{Costs, Distribution, FrameCosts, Picos, Pieces};
 use quintet_tuple_space::stages;
 
+use crate::copying::Copying;
 use crate::program::CALL;
 
 /// What work takes on a processor of speed 1, in seconds.
 ///
 /// Three kinds of cost: what protocols declare by stage (`matching`, `storing`), what the program's interface needs for a
 /// call (`call`), and what a frame costs at both ends of its way, the layers included (all others).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct WorkCosts {
     /// One operation of a program: the interface, encoding the request and decoding its answer.
     pub call: f64,
@@ -21,8 +22,9 @@ pub struct WorkCosts {
     pub sending: f64,
     /// A frame is received, out of the link and through the layers.
     pub receiving: f64,
-    /// Copying a byte into a link's memory or out of it; each frame is copied once at each end, a long one at both at once.
-    pub copying: f64,
+    /// Copying into a link's memory or out of it; each frame is copied once at each end, a long one at both at once. A link
+    /// copies all its frames at the pace of the largest data that it moves: these decide what stays in the caches.
+    pub copying: Copying,
     /// How long a process that waits looks for frames before it sleeps.
     pub patience: f64,
     /// Waking a process that sleeps.
@@ -40,7 +42,7 @@ impl Default for WorkCosts {
             storing: 180e-9,
             sending: 140e-9,
             receiving: 140e-9,
-            copying: 1.0 / 7e9,
+            copying: Copying::at_rate(7e9),
             patience: 8e-6,
             waking: 4e-6,
             deep_waking: 60e-6,
@@ -70,13 +72,14 @@ impl WorkCosts {
         Costs::from([(CALL, Distribution::Constant(self.call * CYCLES))])
     }
 
-    /// Of frames in shared memory.
-    pub(crate) fn of_memory(&self) -> FrameCosts {
+    /// Of frames in shared memory, on a link that moves at most so many bytes of data at once.
+    pub(crate) fn of_memory(&self, largest: u64) -> FrameCosts {
+        let byte = self.copying.each_byte(largest) * CYCLES;
         FrameCosts {
             send: self.sending * CYCLES,
-            send_byte: self.copying * CYCLES,
+            send_byte: byte,
             receive: self.receiving * CYCLES,
-            receive_byte: self.copying * CYCLES,
+            receive_byte: byte,
             patience: Picos::from_seconds(self.patience),
             wake_up: self.waking * CYCLES,
             shallow: SHALLOW,

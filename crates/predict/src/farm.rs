@@ -127,7 +127,8 @@ fn check(cluster: &Cluster, job: &Job) -> Result<(usize, usize, Vec<usize>), Far
 impl<'a> Farm<'a> {
     fn new(cluster: &'a Cluster, job: &'a Job, seed: u64) -> Result<Farm<'a>, FarmError> {
         let (space, master, machines) = check(cluster, job)?;
-        let mut floor = Floor::new(seed, cluster).map_err(FarmError::Network)?;
+        let largest = job.task_bytes.max(job.result_bytes);
+        let mut floor = Floor::new(seed, cluster, largest).map_err(FarmError::Network)?;
         let space = floor.add_space(space);
         floor.add_program(master, MASTER, Master::new(relay(MASTER), job.tasks, job.task_bytes));
         let mut farm = Farm { floor, job, space, workers: Vec::new() };

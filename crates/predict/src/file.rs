@@ -1,6 +1,7 @@
 //! Reading the two files.
 
 mod cluster;
+mod copying;
 mod draw;
 mod job;
 

@@ -35,6 +35,8 @@ pub(crate) struct Floor<'a> {
     pub(crate) simulation: Simulation,
     cluster: &'a Cluster,
     seed: u64,
+    /// Bytes of the largest data of a tuple.
+    largest: u64,
     /// By machine.
     cores: Vec<Vec<Core>>,
     pub(crate) network: Option<DeviceId>,
@@ -43,11 +45,11 @@ pub(crate) struct Floor<'a> {
 }
 
 impl<'a> Floor<'a> {
-    /// Machines without processes.
+    /// Machines without processes, on which no tuple has more data than so many bytes.
     ///
     /// # Errors
     /// A network that cannot be.
-    pub(crate) fn new(seed: u64, cluster: &'a Cluster) -> Result<Floor<'a>, DeviceError> {
+    pub(crate) fn new(seed: u64, cluster: &'a Cluster, largest: usize) -> Result<Floor<'a>, DeviceError> {
         let mut simulation = Simulation::new(seed);
         let device = cluster.network.as_ref().map(|network| network.device(cluster.machines.len()).build());
         let network = device.transpose()?.map(|device| simulation.add_device(device));
@@ -60,7 +62,8 @@ impl<'a> Floor<'a> {
             let core = |_| Core { id: simulation.add_processor(model), processes: 0 };
             cores.push((0..machine.cores).map(core).collect());
         }
-        Ok(Floor { simulation, cluster, seed, cores, network, space: None })
+        let largest = largest as u64;
+        Ok(Floor { simulation, cluster, seed, largest, cores, network, space: None })
     }
 
     /// The core of a machine with the fewest processes.
@@ -126,7 +129,7 @@ impl<'a> Floor<'a> {
     /// Joins a client with the space.
     fn join(&mut self, place: Place, client: Address) {
         let space = self.space.expect("the space is placed first");
-        let costs = self.cluster.costs.of_memory();
+        let costs = self.cluster.costs.of_memory(self.largest);
         match (&self.cluster.network, self.network) {
             (Some(network), Some(device)) if space.machine != place.machine => {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));

@@ -4,6 +4,7 @@ use quintet_model::Dimension;
 use quintet_model::keys::Preset::{Otherwise, Required, Value};
 use quintet_model::keys::Takes::{Count, Draw, Other, Quantity, Word};
 use quintet_model::keys::{Key, Preset, Table, Takes};
+use std::ops::RangeInclusive;
 
 /// The longest time: a day.
 const LONGEST: f64 = 86_400.0;
@@ -13,6 +14,10 @@ const SHORTEST_SLICE: f64 = 1e-6;
 const SHORTEST_LEASE: f64 = 1e-3;
 /// Bytes of a task or a result at most.
 const MOST_BYTES: f64 = 256.0 * 1024.0 * 1024.0;
+/// A size that copying has a rate for, in bytes.
+pub(crate) const COPIED: RangeInclusive<f64> = 1.0..=MOST_BYTES;
+/// Such a rate, in bytes a second.
+pub(crate) const COPY_RATE: RangeInclusive<f64> = 1e3..=1e15;
 
 const fn key(name: &'static str, takes: Takes, default: Preset, text: &'static str) -> Key {
     Key { name, takes, default, text }
@@ -93,9 +98,13 @@ pub static COSTS: Table = Table {
         time("receive", "140 ns", "A frame is received, layers included."),
         key(
             "copy",
-            Quantity(Dimension::DATA_RATE, 1e3, 1e15),
+            Other(
+                "a data rate from 1e3 to 1e15 B/s, or a list of sizes with theirs: `[[\"4 KiB\", \"20 GB/s\"], ...]`",
+            ),
             Value("7 GB/s"),
-            "How fast a frame is copied, once at each end.",
+            "How fast frames are copied, once at each end, at the size of the largest data of the job. Sizes ascend, and none \
+             takes less time than the one before; between two the time is a straight line, beyond the first and the last the \
+             rate is theirs.",
         ),
         time("patience", "8 us", "How long a process that waits looks for frames before it sleeps."),
         time("wake_up", "4 us", "Waking a process that sleeps."),

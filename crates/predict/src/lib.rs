@@ -20,13 +20,14 @@
 //!
 //! Costs: see [`WorkCosts`]; `quintet bench predict` measures them, and how far predictions are off. A process stays on the
 //! core where it was put, which processes share by time slices: a system moves processes, and lets those that woke go
-//! first. A frame in shared memory costs both ends a copy, a long one in pieces at the same time; caches, and who else uses the
-//! memory, are not modelled. Between machines the layers run as over shared memory, on a network that loses nothing.
+//! first. A frame in shared memory costs both ends a copy, a long one in pieces at the same time; what a byte costs follows from
+//! the largest data that a job has ([`Copying`]), as what is moved decides what stays in the caches; who else uses caches and
+//! memory is not modelled. Between machines the layers run as over shared memory, on a network that loses nothing.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `farm.rs` | one run of a job: read this first |
-//! | `job.rs`, `cluster.rs`, `costs.rs` | [`Job`], [`Cluster`], [`WorkCosts`] |
+//! | `job.rs`, `cluster.rs`, `costs.rs`, `copying.rs` | [`Job`], [`Cluster`], [`WorkCosts`], [`Copying`] |
 //! | `floor.rs` | where processes are, and how they are joined |
 //! | `program.rs` | master, worker and pairs as protocols |
 //! | `study.rs` | runs over seeds and numbers of workers |
@@ -36,6 +37,7 @@
 
 pub mod calibrate;
 mod cluster;
+mod copying;
 mod costs;
 mod farm;
 mod file;
@@ -47,6 +49,7 @@ mod program;
 mod study;
 
 pub use cluster::{Cluster, Machine, Network};
+pub use copying::Copying;
 pub use costs::WorkCosts;
 pub use farm::{FarmError, FarmRun, run};
 pub use job::{Job, Kill, Places};

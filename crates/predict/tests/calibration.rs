@@ -4,9 +4,9 @@
 
 use quintet_contract::Span;
 use quintet_predict::calibrate::{
-    Calibrated, DEPTH, LARGE, Measured, PAUSE, SMALL, calibrate, pair, pair_in_process,
+    Calibrated, DEPTH, Measured, PAUSE, SIZES, SMALL, calibrate, pair, pair_in_process,
 };
-use quintet_predict::{PairPlan, WorkCosts};
+use quintet_predict::{Copying, PairPlan, WorkCosts};
 
 const ONE: PairPlan = PairPlan { bytes: SMALL, depth: 0, pause: Span::ZERO, groups: 8 };
 
@@ -15,27 +15,64 @@ fn predicted(by: &Calibrated) -> Measured {
         in_process: pair_in_process(&by.costs, SMALL).unwrap(),
         shared: pair(by, ONE).unwrap(),
         pipelined: pair(by, PairPlan { depth: DEPTH, ..ONE }).unwrap(),
-        large: pair(by, PairPlan { bytes: LARGE, ..ONE }).unwrap(),
+        copied: SIZES.map(|bytes| pair(by, PairPlan { bytes, ..ONE }).unwrap()),
         paused: pair(by, PairPlan { pause: PAUSE, ..ONE }).unwrap(),
     }
 }
 
+/// As on a machine where small data stay in caches and large data do not.
+fn truth() -> Calibrated {
+    let copying =
+        [(4 << 10, 180e-9), (16 << 10, 600e-9), (64 << 10, 3e-6), (256 << 10, 18e-6), (1 << 20, 80e-6)];
+    let costs = WorkCosts {
+        call: 180e-9,
+        matching: 180e-9,
+        storing: 180e-9,
+        copying: Copying::by_size(copying),
+        ..WorkCosts::default()
+    };
+    Calibrated { costs, memory_latency: 200e-9 }
+}
+
+fn assert_near(found: f64, truth: f64, what: &str) {
+    assert!((0.95..1.05).contains(&(found / truth)), "{what}: {found}, not {truth}");
+}
+
 #[test]
 fn what_was_measured_is_predicted_again() {
-    let costs = WorkCosts { call: 180e-9, matching: 180e-9, storing: 180e-9, ..WorkCosts::default() };
-    let truth = predicted(&Calibrated { costs, memory_latency: 200e-9 });
-    let found = predicted(&calibrate(&truth));
-    let both = |of: fn(&Measured) -> f64| of(&found) / of(&truth);
-    let fields: [fn(&Measured) -> f64; 5] =
-        [|it| it.in_process, |it| it.shared, |it| it.pipelined, |it| it.large, |it| it.paused];
-    for (index, ratio) in fields.map(both).into_iter().enumerate() {
-        assert!((0.95..1.05).contains(&ratio), "{index}: {ratio}, {truth:?} {found:?}");
+    let truth = truth();
+    let measured = predicted(&truth);
+    let calibrated = calibrate(&measured);
+    let found = predicted(&calibrated);
+    assert_near(found.in_process, measured.in_process, "in process");
+    assert_near(found.shared, measured.shared, "shared");
+    assert_near(found.pipelined, measured.pipelined, "pipelined");
+    assert_near(found.paused, measured.paused, "paused");
+    for (at, bytes) in SIZES.into_iter().enumerate() {
+        assert_near(found.copied[at], measured.copied[at], &format!("{bytes} bytes"));
+    }
+    for bytes in [10 << 10, 100 << 10, 700 << 10] {
+        let [found, truth] = [&calibrated, &truth].map(|by| by.costs.copying.seconds(bytes));
+        assert_near(found, truth, &format!("copying {bytes} bytes"));
     }
 }
 
 #[test]
+fn larger_data_that_were_measured_to_be_faster_cost_no_less() {
+    let measured = predicted(&truth());
+    let [first, second, ..] = measured.copied;
+    let noisy = Measured { copied: [first, second, second, second / 2.0, second / 4.0], ..measured };
+    let copying = calibrate(&noisy).costs.copying;
+    let seconds = SIZES.map(|bytes| copying.seconds(bytes as u64));
+    assert!(seconds[0] > 0.0 && seconds.is_sorted(), "{seconds:?}");
+    assert!(seconds[3] - seconds[2] < 1e-12 && seconds[4] - seconds[2] < 1e-12, "{seconds:?}");
+}
+
+#[test]
 fn what_nothing_predicts_leaves_costs_that_can_be() {
-    let nothing = Measured { in_process: 0.0, shared: 0.0, pipelined: 0.0, large: 0.0, paused: 0.0 };
+    let nothing =
+        Measured { in_process: 0.0, shared: 0.0, pipelined: 0.0, copied: [0.0; SIZES.len()], paused: 0.0 };
     let found = calibrate(&nothing);
     assert!(found.costs.call >= 0.0 && found.memory_latency >= 0.0, "{found:?}");
+    assert!(SIZES.iter().all(|bytes| found.costs.copying.seconds(*bytes as u64) >= 0.0), "{found:?}");
 }

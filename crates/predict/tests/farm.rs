@@ -4,7 +4,7 @@
 
 use quintet_contract::Span;
 use quintet_predict::{
-    Cluster, FarmError, FarmRun, Job, Kill, Machine, Network, Places, Redone, WorkCosts, run, study,
+    Cluster, Copying, FarmError, FarmRun, Job, Kill, Machine, Network, Places, Redone, WorkCosts, run, study,
 };
 use quintet_simulate::{Distribution, Picos};
 
@@ -118,6 +118,18 @@ fn a_slow_network_is_what_large_tasks_wait_for() {
     // 20 MiB at 100 Mb/s are 1.68 s, headers and a part of the time before the first task aside.
     assert!(makespan(&slow) > 1.6 && makespan(&fast) < 0.1, "{slow:?} {fast:?}");
     assert!(slow.network.unwrap() > 0.4, "{slow:?}");
+}
+
+#[test]
+fn all_frames_are_copied_at_the_pace_of_the_largest_data() {
+    let with = |copying: Copying| Cluster { costs: WorkCosts { copying, ..WorkCosts::default() }, ..lab(4) };
+    let sizes = with(Copying::by_size([(1_000, 100e-9), (100_000, 40e-6)]));
+    let digest = |cluster: &Cluster, job: &Job| run(cluster, job, 1).unwrap().digest;
+    let (small, large) =
+        (job(20, 1e-3, 2), Job { task_bytes: 1_000, result_bytes: 100_000, ..job(20, 1e-3, 2) });
+    assert_eq!(digest(&sizes, &small), digest(&with(Copying::by_size([(1_000, 100e-9)])), &small));
+    assert_eq!(digest(&sizes, &large), digest(&with(Copying::by_size([(100_000, 40e-6)])), &large));
+    assert_ne!(digest(&sizes, &large), digest(&with(Copying::by_size([(1_000, 100e-9)])), &large));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn network(file: &File<'_>, table: &DeTable<'_>) -> Option<Network> {
 fn costs(section: &Section<'_, '_>) -> Option<WorkCosts> {
     let number = |name| section.number(name);
     let (call, matching, storing) = (number("call"), number("match"), number("store"));
-    let (sending, receiving, copy) = (number("send"), number("receive"), number("copy"));
+    let (sending, receiving, copying) = (number("send"), number("receive"), section.copying("copy"));
     let (patience, waking, deep_waking) = (number("patience"), number("wake_up"), number("deep_wake_up"));
     Some(WorkCosts {
         call: call?,
@@ -111,7 +111,7 @@ fn costs(section: &Section<'_, '_>) -> Option<WorkCosts> {
         storing: storing?,
         sending: sending?,
         receiving: receiving?,
-        copying: 1.0 / copy?,
+        copying: copying?,
         patience: patience?,
         waking: waking?,
         deep_waking: deep_waking?,

@@ -1,4 +1,4 @@
-use crate::{Cluster, Job};
+use crate::{Cluster, Copying, Job};
 use proptest::prelude::*;
 
 const MACHINES: &str = "[machine.a]\ncores = 2\n[network]\nrate = \"1 Gb/s\"\n";
@@ -28,12 +28,24 @@ fn empty_tables_say_what_missing_ones_say() {
     let [without, with] = [without, with].map(|text| Cluster::from_str(&text, "f").unwrap());
     assert_eq!(without.memory_latency, with.memory_latency);
     let numbers = |of: &Cluster| {
-        let it = of.costs;
-        let work = [it.call, it.matching, it.storing, it.sending, it.receiving, it.copying];
+        let it = &of.costs;
+        let copying = it.copying.each_byte(1 << 10);
+        let work = [it.call, it.matching, it.storing, it.sending, it.receiving, copying];
         let waiting = [it.patience, it.waking, it.deep_waking];
         work.into_iter().chain(waiting).map(|seconds| format!("{seconds:.9e}")).collect::<Vec<_>>()
     };
     assert_eq!(numbers(&without), numbers(&with));
+}
+
+#[test]
+fn copying_has_one_rate_or_one_for_each_size() {
+    let of = |copy: &str| {
+        let cluster = Cluster::from_str(&format!("{MACHINES}[costs]\ncopy = {copy}\n"), "f").unwrap();
+        cluster.costs.copying
+    };
+    assert_eq!(of("\"8 GB/s\""), Copying::at_rate(8e9));
+    let sizes = of("[[\"1 KiB\", \"2 GB/s\"], [\"1000 KiB\", \"8 GB/s\"]]");
+    assert_eq!(sizes, Copying::by_size([(1 << 10, 1024.0 / 2e9), (1000 << 10, 1_024_000.0 / 8e9)]));
 }
 
 #[test]
@@ -69,6 +81,49 @@ fn every_mistake_is_told_with_its_line_and_what_was_expected() {
             "network.kind: found \"ring\", expected \"switch\" or \"bus\"",
         ),
         (MACHINES, "cores = 2", "cores =", "f, line 2, not TOML"),
+        (MACHINES, "[network]", "[costs]\ncopy = true\n[network]", "line 4, costs.copy: found true or false"),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = \"1 B/s\"\n[network]",
+            "costs.copy: found \"1 B/s\", expected",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = []\n[network]",
+            "costs.copy: found no sizes, expected at least one",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = [\"1 GB/s\"]\n[network]",
+            "costs.copy: found text, expected a size and a data rate",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = [[\"1 KiB\"]]\n[network]",
+            "costs.copy: found a list of 1, expected a size and",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = [[\"1 GB/s\", \"1 KiB\"]]\n[network]",
+            "costs.copy: \"1 GB/s\" is a data rate, expected an amount of data",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = [[\"2 KiB\", \"1 GB/s\"], [\"1 KiB\", \"1 GB/s\"]]\n[network]",
+            "costs.copy: found sizes in another order",
+        ),
+        (
+            MACHINES,
+            "[network]",
+            "[costs]\ncopy = [[\"1 KiB\", \"1 GB/s\"], [\"2 KiB\", \"9 GB/s\"]]\n[network]",
+            "costs.copy: found a larger size that takes less time",
+        ),
         (JOB, "tasks = 3", "", "f, line 1, job.tasks: is missing"),
         (
             JOB,

@@ -1,8 +1,9 @@
 //! What the simulation predicts, beside what is measured in the same turn.
 //!
-//! Five measurements calibrate the costs of work anew in every turn (see `quintet_predict::calibrate`): the cases
-//! `fitted-...`, of which the simulation must say what was measured. All other cases are held out: predictions, with the
-//! goal that they are right within a fifth.
+//! Measurements calibrate the costs of work anew in every turn (see `quintet_predict::calibrate`): the cases `fitted-...`, of
+//! which the simulation must say what was measured. All others are predictions, with the goal that prediction
+//! and measurement are within a fifth of the larger one. Cases `seen-...` follow from no measurement of their own, but how copying is modelled was chosen with their
+//! results in view; the rest are held out of both.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -17,7 +18,7 @@ use live::Calibrator;
 use quintet::{Code, Error};
 use quintet_contract::Span;
 use quintet_predict::PairPlan;
-use quintet_predict::calibrate::{Calibrated, DEPTH, LARGE, PAUSE, SMALL, pair, pair_in_process};
+use quintet_predict::calibrate::{Calibrated, DEPTH, PAUSE, SIZES, SMALL, pair, pair_in_process};
 
 pub(super) use farm::work;
 
@@ -32,18 +33,32 @@ pub(super) fn cases() -> Vec<Case> {
             .beside(Beside::Itself { name: "measured", prepare: live })
             .under(WAITING, PLACEMENT)
     };
-    let fitted: [(_, Prepare, Prepare); 5] = [
+    let fitted: [(_, Prepare, Prepare); 9] = [
         ("fitted-pair-64-inprocess", || predict(|it| pair_in_process(&it.costs, SMALL)), live::in_process),
         ("fitted-pair-64", || pairs(one(SMALL)), || live::one_by_one(SMALL)),
-        ("fitted-pair-1m", || pairs(one(LARGE)), || live::one_by_one(LARGE)),
+        ("fitted-pair-4k", || pairs(one(SIZES[0])), || live::one_by_one(SIZES[0])),
+        ("fitted-pair-16k", || pairs(one(SIZES[1])), || live::one_by_one(SIZES[1])),
+        ("fitted-pair-64k", || pairs(one(SIZES[2])), || live::one_by_one(SIZES[2])),
+        ("fitted-pair-256k", || pairs(one(SIZES[3])), || live::one_by_one(SIZES[3])),
+        ("fitted-pair-1m", || pairs(one(SIZES[4])), || live::one_by_one(SIZES[4])),
         ("fitted-pair-64-paused", || pairs(paused(PAUSE)), || live::paused(PAUSE)),
         ("fitted-pipelined-64", || pairs(many(SMALL, DEPTH)), || live::many(SMALL, DEPTH)),
     ];
-    let held_out: [(_, Prepare, Prepare); 11] = [
-        ("pair-1k", || pairs(one(1 << 10)), || live::one_by_one(1 << 10)),
-        ("pair-8k", || pairs(one(8 << 10)), || live::one_by_one(8 << 10)),
-        ("pair-64k", || pairs(one(64 << 10)), || live::one_by_one(64 << 10)),
-        ("pair-256k", || pairs(one(256 << 10)), || live::one_by_one(256 << 10)),
+    let predicted: [(_, Prepare, Prepare); 21] = [
+        ("seen-pair-1k", || pairs(one(1 << 10)), || live::one_by_one(1 << 10)),
+        ("seen-pair-3k", || pairs(one(3 << 10)), || live::one_by_one(3 << 10)),
+        ("seen-pair-8k", || pairs(one(8 << 10)), || live::one_by_one(8 << 10)),
+        ("seen-pair-24k", || pairs(one(24 << 10)), || live::one_by_one(24 << 10)),
+        ("seen-pair-96k", || pairs(one(96 << 10)), || live::one_by_one(96 << 10)),
+        ("seen-pair-400k", || pairs(one(400 << 10)), || live::one_by_one(400 << 10)),
+        ("seen-pair-768k", || pairs(one(768 << 10)), || live::one_by_one(768 << 10)),
+        ("seen-pipelined-24k-depth-4", || pairs(many(24 << 10, 4)), || live::many(24 << 10, 4)),
+        ("pair-2k", || pairs(one(2 << 10)), || live::one_by_one(2 << 10)),
+        ("pair-14k", || pairs(one(14 << 10)), || live::one_by_one(14 << 10)),
+        ("pair-48k", || pairs(one(48 << 10)), || live::one_by_one(48 << 10)),
+        ("pair-160k", || pairs(one(160 << 10)), || live::one_by_one(160 << 10)),
+        ("pair-600k", || pairs(one(600 << 10)), || live::one_by_one(600 << 10)),
+        ("pipelined-14k-depth-6", || pairs(many(14 << 10, 6)), || live::many(14 << 10, 6)),
         ("pair-64-paused-2ms", || pairs(paused(LONG_PAUSE)), || live::paused(LONG_PAUSE)),
         ("pipelined-64-depth-8", || pairs(many(SMALL, 8)), || live::many(SMALL, 8)),
         ("pipelined-1k-depth-32", || pairs(many(1 << 10, 32)), || live::many(1 << 10, 32)),
@@ -55,7 +70,7 @@ pub(super) fn cases() -> Vec<Case> {
     let fitted = fitted.map(|(name, predict, live)| case(name, predict, live));
     fitted
         .into_iter()
-        .chain(held_out.map(|(name, predict, live)| case(name, predict, live).goal(GOAL)))
+        .chain(predicted.map(|(name, predict, live)| case(name, predict, live).goal(GOAL)))
         .collect()
 }
 

@@ -6,7 +6,7 @@ use super::super::space::median_of_groups;
 use super::super::space::served::Served;
 use quintet::{Bytes, Error, Lab, Pending, Space, Template, Tuple, Value, template, tuple};
 use quintet_contract::Span;
-use quintet_predict::calibrate::{Calibrated, DEPTH, LARGE, Measured, PAUSE, SMALL, calibrate};
+use quintet_predict::calibrate::{Calibrated, DEPTH, Measured, PAUSE, SIZES, SMALL, calibrate};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,11 @@ const LEAST_PAIRS: u64 = 40;
 /// Pairs that are timed together where reading the clock would weigh.
 const GROUP: u64 = 16;
 const SMALL_PAIR_BYTES: usize = 4 << 10;
-/// Small pairs before each large one of a calibration: so many waits on each side that one is a probe whether spinning pays. A
+/// Small pairs before each group of larger ones of a calibration: so many waits on each side that one is a probe whether spinning pays. A
 /// side that was once kept from its processor sleeps from then on, and large pairs alone take hundreds to try again.
 const PAIRS_BETWEEN: usize = 64;
+/// Bytes of such a group at least: the first pairs after small ones are slower, and must not weigh.
+const GROUP_BYTES: usize = 1 << 20;
 /// Pairs after a pause in a round.
 const PAUSED_PAIRS: u64 = 60;
 /// Pairs of a round with many under way.
@@ -87,7 +89,8 @@ pub(super) struct Calibrator {
     pipelined: Space,
     paused: Space,
     small: Pair,
-    large: Pair,
+    /// Of [`SIZES`].
+    larger: [Pair; SIZES.len()],
     /// Ended when dropped, after the connections.
     _served: [Served; 3],
 }
@@ -101,7 +104,7 @@ impl Calibrator {
             pipelined: served[1].connect()?,
             paused: served[2].connect()?,
             small: Pair::of(SMALL),
-            large: Pair::of(LARGE),
+            larger: SIZES.map(Pair::of),
             _served: served,
         };
         calibrator.measure()?;
@@ -113,19 +116,27 @@ impl Calibrator {
             in_process: self.small.round(&self.here, SMALL)?,
             shared: self.small.round(&self.awaited, SMALL)?,
             pipelined: self.small.round_of_many(&self.pipelined, DEPTH)?,
-            large: self.large_round()?,
+            copied: self.larger_rounds()?,
             paused: self.small.round_after_pauses(&self.paused, PAUSE)?,
         })
     }
 
-    /// The median of large pairs in nanoseconds, small ones between them.
-    fn large_round(&self) -> Result<f64, Error> {
+    fn larger_rounds(&self) -> Result<[f64; SIZES.len()], Error> {
+        let mut all = [0.; SIZES.len()];
+        for ((taken, pair), bytes) in all.iter_mut().zip(&self.larger).zip(SIZES) {
+            *taken = self.larger_round(pair, GROUP_BYTES.div_ceil(bytes))?;
+        }
+        Ok(all)
+    }
+
+    /// The median of groups of so many larger pairs, in nanoseconds a pair, small ones between the groups.
+    fn larger_round(&self, pair: &Pair, group: usize) -> Result<f64, Error> {
         let mut taken = Vec::new();
         for _ in 0..LEAST_PAIRS {
             (0..PAIRS_BETWEEN).try_for_each(|_| self.small.once(&self.awaited))?;
             let started = Instant::now();
-            self.large.once(&self.awaited)?;
-            taken.push(started.elapsed().as_nanos() as f64);
+            (0..group).try_for_each(|_| pair.once(&self.awaited))?;
+            taken.push(started.elapsed().as_nanos() as f64 / group as f64);
         }
         Ok(median(taken).unwrap_or(0.))
     }

@@ -96,6 +96,6 @@ pub enum LinkError {
     PeerDied,
     /// The peer wrote something that is no frame: what, and where.
     Malformed(String),
-    /// The operating system refused: what was tried, and what it said.
+    /// The operating system refused, or a forked process used its parent's end: what was tried, and why not.
     System(String),
 }

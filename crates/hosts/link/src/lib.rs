@@ -11,12 +11,14 @@
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
+//! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
 
 mod contract;
 mod doorbell;
 mod impaired;
 mod in_process;
+mod maker;
 #[cfg(any(not(loom), test))]
 mod shared_memory;
 #[cfg(any(not(loom), test))]
@@ -26,11 +28,13 @@ mod wait;
 pub use contract::{LinkError, Receiver, Route, Sender};
 pub use impaired::{Impairment, impaired};
 pub use in_process::in_process_pair;
+pub use maker::Maker;
 #[cfg(not(loom))]
 pub use shared_memory::{BootstrapError, SharedMemoryListener, shared_memory_connect};
 pub use wait::{Patience, SPIN, Waiting};
 
-/// One end of a link: what its owner sends with and receives from. The halves may be used from two threads.
+/// One end of a link: what its owner sends with and receives from. The halves may be used from two threads, and only in the
+/// process that made them: a process forked from it must connect anew.
 pub struct End {
     /// Towards the peer.
     pub sender: Box<dyn Sender>,

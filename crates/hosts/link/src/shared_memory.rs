@@ -26,7 +26,7 @@
 //! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
-//! | `bootstrap.rs`, `handshake.rs`, `hello.rs`, `error.rs` | how two processes find each other |
+//! | `bootstrap.rs`, `path_lock.rs`, `handshake.rs`, `hello.rs`, `error.rs` | how two processes find each other |
 
 #[cfg(not(loom))]
 mod area;
@@ -52,6 +52,8 @@ mod loom_tests;
 mod memory;
 #[cfg(not(loom))]
 mod moderation;
+#[cfg(not(loom))]
+mod path_lock;
 #[cfg(not(loom))]
 mod receiver;
 mod ring;

@@ -2,17 +2,20 @@
 
 use super::error::BootstrapError;
 use super::handshake::{check_user, give, join, receive, refuse};
-use crate::End;
+use super::path_lock::PathLock;
+use crate::{End, Maker};
 use core::time::Duration;
+use quintet_errors::Code;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use rustix::fs::{Mode, fchmod, stat};
-use rustix::io::Errno;
+use rustix::fs::{FileType, Mode, fchmod, lstat, stat};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
 };
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Connections that were accepted and have not spoken. Beyond it the oldest is dropped.
 const MAX_PENDING: usize = 64;
@@ -29,28 +32,29 @@ pub struct SharedMemoryListener {
     /// Readable when [`SharedMemoryListener::accept`] has something to do.
     epoll: OwnedFd,
     pending: VecDeque<OwnedFd>,
+    /// Makes room to take a connection when this process may have no more descriptors.
+    spare: Option<OwnedFd>,
+    /// A process forked from the maker must leave the socket's file alone.
+    maker: Maker,
     /// Device and inode of the socket's file, so that only this one is removed.
     file: (u64, u64),
-}
-
-fn system(path: &Path, doing: &'static str, errno: Errno) -> BootstrapError {
-    BootstrapError::System { path: path.to_owned(), doing, errno }
 }
 
 fn new_socket(path: &Path) -> Result<(OwnedFd, SocketAddrUnix), BootstrapError> {
     let address = SocketAddrUnix::new(path).map_err(|errno| match errno {
         Errno::NAMETOOLONG => BootstrapError::PathTooLong { path: path.to_owned() },
-        errno => system(path, "use it as a socket's address", errno),
+        errno => BootstrapError::system(path, "use it as a socket's address", errno),
     })?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-        .map_err(|errno| system(path, "create a socket", errno))?;
+        .map_err(|errno| BootstrapError::system(path, "create a socket", errno))?;
     Ok((socket, address))
 }
 
 /// What the file at `path` is.
 fn identity(path: &Path) -> Result<(u64, u64), BootstrapError> {
-    let status = stat(path).map_err(|errno| system(path, "examine the socket's file", errno))?;
+    let status =
+        stat(path).map_err(|errno| BootstrapError::system(path, "examine the socket's file", errno))?;
     Ok((status.st_dev, status.st_ino))
 }
 
@@ -58,24 +62,22 @@ impl SharedMemoryListener {
     /// Listens at `path`, for this user only. A socket's file that a dead process left behind is replaced.
     ///
     /// # Errors
-    /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::System`].
+    /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::NotASocket`],
+    /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
     pub fn bind(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref();
         let (socket, address) = new_socket(path)?;
         // Before the bind, so that the file is never open to others.
         fchmod(&socket, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| system(path, "restrict the socket", errno))?;
-        bind_over_stale(&socket, &address, path)?;
-        listen(&socket, BACKLOG).map_err(|errno| system(path, "listen", errno))?;
+            .map_err(|errno| BootstrapError::system(path, "restrict the socket", errno))?;
+        let maker = Maker::this_process()
+            .map_err(|errno| BootstrapError::system(path, "map a page that a fork wipes", errno))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|errno| system(path, "create an epoll descriptor", errno))?;
-        let listener = SharedMemoryListener {
-            path: path.to_owned(),
-            file: identity(path)?,
-            socket,
-            epoll,
-            pending: VecDeque::new(),
-        };
+            .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))?;
+        let file = listen_at(&socket, &address, path)?;
+        let (path, spare) = (path.to_owned(), spare(&socket));
+        let pending = VecDeque::new();
+        let listener = SharedMemoryListener { path, socket, epoll, pending, spare, maker, file };
         listener.watch(listener.socket.as_fd())?;
         Ok(listener)
     }
@@ -120,7 +122,8 @@ impl SharedMemoryListener {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
-                Err(errno) => return Err(system(&self.path, "accept a connection", errno)),
+                Err(errno @ (Errno::MFILE | Errno::NFILE)) => return self.turn_away(errno),
+                Err(errno) => return Err(BootstrapError::system(&self.path, "accept a connection", errno)),
             };
             if let Err(error) = check_user(socket.as_fd(), &self.path) {
                 refuse(socket.as_fd(), error.code());
@@ -134,13 +137,27 @@ impl SharedMemoryListener {
         }
     }
 
+    /// There is no descriptor for who knocks, if anybody does: tells one of them. Left alone they would keep the listener
+    /// ready for ever.
+    fn turn_away(&mut self, errno: Errno) -> Result<(), BootstrapError> {
+        drop(self.spare.take());
+        let turned_away = accept_with(&self.socket, SocketFlags::CLOEXEC)
+            .map(|socket| refuse(socket.as_fd(), Code::Resource));
+        self.spare = spare(&self.socket);
+        match turned_away {
+            Ok(()) => Err(BootstrapError::system(&self.path, "accept a connection", errno)),
+            Err(_) => Ok(()),
+        }
+    }
+
     fn watch(&self, socket: BorrowedFd<'_>) -> Result<(), BootstrapError> {
         epoll::add(&self.epoll, socket, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
-            .map_err(|errno| system(&self.path, "watch a socket", errno))
+            .map_err(|errno| BootstrapError::system(&self.path, "watch a socket", errno))
     }
 
     fn forget(&self, socket: &OwnedFd) -> Result<(), BootstrapError> {
-        epoll::delete(&self.epoll, socket).map_err(|errno| system(&self.path, "unwatch a socket", errno))
+        epoll::delete(&self.epoll, socket)
+            .map_err(|errno| BootstrapError::system(&self.path, "unwatch a socket", errno))
     }
 }
 
@@ -153,18 +170,39 @@ impl AsFd for SharedMemoryListener {
 
 impl Drop for SharedMemoryListener {
     fn drop(&mut self) {
+        if !self.maker.is_this_process() {
+            return;
+        }
+        // If it cannot be removed, the next listener replaces it.
+        let Ok(_lock) = PathLock::take(&self.path) else { return };
         if identity(&self.path).is_ok_and(|file| file == self.file) {
-            // If it cannot be removed, the next listener replaces it.
             let _ = rustix::fs::unlink(&self.path);
         }
     }
+}
+
+/// A descriptor of no other use, if there is one.
+fn spare(socket: &OwnedFd) -> Option<OwnedFd> {
+    fcntl_dupfd_cloexec(socket, 0).ok()
+}
+
+/// Listens at `path`, and says what its file is. Nobody else binds or removes a socket there meanwhile.
+fn listen_at(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> Result<(u64, u64), BootstrapError> {
+    let _lock = PathLock::take(path)?;
+    bind_over_stale(socket, address, path)?;
+    listen(socket, BACKLOG).map_err(|errno| BootstrapError::system(path, "listen", errno))?;
+    identity(path)
 }
 
 /// Binds; where the file exists and nobody listens behind it, replaces it.
 fn bind_over_stale(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> Result<(), BootstrapError> {
     match bind(socket, address) {
         Err(Errno::ADDRINUSE) => {}
-        other => return other.map_err(|errno| system(path, "bind the socket", errno)),
+        other => return other.map_err(|errno| BootstrapError::system(path, "bind the socket", errno)),
+    }
+    let there = lstat(path).map_err(|errno| BootstrapError::system(path, "examine what is there", errno))?;
+    if !FileType::from_raw_mode(there.st_mode).is_socket() {
+        return Err(BootstrapError::NotASocket { path: path.to_owned() });
     }
     let (probe, _) = new_socket(path)?;
     match connect(&probe, address) {
@@ -172,10 +210,11 @@ fn bind_over_stale(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> R
         Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
             return Err(BootstrapError::InUse { path: path.to_owned() });
         }
-        Err(errno) => return Err(system(path, "find out who listens there", errno)),
+        Err(errno) => return Err(BootstrapError::system(path, "find out who listens there", errno)),
     }
-    rustix::fs::unlink(path).map_err(|errno| system(path, "remove a dead process's socket", errno))?;
-    bind(socket, address).map_err(|errno| system(path, "bind the socket", errno))
+    rustix::fs::unlink(path)
+        .map_err(|errno| BootstrapError::system(path, "remove a dead process's socket", errno))?;
+    bind(socket, address).map_err(|errno| BootstrapError::system(path, "bind the socket", errno))
 }
 
 /// Connects to the process that listens at `path`. Waits for its answer, at most five seconds.
@@ -188,10 +227,12 @@ pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapErr
     connect(&socket, &address).map_err(|errno| match errno {
         Errno::NOENT | Errno::CONNREFUSED => BootstrapError::NobodyListens { path: path.to_owned() },
         Errno::AGAIN => BootstrapError::Silent { path: path.to_owned(), waited: Duration::ZERO },
-        errno => system(path, "connect", errno),
+        errno => BootstrapError::system(path, "connect", errno),
     })?;
     check_user(socket.as_fd(), path)?;
-    let given = give(socket.as_fd(), path)?;
+    // Whoever was turned away finds that it cannot send, and then reads why.
+    let given =
+        give(socket.as_fd(), path).map_err(|error| receive(socket.as_fd(), path).err().unwrap_or(error))?;
     wait_for_answer(socket.as_fd(), path)?;
     match receive(socket.as_fd(), path)? {
         Some(offer) => join(socket, given, offer, path),
@@ -200,11 +241,38 @@ pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapErr
 }
 
 fn wait_for_answer(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
-    let limit = Timespec::try_from(ANSWER_LIMIT).expect("five seconds fit");
+    let mut fds = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
+    within(ANSWER_LIMIT, |left| poll(&mut fds, Some(left)))
+        .map(|_| ())
+        .map_err(|errno| BootstrapError::system(path, "wait for the answer", errno))
+}
+
+/// Calls again what a signal interrupts, for no longer than `limit` in all.
+fn within<T>(limit: Duration, mut call: impl FnMut(&Timespec) -> Result<T, Errno>) -> Result<T, Errno> {
+    let started = Instant::now();
     loop {
-        match poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::IN)], Some(&limit)) {
+        let left = limit.saturating_sub(started.elapsed());
+        match call(&Timespec::try_from(left).expect("some seconds fit")) {
             Err(Errno::INTR) => {}
-            other => return other.map(|_| ()).map_err(|errno| system(path, "wait for the answer", errno)),
+            other => return other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_do_not_prolong_a_wait() {
+        let mut lefts = Vec::new();
+        let waited = within(ANSWER_LIMIT, |left| {
+            lefts.push(*left);
+            let began = Instant::now();
+            while Instant::now() == began {}
+            if lefts.len() < 5 { Err(Errno::INTR) } else { Ok(()) }
+        });
+        assert_eq!(waited, Ok(()));
+        assert!(lefts.is_sorted_by(|before, after| before > after), "{lefts:?}");
     }
 }

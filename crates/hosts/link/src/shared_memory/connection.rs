@@ -8,7 +8,7 @@ use super::receiver::SharedReceiver;
 use super::ring::{RingReader, RingWriter};
 use super::sender::SharedSender;
 use crate::doorbell::Doorbell;
-use crate::{End, LinkError};
+use crate::{End, LinkError, Maker};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,6 +25,8 @@ const SOCKET: u64 = 1;
 pub(crate) struct Connection {
     pub(crate) own: OwnLines,
     pub(crate) peer: PeerLines,
+    /// A process forked from the maker shares the memory and the descriptors with it, and must touch neither.
+    maker: Maker,
     /// Wakes this end: the peer strikes it, and this process's threads ring it.
     pub(crate) bell: Arc<Doorbell>,
     /// Wakes the peer's end.
@@ -54,6 +56,7 @@ pub(crate) struct Parts {
     pub(crate) bell: Doorbell,
     pub(crate) peer_event: OwnedFd,
     pub(crate) socket: OwnedFd,
+    pub(crate) maker: Maker,
 }
 
 /// The end made of these parts.
@@ -61,7 +64,7 @@ pub(crate) struct Parts {
 /// # Errors
 /// The system refused an epoll descriptor.
 pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
-    let Parts { own, peer, bell, peer_event, socket } = parts;
+    let Parts { own, peer, bell, peer_event, socket, maker } = parts;
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     // Edge-triggered: each strike is told once, and the bell need never be read.
     let strikes = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -70,6 +73,7 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
     let connection = Arc::new(Connection {
         own: own.lines,
         peer: peer.lines,
+        maker,
         bell: Arc::new(bell),
         peer_event,
         socket,
@@ -92,6 +96,12 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
 }
 
 impl Connection {
+    /// Whether another process made it, from which this one was forked.
+    #[inline]
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.maker.is_this_process()
+    }
+
     /// Ends the link for a reason that the sending half found.
     pub(crate) fn fail(&self, error: LinkError) {
         // The first reason is the one that counts.

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::io::Errno;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a connection over shared memory was not made: where, the cause, and in its text what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +17,11 @@ pub enum BootstrapError {
     },
     /// Another process listens there.
     InUse {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file that is no socket is there. It stays as it is.
+    NotASocket {
         /// The path.
         path: PathBuf,
     },
@@ -69,6 +74,15 @@ pub enum BootstrapError {
         /// The path.
         path: PathBuf,
     },
+    /// The operating system does not allow it: the socket or its folder is another user's, as a rule.
+    NotAllowed {
+        /// The path.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What it said.
+        errno: Errno,
+    },
     /// The operating system refused.
     System {
         /// The path.
@@ -81,14 +95,24 @@ pub enum BootstrapError {
 }
 
 impl BootstrapError {
+    /// The operating system said `errno`.
+    pub(super) fn system(path: &Path, doing: &'static str, errno: Errno) -> Self {
+        let path = path.to_owned();
+        match errno {
+            Errno::ACCESS | Errno::PERM => BootstrapError::NotAllowed { path, doing, errno },
+            errno => BootstrapError::System { path, doing, errno },
+        }
+    }
+
     /// The code under which this error travels and exits.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
             BootstrapError::PathTooLong { .. } => Code::TooLarge,
             BootstrapError::InUse { .. } => Code::DuplicateNode,
+            BootstrapError::NotASocket { .. } => Code::BadValue,
             BootstrapError::NobodyListens { .. } => Code::Unreachable,
-            BootstrapError::OtherUser { .. } => Code::NotAllowed,
+            BootstrapError::OtherUser { .. } | BootstrapError::NotAllowed { .. } => Code::NotAllowed,
             BootstrapError::OtherVersion { .. } => Code::VersionMismatch,
             BootstrapError::Refused { code, .. } => code.unwrap_or(Code::NotAllowed),
             BootstrapError::Malformed { .. } => Code::Malformed,
@@ -111,6 +135,9 @@ impl fmt::Display for BootstrapError {
             }
             BootstrapError::InUse { path } => {
                 write!(f, "{}: another process listens there; stop it or use another path", path.display())
+            }
+            BootstrapError::NotASocket { path } => {
+                write!(f, "{}: there is a file that is no socket; use another path", path.display())
             }
             BootstrapError::NobodyListens { path } => {
                 write!(f, "{}: nobody listens there; start the server or check the path", path.display())
@@ -143,6 +170,12 @@ impl fmt::Display for BootstrapError {
             BootstrapError::Left { path } => {
                 write!(f, "{}: the other side left before the connection was made; try again", path.display())
             }
+            BootstrapError::NotAllowed { path, doing, errno } => write!(
+                f,
+                "{}: not allowed to {doing}: {errno}; run both sides as one user, and check the rights of the file and \
+                 its folder",
+                path.display()
+            ),
             BootstrapError::System { path, doing, errno } => {
                 write!(f, "{}: cannot {doing}: {errno}", path.display())
             }

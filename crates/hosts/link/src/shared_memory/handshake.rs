@@ -4,16 +4,16 @@ use super::connection::{Parts, end};
 use super::error::BootstrapError;
 use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
 use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
-use crate::End;
 use crate::doorbell::Doorbell;
+use crate::{End, Maker};
 use core::mem::MaybeUninit;
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -31,15 +31,13 @@ pub(super) struct Offer {
 pub(super) struct Given {
     memory: OwnMemory,
     bell: Doorbell,
-}
-
-fn system(path: &Path, doing: &'static str, errno: Errno) -> BootstrapError {
-    BootstrapError::System { path: path.to_owned(), doing, errno }
+    maker: Maker,
 }
 
 /// Checks that the other side runs as this user.
 pub(super) fn check_user(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
-    let peer = socket_peercred(socket).map_err(|errno| system(path, "ask who the peer is", errno))?;
+    let peer = socket_peercred(socket)
+        .map_err(|errno| BootstrapError::system(path, "ask who the peer is", errno))?;
     let (theirs, ours) = (peer.uid.as_raw(), rustix::process::geteuid().as_raw());
     if theirs == ours {
         Ok(())
@@ -50,13 +48,16 @@ pub(super) fn check_user(socket: BorrowedFd<'_>, path: &Path) -> Result<(), Boot
 
 /// Makes this side's memory and bell, and sends them.
 pub(super) fn give(socket: BorrowedFd<'_>, path: &Path) -> Result<Given, BootstrapError> {
-    let (memory, fd) = OwnMemory::create().map_err(|(doing, errno)| system(path, doing, errno))?;
-    let bell = Doorbell::new().map_err(|errno| system(path, "create an eventfd", errno))?;
+    let (memory, fd) =
+        OwnMemory::create().map_err(|(doing, errno)| BootstrapError::system(path, doing, errno))?;
+    let bell = Doorbell::new().map_err(|errno| BootstrapError::system(path, "create an eventfd", errno))?;
+    let maker = Maker::this_process()
+        .map_err(|errno| BootstrapError::system(path, "map a page that a fork wipes", errno))?;
     say(socket, Hello::OURS, &[fd.as_fd(), bell.fd()]).map_err(|errno| match errno {
         Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => BootstrapError::Left { path: path.to_owned() },
-        errno => system(path, "send on the bootstrap socket", errno),
+        errno => BootstrapError::system(path, "send on the bootstrap socket", errno),
     })?;
-    Ok(Given { memory, bell })
+    Ok(Given { memory, bell, maker })
 }
 
 /// Tells a peer that it is not taken. Whether that arrives matters to nobody.
@@ -82,10 +83,13 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    let message = match recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags) {
+    let mut hear = || recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags);
+    // That the peer closed without reading all is told once; what it said before lies behind that.
+    let heard = hear().or_else(|errno| if errno == Errno::CONNRESET { hear() } else { Err(errno) });
+    let message = match heard {
         Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
         Err(Errno::CONNRESET) => return Err(BootstrapError::Left { path: path.to_owned() }),
-        Err(errno) => return Err(system(path, "receive on the bootstrap socket", errno)),
+        Err(errno) => return Err(BootstrapError::system(path, "receive on the bootstrap socket", errno)),
         Ok(message) => message,
     };
     if message.bytes == 0 {
@@ -98,6 +102,11 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
         }
     }
     Hello::check(&bytes[..message.bytes]).map_err(|error| of_hello(error, path))?;
+    // There was room for all of them, so the kernel left out what it could not give.
+    if message.flags.contains(ReturnFlags::CTRUNC) && fds.len() < DESCRIPTORS {
+        let doing = "receive the peer's descriptors (`ulimit -n` may be too small: raise it)";
+        return Err(BootstrapError::system(path, doing, Errno::MFILE));
+    }
     accept_offer(fds, path).map(Some)
 }
 
@@ -117,11 +126,11 @@ fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError>
         .map_err(|_| malformed(format!("{count} descriptors instead of {DESCRIPTORS}")))?;
     let memory = PeerMemory::open(memory.as_fd()).map_err(|error| match error {
         PeerMemoryError::Untrusted(what) => malformed(what),
-        PeerMemoryError::System(doing, errno) => system(path, doing, errno),
+        PeerMemoryError::System(doing, errno) => BootstrapError::system(path, doing, errno),
     })?;
     // A write to the bell must never block this process.
-    let flags =
-        rustix::fs::fcntl_getfl(&event).map_err(|errno| system(path, "examine the peer's bell", errno))?;
+    let flags = rustix::fs::fcntl_getfl(&event)
+        .map_err(|errno| BootstrapError::system(path, "examine the peer's bell", errno))?;
     if !flags.contains(rustix::fs::OFlags::NONBLOCK) {
         return Err(malformed("its bell would block".to_owned()));
     }
@@ -130,6 +139,7 @@ fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError>
 
 /// The end made of what both sides gave.
 pub(super) fn join(socket: OwnedFd, given: Given, offer: Offer, path: &Path) -> Result<End, BootstrapError> {
-    end(Parts { own: given.memory, peer: offer.memory, bell: given.bell, peer_event: offer.event, socket })
-        .map_err(|errno| system(path, "create an epoll descriptor", errno))
+    let Given { memory: own, bell, maker } = given;
+    end(Parts { own, peer: offer.memory, bell, peer_event: offer.event, socket, maker })
+        .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))
 }

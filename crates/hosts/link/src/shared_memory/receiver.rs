@@ -247,6 +247,12 @@ impl SharedReceiver {
         Ok(())
     }
 
+    #[cold]
+    fn fail_inherited(&mut self) -> LinkError {
+        let what = "use a link in a forked process: it belongs to the process that made it; connect anew after the fork";
+        self.fail(LinkError::System(what.to_owned()))
+    }
+
     fn fail(&mut self, error: LinkError) -> LinkError {
         self.inbound.connection.failed.store(true, Ordering::Relaxed);
         self.failed.insert(error).clone()
@@ -262,6 +268,9 @@ impl Receiver for SharedReceiver {
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
+        }
+        if self.inbound.connection.is_inherited() {
+            return Err(self.fail_inherited());
         }
         if self.inbound.gathers() {
             return Ok(0);
@@ -287,6 +296,9 @@ impl Receiver for SharedReceiver {
 
     #[inline]
     fn wait(&mut self, limit: Option<Duration>) {
+        if self.inbound.connection.is_inherited() {
+            return;
+        }
         if self.inbound.gathers() {
             self.inbound.gather();
         }
@@ -301,10 +313,13 @@ impl Receiver for SharedReceiver {
     }
 
     fn arm(&mut self) -> bool {
-        self.inbound.arm()
+        !self.inbound.connection.is_inherited() && self.inbound.arm()
     }
 
     fn disarm(&mut self) {
+        if self.inbound.connection.is_inherited() {
+            return;
+        }
         self.inbound.disarm();
         self.inbound.connection.bell.answer();
         // Forgets strikes, so that the descriptor is unreadable again.
@@ -318,6 +333,9 @@ impl Receiver for SharedReceiver {
 
 impl Drop for SharedReceiver {
     fn drop(&mut self) {
+        if self.inbound.connection.is_inherited() {
+            return;
+        }
         self.inbound.connection.own.left.fetch_or(RECEIVER_LEFT, Ordering::Release);
         // A sender that waits for room learns that there will be none.
         strike(self.inbound.connection.peer_event.as_fd());

@@ -46,7 +46,7 @@ impl SharedSender {
     /// Reserves room, or asks to be woken when there is some.
     #[inline]
     fn reserve(&mut self, outline: Outline) -> Result<(), SendError> {
-        if self.connection.failed.load(Ordering::Relaxed) {
+        if self.connection.failed.load(Ordering::Relaxed) || self.connection.is_inherited() {
             return Err(SendError::Unreachable);
         }
         match self.try_reserve(outline) {
@@ -177,13 +177,12 @@ impl Sender for SharedSender {
         }
         if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
             self.begin(route, body.len())?.copy_from_slice(body);
-        } else {
-            let inline_len = BULK_OUTLINE_BYTES + body.len();
-            self.reserve(Outline { route, inline_len, bulk_len: bulk.len() })?;
-            return self.send_pieces(body, &bulk);
+            self.commit();
+            return Ok(());
         }
-        self.commit();
-        Ok(())
+        let inline_len = BULK_OUTLINE_BYTES + body.len();
+        self.reserve(Outline { route, inline_len, bulk_len: bulk.len() })?;
+        self.send_pieces(body, &bulk)
     }
 
     #[inline]
@@ -200,7 +199,8 @@ impl Sender for SharedSender {
 
     fn has_room(&self) -> bool {
         let Some(outline) = self.wanted else { return true };
-        if self.fits(outline) {
+        // That an end is inherited is told by the next `begin`, so let it come.
+        if self.connection.is_inherited() || self.fits(outline) {
             return true;
         }
         announce(&self.connection.own.room_bell);
@@ -214,6 +214,9 @@ impl Sender for SharedSender {
 
 impl Drop for SharedSender {
     fn drop(&mut self) {
+        if self.connection.is_inherited() {
+            return;
+        }
         self.connection.own.left.fetch_or(SENDER_LEFT, Ordering::Release);
         strike(self.connection.peer_event.as_fd());
     }

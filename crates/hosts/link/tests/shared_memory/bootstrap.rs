@@ -3,15 +3,19 @@
 use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, event, hear, hello, knock, memfd, say};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, End, LinkError, SharedMemoryListener, shared_memory_connect};
-use quintet_testbed::TempDir;
+use quintet_testbed::{Program, TempDir, argument};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::SealFlags;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
 };
-use std::os::fd::{AsFd, BorrowedFd};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 fn listening() -> (TempDir, SharedMemoryListener) {
     let folder = TempDir::new().expect("a folder");
@@ -162,16 +166,124 @@ fn another_user_is_refused() {
     assert_eq!(refused.code(), Code::NotAllowed);
 }
 
+/// A socket that this process may not write to: of the superuser, whose rights do not bind it, or its own without rights.
+#[test]
+fn a_socket_without_rights_to_it_is_not_allowed() {
+    let (_folder, listener) = listening();
+    let path = listener.path().to_owned();
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("its own");
+    }
+    let connecting = thread::spawn(move || {
+        if is_root {
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65_534))
+                .expect("the superuser may");
+        }
+        shared_memory_connect(path).map(|_| ())
+    });
+    let error = connecting.join().expect("it does not panic").expect_err("not allowed");
+    assert!(matches!(error, BootstrapError::NotAllowed { .. }), "{error}");
+    assert_eq!(error.code(), Code::NotAllowed);
+}
+
+/// As a child: a listener without a descriptor to spare.
+#[test]
+fn a_listener_out_of_descriptors_says_so() {
+    if argument().is_none() {
+        let name = "bootstrap::a_listener_out_of_descriptors_says_so";
+        let mut child = Program::this_test(name, "").expect("this test").spawn().expect("started");
+        let status = child.wait(Duration::from_secs(20)).expect("waited").expect("it ends by itself");
+        assert!(status.success(), "{}", child.output().text());
+        return;
+    }
+    let (_folder, mut listener) = listening();
+    let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), event(), knock(listener.path()));
+    assert!(listener.accept().expect("it has not spoken").is_none());
+    let late = knock(listener.path());
+    let taken = take_all_descriptors();
+    say(&socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
+    for refused in [late, socket] {
+        let error = accept(&mut listener).map(|_| ()).expect_err("no descriptor is left");
+        assert_eq!(error.code(), Code::Resource, "{error}");
+        assert_eq!(hear(&refused).0[6..8], (Code::Resource as u16).to_le_bytes(), "its peer is told");
+    }
+    assert!(!is_ready(&listener), "nor is it kept busy");
+    drop(taken);
+}
+
+/// Leaves this process none but these.
+fn take_all_descriptors() -> Vec<OwnedFd> {
+    let limits = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limits).expect("a lower limit");
+    std::iter::repeat_with(|| eventfd(0, EventfdFlags::CLOEXEC)).map_while(Result::ok).collect()
+}
+
+/// A listener that does what its test does, and leaves its file behind.
+fn fake_listener(path: &Path) -> OwnedFd {
+    let fake = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .expect("a socket");
+    bind(&fake, &SocketAddrUnix::new(path).expect("short")).expect("bound");
+    listen(&fake, 1).expect("listens");
+    fake
+}
+
+/// Each start is another chance for two to meet between a bind and a listen.
+#[test]
+fn of_two_that_start_at_once_one_listens() {
+    const STARTS: usize = 300;
+    let folder = TempDir::new().expect("a folder");
+    let (path, barrier) = (folder.join("socket"), Barrier::new(2));
+    let start = || {
+        barrier.wait();
+        let listener = SharedMemoryListener::bind(&path);
+        barrier.wait();
+        listener
+    };
+    for n in 0..STARTS {
+        if n % 2 == 0 {
+            drop(fake_listener(&path));
+        }
+        let started = thread::scope(|scope| {
+            let other = scope.spawn(start);
+            [start(), other.join().expect("it does not panic")]
+        });
+        let refused: Vec<_> = started.iter().filter_map(|started| started.as_ref().err()).collect();
+        assert_eq!(refused, [&BootstrapError::InUse { path: path.clone() }], "start {n}");
+        assert!(path.exists(), "the other one listens there");
+        drop(started);
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_listener_removes_no_socket_but_its_own() {
+    let (_folder, first) = listening();
+    std::fs::remove_file(first.path()).expect("removed by hand");
+    let second = SharedMemoryListener::bind(first.path()).expect("nothing is there");
+    drop(first);
+    assert!(second.path().exists());
+}
+
+#[test]
+fn a_file_that_is_no_socket_stays() {
+    let folder = TempDir::new().expect("a folder");
+    let [file, link] = ["file", "link"].map(|name| folder.join(name));
+    std::fs::write(&file, "precious").expect("there is room");
+    std::os::unix::fs::symlink(&file, &link).expect("a new name");
+    for path in [&file, &link, &folder.path().to_owned()] {
+        let refused = SharedMemoryListener::bind(path).map(|_| ()).expect_err("it is no socket");
+        assert!(matches!(refused, BootstrapError::NotASocket { .. }), "{refused}");
+        assert_eq!(refused.code(), Code::BadValue);
+    }
+    assert_eq!(std::fs::read(&link).expect("it is there"), b"precious");
+}
+
 #[test]
 fn a_dead_listeners_socket_is_replaced() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.join("socket");
-    let address = SocketAddrUnix::new(&path).expect("short");
-    let dead = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .expect("a socket");
-    bind(&dead, &address).expect("bound");
-    listen(&dead, 1).expect("listens");
-    drop(dead);
+    drop(fake_listener(&path));
     assert!(path.exists(), "it left its file behind");
     let mut listener = SharedMemoryListener::bind(&path).expect("replaced");
     let connecting = thread::spawn(move || shared_memory_connect(path).map(|_| ()));
@@ -183,10 +295,7 @@ fn a_dead_listeners_socket_is_replaced() {
 fn answered(answer: &[u8]) -> BootstrapError {
     let folder = TempDir::new().expect("a folder");
     let path = folder.join("socket");
-    let fake = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .expect("a socket");
-    bind(&fake, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
-    listen(&fake, 1).expect("listens");
+    let fake = fake_listener(&path);
     let connecting = thread::spawn(move || shared_memory_connect(path).map(|_| ()));
     let socket = accept_with(&fake, SocketFlags::CLOEXEC).expect("accepted");
     let (bytes, fds) = hear(&socket);
@@ -198,13 +307,29 @@ fn answered(answer: &[u8]) -> BootstrapError {
     connecting.join().expect("it does not panic").expect_err("no offer")
 }
 
+fn refusing(code: u16) -> Vec<u8> {
+    let mut bytes = hello();
+    bytes[6..8].copy_from_slice(&code.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_connector_that_nobody_listened_to_says_why_as_well() {
+    for _ in 0..50 {
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.join("socket");
+        let fake = fake_listener(&path);
+        let connecting = thread::spawn(move || shared_memory_connect(path).map(|_| ()));
+        let socket = accept_with(&fake, SocketFlags::CLOEXEC).expect("accepted");
+        say(&socket, &refusing(Code::Resource as u16), &[]);
+        drop(socket);
+        let refused = connecting.join().expect("it does not panic").expect_err("refused");
+        assert!(matches!(refused, BootstrapError::Refused { code: Some(Code::Resource), .. }), "{refused}");
+    }
+}
+
 #[test]
 fn a_connector_says_why_it_was_refused() {
-    let refusing = |code: u16| {
-        let mut bytes = hello();
-        bytes[6..8].copy_from_slice(&code.to_le_bytes());
-        bytes
-    };
     let refused = answered(&refusing(Code::VersionMismatch as u16));
     assert!(matches!(refused, BootstrapError::Refused { code: Some(Code::VersionMismatch), .. }));
     assert_eq!(refused.code(), Code::VersionMismatch);

@@ -142,7 +142,7 @@ impl Request<'_> {
                     None => Plan::One(Encoded::template(template)?),
                 }
             }
-            _ => Plan::Tuples(&[]),
+            _ => Plan::Tuples(&[], 0),
         })
     }
 }
@@ -152,10 +152,10 @@ enum Plan<'a> {
     One(Encoded<'a>),
     /// A template that lies encoded.
     Head(&'a [u8]),
-    /// Lengths and heads go in the body.
-    Tuples(&'a [Tuple]),
-    /// They are too long for a body, and go at the end of the bulk.
-    ManyTuples(&'a [Tuple]),
+    /// Lengths and heads go in the body. With the bytes of the bulk.
+    Tuples(&'a [Tuple], usize),
+    /// They are too long for a body, and go at the end of the bulk. With the bytes of that.
+    ManyTuples(&'a [Tuple], usize),
 }
 
 impl<'a> Plan<'a> {
@@ -171,23 +171,23 @@ impl<'a> Plan<'a> {
         let (bytes, limit) = (if fits { bulk } else { bulk + heads + size_of::<u32>() }, MAX_BULK_BYTES);
         match (bytes > limit, fits) {
             (true, _) => Err(TooLarge::Request { tuples: tuples.len(), bytes, limit }),
-            (false, true) => Ok(Plan::Tuples(tuples)),
-            (false, false) => Ok(Plan::ManyTuples(tuples)),
+            (false, true) => Ok(Plan::Tuples(tuples, bytes)),
+            (false, false) => Ok(Plan::ManyTuples(tuples, bytes)),
         }
     }
 
     /// Gathers the bulk.
     fn bulk(&self) -> Result<Bytes, TooLarge> {
-        let tuples = match self {
+        let (tuples, bytes) = match self {
             Plan::One(encoded) => return Ok(encoded.bulk()),
             Plan::Head(_) => return Ok(Bytes::new()),
-            Plan::Tuples(tuples) | Plan::ManyTuples(tuples) => tuples,
+            Plan::Tuples(tuples, bytes) | Plan::ManyTuples(tuples, bytes) => (tuples, *bytes),
         };
-        let mut bulk = Vec::new();
+        let mut bulk = Vec::with_capacity(bytes);
         for tuple in *tuples {
             Encoded::tuple(tuple)?.append_bulk(&mut bulk);
         }
-        if matches!(self, Plan::ManyTuples(_)) {
+        if matches!(self, Plan::ManyTuples(..)) {
             let start = bulk.len();
             tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), &mut bulk));
             let heads = u32::try_from(bulk.len() - start).expect("a bulk is shorter than 4 GiB");
@@ -204,11 +204,11 @@ impl<'a> Plan<'a> {
                 sink.u32(1);
                 encode_tuple(encoded, sink);
             }
-            Plan::Tuples(tuples) => {
+            Plan::Tuples(tuples, _) => {
                 sink.u32(count(tuples));
                 tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), sink));
             }
-            Plan::ManyTuples(tuples) => sink.u32(count(tuples)),
+            Plan::ManyTuples(tuples, _) => sink.u32(count(tuples)),
             Plan::Head(_) => unreachable!("a template is no tuple"),
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Plan<'a> {
         match self {
             Plan::One(encoded) => encoded.encode(sink),
             Plan::Head(head) => sink.bytes(head),
-            Plan::Tuples(_) | Plan::ManyTuples(_) => unreachable!("tuples are no template"),
+            Plan::Tuples(..) | Plan::ManyTuples(..) => unreachable!("tuples are no template"),
         }
     }
 }

@@ -15,7 +15,8 @@
 //! field's bytes as they are.
 //!
 //! Every request begins with `settled u64`: the sender has received for good the answers to all its takes whose tokens
-//! lie below it. Every request but [`CANCEL`], [`RETURN`] and [`RENEW`] is answered exactly once, under its token.
+//! lie below it. Every request but [`CANCEL`], [`RETURN`] and [`RENEW`] is answered exactly once, under its token. The kinds
+//! from [`OUT`] up to [`DONE`] are requests: those that have no meaning so far are answered as malformed.
 //!
 //! | request | body after `settled` | answer |
 //! | --- | --- | --- |
@@ -47,7 +48,7 @@ pub use request::{LeaseId, Wait};
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
-pub(crate) use request::{Asked, Put, PutTuples, Settled, TupleLengths, Want};
+pub(crate) use request::{Asked, KeptTuples, Put, PutTuples, Settled, TupleLengths, Want};
 pub(crate) use view::{Layout, View};
 
 use quintet_contract::{Kind, limits};

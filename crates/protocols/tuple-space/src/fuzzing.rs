@@ -62,7 +62,7 @@ pub fn requests(data: &[u8]) {
                 let (body, after) =
                     rest.get(1..).unwrap_or(&[]).split_at_checked(length).unwrap_or((&[], &[]));
                 rest = after;
-                let kind = Kind(codec::OUT.0 + kind % 10);
+                let kind = Kind(codec::OUT.0 + kind % (codec::DONE.0 - codec::OUT.0));
                 let frame = Frame::new(kind, Token(token.into()), body);
                 space.handle(now, Input::Frame(sender, frame), &mut effects);
             }

@@ -13,8 +13,12 @@
 //! - **No stall.** An index over tuples that are there already is built a step at a time ([`SpaceConfig::index_step`]). A take or read that
 //!   needs it is as one that waits for its sender's link: it is answered when the index is ready, and tuples and younger requests pass it by
 //!   until then. A count does not wait and compares all.
-//! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first; bounds for what one sender may have
-//!   unfinished. A tuple given to a plain take leaves the quota at once; one under a lease counts until its end.
+//! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first, behind every acknowledgement that waits
+//!   for room; bounds for what one sender may have unfinished. A tuple given to a plain take leaves the quota at once; one under
+//!   a lease counts until its end. Of the memory in which a bulk came, a tuple keeps at most twice what it counts for.
+//! - **A manager that did not run blames nobody.** Where it is called more than a millisecond after something was due (its host was
+//!   stopped, or busy), the leases that came due meanwhile live on, once, for as long as it is late, at most their time to live: so
+//!   renewals that came in time are read first. Requests that wait have their deadlines all the same.
 //! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
 //!   letter: `("quintet.dead-letter", reason, attempts, original fields...)`, a tuple like any other. A dead letter
 //!   that fails again stays what it is.
@@ -26,7 +30,7 @@
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
-//! | `index.rs`, `slab.rs` | how they are found, where they lie |
+//! | `index.rs`, `slab.rs`, `occupied.rs` | how they are found, where they lie |
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
 //! | `due.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
@@ -37,6 +41,7 @@ mod due;
 mod index;
 mod lease;
 mod near_miss;
+mod occupied;
 mod put;
 mod reply;
 mod report;
@@ -81,6 +86,8 @@ pub mod stages {
     pub const STORE: Stage = Stage(1);
 }
 
+/// A manager that is woken later than this may have renewals before it that came in time.
+const MAX_LATENESS: Span = Span::from_millis(1);
 /// Between two steps in building an index: others get their turn.
 const BETWEEN_STEPS: Span = Span::from_micros(20);
 
@@ -205,6 +212,10 @@ impl Space {
 
     /// Does what is due.
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
+        let late = self.agenda.first().map_or(Span::ZERO, |first| now.since(first));
+        if late > MAX_LATENESS {
+            self.put_off_leases(now, late);
+        }
         while let Some(due) = self.agenda.pop(now) {
             match due {
                 Due::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
@@ -220,8 +231,8 @@ impl Space {
             return;
         }
         self.build_at = None;
-        let (places, is_ready) = self.stores.build(self.config.index_step.max(1), &self.key);
-        out.work(stages::STORE, u32::try_from(places).unwrap_or(u32::MAX));
+        let (looked_at, is_ready) = self.stores.build(self.config.index_step.max(1), &self.key);
+        out.work(stages::STORE, u32::try_from(looked_at).unwrap_or(u32::MAX));
         if is_ready {
             for place in self.unindexed.values().copied().collect::<Vec<_>>() {
                 self.retry_waiter(now, place, out);

@@ -1,7 +1,7 @@
 //! The bodies of requests.
 
 use super::{
-    ACK, CANCEL, COUNT, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS, TAKE, View, aligned,
+    ACK, CANCEL, COUNT, DONE, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS, TAKE, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -93,9 +93,9 @@ pub(crate) enum Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Whether a frame of this kind is a request.
+    /// Whether a frame of this kind is a request, known or not.
     pub(crate) fn is_request(kind: Kind) -> bool {
-        (OUT..=STATUS).contains(&kind)
+        (OUT..DONE).contains(&kind)
     }
 
     /// Whether a request of this kind is answered under its own name. The token of the others names another request.
@@ -236,11 +236,6 @@ pub(crate) struct PutTuples<'a> {
 }
 
 impl<'a> PutTuples<'a> {
-    /// Tuples that were checked before and kept.
-    pub(crate) fn kept(count: u32, total_bytes: u64, bytes: &'a [u8], bulk: &'a Bytes) -> PutTuples<'a> {
-        PutTuples { count, total_bytes, bytes, bulk, bulk_len: bulk.len() }
-    }
-
     /// Number of tuples.
     pub(crate) fn len(&self) -> u32 {
         self.count
@@ -251,9 +246,18 @@ impl<'a> PutTuples<'a> {
         self.count == 0
     }
 
-    /// Their encoding and their bulk.
-    pub(crate) fn parts(&self) -> (&'a [u8], Bytes) {
-        (self.bytes, self.bulk.slice(..self.bulk_len))
+    /// Keeps them beyond the frame, with no more memory than [`kept_bytes`](PutTuples::kept_bytes).
+    pub(crate) fn keep(&self) -> KeptTuples {
+        let is_whole = self.bulk_len == self.bulk.len();
+        let own = &self.bulk[..self.bulk_len];
+        let bulk = if is_whole { self.bulk.clone() } else { Bytes::copy_from_slice(own) };
+        let (count, total_bytes, bytes) = (self.count, self.total_bytes, self.bytes.into());
+        KeptTuples { count, total_bytes, bytes, bulk }
+    }
+
+    /// Bytes they take while they are kept: the lengths between them and the gaps in the bulk included.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        (self.bytes.len() + self.bulk_len) as u64
     }
 
     /// Bytes they take in the space.
@@ -285,14 +289,36 @@ impl<'a> PutTuples<'a> {
         Walk { rest: self.bytes, bulk: &self.bulk[..self.bulk_len], bulk_end: 0 }
     }
 
-    /// The tuples, each with its part of the bulk.
+    /// The tuples, each with its part of the bulk: shared, or copied where it would keep more than twice its own bytes alive.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (View<'a>, Bytes)> + use<'a> {
         let (whole, mut walk) = (self.bulk, self.walk());
         (0..self.count).map(move |_| {
             let (head, bulk) = walk.next_parts().expect("checked when they were read");
-            let own = if bulk.is_empty() { Bytes::new() } else { whole.slice_ref(bulk) };
-            (View::checked_tuple(head, bulk), own)
+            (View::checked_tuple(head, bulk), own_part(whole, bulk))
         })
+    }
+}
+
+/// A tuple's part of a request's bulk. It may be kept for long after the others were dropped; a link gives each bulk in memory of
+/// its own, which a shared part keeps alive as a whole.
+fn own_part(whole: &Bytes, part: &[u8]) -> Bytes {
+    if part.len() * 2 < whole.len() { Bytes::copy_from_slice(part) } else { whole.slice_ref(part) }
+}
+
+/// The encoded tuples of a request that outlive its frame.
+#[derive(Debug)]
+pub(crate) struct KeptTuples {
+    count: u32,
+    total_bytes: u64,
+    bytes: Box<[u8]>,
+    bulk: Bytes,
+}
+
+impl KeptTuples {
+    /// The tuples, as they were.
+    pub(crate) fn borrow(&self) -> PutTuples<'_> {
+        let KeptTuples { count, total_bytes, bytes, bulk } = self;
+        PutTuples { count: *count, total_bytes: *total_bytes, bytes, bulk, bulk_len: bulk.len() }
     }
 }
 

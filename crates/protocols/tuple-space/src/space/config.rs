@@ -11,11 +11,11 @@ pub struct SpaceConfig {
     pub max_attempts: u32,
     /// Requests of one sender that may wait at one time, and answers that may wait for its link. Default 65,536.
     pub max_waiting: usize,
-    /// Bytes of all requests that wait: their templates, or the tuples for which there is no room. Default 1 GiB.
+    /// Bytes of all requests that wait, as they came: their templates, or the tuples for which there is no room. Default 1 GiB.
     pub max_waiting_bytes: u64,
     /// Takes of one sender that may be undone at one time; older ones are settled. Default 1,024.
     pub max_unsettled: usize,
-    /// Places looked at in one turn when an index over tuples that are there already is built; a search that needs it waits until it is
+    /// Tuples looked at in one turn when an index over those that are there already is built; a search that needs it waits until it is
     /// ready. Default 1,024, at least 1.
     pub index_step: usize,
     /// Keys the hashing, so that a stranger cannot choose fields that collide. Any number; the same seed, the same run.

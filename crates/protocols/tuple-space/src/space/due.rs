@@ -35,6 +35,12 @@ impl Agenda {
         self.0.remove(&(time, order));
     }
 
+    /// The leases that are due.
+    pub(super) fn due_leases(&self, now: Time) -> Vec<u64> {
+        let due = self.0.range(..=(now, u64::MAX)).map(|(_, due)| due);
+        due.filter_map(|due| if let Due::Lease(lease) = due { Some(*lease) } else { None }).collect()
+    }
+
     /// Takes out the first thing that is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
         let first = self.0.first_entry()?;

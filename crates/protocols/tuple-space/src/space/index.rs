@@ -4,7 +4,7 @@
 //! cost of a look-up does not grow with the number of members, nor does the removal of the oldest. Two different
 //! values may share a hash: whoever looks up compares the fields themselves.
 //!
-//! An index over many members that are there already is built a few places at a time, in the order of the places, and used when it
+//! An index over many members that are there already is built a few members at a time, in the order of their places, and used when it
 //! is ready. Meanwhile members that come and go at places behind it are its own, and the others are met on the way.
 
 use hashbrown::{HashTable, hash_table::Entry};

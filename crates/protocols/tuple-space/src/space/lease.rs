@@ -22,6 +22,8 @@ pub(super) struct Lease {
     pub(super) ttl: Span,
     /// When it ends unless renewed; none while its acknowledgement waits for room, as the work is done then.
     pub(super) due: Option<Time>,
+    /// It was put off since it began or was renewed, because the manager was woken late.
+    put_off: bool,
     /// The acknowledgement that waits for room.
     pub(super) parked: Option<ParkedKey>,
 }
@@ -62,7 +64,7 @@ impl Space {
         let id = self.order();
         self.stores[place.store].hide(place.entry, &self.key);
         let due = (ttl.0 != u64::MAX).then(|| now + ttl);
-        self.leases.insert(id, Lease { holder, place, ttl, due, parked: None });
+        self.leases.insert(id, Lease { holder, place, ttl, due, put_off: false, parked: None });
         self.senders.get_or_add(holder).leases.insert(id);
         if let Some(due) = due {
             self.agenda.add(due, id, Due::Lease(id));
@@ -77,8 +79,22 @@ impl Space {
             if let Some(due) = lease.due {
                 self.agenda.remove(due, *id);
                 lease.due = Some(now + lease.ttl);
+                lease.put_off = false;
                 self.agenda.add(now + lease.ttl, *id, Due::Lease(*id));
             }
+        }
+    }
+
+    /// Puts off, once each, the leases that came due while the manager was not woken: their renewals may lie unread in the
+    /// link. To read them takes no longer than they took to come, so that a lease lives as long from now as the manager is
+    /// late, at most its time to live.
+    pub(super) fn put_off_leases(&mut self, now: Time, late: Span) {
+        for id in self.agenda.due_leases(now) {
+            let Some(lease) = self.leases.get_mut(&id).filter(|lease| !lease.put_off) else { continue };
+            let Some(due) = lease.due.replace(now + late.min(lease.ttl)) else { continue };
+            lease.put_off = true;
+            self.agenda.remove(due, id);
+            self.agenda.add(now + late.min(lease.ttl), id, Due::Lease(id));
         }
     }
 
@@ -94,7 +110,7 @@ impl Space {
     /// The acknowledgement was called off: the lease lives on from now.
     pub(super) fn resume_lease(&mut self, now: Time, id: LeaseId) {
         let Some(lease) = self.leases.get_mut(&id.0) else { return };
-        lease.parked = None;
+        (lease.parked, lease.put_off) = (None, false);
         lease.due = (lease.ttl.0 != u64::MAX).then(|| now + lease.ttl);
         if let Some(due) = lease.due {
             self.agenda.add(due, id.0, Due::Lease(id.0));

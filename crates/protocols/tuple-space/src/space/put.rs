@@ -20,7 +20,7 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         let size = Size::of(&put.tuples);
-        if !self.room.has_parked_out() && self.room.fits(size, Size::default()) {
+        if !self.room.has_parked() && self.room.fits(size, Size::default()) {
             self.put_all(now, &put.tuples, out);
             self.reply(from, DONE, token, out);
         } else if self.may_park(from, token, put, size, out) {
@@ -80,7 +80,7 @@ impl Space {
             self.refuse(from, token, Code::SpaceFull, text, out);
             return false;
         }
-        self.may_wait(from, token, size.bytes, out)
+        self.may_wait(from, token, put.tuples.kept_bytes(), out)
     }
 
     fn park(&mut self, now: Time, mut parked: Parked) -> ParkedKey {

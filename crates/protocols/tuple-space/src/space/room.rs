@@ -1,8 +1,7 @@
 //! The quota, and the requests that wait for room.
 
 use super::SpaceConfig;
-use crate::codec::{LeaseId, PutTuples};
-use bytes::Bytes;
+use crate::codec::{KeptTuples, LeaseId, PutTuples};
 use quintet_contract::{Address, Span, Time, Token};
 use std::collections::BTreeMap;
 
@@ -31,9 +30,7 @@ pub(super) struct Parked {
     pub(super) due: Option<Time>,
     pub(super) waits: Span,
     pub(super) size: Size,
-    count: u32,
-    bytes: Box<[u8]>,
-    bulk: Bytes,
+    tuples: KeptTuples,
 }
 
 /// The quota and its use.
@@ -59,14 +56,12 @@ impl Parked {
         waits: Span,
         tuples: &PutTuples<'_>,
     ) -> Parked {
-        let (bytes, bulk) = tuples.parts();
-        let size = Size::of(tuples);
-        let (bytes, bulk, count) = (bytes.into(), bulk, tuples.len());
-        Parked { address, token, lease, due: None, waits, size, count, bytes, bulk }
+        let (size, tuples) = (Size::of(tuples), tuples.keep());
+        Parked { address, token, lease, due: None, waits, size, tuples }
     }
 
     pub(super) fn tuples(&self) -> PutTuples<'_> {
-        PutTuples::kept(self.count, self.size.bytes, &self.bytes, &self.bulk)
+        self.tuples.borrow()
     }
 }
 
@@ -133,9 +128,9 @@ impl Room {
         )
     }
 
-    /// Whether an `out` waits for room: a later one must not overtake it.
-    pub(super) fn has_parked_out(&self) -> bool {
-        self.parked.last_key_value().is_some_and(|(key, _)| key.is_out)
+    /// Whether a request waits for room: a later `out` must not overtake it.
+    pub(super) fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
     }
 
     /// Counts the bytes of a request that is to wait. False: there is no memory for it.
@@ -161,7 +156,7 @@ impl Room {
 
     pub(super) fn unpark(&mut self, key: ParkedKey) -> Option<Parked> {
         let parked = self.parked.remove(&key)?;
-        self.unkeep(parked.size.bytes);
+        self.unkeep(parked.tuples().kept_bytes());
         // Whoever comes next may fit where this one did not.
         self.freed = true;
         Some(parked)
@@ -171,22 +166,19 @@ impl Room {
         self.parked.len()
     }
 
-    /// The request to serve next: any acknowledgement that fits, else the oldest put if it fits. `freed_by` says what
-    /// the end of a lease gives back. Looks only if something was freed since it last found none.
+    /// The request to serve next: any acknowledgement that fits, or, where none waits, the oldest put if it fits.
+    /// `freed_by` says what the end of a lease gives back. Looks only if something was freed since it last found none.
     pub(super) fn next_parked(&mut self, freed_by: impl Fn(LeaseId) -> Size) -> Option<ParkedKey> {
-        if !self.freed || self.parked.is_empty() {
+        if !self.freed {
             return None;
         }
-        for (key, parked) in &self.parked {
-            let freed = parked.lease.map_or(Size::default(), &freed_by);
-            if self.fits(parked.size, freed) {
-                return Some(*key);
-            }
-            if key.is_out {
-                break;
-            }
-        }
-        self.freed = false;
-        None
+        let acknowledgements = self.parked.iter().take_while(|(key, _)| !key.is_out);
+        let oldest_out = self.parked.first_key_value().filter(|(key, _)| key.is_out);
+        let mut candidates = acknowledgements.chain(oldest_out);
+        let fitting = candidates
+            .find(|(_, parked)| self.fits(parked.size, parked.lease.map_or(Size::default(), &freed_by)));
+        let next = fitting.map(|(key, _)| *key);
+        self.freed = next.is_some();
+        next
     }
 }

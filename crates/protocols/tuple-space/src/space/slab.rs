@@ -1,11 +1,12 @@
 //! Things in numbered places, which are used again.
 
-use core::ops::Range;
+use super::occupied::Occupied;
 
 /// Gives each item a place, and the place back when it is removed. Adding and removing are O(1).
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     places: Vec<Place<T>>,
+    occupied: Occupied,
     /// The free place to use next.
     free: u32,
     used: usize,
@@ -26,36 +27,34 @@ impl<T> Slab<T> {
     pub(super) const PLACE_BYTES: usize = size_of::<Place<T>>();
 
     pub(super) const fn new() -> Self {
-        Slab { places: Vec::new(), free: NONE, used: 0 }
+        Slab { places: Vec::new(), occupied: Occupied::new(), free: NONE, used: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
         self.used
     }
 
-    /// How many places there are, in use or free.
-    pub(super) fn places(&self) -> usize {
-        self.places.len()
-    }
-
-    /// The items at some of the places, in the order of the places.
-    pub(super) fn range(&self, places: Range<usize>) -> impl Iterator<Item = (u32, &T)> {
-        let numbers = u32::try_from(places.start).unwrap_or(NONE)..;
-        numbers.zip(&self.places[places]).filter_map(|(place, item)| match item {
-            Place::Used(item) => Some((place, item)),
-            Place::Free(_) => None,
+    /// The items at that place and behind it, in the order of the places. Free places cost next to nothing.
+    pub(super) fn iter_from(&self, place: u32) -> impl Iterator<Item = (u32, &T)> {
+        let mut next = place as usize;
+        core::iter::from_fn(move || {
+            let place = self.occupied.first(next)?;
+            next = place + 1;
+            let place = number(place);
+            Some((place, &self[place]))
         })
     }
 
     pub(super) fn add(&mut self, item: T) -> u32 {
         self.used += 1;
         let Some(place) = self.places.get_mut(self.free as usize) else {
+            self.occupied.insert(self.places.len());
             self.places.push(Place::Used(item));
-            return u32::try_from(self.places.len() - 1)
-                .expect("memory ends before four thousand million places");
+            return number(self.places.len() - 1);
         };
         let Place::Free(next) = *place else { unreachable!("the free list leads to free places only") };
         *place = Place::Used(item);
+        self.occupied.insert(self.free as usize);
         core::mem::replace(&mut self.free, next)
     }
 
@@ -64,6 +63,7 @@ impl<T> Slab<T> {
             Place::Used(item) => {
                 self.used -= 1;
                 self.free = place;
+                self.occupied.remove(place as usize);
                 item
             }
             Place::Free(_) => unreachable!("only a place in use is removed"),
@@ -72,8 +72,12 @@ impl<T> Slab<T> {
 
     /// The items with their places, in the order of the places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.range(0..self.places.len())
+        self.iter_from(0)
     }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("memory ends before four thousand million places")
 }
 
 impl<T> core::ops::Index<u32> for Slab<T> {

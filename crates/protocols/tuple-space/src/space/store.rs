@@ -33,6 +33,17 @@ pub(super) struct Store {
     waiting: IndexSet,
 }
 
+/// What a search comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Search<Found> {
+    /// The oldest tuple that matches: where it lies.
+    Found(Found),
+    /// None matches.
+    Nothing,
+    /// The index to look in is being built.
+    NotReady,
+}
+
 impl Entry {
     pub(super) fn bulk(&self) -> Bytes {
         self.bulk.as_ref().map_or_else(Bytes::new, |bulk| Bytes::clone(bulk))
@@ -134,26 +145,26 @@ impl Store {
         }
     }
 
-    /// The oldest tuple that can be taken and matches, none, or not ready; and how many were compared. The first template with values
-    /// in other fields than any before makes an index, at once where there are `step` places at most.
+    /// Looks for the oldest tuple that matches and can be taken; and how many were compared. The first template with values in other
+    /// fields than any before makes an index, at once where there are `step` tuples at most.
     pub(super) fn oldest(
         &mut self,
         template: &View<'_>,
         step: usize,
         key: &FixedState,
-    ) -> (Option<Option<u32>>, u32) {
+    ) -> (Search<u32>, u32) {
         if self.shown == 0 {
-            return (Some(None), 0);
+            return (Search::Nothing, 0);
         }
         let mut compared = 0;
-        let Some(index) = self.index(template.actuals(), step, key) else { return (None, 0) };
+        let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
         let hash = template.hash(self.indexes[index].fields(), key);
         let mut candidates = self.indexes[index].members(hash, 0);
         let found = candidates.find(|(_, entry)| {
             compared += 1;
             template.matches(&self.view(*entry))
         });
-        (Some(found.map(|(_, entry)| entry)), compared)
+        (found.map_or(Search::Nothing, |(_, entry)| Search::Found(entry)), compared)
     }
 
     /// How many tuples that can be taken match, and how many were compared: none if the template says only types, all while the index
@@ -184,7 +195,7 @@ impl Store {
             Choice::Existing(position) => position,
             Choice::New(fields) => {
                 let position = self.indexes.push(Index::unready(fields, self.shown));
-                if self.entries.places() <= step {
+                if self.entries.len() <= step {
                     self.build(position, step, key);
                 }
                 position
@@ -193,17 +204,20 @@ impl Store {
         self.indexes[position].is_ready().then_some(position)
     }
 
-    /// Adds the tuples at the next `step` places to an index that is not ready; how many places it looked at.
+    /// Adds the next `step` tuples to an index that is not ready; how many it looked at.
     pub(super) fn build(&mut self, position: usize, step: usize, key: &FixedState) -> usize {
         let index = &mut self.indexes[position];
-        let first = index.built().map_or(self.entries.places(), |built| built as usize);
-        let end = first.saturating_add(step).min(self.entries.places());
-        for (place, entry) in self.entries.range(first..end).filter(|(_, entry)| entry.shown) {
-            index.insert(entry.view(&self.signature).hash(index.fields(), key), entry.order, place);
+        let Some(first) = index.built() else { return 0 };
+        let mut entries = self.entries.iter_from(first);
+        let mut looked_at = 0;
+        for (place, entry) in entries.by_ref().take(step) {
+            looked_at += 1;
+            if entry.shown {
+                index.insert(entry.view(&self.signature).hash(index.fields(), key), entry.order, place);
+            }
         }
-        let left = end < self.entries.places();
-        index.set_built(left.then(|| u32::try_from(end).expect("places are numbered by 32 bits")));
-        end - first
+        index.set_built(entries.next().map(|(place, _)| place));
+        looked_at
     }
 
     /// The first index that is not ready.

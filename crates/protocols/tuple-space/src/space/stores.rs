@@ -1,7 +1,7 @@
 //! All tuples, by signature.
 
 use super::slab::Slab;
-use super::store::{Entry, Store};
+use super::store::{Entry, Search, Store};
 use super::waiter::Filed;
 use crate::Signature;
 use crate::codec::View;
@@ -14,17 +14,6 @@ use std::collections::VecDeque;
 pub(super) struct Place {
     pub(super) store: u32,
     pub(super) entry: u32,
-}
-
-/// What a search comes to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Search {
-    /// The oldest tuple that matches.
-    Found(Place),
-    /// None matches.
-    Nothing,
-    /// The index to look in is being built.
-    NotReady,
 }
 
 /// All stores, by signature.
@@ -91,16 +80,21 @@ impl Stores {
 
     /// Looks for the oldest tuple that matches and can be taken; and how many were compared. An index that is needed and missing is built,
     /// now or by [`build`](Stores::build).
-    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (Search, u32) {
+    pub(super) fn oldest(
+        &mut self,
+        template: &View<'_>,
+        step: usize,
+        key: &FixedState,
+    ) -> (Search<Place>, u32) {
         let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
         let (found, compared) = self[store].oldest(template, step, key);
         let search = match found {
-            None => {
+            Search::Found(entry) => Search::Found(Place { store, entry }),
+            Search::Nothing => Search::Nothing,
+            Search::NotReady => {
                 self.note_unready(store);
                 Search::NotReady
             }
-            Some(None) => Search::Nothing,
-            Some(Some(entry)) => Search::Found(Place { store, entry }),
         };
         (search, compared)
     }
@@ -124,16 +118,16 @@ impl Stores {
         !self.unready.is_empty()
     }
 
-    /// Works on the index that has been unready for longest: looks at `step` places. How many it looked at, and whether the index is
+    /// Works on the index that has been unready for longest: looks at `step` tuples. How many it looked at, and whether the index is
     /// ready now.
     pub(super) fn build(&mut self, step: usize, key: &FixedState) -> (usize, bool) {
         let Some(store) = self.unready.front().copied() else { return (0, false) };
         let Some(index) = self[store].unready() else { return (0, false) };
-        let places = self[store].build(index, step, key);
+        let looked_at = self[store].build(index, step, key);
         if self[store].unready().is_none() {
             self.unready.pop_front();
         }
-        (places, self[store].is_ready(index))
+        (looked_at, self[store].is_ready(index))
     }
 
     /// Checks each store, and that those with unready indexes are known.

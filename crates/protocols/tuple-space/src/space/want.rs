@@ -1,6 +1,7 @@
 //! Takes and reads.
 
-use super::stores::{Place, Search};
+use super::store::Search;
+use super::stores::Place;
 use super::waiter::{Asker, Use, Waiter};
 use super::{Due, Space, Unanswered, seeded, stages};
 use crate::codec::{NO_MATCH, Wait, Want};

@@ -39,7 +39,7 @@ fn wake(bench: &mut Bench, stage: Stage) -> (u32, usize) {
 }
 
 #[test]
-fn no_turn_looks_at_more_places_than_a_step() {
+fn no_turn_looks_at_more_tuples_than_a_step() {
     let mut bench = filled();
     let wanted = template![?str, TUPLES - 1];
     assert_eq!(bench.take(2, 1, Wait::AtOnce, &wanted), [], "it waits for the index");
@@ -56,6 +56,20 @@ fn no_turn_looks_at_more_places_than_a_step() {
     assert_eq!(steps, (TUPLES as usize).div_ceil(STEP));
     assert_eq!(bench.space.deadline(), None, "nothing is left to do");
     assert_eq!(bench.take(2, 2, Wait::AtOnce, &wanted), [(2, 2, Answer::NoMatch)], "and it was taken");
+}
+
+#[test]
+fn no_turn_looks_at_places_whose_tuples_are_gone() {
+    let mut bench = filled();
+    for token in 0..TUPLES as u64 - 100 {
+        let take = Request::Take { wait: Wait::AtOnce, lease: None, template: &template!["a", ?i64] };
+        assert_eq!(bench.ask_settled(2, token, token, take).len(), 1);
+    }
+    bench.ask_settled(2, u64::MAX, u64::MAX, Request::Status);
+    assert_eq!(bench.read(3, 1, Wait::AtOnce, &template![?str, TUPLES - 1]), []);
+    assert_eq!(wake(&mut bench, stages::STORE), (STEP as u32, 0));
+    assert_eq!(wake(&mut bench, stages::STORE), (100 - STEP as u32, 1));
+    bench.space.verify();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Sent, error, plain};
 use crate::{Answer, Attempt, DEAD_LETTER, LeaseId, Request, SpaceConfig, Tuple, Wait, template, tuple};
-use quintet_contract::Span;
+use quintet_contract::{Input, Protocol, Span};
 use quintet_errors::Code;
 
 const TTL: Span = Span::from_secs(1);
@@ -71,6 +71,41 @@ fn a_lease_that_is_not_renewed_ends() {
 }
 
 #[test]
+fn a_lease_lives_on_for_the_renewals_that_a_manager_could_not_read() {
+    let mut bench = bench();
+    let wanted = template!["task", ?i64];
+    let held = attempt(&bench.lease(1, 1, TTL, &wanted));
+    bench.lease(2, 1, TTL, &wanted);
+    bench.take(3, 1, Wait::For(TTL), &wanted);
+    bench.now = bench.now + TTL + Span::from_millis(600);
+    let (code, _) = error(&bench.give(Input::Wake), 3, 1);
+    assert_eq!(code, Code::TimedOut, "a request that waits has its deadline all the same");
+    bench.ask(1, 0, Request::Renew);
+    assert_eq!(bench.pass(Span::from_millis(599)), []);
+    assert_eq!(bench.count(&wanted), 0);
+    bench.pass(Span::from_millis(1));
+    assert_eq!(bench.count(&wanted), 1, "the other was not renewed");
+    assert_eq!(bench.ask(1, 2, ack(held.lease, &[])), [(1, 2, Answer::Done)]);
+}
+
+#[test]
+fn a_lease_that_is_not_renewed_ends_however_late_the_manager_is() {
+    let mut bench = bench();
+    let wanted = template!["task", 1i64];
+    bench.lease(1, 1, TTL, &wanted);
+    bench.now = bench.now + TTL + Span::from_millis(1);
+    bench.give(Input::Wake);
+    assert_eq!(bench.count(&wanted), 1, "a millisecond is no delay");
+    bench.lease(1, 2, TTL, &wanted);
+    bench.now += Span::from_secs(3600);
+    bench.give(Input::Wake);
+    assert_eq!(bench.space.deadline(), Some(bench.now + TTL), "it lives once more, as if it began now");
+    bench.now += Span::from_secs(3600);
+    bench.give(Input::Wake);
+    assert_eq!(bench.status().dead_letters, 1, "it failed for the second time");
+}
+
+#[test]
 fn the_leases_of_a_dead_peer_return_at_once() {
     let mut bench = bench();
     let wanted = template!["task", ?i64];
@@ -79,7 +114,7 @@ fn the_leases_of_a_dead_peer_return_at_once() {
     bench.read(2, 1, Wait::Forever, &wanted);
     assert_eq!(bench.down(1), [(2, 1, plain(tuple!["task", 1i64]))]);
     assert_eq!(bench.count(&wanted), 2);
-    assert_eq!(quintet_contract::Protocol::deadline(&bench.space), None, "no lease is left to end");
+    assert_eq!(bench.space.deadline(), None, "no lease is left to end");
 }
 
 #[test]

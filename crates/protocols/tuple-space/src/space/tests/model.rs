@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 enum Place {
     Shown,
     Taken { by: u16, token: u64 },
-    Leased { by: u16, lease: u64, ttl: Span, due: Option<Time>, is_acknowledging: bool },
+    Leased { by: u16, lease: u64, ttl: Span, due: Option<Time>, put_off: bool, is_acknowledging: bool },
 }
 
 struct Stored {
@@ -103,6 +103,7 @@ impl Model {
     }
 
     pub(super) fn begin(&mut self) {
+        self.put_off();
         while let Some((_, order)) = self.first_due().filter(|(time, _)| *time <= self.now) {
             if let Some(at) = self.waiting.iter().position(|w| w.order == order) {
                 let waiting = self.waiting.remove(at);
@@ -113,6 +114,22 @@ impl Model {
                 self.refuse(parked.from, parked.token, Code::SpaceFull);
             } else {
                 self.fail(order, "the lease was not renewed in time");
+            }
+        }
+    }
+
+    /// Where the first thing was due more than a millisecond ago, leases that are due live on, once.
+    fn put_off(&mut self) {
+        let Some(late) = self.first_due().map(|(time, _)| self.now.since(time)) else { return };
+        if late <= Span::from_millis(1) {
+            return;
+        }
+        for stored in &mut self.stored {
+            if let Place::Leased { ttl, due: Some(due), put_off, .. } = &mut stored.place
+                && *due <= self.now
+                && !*put_off
+            {
+                (*due, *put_off) = (self.now + late.min(*ttl), true);
             }
         }
     }
@@ -131,7 +148,7 @@ impl Model {
         self.first_due().map(|(time, _)| time)
     }
 
-    /// Serves those who wait for room: acknowledgements, then the oldest put.
+    /// Serves those who wait for room: acknowledgements, then, when none is left, the oldest put.
     pub(super) fn end(&mut self) {
         while let Some(at) = self.next_parked() {
             let parked = self.parked.remove(at);
@@ -145,9 +162,9 @@ impl Model {
 
     fn next_parked(&self) -> Option<usize> {
         let ack = |p: &Parked| p.lease.is_some() && self.fits(&p.tuples, p.lease);
-        let oldest_out = self.parked.iter().position(|p| p.lease.is_none());
-        let fitting_out = oldest_out.filter(|at| self.fits(&self.parked[*at].tuples, None));
-        self.parked.iter().position(ack).or(fitting_out)
+        let is_out_next = self.parked.iter().all(|p| p.lease.is_none());
+        let fitting_out = self.parked.first().filter(|p| is_out_next && self.fits(&p.tuples, None));
+        self.parked.iter().position(ack).or(fitting_out.map(|_| 0))
     }
 
     fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
@@ -200,7 +217,8 @@ impl Model {
                 let lease = self.order();
                 held = Some(Attempt { lease: LeaseId(lease), attempt: self.stored[at].failed + 1 });
                 let due = Some(self.now + ttl);
-                self.stored[at].place = Place::Leased { by: to, lease, ttl, due, is_acknowledging: false };
+                self.stored[at].place =
+                    Place::Leased { by: to, lease, ttl, due, put_off: false, is_acknowledging: false };
             }
         }
         self.sent.push((to, token, Answer::Tuple(tuple, held)));
@@ -268,7 +286,7 @@ impl Model {
     }
 
     pub(super) fn out(&mut self, from: u16, token: u64, tuples: &[Tuple], deadline: Option<Span>) {
-        if self.parked.iter().all(|p| p.lease.is_some()) && self.fits(tuples, None) {
+        if self.parked.is_empty() && self.fits(tuples, None) {
             self.put_all(tuples);
             self.reply(from, token, Answer::Done);
         } else {
@@ -329,10 +347,10 @@ impl Model {
 
     fn resume(&mut self, parked: &Parked) {
         for stored in &mut self.stored {
-            if let Place::Leased { lease, ttl, due, is_acknowledging, .. } = &mut stored.place
+            if let Place::Leased { lease, ttl, due, put_off, is_acknowledging, .. } = &mut stored.place
                 && Some(*lease) == parked.lease
             {
-                (*due, *is_acknowledging) = (Some(self.now + *ttl), false);
+                (*due, *put_off, *is_acknowledging) = (Some(self.now + *ttl), false, false);
             }
         }
     }
@@ -362,8 +380,10 @@ impl Model {
     pub(super) fn renew(&mut self, from: u16) {
         let now = self.now;
         for stored in &mut self.stored {
-            if let Place::Leased { by, ttl, due: Some(due), .. } = &mut stored.place {
-                *due = if *by == from { now + *ttl } else { *due };
+            if let Place::Leased { by, ttl, due: Some(due), put_off, .. } = &mut stored.place
+                && *by == from
+            {
+                (*due, *put_off) = (now + *ttl, false);
             }
         }
     }

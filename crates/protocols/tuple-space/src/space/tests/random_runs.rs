@@ -78,6 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Purpose::Read),
         2 => Just(Purpose::Take),
         2 => (1..40u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
+        1 => (500..3000u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
     ];
     prop_oneof![
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
@@ -93,6 +94,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Down),
         3 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
         2 => (0..30u64).prop_map(|n| Step::Late(Span::from_micros(n))),
+        1 => (900..3000u64).prop_map(|n| Step::Late(Span::from_micros(n))),
     ]
 }
 

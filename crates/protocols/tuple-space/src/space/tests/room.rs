@@ -1,8 +1,9 @@
 //! The quota and those who wait for room.
 
-use super::bench::{Bench, error, plain};
+use super::bench::{Bench, error, plain, sender};
 use crate::{Answer, Attempt, LeaseId, Request, SpaceConfig, Tuple, Wait, template, tuple};
-use quintet_contract::Span;
+use bytes::Bytes;
+use quintet_contract::{Effects, Input, OwnedFrame, Span, Token};
 use quintet_errors::Code;
 
 fn bench(max_tuples: u64) -> Bench {
@@ -105,6 +106,25 @@ fn an_acknowledgement_waits_for_room_before_any_out_and_keeps_its_lease() {
 }
 
 #[test]
+fn no_out_takes_the_room_for_which_an_acknowledgement_waits() {
+    let mut bench = bench(4);
+    bench.put(&tuple![1i64]);
+    for _ in 0..3 {
+        bench.put(&tuple!["x"]);
+    }
+    let lease = leased(&mut bench, 1, 1);
+    let results = [tuple![2i64], tuple![3i64], tuple![4i64]];
+    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results }), []);
+    assert_eq!(bench.take(3, 1, Wait::AtOnce, &template!["x"]).len(), 1);
+    assert_eq!(bench.ask(2, 1, waiting(&[tuple!["x"]])), [], "it would fit, but must not overtake");
+    assert_eq!(
+        bench.take(3, 2, Wait::AtOnce, &template!["x"]),
+        [(3, 2, plain(tuple!["x"])), (1, 2, Answer::Done)]
+    );
+    assert_eq!(bench.take(3, 3, Wait::AtOnce, &template!["x"]).last(), Some(&(2, 1, Answer::Done)));
+}
+
+#[test]
 fn a_cancelled_acknowledgement_leaves_the_lease_alive() {
     let mut bench = bench(2);
     bench.put(&tuple![1i64]);
@@ -147,4 +167,54 @@ fn a_parked_out_wakes_a_waiter_and_makes_room_for_the_next() {
         (3, 1, Answer::Done),
     ];
     assert_eq!(sent, expected);
+}
+
+/// A request to put these, as a link gives it.
+fn frame(tuples: &[Tuple]) -> OwnedFrame {
+    let mut requests = Effects::default();
+    waiting(tuples).send(&mut requests, sender(0), Token(1), Token(0)).expect("it fits");
+    requests.frames().pop().expect("one frame").1
+}
+
+#[test]
+fn a_tuple_keeps_at_most_twice_its_own_memory() {
+    let mut bench = Bench::new(SpaceConfig::default());
+    let frame = frame(&[tuple!["small", vec![1u8; 2_000]], tuple!["large", vec![2u8; 10_000]]]);
+    bench.give(Input::Frame(sender(1), frame.borrow()));
+    assert!(!frame.bulk.is_unique(), "the larger part is shared");
+    assert_eq!(bench.take(2, 1, Wait::AtOnce, &template!["large", ?Bytes]).len(), 1);
+    bench.ask_settled(2, 2, 2, Request::Status);
+    assert!(frame.bulk.is_unique(), "the smaller part was copied");
+    let left = plain(tuple!["small", vec![1u8; 2_000]]);
+    assert_eq!(bench.take(2, 3, Wait::AtOnce, &template!["small", ?Bytes]), [(2, 3, left)]);
+}
+
+#[test]
+fn what_waits_for_room_is_counted_as_it_is_kept() {
+    let config = SpaceConfig { max_tuples: 8, max_waiting_bytes: 80, ..SpaceConfig::default() };
+    let mut bench = Bench::new(config);
+    bench.put(&tuple![0u8]);
+    bench.put(&tuple![1u8]);
+    let tuples = vec![tuple![2u8]; 8];
+    assert_eq!(
+        bench.ask(1, 1, waiting(&tuples[..7])),
+        [],
+        "77 bytes: three of a tuple, eight for its lengths"
+    );
+    bench.ask(1, 1, Request::Cancel);
+    assert_eq!(error(&bench.ask(1, 2, waiting(&tuples)), 1, 2).0, Code::TooLarge);
+}
+
+#[test]
+fn what_waits_for_room_keeps_no_encoding_twice() {
+    let mut bench = Bench::new(SpaceConfig { max_tuples: 100, ..SpaceConfig::default() });
+    bench.put(&tuple!["full"]);
+    let mut tuples = vec![tuple![vec![1u8; 1_000]]; 99];
+    tuples.push(tuple![vec![1u8; 2_000]]);
+    let frame = frame(&tuples);
+    assert!(frame.bulk.len() > 99_000, "the heads are too long for a body");
+    bench.give(Input::Frame(sender(1), frame.borrow()));
+    assert!(frame.bulk.is_unique());
+    assert_eq!(bench.take(2, 1, Wait::AtOnce, &template!["full"]).last(), Some(&(1, 1, Answer::Done)));
+    assert_eq!(bench.count(&template![?Bytes]), 100);
 }

@@ -54,9 +54,9 @@ pub trait Outbox {
         bulk: Bytes,
     ) -> Result<(), SendError>;
 
-    /// Has the host close the link to the peer's node once this `handle` is over: for a peer that broke the protocol. Frames
-    /// committed before still go, as far as they can; frames after it are refused or lost, and one that was only begun is
-    /// abandoned. Nothing that the peer sent is shown any more.
+    /// Has the host close the link to the peer's node once this `handle` is over: for a peer that broke the protocol, or that
+    /// stands still. Frames committed before still go, as far as they can; frames after it are refused or lost, and one that
+    /// was only begun is abandoned. Nothing that the peer sent is shown any more.
     ///
     /// A link is shared by all pairs of addresses that the two nodes join over it, so every one of them is cut: which instance
     /// a node's garbage reaches is the node's own choice. On this node each learns

@@ -6,12 +6,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream named `stream` of the run `seed`.
+    /// The stream named `stream` of the run `seed`. The two are mixed one after the other: no pair of small numbers names
+    /// the stream of another pair.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
-        let mut key = Random(seed);
-        let seed = key.bits();
-        Random(seed ^ Random(stream).bits())
+        let stream = Random(stream).bits();
+        Random(Random(seed ^ stream).bits())
     }
 
     /// 64 random bits.
@@ -32,5 +32,21 @@ impl Random {
     /// True `per_million` times in a million.
     pub fn chance(&mut self, per_million: u32) -> bool {
         self.below(1_000_000) < u64::from(per_million)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_pair_of_small_numbers_names_a_stream_of_its_own() {
+        let first = |seed, stream| Random::new(seed, stream).bits();
+        let pairs = (0..100).flat_map(|seed| (0..100).map(move |stream| (seed, stream)));
+        let draws: BTreeSet<u64> = pairs.map(|(seed, stream)| first(seed, stream)).collect();
+        assert_eq!(draws.len(), 100 * 100);
+        assert_ne!(first(3, 7), first(7, 3));
+        assert_ne!(first(5, 5), first(9, 9));
     }
 }

@@ -17,7 +17,7 @@ use quintet_wire::{Decode, DecodeError, Reader};
 /// What became of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// It is the next message; its body begins after the prefix.
+    /// It is the next message, or one that passes those that wait; its body begins after the prefix.
     Deliver(Cost),
     /// It is kept, or was for this layer.
     Absorbed,
@@ -82,7 +82,7 @@ impl Channel {
     /// A message is given to the protocol above. `handle` is atomic: what it sends departs after it has consumed the message, so
     /// that the credit can ride on it.
     pub(crate) fn consumed(&mut self, cost: Cost) {
-        if let Some(bytes) = cost {
+        if let Cost::Credit(bytes) = cost {
             self.ledger.consumed(bytes);
         }
     }
@@ -130,6 +130,11 @@ impl Channel {
         if self.incoming.is_empty() {
             return Ok(Arrival::Deliver(cost));
         }
+        let urgent = (config.class)(frame.kind) == Class::Urgent;
+        if urgent && !self.incoming.holds_request(frame.token, config.class) {
+            self.ledger.hurry();
+            return Ok(Arrival::Deliver(cost));
+        }
         counters.held += 1;
         self.incoming.hold(frame, PREFIX_BYTES, cost);
         Ok(Arrival::Absorbed)
@@ -169,13 +174,13 @@ impl Channel {
             ensure(class == Class::Answer && self.awaiting > 0)?;
             self.awaiting -= 1;
             self.eased = true;
-            return Ok(None);
+            return Ok(Cost::Reserved);
         }
         ensure(self.ledger.charge(bytes))?;
         if class == Class::Request {
             self.permits += 1;
             ensure(self.permits <= self.own.requests)?;
         }
-        Ok(Some(u32::try_from(bytes).expect("the charge was within a window of 32 bits")))
+        Ok(Cost::Credit(u32::try_from(bytes).expect("the charge was within a window of 32 bits")))
     }
 }

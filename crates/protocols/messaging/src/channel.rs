@@ -149,10 +149,11 @@ impl Channel {
             return Err(SendError::TooLong { len: cost, limit: peer.frame_bytes() });
         }
         let request = class == Class::Request;
+        let kept_back = if class == Class::Urgent { Credit::default() } else { peer.kept_back() };
         let in_budget =
             self.outgoing.is_empty() || self.outgoing.bytes().saturating_add(bulk as u64) <= peer.budget;
         if !self.backlog.is_empty()
-            || !self.allowance.covers(cost)
+            || !self.allowance.covers(cost, kept_back)
             || request && self.awaiting >= peer.requests.min(self.own.requests)
             || announce && !in_budget
         {

@@ -1,5 +1,6 @@
 //! What the host decides.
 
+use crate::codec::Credit;
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
 use quintet_contract::{Address, Kind};
 
@@ -12,7 +13,7 @@ pub struct MessagingConfig {
     pub class: fn(Kind) -> Class,
     /// Frames of one peer that may be under way or held back here; 2 at least.
     pub window_slots: u32,
-    /// Their bytes; a single frame may take half of them. 4 at least.
+    /// Their bytes; a single frame may take half of them, but for a few that are kept for urgent messages. 4 at least.
     pub window_bytes: u32,
     /// Requests of one peer that may be unanswered here, and of this side there; 1 at least.
     pub requests: u32,
@@ -52,6 +53,8 @@ pub enum Class {
     Answer,
     /// Neither. Waits for room.
     OneWay,
+    /// Neither. Passes all others that wait, except the request with its own token. A frame of a few bytes, without large data.
+    Urgent,
 }
 
 /// A defect that can be chosen.
@@ -123,9 +126,14 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The most that one frame may cost. With half of the window or more owed, credit is returned at once; so with nothing under
-    /// way more than half is there, and a frame of half never waits for ever.
+    /// way more than half is there, and a frame of half, with what is kept back, never waits for ever.
     pub(crate) fn frame_bytes(&self) -> usize {
-        self.bytes as usize / 2
+        (self.bytes / 2 - self.kept_back().bytes) as usize
+    }
+
+    /// The credit that a sender keeps for urgent messages, so that they find room when all else waits: one frame of a few bytes.
+    pub(crate) fn kept_back(&self) -> Credit {
+        Credit { slots: 1, bytes: URGENT_BYTES.min(self.bytes / 4) }
     }
 
     /// Large data up to this size goes in the frame itself, if the link takes it; a quarter of the window, so that small frames
@@ -134,6 +142,9 @@ impl Limits {
         self.bytes as usize / 4
     }
 }
+
+/// The bytes of an urgent message.
+const URGENT_BYTES: u32 = 16;
 
 /// Large data with an answer goes in the frame itself up to this size; the requester reserved no more.
 pub(crate) const ANSWER_DIRECT_BYTES: usize = MAX_BODY_BYTES;

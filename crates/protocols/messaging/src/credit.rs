@@ -15,8 +15,9 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    pub(crate) fn covers(&self, bytes: usize) -> bool {
-        self.slots > 0 && bytes <= self.bytes as usize
+    /// Whether there is credit for a frame of so many bytes, beside what is kept back.
+    pub(crate) fn covers(&self, bytes: usize, kept_back: Credit) -> bool {
+        self.slots > kept_back.slots && bytes.saturating_add(kept_back.bytes as usize) <= self.bytes as usize
     }
 
     /// A frame of so many bytes goes. [`covers`](Allowance::covers) was asked.
@@ -41,12 +42,14 @@ pub(crate) struct Ledger {
     open: Credit,
     /// What was consumed and has not been returned.
     pub(crate) owed: Credit,
+    /// What is owed may not wait for a frame to ride on.
+    hurried: bool,
 }
 
 impl Ledger {
     pub(crate) fn new(limits: &Limits) -> Self {
         let window = Credit { slots: limits.slots, bytes: limits.bytes };
-        Ledger { window, open: window, owed: Credit::default() }
+        Ledger { window, open: window, owed: Credit::default(), hurried: false }
     }
 
     /// A frame came. False if the peer had no credit for it.
@@ -66,15 +69,23 @@ impl Ledger {
         self.owed.bytes += bytes;
     }
 
-    /// Half of the window is owed, so that it has to go back even if no frame goes that way.
+    /// A frame is about to be consumed before others that hold the rest of the window: its credit has to go back at once.
+    pub(crate) fn hurry(&mut self) {
+        self.hurried = true;
+    }
+
+    /// Half of the window is owed, or credit was hurried, so that it has to go back even if no frame goes that way.
     pub(crate) fn is_due(&self) -> bool {
-        self.owed.slots >= self.window.slots.div_ceil(2) || self.owed.bytes >= self.window.bytes.div_ceil(2)
+        self.hurried
+            || self.owed.slots >= self.window.slots.div_ceil(2)
+            || self.owed.bytes >= self.window.bytes.div_ceil(2)
     }
 
     /// Credit went back.
     pub(crate) fn returned(&mut self, credit: Credit) {
         self.owed = Credit { slots: self.owed.slots - credit.slots, bytes: self.owed.bytes - credit.bytes };
         self.open = Credit { slots: self.open.slots + credit.slots, bytes: self.open.bytes + credit.bytes };
+        self.hurried &= self.owed.slots > 0;
     }
 }
 
@@ -107,10 +118,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_back_is_not_spent() {
+        let kept_back = Credit { slots: 1, bytes: 16 };
+        assert!(Allowance { slots: 2, bytes: 100 }.covers(84, kept_back));
+        assert!(!Allowance { slots: 2, bytes: 100 }.covers(85, kept_back));
+        assert!(!Allowance { slots: 1, bytes: 100 }.covers(0, kept_back));
+    }
+
+    #[test]
+    fn hurried_credit_is_due_at_once() {
+        let mut ledger = Ledger::new(&LIMITS);
+        assert!(ledger.charge(0));
+        ledger.hurry();
+        ledger.consumed(0);
+        assert!(ledger.is_due());
+        ledger.returned(Credit { slots: 1, bytes: 0 });
+        assert_eq!(ledger, Ledger::new(&LIMITS), "once");
+    }
+
+    #[test]
     fn more_credit_than_was_spent_is_noticed() {
         let mut allowance = Allowance { slots: 4, bytes: 100 };
         allowance.spend(60);
-        assert!(!allowance.covers(41) && allowance.covers(40));
+        let none = Credit::default();
+        assert!(!allowance.covers(41, none) && allowance.covers(40, none));
         assert!(allowance.take_back(Credit { slots: 1, bytes: 60 }, &LIMITS, 1));
         assert!(!allowance.take_back(Credit { slots: 0, bytes: 1 }, &LIMITS, 1));
     }

@@ -19,6 +19,7 @@ struct Mirror;
 
 fn class(kind: Kind) -> Class {
     match kind.0 % 3 {
+        _ if kind == USER.kind(3) => Class::Urgent,
         0 => Class::Request,
         1 => Class::Answer,
         _ => Class::OneWay,
@@ -30,7 +31,7 @@ impl Protocol for Mirror {
         if let Input::Frame(from, frame) = input {
             let kind = match class(frame.kind) {
                 Class::Request => USER.kind(1),
-                Class::Answer | Class::OneWay => USER.kind(0),
+                Class::Answer | Class::OneWay | Class::Urgent => USER.kind(0),
             };
             // Without credit there is nothing to mirror.
             let _ = out.send_bulk(from, kind, frame.token, frame.body, frame.bulk.clone());

@@ -1,12 +1,18 @@
-//! The order of what arrives: frames behind a message whose fragments are still coming wait for it.
+//! The order of what arrives: frames behind a message whose fragments are still coming wait for it, if they have an order.
 
-use crate::config::Limits;
+use crate::config::{Class, Limits};
 use crate::reassembly::Reassembly;
 use quintet_contract::{Bytes, Frame, Kind, OwnedFrame, Token};
 use std::collections::VecDeque;
 
-/// What a frame took of the sender's credit; answers take none.
-pub(crate) type Cost = Option<u32>;
+/// What a message took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cost {
+    /// The room that its request reserved: it is an answer.
+    Reserved,
+    /// Credit for one frame and so many bytes, which goes back once the message is consumed.
+    Credit(u32),
+}
 
 /// A message in its place.
 #[derive(Debug)]
@@ -55,6 +61,14 @@ impl Incoming {
     /// Whether a frame that comes now is the next to deliver.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Whether the request with this token waits here.
+    pub(crate) fn holds_request(&self, token: Token, class: fn(Kind) -> Class) -> bool {
+        self.held.iter().any(|held| match held {
+            Held::Whole(frame, _) => frame.token == token && class(frame.kind) == Class::Request,
+            Held::Arriving(message) => message.token == token && class(message.kind) == Class::Request,
+        })
     }
 
     /// Whether nothing waits here, nor has to go back.

@@ -1,4 +1,5 @@
-//! Messages between protocols: flow control by credits, room reserved for answers, large data in fragments, one order.
+//! Messages between protocols: flow control by credits, room reserved for answers, large data in fragments, one order for all that
+//! is not urgent.
 //!
 //! [`Messages`] is a protocol that owns the protocol above it and stands on sessions: `Sessions<Messages<P>>`. It needs what they
 //! give (every frame once, in order) and adds what they do not: no buffer of the receiver is ever overrun and nothing that was
@@ -33,6 +34,12 @@
 //!
 //! Strict: messages of one peer are delivered in the order in which it sent them. An announcement holds its message's place;
 //! what comes behind it waits at the receiver, on its own credit, until the last fragment is there. Peers do not wait for each other.
+//!
+//! The exception is named: a message of [`Class::Urgent`] is delivered as soon as it arrives, before those that wait, unless the
+//! request with its own token is among them; so what is about a request never comes before it. Those that do not wait for a
+//! request keep their order among themselves. They need credit like all others, and a peer that sends more than its window is
+//! cut off. The sender keeps the last frame of the window and a few bytes for them, and the receiver returns the credit of one
+//! that passed others at once; so they get through while everything else waits.
 //!
 //! # Where to read first
 //!

@@ -81,7 +81,9 @@ impl MessagingOutbox<'_> {
             sent = send_with(self.out, to, kind, token, self.head, &bulk);
         }
         if let Err(error) = sent {
-            keeps(self.peers, self.now, to, admission, error)?;
+            if !is_kept(admission, &error) {
+                return Err(refusal(self.peers, self.now, to, error));
+            }
             self.delay(to, Encoded { kind, token, body: self.head.clone(), bulk, announced });
             return Ok(());
         }
@@ -95,27 +97,24 @@ impl MessagingOutbox<'_> {
     }
 }
 
-/// The link refused. Whether the message is an answer to be kept for later; otherwise the refusal is noted.
-fn keeps(
-    peers: &mut PeerMap<Peer>,
-    now: Time,
-    to: Address,
-    admission: &Admission,
-    error: SendError,
-) -> Result<(), SendError> {
+/// Whether a message that the link refused is kept here until there is room: answers are.
+fn is_kept(admission: &Admission, error: &SendError) -> bool {
+    admission.prefix.answer && *error == SendError::Full
+}
+
+/// The link's refusal as the protocol above sees it. One for want of room is noted: the protocol above waits from now on.
+fn refusal(peers: &mut PeerMap<Peer>, now: Time, to: Address, error: SendError) -> SendError {
+    if error == SendError::Full
+        && let Some(peer) = peers.get_mut(to)
+    {
+        peer.wait(now);
+    }
     match error {
-        SendError::Full if admission.prefix.answer => Ok(()),
-        SendError::Full => {
-            if let Some(peer) = peers.get_mut(to) {
-                peer.wait(now);
-            }
-            Err(SendError::Full)
-        }
-        SendError::TooLong { len, limit } => Err(SendError::TooLong {
+        SendError::TooLong { len, limit } => SendError::TooLong {
             len: len.saturating_sub(PREFIX_BYTES),
             limit: limit.saturating_sub(PREFIX_BYTES),
-        }),
-        SendError::Unreachable => Err(error),
+        },
+        SendError::Full | SendError::Unreachable => error,
     }
 }
 
@@ -133,7 +132,8 @@ impl Outbox for MessagingOutbox<'_> {
                     admission.prefix.write(room);
                     return Ok(&mut room[PREFIX_BYTES..]);
                 }
-                Err(error) => keeps(self.peers, self.now, to, &admission, error)?,
+                Err(error) if is_kept(&admission, &error) => {}
+                Err(error) => return Err(refusal(self.peers, self.now, to, error)),
             }
         }
         let body = vec![0; len + PREFIX_BYTES];

@@ -1,12 +1,13 @@
 //! The calling side of a service on another node: passes the requests of this process on and the answers back.
 //!
-//! A request that finds no credit, or no session yet, waits here; its caller waits anyway. When the service is gone, each
-//! unanswered request is answered with [`CALL_FAILED`], so that every request is answered exactly once, come what may.
+//! A request that finds no credit, or no session yet, waits here; its caller waits anyway. What is urgent passes those that wait,
+//! but never the request whose token it has. When the service is gone, each unanswered request is answered with [`CALL_FAILED`],
+//! so that every request is answered exactly once, come what may.
 
 use crate::codec::CALL_FAILED;
 use crate::config::Class;
 use foldhash::fast::FixedState;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use quintet_contract::{
     Address, DownCause, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
 };
@@ -20,6 +21,10 @@ pub struct Relay {
     class: fn(Kind) -> Class,
     /// Frames that could not be passed on yet, oldest first.
     waiting: VecDeque<OwnedFrame>,
+    /// The requests among them, each with the urgent frames that may not pass it.
+    behind: HashMap<Token, Vec<OwnedFrame>, FixedState>,
+    /// Urgent frames that could not be passed on either, oldest first.
+    urgent: VecDeque<OwnedFrame>,
     /// Requests that were not answered yet. Their tokens are this process's own, so the hash needs no secret.
     open: HashSet<Token, FixedState>,
     state: State,
@@ -38,24 +43,49 @@ impl Relay {
     /// Relays for `callers` to `service`. `class` tells which kinds are answered.
     #[must_use]
     pub fn new(callers: Address, service: Address, class: fn(Kind) -> Class) -> Self {
-        let (waiting, open) = (VecDeque::new(), HashSet::with_hasher(FixedState::with_seed(0)));
-        Relay { callers, service, class, waiting, open, state: State::Connecting }
+        let hasher = || FixedState::with_seed(0);
+        Relay {
+            callers,
+            service,
+            class,
+            waiting: VecDeque::new(),
+            behind: HashMap::with_hasher(hasher()),
+            urgent: VecDeque::new(),
+            open: HashSet::with_hasher(hasher()),
+            state: State::Connecting,
+        }
     }
 
     fn request(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let is_answered = (self.class)(frame.kind) == Class::Request;
+        let class = (self.class)(frame.kind);
+        let is_answered = class == Class::Request;
         if let State::Lost(code) = self.state {
             if is_answered {
                 self.fail(frame.token, code, out);
             }
             return;
         }
+        if class == Class::Urgent {
+            return self.hurry(frame, out);
+        }
         if is_answered {
             self.open.insert(frame.token);
         }
         let must_wait = self.state == State::Connecting || !self.waiting.is_empty();
         if must_wait || !self.pass(frame, out) {
+            if is_answered {
+                self.behind.insert(frame.token, Vec::new());
+            }
             self.waiting.push_back(frame.to_owned());
+        }
+    }
+
+    /// Passes an urgent frame on before all that wait, except the request that it may be about.
+    fn hurry(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
+        if let Some(behind) = self.behind.get_mut(&frame.token) {
+            behind.push(frame.to_owned());
+        } else if self.state == State::Connecting || !self.urgent.is_empty() || !self.pass(frame, out) {
+            self.urgent.push_back(frame.to_owned());
         }
     }
 
@@ -74,12 +104,28 @@ impl Relay {
     }
 
     fn pass_waiting(&mut self, out: &mut dyn Outbox) {
-        while let Some(frame) = self.waiting.pop_front() {
+        while self.pass_urgent(out)
+            && let Some(frame) = self.waiting.pop_front()
+        {
             if !self.pass(frame.borrow(), out) {
                 self.waiting.push_front(frame);
                 return;
             }
+            if (self.class)(frame.kind) == Class::Request {
+                self.urgent.extend(self.behind.remove(&frame.token).into_iter().flatten());
+            }
         }
+    }
+
+    /// Whether no urgent frame has to wait any more.
+    fn pass_urgent(&mut self, out: &mut dyn Outbox) -> bool {
+        while let Some(frame) = self.urgent.pop_front() {
+            if !self.pass(frame.borrow(), out) {
+                self.urgent.push_front(frame);
+                return false;
+            }
+        }
+        true
     }
 
     fn answer(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -99,6 +145,8 @@ impl Relay {
         };
         self.state = State::Lost(code);
         self.waiting.clear();
+        self.behind.clear();
+        self.urgent.clear();
         // In their order, the same in every run.
         let mut unanswered: Vec<Token> = self.open.drain().collect();
         unanswered.sort_unstable();
@@ -152,48 +200,5 @@ impl Protocol for Relay {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use quintet_contract::{Effects, Incarnation};
-
-    const CALLERS: Address = Address::new(1, 1);
-    const SERVICE: Address = Address::new(2, 16);
-    const ASK: Kind = Kind(0xf0);
-    const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 1 << 20 };
-
-    fn ask(relay: &mut Relay, token: u64, out: &mut Effects) {
-        relay.handle(Time(0), Input::Frame(CALLERS, Frame::new(ASK, Token(token), b"?")), out);
-    }
-
-    fn tokens(out: &mut Effects) -> Vec<(Address, Kind, u64)> {
-        out.frames().into_iter().map(|(to, frame)| (to, frame.kind, frame.token.0)).collect()
-    }
-
-    #[test]
-    fn requests_wait_for_the_session_and_keep_their_order() {
-        let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
-        ask(&mut relay, 1, &mut out);
-        ask(&mut relay, 2, &mut out);
-        assert_eq!(tokens(&mut out), []);
-        relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
-        ask(&mut relay, 3, &mut out);
-        assert_eq!(tokens(&mut out), [(SERVICE, ASK, 1), (SERVICE, ASK, 2), (SERVICE, ASK, 3)]);
-    }
-
-    #[test]
-    fn a_lost_service_answers_each_open_request_once() {
-        let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
-        relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
-        ask(&mut relay, 1, &mut out);
-        ask(&mut relay, 2, &mut out);
-        relay.handle(Time(0), Input::Frame(SERVICE, Frame::new(Kind(0xf1), Token(1), b"!")), &mut out);
-        tokens(&mut out);
-        let refused = DownCause::Refused(Code::WrongCluster as u16);
-        relay.handle(Time(0), Input::Peer(SERVICE, PeerChange::Down(refused)), &mut out);
-        ask(&mut relay, 3, &mut out);
-        let frames = out.frames();
-        let failed: Vec<_> =
-            frames.iter().map(|(to, f)| (*to, f.token.0, failure(f.kind, &f.body))).collect();
-        assert_eq!(failed, [(CALLERS, 2, Some(Code::WrongCluster)), (CALLERS, 3, Some(Code::WrongCluster))]);
-    }
-}
+#[path = "relay/tests.rs"]
+mod tests;

@@ -22,7 +22,8 @@ pub struct SessionConfig {
     pub seed: u64,
     /// A peer unheard for this long is pinged; zero: never.
     pub keep_alive: Span,
-    /// A peer unheard for this long is [`Down(Silent)`](quintet_contract::DownCause::Silent); zero: never.
+    /// A peer unheard for this long is [`Down(Silent)`](quintet_contract::DownCause::Silent), and its link is closed if it is one
+    /// that loses nothing; zero: never.
     pub silence_limit: Span,
     /// How long a session outlives its link, with [`Reliability::Retransmit`].
     pub resume_window: Span,

@@ -2,7 +2,7 @@
 
 use crate::codec::{Attempt, Hello, REFUSED, Refused, Welcome};
 use crate::config::Features;
-use crate::handshake::{Ended, Phase};
+use crate::handshake::{Ended, Phase, Suspended};
 use crate::peer::Peer;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::{PeerInfo, Stream};
@@ -53,7 +53,7 @@ impl Peer {
             let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
             return Err((RefusalCode::DuplicateNode, text));
         }
-        if self.cut_off.is_some_and(|life| hello.incarnation <= life) {
+        if self.is_cut_off(hello.incarnation) {
             let text = format!("incarnation {} was cut off for breaking the protocol", hello.incarnation.0);
             return Err((RefusalCode::Malformed, text));
         }
@@ -134,9 +134,10 @@ impl Peer {
         }
     }
 
-    /// A WELCOME came. One that answers no HELLO under way is an old one, or repeated.
+    /// A WELCOME came. One that answers no HELLO under way is an old one, or repeated; one of a life that was cut off has the
+    /// link closed.
     pub(crate) fn welcomed(&mut self, body: &[u8], turn: &mut Turn<'_>) {
-        let Phase::Knocking(knocking) = &mut self.phase else { return };
+        let Phase::Knocking(knocking) = &self.phase else { return };
         let Ok(welcome) = Welcome::decode_all(body) else { return self.unreadable(turn) };
         let known = self.latest.is_some_and(|latest| welcome.incarnation < latest);
         let versions = turn.config.versions;
@@ -146,7 +147,12 @@ impl Peer {
             return;
         }
         let attempt = knocking.attempt;
-        let kept = knocking.suspended.take_if(|kept| welcome.resumed && kept.stream.id == welcome.session);
+        if self.is_cut_off(welcome.incarnation) {
+            turn.counters.refused += 1;
+            return self.cut(turn);
+        }
+        let resumed = |kept: &mut Suspended| welcome.resumed && kept.stream.id == welcome.session;
+        let kept = self.phase.suspended_mut().and_then(|suspended| suspended.take_if(resumed));
         if let Some(mut kept) = kept {
             kept.stream.attempt = attempt;
             self.continue_session(kept.stream, welcome.received, turn);

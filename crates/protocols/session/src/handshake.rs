@@ -15,8 +15,9 @@ use crate::live::Live;
 use crate::refusal::RefusalCode;
 use crate::sequence::Sequence;
 use crate::stream::{Stream, earlier};
-use crate::turn::Turn;
+use crate::turn::{Notice, Turn};
 use quintet_contract::{Address, DownCause, Span, Time, Token};
+use quintet_errors::Code;
 use quintet_wire::send;
 
 /// Where a peer stands.
@@ -55,7 +56,7 @@ pub(crate) struct Listening {
 pub(crate) struct Knocking {
     pub(crate) attempt: Attempt,
     pub(crate) suspended: Option<Suspended>,
-    /// When to say it again.
+    /// When to say it again; where nothing is lost, when to take the peer for silent.
     timer: Option<Time>,
     interval: Span,
     /// The link had no room.
@@ -78,13 +79,16 @@ impl Knocking {
         Knocking { attempt, suspended, timer: None, interval, unsent: false }
     }
 
-    /// Says HELLO; on a link that may lose it, again after a while that doubles.
+    /// Says HELLO; on a link that may lose it, again after a while that doubles. On one that loses nothing the peer has as long
+    /// for its answer as for any sign of life later.
     pub(crate) fn knock(&mut self, to: Address, turn: &mut Turn<'_>) {
         let hello = self.hello(to, turn.config);
         self.unsent = send(turn.out, to, HELLO, Token(0), &hello).is_err();
         if self.interval > Span::ZERO {
             self.timer = Some(turn.now + self.interval);
             self.interval = Span(self.interval.0.saturating_mul(2)).min(LONGEST);
+        } else if turn.config.silence_limit > Span::ZERO {
+            self.timer.get_or_insert(turn.now + turn.config.silence_limit);
         }
     }
 
@@ -96,9 +100,16 @@ impl Knocking {
     }
 
     pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
-        if self.timer.is_some_and(|timer| timer <= turn.now) {
-            self.knock(to, turn);
+        if self.timer.is_none_or(|timer| timer > turn.now) {
+            return;
         }
+        if self.interval > Span::ZERO {
+            return self.knock(to, turn);
+        }
+        self.timer = None;
+        // A session that never began ends by a refusal, whoever refused it.
+        turn.notice(Notice::Down(DownCause::Refused(Code::PeerSilent as u16)));
+        turn.out.disconnect(to);
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {

@@ -6,6 +6,10 @@
 //!
 //! A peer that breaks its session is told GOODBYE, and its link is closed; its next life is served, the same one is not.
 //!
+//! A peer that is silent for too long is down at once. On a link that may lose frames the initiator knocks on. On one that loses
+//! nothing the peer stands still: the link is closed, so that it learns of the end when it wakes and keeps nothing for a session
+//! that is over, and the same life is served over another link. Where the host makes none, the peer stays down as silent.
+//!
 //! It does not limit how much a peer may send (that is `messaging`), and it does not encrypt or authenticate (that is the link's).
 //! Session numbers are no secrets: on a link without authentication whoever can read it can forge.
 //!

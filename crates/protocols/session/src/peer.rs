@@ -112,7 +112,8 @@ impl Peer {
         }
     }
 
-    /// Ends the session that lives, if one does, while its link stays.
+    /// Ends the session that lives, if one does. Its link stays, unless the peer broke the protocol, or is silent on a link that
+    /// loses nothing: then it stands still, and can learn of the end by the link's end only.
     pub(crate) fn over(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
         if !matches!(self.phase, Phase::Live(_)) {
             return;
@@ -122,6 +123,10 @@ impl Peer {
             DownCause::Misbehaved => {
                 self.disconnect(turn.out);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Malformed });
+            }
+            DownCause::Silent if !self.settings.reliability.retransmits() => {
+                turn.out.disconnect(self.address);
+                self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
             }
             DownCause::Closed if self.settings.initiate => {
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
@@ -149,6 +154,11 @@ impl Peer {
         (suspended.until, suspended.cause) = (now, DownCause::Misbehaved);
         self.cut_off = self.latest;
         true
+    }
+
+    /// Whether a life of the peer was cut off for breaking the protocol, or comes before one that was.
+    pub(crate) fn is_cut_off(&self, life: Incarnation) -> bool {
+        self.cut_off.is_some_and(|last| life <= last)
     }
 
     /// The peer broke the protocol on a link that is there, with or without a session.

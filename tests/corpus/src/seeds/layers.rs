@@ -53,7 +53,7 @@ pub(super) fn sessions() -> Vec<Seed> {
 }
 
 pub(super) fn messages() -> Vec<Seed> {
-    let (request, one_way) = (USER.first, USER.first + 2);
+    let (request, one_way, urgent) = (USER.first, USER.first + 2, USER.first + 3);
     let open = || step(OPEN, 0, &[]);
     let numbered = |kind: u8, body: &[u8]| step(NUMBERED, kind, body);
     let control = |kind: quintet_contract::Kind| step(RAW, kind.0, &[1, 0, 0, 0, 64, 0, 0, 0, 1, 0, 0, 0]);
@@ -67,6 +67,17 @@ pub(super) fn messages() -> Vec<Seed> {
             (
                 "announced",
                 [open(), numbered(ANNOUNCE.0, &announced), step(WITH_BULK, FRAGMENT.0, &[2; 100])].concat(),
+            ),
+            (
+                "urgent",
+                [
+                    open(),
+                    numbered(ANNOUNCE.0, &announced),
+                    numbered(urgent, b""),
+                    step(NUMBERED + 8, urgent, b""),
+                    step(WITH_BULK, FRAGMENT.0, &[2; 100]),
+                ]
+                .concat(),
             ),
             ("credit", [open(), control(CREDIT), control(GRANT), control(PROCEED)].concat()),
             (

@@ -13,14 +13,14 @@ fn tokens(incoming: &mut Incoming) -> Vec<u64> {
 #[test]
 fn frames_wait_behind_an_unfinished_message() {
     let mut incoming = Incoming::new(&LIMITS);
-    incoming.announce(Kind(0xf0), Token(1), b"head", 3, Some(4));
-    incoming.hold(Frame::new(Kind(0xf0), Token(2), b"..body"), 2, Some(4));
+    incoming.announce(Kind(0xf0), Token(1), b"head", 3, Cost::Credit(4));
+    incoming.hold(Frame::new(Kind(0xf0), Token(2), b"..body"), 2, Cost::Credit(4));
     assert!(incoming.can_grant());
     incoming.granted();
     assert!(piece(&mut incoming, b"ab") && tokens(&mut incoming).is_empty());
     assert!(piece(&mut incoming, b"c"));
     let (frame, cost) = incoming.take().expect("complete");
-    assert_eq!((&frame.body[..], &frame.bulk[..], cost), (&b"head"[..], &b"abc"[..], Some(4)));
+    assert_eq!((&frame.body[..], &frame.bulk[..], cost), (&b"head"[..], &b"abc"[..], Cost::Credit(4)));
     assert_eq!(incoming.take().map(|(frame, _)| frame.body), Some(Bytes::from_static(b"body")));
     assert_eq!(incoming.reserved(), 0);
 }
@@ -30,10 +30,10 @@ fn a_fragment_needs_a_grant_and_credit() {
     let mut incoming = Incoming::new(&LIMITS);
     assert!(!piece(&mut incoming, b"a"), "nothing was announced");
     let mut incoming = Incoming::new(&LIMITS);
-    incoming.announce(Kind(0xf0), Token(1), b"", 5, None);
+    incoming.announce(Kind(0xf0), Token(1), b"", 5, Cost::Reserved);
     assert!(!piece(&mut incoming, b"a"), "not granted");
     let mut incoming = Incoming::new(&LIMITS);
-    incoming.announce(Kind(0xf0), Token(1), b"", 5, None);
+    incoming.announce(Kind(0xf0), Token(1), b"", 5, Cost::Reserved);
     incoming.granted();
     assert!(piece(&mut incoming, b"a") && piece(&mut incoming, b"b") && !piece(&mut incoming, b"c"));
     assert_eq!(incoming.due_fragments(), Some(2));
@@ -45,7 +45,7 @@ fn a_fragment_needs_a_grant_and_credit() {
 fn grants_keep_to_the_budget_and_to_the_order() {
     let mut incoming = Incoming::new(&LIMITS);
     for (token, total) in [(1, 6), (2, 6), (3, 1)] {
-        incoming.announce(Kind(0xf0), Token(token), b"", total, None);
+        incoming.announce(Kind(0xf0), Token(token), b"", total, Cost::Reserved);
     }
     assert!(incoming.can_grant());
     incoming.granted();

@@ -2,7 +2,7 @@
 
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
-use crate::{A, B, C, LOSSY, Node, heard, layer, message, network, prompt, talker};
+use crate::{A, B, C, LOSSY, Node, URGENT, heard, layer, message, network, prompt, talker};
 use quintet_contract::limits::FRAGMENT_BYTES;
 use quintet_contract::{Address, Bytes, DownCause, Protocol, Span};
 use quintet_messaging::{ANNOUNCE, FRAGMENT, MessagingConfig};
@@ -92,6 +92,41 @@ fn small_messages_get_between_the_fragments() {
     assert_eq!((heard(&network, C, A).len(), heard(&network, A, B).len()), (1, 1));
     network.run(Span::from_secs(5));
     assert_eq!(heard(&network, B, A).len(), 1);
+}
+
+/// Says urgent messages behind more than a window of `slots` frames and `bytes` takes, large data first.
+fn say_urgent_behind_all(slots: u32, bytes: u32) {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, |config| {
+        (config.window_slots, config.window_bytes) = (slots, bytes);
+    });
+    let urgent = |token| message(URGENT, token, &[0; 16], Bytes::new());
+    talker(&mut network, A).say(B, message(REQUEST, 1, b"head", data(64 * MIB)));
+    talker(&mut network, A).say(B, urgent(1));
+    (2..20)
+        .for_each(|token| talker(&mut network, A).say(B, message(ONE_WAY, token, &[0; 996], Bytes::new())));
+    prompt(&mut network, A);
+    network.run(Span::from_micros(200));
+    let unsaid = std::mem::take(&mut talker(&mut network, A).queues);
+    assert!(!unsaid[&B].is_empty(), "the window is full, but for what is kept back");
+    for token in 100..110 {
+        talker(&mut network, A).say(B, urgent(token));
+        prompt(&mut network, A);
+        network.run(Span::from_micros(100));
+        assert_eq!(heard(&network, B, A).last(), Some(&urgent(token)), "its credit is back each time");
+    }
+    talker(&mut network, A).queues = unsaid;
+    prompt(&mut network, A);
+    network.run(Span::from_secs(5));
+    let rest: Vec<_> = heard(&network, B, A)[10..].iter().map(|frame| (frame.kind, frame.token.0)).collect();
+    let expected = [(REQUEST, 1), (URGENT, 1)].into_iter().chain((2..20).map(|token| (ONE_WAY, token)));
+    assert_eq!(rest, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn urgent_messages_pass_large_data_and_all_that_waits_but_their_own_request() {
+    say_urgent_behind_all(6, 1024 * 1024);
+    // Behind the announcement and the first urgent message five others have room, but the fifth not beside what is kept back.
+    say_urgent_behind_all(100, 4 + 16 + 5 * 996 + 8);
 }
 
 #[test]

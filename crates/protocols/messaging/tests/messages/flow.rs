@@ -2,7 +2,7 @@
 
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
-use crate::{A, B, C, LOSSY, Node, heard, layer, message, network, prompt, talker};
+use crate::{A, B, C, LOSSY, Node, URGENT, heard, layer, message, network, prompt, talker};
 use quintet_contract::{
     Address, Bytes, DownCause, OwnedFrame, PeerChange, Random, SendError, Span, Time, Token,
 };
@@ -11,6 +11,8 @@ use quintet_session::Reliability;
 
 const SLOTS: u32 = 6;
 const BYTES: u32 = 4000;
+/// Bytes of a window for urgent messages only.
+const KEPT_BACK: u32 = 16;
 
 fn small_windows(config: &mut MessagingConfig) {
     config.window_slots = SLOTS;
@@ -173,6 +175,56 @@ fn a_cut_of_the_link_that_is_resumed_disturbs_nothing() {
     }
 }
 
+/// Messages, each perhaps followed by an urgent one about a request before it, or about nothing.
+fn with_urgent(seed: u64) -> Vec<OwnedFrame> {
+    let mut random = Random::new(seed, 3);
+    let mut said = Vec::new();
+    for token in 0..20 {
+        said.push(random_message(&mut random, token));
+        if random.chance(500_000) {
+            let requests: Vec<_> = said.iter().filter(|frame: &&OwnedFrame| frame.kind == REQUEST).collect();
+            let about = match requests.len() as u64 {
+                count if count > 0 && random.chance(500_000) => {
+                    requests[random.below(count) as usize].token.0
+                }
+                _ => 100 + token,
+            };
+            said.push(message(URGENT, about, b"", Bytes::new()));
+        }
+    }
+    said
+}
+
+#[test]
+fn urgent_messages_arrive_once_in_their_order_and_never_before_their_request() {
+    let mut overtaken = 0;
+    for seed in 0..300 {
+        let conditions =
+            Conditions { full: 200_000, max_bulk_bytes: 700 * (seed as usize % 2), ..Conditions::reliable() };
+        let mut network = network(seed, conditions, Reliability::Link, &[A, B], small_windows);
+        let said = with_urgent(seed);
+        said.iter().for_each(|frame| talker(&mut network, A).say(B, frame.clone()));
+        let all_heard = |network: &Network<Node>| heard(network, B, A).len() == said.len();
+        assert!(network.run_until(Span::from_secs(60), all_heard), "seed {seed}");
+        network.run(Span::from_secs(1));
+        let heard = heard(&network, B, A);
+        let ordered = |frames: &[OwnedFrame]| -> Vec<_> {
+            frames.iter().filter(|frame| frame.kind != URGENT).cloned().collect()
+        };
+        assert_eq!(ordered(heard), ordered(&said), "seed {seed}");
+        let free = |frames: &[OwnedFrame]| -> Vec<_> {
+            frames.iter().filter(|frame| frame.kind == URGENT && frame.token.0 >= 100).cloned().collect()
+        };
+        assert_eq!(free(heard), free(&said), "seed {seed}: in their own order");
+        for (place, urgent) in heard.iter().enumerate().filter(|(_, frame)| frame.kind == URGENT) {
+            let request = heard.iter().position(|frame| frame.token == urgent.token && frame.kind == REQUEST);
+            assert!(request.is_none_or(|request| request < place), "seed {seed}: {}", urgent.token.0);
+        }
+        overtaken += usize::from(heard != said);
+    }
+    assert!(overtaken > 100, "the schedules were too kind");
+}
+
 #[test]
 fn tight_windows_of_any_size_never_lock_up() {
     for seed in 0..300 {
@@ -184,7 +236,7 @@ fn tight_windows_of_any_size_never_lock_up() {
         });
         let said: Vec<_> = (0..40)
             .map(|token| {
-                let body = vec![7; random.below(u64::from(bytes / 2) + 1) as usize];
+                let body = vec![7; random.below(u64::from(bytes / 2 - KEPT_BACK) + 1) as usize];
                 message(if random.chance(300_000) { REQUEST } else { ONE_WAY }, token, &body, Bytes::new())
             })
             .collect();
@@ -211,7 +263,10 @@ fn what_can_never_go_is_refused_at_once_with_its_limit() {
         })
         .collect();
     let payload = quintet_contract::limits::MAX_PAYLOAD_BYTES;
-    assert_eq!(limits, [(Token(1), 2000), (Token(2), 20_000), (Token(3), payload)]);
+    assert_eq!(
+        limits,
+        [(Token(1), (BYTES / 2 - KEPT_BACK) as usize), (Token(2), 20_000), (Token(3), payload)]
+    );
     let up = talker(&mut network, A).changes_of(B);
     assert!(matches!(up[..], [PeerChange::Up { max_bulk_bytes: 20_000, .. }]), "{up:?}");
 }

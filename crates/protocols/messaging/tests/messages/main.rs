@@ -11,6 +11,10 @@ use network::{Conditions, Network};
 use quintet_contract::{Address, Bytes, Incarnation, Kind, OwnedFrame, Span, Token};
 use quintet_messaging::{Class, Messages, MessagingConfig};
 use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
+use quintet_wire::registry::USER;
+
+/// A message without a place in the order.
+const URGENT: Kind = USER.kind(3);
 
 const A: Address = Address::new(1, 16);
 const B: Address = Address::new(2, 16);
@@ -28,6 +32,7 @@ fn class(kind: Kind) -> Class {
     match kind {
         REQUEST => Class::Request,
         ANSWER => Class::Answer,
+        URGENT => Class::Urgent,
         _ => Class::OneWay,
     }
 }

@@ -227,22 +227,52 @@ fn with_keep_alive(config: &mut SessionConfig) {
 }
 
 #[test]
-fn a_silent_peer_is_down_once_and_comes_back() {
+fn pings_keep_an_idle_session_alive() {
     for reliability in [Reliability::Link, retransmit(8, 64_000)] {
         let mut network = pair(reliability, Conditions::reliable(), with_keep_alive);
         network.run(Span::from_secs(5));
         for at in [A, B] {
-            assert_eq!(talker(&mut network, at).changes.len(), 1, "pings keep an idle session alive");
+            assert_eq!(talker(&mut network, at).changes, [(if at == A { B } else { A }, UP)]);
         }
-        network.part(A, B);
-        network.run(Span::from_secs(20));
-        assert_eq!(talker(&mut network, A).changes_of(B), [UP, PeerChange::Down(DownCause::Silent)]);
-        assert_eq!(talker(&mut network, B).changes_of(A), [UP, PeerChange::Down(DownCause::Silent)]);
-        network.heal(A, B);
-        network.run(Span::from_secs(20));
-        let back = usize::from(reliability != Reliability::Link);
-        assert_eq!(talker(&mut network, A).changes.len(), 2 + back, "a lossy link is knocked on again");
     }
+}
+
+#[test]
+fn a_silent_peer_is_down_once_and_a_lossy_link_is_knocked_on() {
+    let mut network = pair(retransmit(8, 64_000), Conditions::reliable(), with_keep_alive);
+    network.run(Span::from_secs(5));
+    network.part(A, B);
+    network.run(Span::from_secs(20));
+    let silent = PeerChange::Down(DownCause::Silent);
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, silent]);
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, silent]);
+    network.heal(A, B);
+    network.run(Span::from_secs(20));
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, silent, UP]);
+}
+
+#[test]
+fn a_peer_that_stood_still_on_a_reliable_link_learns_of_its_end_and_comes_back_over_another() {
+    let mut network = pair(Reliability::Link, Conditions::reliable(), |config| {
+        if config.me == A {
+            with_keep_alive(config);
+        }
+    });
+    network.run(Span::from_secs(1));
+    // B stands still for three seconds: nothing is lost, and all comes late.
+    let delay = std::mem::replace(&mut network.conditions.delay, (Span::from_secs(3), Span::from_secs(3)));
+    network.run(Span::from_secs(10));
+    let (silent, closed) = (PeerChange::Down(DownCause::Silent), PeerChange::Down(DownCause::Closed));
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, silent], "told once, and nothing else");
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, closed], "it keeps no session that is over");
+    network.conditions.delay = delay;
+    network.link(A, B);
+    network.run(Span::from_secs(1));
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, silent, UP]);
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, closed, UP]);
+    say(&mut network, B, A, word(1));
+    network.run(Span::from_secs(1));
+    assert_eq!(talker(&mut network, A).from(B), [word(1)]);
 }
 
 #[test]

@@ -130,6 +130,31 @@ fn the_life_that_was_cut_off_is_refused_on_a_new_link_and_the_next_is_served() {
 }
 
 #[test]
+fn the_life_that_an_initiator_cut_off_is_not_let_in_again_and_the_next_is() {
+    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+        let mut network = pair(reliability);
+        talker(&mut network, A).cutting.insert(B);
+        prompt(&mut network, A);
+        network.run(Span::from_secs(1));
+        network.link(A, B);
+        network.run(Span::from_secs(1));
+        let came_and_went = [UP, PeerChange::Down(DownCause::Misbehaved)];
+        assert_eq!(talker(&mut network, A).changes_of(B), came_and_went);
+        let last = PeerChange::Down(DownCause::Closed);
+        assert_eq!(talker(&mut network, B).changes_of(A).last(), Some(&last), "the link was closed again");
+        assert_eq!(network.nodes[&A].counters().refused, 1);
+        let mut next = config(B, reliability);
+        next.incarnation = Incarnation(2);
+        network.add(B, node(next));
+        network.link(A, B);
+        network.run(Span::from_secs(1));
+        say(&mut network, B, A, word(2));
+        network.run(Span::from_secs(1));
+        assert_eq!(talker(&mut network, A).from(B), [word(2)]);
+    }
+}
+
+#[test]
 fn a_session_that_waits_for_its_link_can_be_cut_too() {
     let mut network = pair(retransmit(8, 64_000));
     network.cut(A, B, DownCause::Died);

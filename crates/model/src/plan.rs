@@ -73,3 +73,11 @@ impl Model {
         if resolved.problems.is_empty() { Ok(resolved.plan) } else { Err(ModelError::new(resolved.problems)) }
     }
 }
+
+impl Plan {
+    /// Whether what happens then is measured. The instant at which the warm-up ends is part of it, as the last one is part
+    /// of the measured time; without a warm-up the first one is, too.
+    pub(crate) fn measures_at(&self, at: Picos) -> bool {
+        at > self.warm_up || self.warm_up == Picos::ZERO
+    }
+}

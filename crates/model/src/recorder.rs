@@ -2,16 +2,19 @@
 
 use crate::model::Edge;
 use crate::plan::{Plan, PlannedMeasure};
+use crate::resolve::address;
 use crate::result::{MeasureResult, ModuleResult};
 use crate::run::{ENDED, STARTED};
 use quintet_simulate::statistics::{Quantiles, Tally};
-use quintet_simulate::{Mark, Picos};
+use quintet_simulate::{Mark, Picos, Simulation};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Sums up one run.
 pub(crate) struct Recorder<'a> {
     plan: &'a Plan,
     modules: Vec<ModuleResult>,
+    /// How long activations of each module waited after the warm-up, in seconds, whenever they became ready.
+    queued: Vec<f64>,
     last_ends: Vec<Option<Picos>>,
     measures: Vec<Progress>,
 }
@@ -39,6 +42,7 @@ impl<'a> Recorder<'a> {
         Recorder {
             plan,
             modules: plan.modules.iter().map(|_| ModuleResult::default()).collect(),
+            queued: vec![0.0; plan.modules.len()],
             last_ends: vec![None; plan.modules.len()],
             measures: plan.measures.iter().map(progress).collect(),
         }
@@ -48,17 +52,21 @@ impl<'a> Recorder<'a> {
         // Modules are the nodes from 1 on.
         let index = usize::from(mark.node.0).saturating_sub(1);
         let Some(module) = self.modules.get_mut(index) else { return };
-        let counts = mark.ready >= self.plan.warm_up;
+        let counts = self.plan.measures_at(mark.ready);
         let edge = match mark.number {
             STARTED => Edge::Start,
             ENDED => Edge::End,
             _ => return,
         };
-        if edge == Edge::Start && counts {
-            module.waiting.add((mark.at - mark.ready).as_seconds());
+        if edge == Edge::Start {
+            let warm_up = self.plan.warm_up;
+            self.queued[index] += (mark.at.max(warm_up) - mark.ready.max(warm_up)).as_seconds();
+            if counts {
+                module.waiting.add((mark.at - mark.ready).as_seconds());
+            }
         }
         let mut interval = None;
-        if edge == Edge::End && mark.at >= self.plan.warm_up {
+        if edge == Edge::End && self.plan.measures_at(mark.at) {
             module.activations += 1;
             if counts {
                 module.response.add((mark.at - mark.ready).as_seconds());
@@ -69,7 +77,7 @@ impl<'a> Recorder<'a> {
         for ((_, measure), progress) in self.plan.measures.iter().zip(&mut self.measures) {
             match measure {
                 PlannedMeasure::Time { from, to } => {
-                    progress.pair((index, edge), *from, *to, mark.at, self.plan.warm_up);
+                    progress.pair((index, edge), *from, *to, mark.at, self.plan);
                 }
                 PlannedMeasure::Interval { of } if *of == index => {
                     interval.into_iter().for_each(|interval| progress.add(interval));
@@ -79,17 +87,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The results of modules and measures, by name, of so much measured time.
+    /// The results of modules and measures, by name, of a run that has ended.
     pub(crate) fn finish(
         mut self,
-        measured: Picos,
+        run: &Simulation,
     ) -> (BTreeMap<String, ModuleResult>, BTreeMap<String, MeasureResult>) {
-        let seconds = measured.as_seconds();
+        let seconds = (run.clock() - run.counting_since()).as_seconds();
         let in_a_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
-        #[expect(clippy::cast_precision_loss, reason = "results have fewer digits")]
-        for module in &mut self.modules {
-            let waited = module.waiting.mean().unwrap_or(0.0) * module.waiting.count() as f64;
-            module.mean_queue = in_a_second(waited);
+        for (index, (module, queued)) in self.modules.iter_mut().zip(&self.queued).enumerate() {
+            let waiting =
+                if self.plan.measures_at(run.clock()) { run.waited(address(index), STARTED) } else { 0.0 };
+            module.mean_queue = in_a_second(queued + waiting);
         }
         for ((_, measure), progress) in self.plan.measures.iter().zip(&mut self.measures) {
             if let PlannedMeasure::Throughput { of, bytes } = measure {
@@ -108,14 +116,7 @@ impl<'a> Recorder<'a> {
 
 impl Progress {
     /// Pairs the k-th event of `from` with the k-th of `to`.
-    fn pair(
-        &mut self,
-        event: (usize, Edge),
-        from: (usize, Edge),
-        to: (usize, Edge),
-        at: Picos,
-        warm_up: Picos,
-    ) {
+    fn pair(&mut self, event: (usize, Edge), from: (usize, Edge), to: (usize, Edge), at: Picos, plan: &Plan) {
         if event == from {
             match self.early.checked_sub(1) {
                 Some(left) => self.early = left,
@@ -125,7 +126,7 @@ impl Progress {
         if event == to {
             match self.open.pop_front() {
                 None => self.early += 1,
-                Some(began) if began >= warm_up => self.add(at - began),
+                Some(began) if plan.measures_at(began) => self.add(at - began),
                 Some(_) => {}
             }
         }

@@ -39,7 +39,8 @@ pub struct ModuleResult {
     pub response: Tally,
     /// Between two ends.
     pub interval: Tally,
-    /// Activations that are ready and have not started, in the mean over time; of those that started.
+    /// Activations that are ready and have not started, in the mean over time; also those that were ready before the end of
+    /// the warm-up, and those that do not start any more.
     pub mean_queue: f64,
 }
 

@@ -126,7 +126,7 @@ impl Plan {
             let found = run.processor_statistics(*id);
             (name.clone(), ProcessorResult { utilisation: found.utilisation, lost: found.lost })
         };
-        let (modules, measures) = recorder.finish(measured);
+        let (modules, measures) = recorder.finish(run);
         let mut result = RunResult {
             seed,
             simulated: run.clock(),

@@ -5,11 +5,10 @@ use crate::plan::Plan;
 use crate::problem::ModelError;
 use crate::result::RunResult;
 use crate::run::Unwatched;
+use quintet_simulate::in_parallel;
 use quintet_simulate::statistics::{Interval, IntervalError, Replications};
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs of the same model with different seeds, and what they say together.
 #[derive(Clone, Debug)]
@@ -136,30 +135,9 @@ fn combinations(axes: &[Axis]) -> Vec<Vec<f64>> {
     })
 }
 
-/// Runs all jobs, as many at once as there are processors. The results are in the order of the jobs; a job has none if it
-/// was stopped.
+/// The results are in the order of the jobs; a job has none if it was stopped.
 fn run_all(jobs: &[(&Plan, u64)], watch: Option<&Watch<'_>>) -> Vec<Option<RunResult>> {
-    let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(jobs.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((index, (plan, seed))) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(index).map(|job| (index, job))
-        } {
-            done.push((index, run_one(plan, *seed, watch)));
-        }
-        done
-    };
-    let mut done: Vec<(usize, Option<RunResult>)> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let joined = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        joined.collect()
-    });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
+    in_parallel(jobs, |(plan, seed)| run_one(plan, *seed, watch))
 }
 
 fn run_one(plan: &Plan, seed: u64, watch: Option<&Watch<'_>>) -> Option<RunResult> {

@@ -1,6 +1,6 @@
 //! Waiting, response, intervals and queues, where they can be computed by hand.
 
-use quintet_model::{Draw, Measure, MeasureResult, Model, Module, Processor, RunResult};
+use quintet_model::{Device, Draw, Measure, MeasureResult, Model, Module, Processor, RunResult};
 
 fn run(model: &Model) -> RunResult {
     model.run(1).unwrap_or_else(|error| panic!("{error}"))
@@ -36,9 +36,9 @@ fn a_module_that_runs_by_itself_waits_from_when_its_time_came() {
 fn what_was_ready_before_the_end_of_the_warm_up_is_not_measured() {
     let result = run(&slow_clock().with("warm_up", "20 ms").with("end", "100 ms"));
     let one = &result.modules["one"];
-    // Those due at 20 and 30 ms wait 10 and 15 ms; three end after 20 ms.
-    near(one.waiting.mean(), 0.0125);
-    assert_eq!((one.waiting.count(), one.activations), (2, 3));
+    // The one that is due at 30 ms waits 15 ms; three end after 20 ms.
+    near(one.waiting.mean(), 0.015);
+    assert_eq!((one.waiting.count(), one.activations), (1, 3));
     near(Some(result.processors["cpu"].utilisation), 0.5);
     near(Some(result.measured.as_seconds()), 0.08);
 }
@@ -103,4 +103,82 @@ fn instructions_cost_cycles_or_time_alike() {
     let gamma = |scale: &str| Draw::Gamma { shape: "3".into(), scale: scale.into() };
     let cycles = run(&model(gamma("16000 cycles"))).modules["one"].response.mean();
     near(run(&model(gamma("1 ms"))).modules["one"].response.mean(), cycles.expect("one response"));
+}
+
+fn queue(result: &RunResult) -> Option<f64> {
+    Some(result.modules.values().map(|module| module.mean_queue).sum())
+}
+
+#[test]
+fn who_waits_when_the_warm_up_ends_is_in_the_queue() {
+    // Ten are ready at 0, and one after the other takes 10 ms. At 45 ms five wait, of which one begins at 50, 60, ... ms.
+    let cpu = Processor::new().instruction("work", "10 ms");
+    let add = |model: Model, number| {
+        model.module(&format!("m{number}"), Module::on("cpu").start("0 s").execute("work"))
+    };
+    let model = (0..10).fold(Model::new("rush").processor("cpu", cpu), add).with("warm_up", "45 ms");
+    let seconds = 0.005 * 5.0 + 0.01 * (4.0 + 3.0 + 2.0 + 1.0);
+    near(queue(&run(&model.clone().with("end", "100 ms"))), seconds / 0.055);
+    // Two are still waiting at 75 ms, the last but one has waited from 45 ms on.
+    let seconds = 0.005 * 5.0 + 0.01 * (4.0 + 3.0) + 0.005 * 2.0;
+    near(queue(&run(&model.with("end", "75 ms"))), seconds / 0.03);
+}
+
+#[test]
+fn who_has_not_begun_at_the_end_is_in_the_queue() {
+    // Due at 0, 10, 20, ... ms it begins at 0, 15, 30, ... ms: at 100 ms those due at 70, 80, 90 and 100 ms wait.
+    let begun = (0..7).map(f64::from).map(|number| 0.005 * number);
+    let seconds: f64 = begun.chain([0.03, 0.02, 0.01]).sum();
+    let cpu = Processor::new().instruction("tick", "15 ms");
+    let one = Module::on("cpu").every("10 ms").execute("tick");
+    let model = Model::new("behind").processor("cpu", cpu.clone()).with("end", "100 ms");
+    near(queue(&run(&model.clone().module("one", one.clone()))), seconds / 0.1);
+    // Those that are due by 45 ms wait from then on.
+    let late = model.clone().module("one", one.clone()).with("warm_up", "45 ms");
+    near(queue(&run(&late)), (0.015 + 0.025 + 0.03 + 0.03 + 0.02 + 0.01) / 0.055);
+    // The same, if a message or another module makes each ready.
+    let clock = || Module::on("other").every("10 ms");
+    let model = model.processor("other", cpu).device("wire", Device::new("link", &["cpu", "other"]));
+    let told = clock().send("m", "one", "1 B", "wire");
+    let waits = Module::on("cpu").waits_for("m", 1.0).execute("tick");
+    near(queue(&run(&model.clone().module("clock", told).module("one", waits))), seconds / 0.1);
+}
+
+#[test]
+fn of_both_ends_of_the_measured_time_one_belongs_to_it() {
+    let cpu = Processor::new().instruction("tick", "10 ms");
+    let model = Model::new("full")
+        .processor("cpu", cpu)
+        .module("one", Module::on("cpu").every("10 ms").execute("tick"))
+        .measure("rate", Measure::Throughput { of: "one".to_owned(), bytes: None })
+        .with("end", "100 ms");
+    let late = run(&model.clone().with("warm_up", "20 ms"));
+    assert_eq!((late.modules["one"].activations, late.modules["one"].waiting.count()), (8, 8));
+    near(late.quantities().get("measure.rate").copied(), 100.0);
+    near(Some(late.processors["cpu"].utilisation), 1.0);
+    assert_eq!(run(&model).modules["one"].activations, 10, "without a warm-up nothing is left out");
+}
+
+#[test]
+fn who_waits_behind_one_that_waits_for_room_has_waited_since_it_was_due() {
+    // Each millisecond 1000 bytes for a bus that takes 10 ms for them.
+    let cpu = Processor::new().instruction("tick", "1 us");
+    let model = Model::new("blocked")
+        .processor("cpu", cpu.clone())
+        .processor("other", cpu)
+        .device("bus", Device::new("bus", &["cpu", "other"]).with("rate", "100 kB/s"))
+        .module(
+            "sender",
+            Module::on("cpu").every("1 ms").limit(5_000.0).execute("tick").send("m", "sink", "1000 B", "bus"),
+        )
+        .module("sink", Module::on("other").waits_for("m", 1.0).execute("tick"));
+    // From some time on, the one that waits for room has 1024 messages before it, and goes on when one of these is there:
+    // every 10 ms, the first time after 10.001 ms. The one after it begins then.
+    let sender = &run(&model).modules["sender"];
+    let last = 0.000_001 + 0.01 * (4_999.0 - 1_024.0) - 4.999;
+    near(sender.waiting.largest(), last);
+    near(sender.response.largest(), last + 0.01);
+    // From 10 to 20 s all are due; 2024 have begun at first, and one more at 10.000001 s and every 10 ms from then on.
+    let part = run(&model.with("warm_up", "10 s").with("end", "20 s"));
+    near(queue(&part), 5_000.0 - (2_024.0 + 499.5 + 0.999_9));
 }

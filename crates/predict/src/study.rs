@@ -3,9 +3,8 @@
 use crate::cluster::Cluster;
 use crate::farm::{FarmError, FarmRun, run};
 use crate::job::Job;
+use quintet_simulate::in_parallel;
 use quintet_simulate::statistics::{Interval, Replications};
-use std::num::NonZero;
-use std::thread;
 
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -21,11 +20,11 @@ pub struct Row {
 
 impl Row {
     /// The mean over the runs that have the value, and how far from it the true mean may lie; none if no run has it. The
-    /// half width is 0 for one run, which says nothing of it.
+    /// half width is infinite for one run, which says nothing of it.
     pub fn interval(&self, value: impl Fn(&FarmRun) -> Option<f64>) -> Option<Interval> {
         let mut values = Replications::new();
         self.runs.iter().filter_map(value).for_each(|value| values.add(value));
-        let alone = values.tally().mean().map(|mean| Interval { mean, half_width: 0.0 });
+        let alone = values.tally().mean().map(|mean| Interval { mean, half_width: f64::INFINITY });
         values.interval(CONFIDENCE).ok().or(alone)
     }
 
@@ -49,16 +48,6 @@ pub fn study(cluster: &Cluster, job: &Job, workers: &[usize], seeds: u64) -> Res
 }
 
 fn replicate(cluster: &Cluster, job: &Job, seeds: u64) -> Result<Vec<FarmRun>, FarmError> {
-    let threads =
-        thread::available_parallelism().map_or(1, NonZero::get).min(usize::try_from(seeds).unwrap_or(1));
-    let some = |first: usize| {
-        (first as u64..seeds).step_by(threads.max(1)).map(|seed| (seed, run(cluster, job, seed)))
-    };
-    let mut runs: Vec<_> = thread::scope(|scope| {
-        let handles: Vec<_> =
-            (0..threads).map(|first| scope.spawn(move || some(first).collect::<Vec<_>>())).collect();
-        handles.into_iter().flat_map(|handle| handle.join().expect("a run does not panic")).collect()
-    });
-    runs.sort_by_key(|(seed, _)| *seed);
-    runs.into_iter().map(|(_, run)| run).collect()
+    let seeds: Vec<u64> = (0..seeds).collect();
+    in_parallel(&seeds, |seed| run(cluster, job, *seed)).into_iter().collect()
 }

@@ -21,11 +21,11 @@ mod simulate;
 mod space;
 mod turns;
 
+use crate::output::{print_line, tell};
 use case::{Case, Group};
 use clap::Args;
 use quintet::Error;
 use serde_json::json;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -85,13 +85,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             Ok(line) => line,
             Err(error) => {
                 // The other cases do not depend on it.
-                eprintln!("{}/{} failed: {error}", case.group.name(), case.name);
+                tell(format!("{}/{} failed: {error}", case.group.name(), case.name));
                 failed.get_or_insert(error);
                 continue;
             }
         };
-        if writeln!(std::io::stdout(), "{line}").is_err() {
-            // Nobody reads the rows any more.
+        if !print_line(line)? {
             break;
         }
     }

@@ -4,11 +4,14 @@ use clap::Args;
 use quintet::{Code, Error, Lab, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
     CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
-    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Settings, Sources,
+    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SettingError, Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Of a text that is wrong, so many characters are quoted.
+const LONGEST_QUOTE: usize = 100;
 
 /// Settings from everywhere they may stand.
 #[derive(Args)]
@@ -46,7 +49,7 @@ impl SettingArguments {
         let user = rustix::process::getuid().as_raw();
         let mut sources = Sources::of_this_process(self.settings.clone(), user);
         sources.file = self.settings_file.clone();
-        Settings::load(&sources).map_err(|error| Error::new(error.code(), error.to_string()))
+        Settings::load(&sources).map_err(|error| Error::new(error.code(), shortened(error).to_string()))
     }
 }
 
@@ -64,6 +67,20 @@ impl Connection {
         let lease = Duration::from_millis(self.settings.number(&SPACE_LEASE_MS));
         Lab::connect_with(&self.socket, self.cluster, lease, link_config(&self.settings))
     }
+}
+
+/// The error without the rest of a text that nobody would read to its end.
+fn shortened(mut error: SettingError) -> SettingError {
+    let text = match &mut error {
+        SettingError::Unknown { name: text, .. }
+        | SettingError::Invalid { found: text, .. }
+        | SettingError::NotAnAssignment { argument: text } => text,
+        SettingError::Unreadable { .. } | SettingError::NotToml { .. } => return error,
+    };
+    if let Some((place, _)) = text.char_indices().nth(LONGEST_QUOTE) {
+        *text = format!("{}... ({} bytes)", &text[..place], text.len());
+    }
+    error
 }
 
 /// The limits of a space, and a key for its hashing that nobody can know before.
@@ -104,6 +121,17 @@ pub(crate) fn refused(doing: &str) -> impl Fn(std::io::Error) -> Error + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_text_that_is_wrong_the_beginning_is_quoted() {
+        let long = "é".repeat(1000);
+        for argument in [format!("run.workers={long}"), format!("{long}=1"), long] {
+            let arguments = SettingArguments { settings: vec![argument], settings_file: None };
+            let Err(error) = arguments.load() else { panic!("no such setting") };
+            let text = error.text();
+            assert!(text.contains("ééé... (20") && text.len() < 500, "{text}");
+        }
+    }
 
     #[test]
     fn the_settings_of_links_reach_them() {

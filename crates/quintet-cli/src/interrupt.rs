@@ -1,9 +1,9 @@
-//! Ctrl-C and its kin.
+//! Ctrl-C, ctrl-Z and their kin.
 
 use crate::connection::refused;
 use quintet::Error;
 use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
 /// From now on the signals that ask this process to end are given to `tell` instead, in a thread of their own.
@@ -11,7 +11,19 @@ use signal_hook::iterator::Signals;
 /// # Errors
 /// The system refused.
 pub(crate) fn on_interrupt(tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(refused("handle signals"))?;
+    on_signals(&[SIGINT, SIGTERM, SIGHUP], tell)
+}
+
+/// The same, and with the signals by which a shell stops this process and lets it continue.
+///
+/// # Errors
+/// The system refused.
+pub(crate) fn on_interrupt_or_pause(tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
+    on_signals(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT], tell)
+}
+
+fn on_signals(signals: &[i32], tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
+    let mut signals = Signals::new(signals).map_err(refused("handle signals"))?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
             tell(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));

@@ -13,9 +13,12 @@
 //! | `companion.rs` | another process of this program |
 //! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
 //! | `interrupt.rs` | ctrl-C and its kin |
+//! | `output.rs` | standard output and standard error |
 //! | `pinning.rs` | which processors there are, and staying on one |
 //! | `python.rs` | which Python is used |
+//! | `whole_file.rs` | files that are there as a whole, or not at all |
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr, reason = "they end the program when nobody can be told")]
 
 mod bench;
 mod chart;
@@ -23,8 +26,10 @@ mod commands;
 mod companion;
 mod connection;
 mod interrupt;
+mod output;
 mod pinning;
 mod python;
+mod whole_file;
 
 use clap::{Parser, Subcommand};
 use commands::{
@@ -112,8 +117,8 @@ impl Command {
             Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
-            Command::Completions(arguments) => Ok(completions::run::<CommandLine>(&arguments)),
-            Command::ExitStatus => Ok(exit_status::run()),
+            Command::Completions(arguments) => completions::run::<CommandLine>(&arguments),
+            Command::ExitStatus => exit_status::run(),
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),
@@ -133,9 +138,11 @@ fn main() -> ExitCode {
     };
     let for_a_program = command_line.command.is_for_a_program();
     command_line.command.run().unwrap_or_else(|error| {
-        eprintln!("quintet: {error}");
+        output::tell(&error);
         if for_a_program {
-            println!("{}", serde_json::json!({"error": error.code().name(), "text": error.text()}));
+            let object = serde_json::json!({"error": error.code().name(), "text": error.text()});
+            // It was told above, and the status says it, too.
+            let _ = output::print_line(object);
         }
         ExitCode::from(error.code().exit_status())
     })

@@ -21,6 +21,23 @@ impl Error {
         Error { code, text: text.into() }
     }
 
+    /// A call that came to nothing on its way. `lost`: how its link failed, if it did.
+    pub(crate) fn of_call(error: &CallError, lost: Option<String>) -> Error {
+        let code = match error {
+            CallError::NotSent(error @ SendError::TooLong { .. }) => {
+                return Error::new(Code::TooLarge, error.to_string());
+            }
+            // A connection is made before the first call, so a call that finds nobody has lost it. Whether the link noticed
+            // that before or after the request was handed over makes no difference to the caller.
+            CallError::NotSent(_) | CallError::Failed(Code::Unreachable) => Code::PeerDied,
+            CallError::Failed(code) => *code,
+        };
+        match lost.filter(|_| code != Code::TooLarge) {
+            Some(lost) => Error::new(code, format!("the connection is over: {lost}")),
+            None => Error::new(code, why(code)),
+        }
+    }
+
     /// Which error.
     #[must_use]
     pub fn code(&self) -> Code {
@@ -45,19 +62,19 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// A connection is made before the first call, so a call that finds nobody has lost it. Whether the link noticed that before
-/// or after the request was handed over makes no difference to the caller.
-const LOST: &str = "the space can be reached no more";
-
-impl From<CallError> for Error {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::NotSent(error @ SendError::TooLong { .. }) => {
-                Error::new(Code::TooLarge, error.to_string())
-            }
-            CallError::NotSent(_) | CallError::Failed(Code::Unreachable) => Error::new(Code::PeerDied, LOST),
-            CallError::Failed(code) => Error::new(code, LOST),
+/// What a code means for a call whose link has not failed.
+fn why(code: Code) -> &'static str {
+    match code {
+        Code::TooLarge => {
+            "a single message of it is longer than half of the server's link.window_bytes, or than the link takes; \
+             this connection goes on"
         }
+        Code::PeerSilent => "nothing was heard of the space for too long; the connection is over",
+        Code::Malformed => "one side broke the protocol; the connection is over",
+        Code::WrongCluster | Code::VersionMismatch | Code::DuplicateNode | Code::NotAllowed => {
+            "the space refused this connection"
+        }
+        _ => "the space has ended, or closed the connection",
     }
 }
 

@@ -138,7 +138,7 @@ fn named() -> Builder {
     Builder::new().name("quintet-eval".to_owned())
 }
 
-fn no_thread(error: io::Error) -> Error {
+pub(crate) fn no_thread(error: io::Error) -> Error {
     Error::new(Code::Resource, format!("cannot start a thread: {error}"))
 }
 

@@ -16,6 +16,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How often another node number is tried when one is in use.
 const NODE_NUMBERS_TRIED: u32 = 5;
 
+/// The shortest time for which a lease may live: what renews it needs some time itself.
+pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
+
 /// A connection to everything. Cheap to clone; all clones are one connection.
 #[derive(Clone)]
 pub struct Lab {
@@ -51,10 +54,12 @@ impl Lab {
     }
 
     /// Connects to the space that listens at `socket`, as a member of `cluster`. `lease`: how long a leased tuple stays
-    /// hidden after this process was last heard; it is renewed every third of that while the process lives.
+    /// hidden after this process was last heard; it is renewed every third of that while the process lives. At least
+    /// [`SHORTEST_LEASE`].
     ///
     /// # Errors
-    /// Nobody listens there, or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
+    /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer for most of a second
+    /// ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
     pub fn connect(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
         Lab::connect_with(socket, cluster, lease, LinkConfig::default())
     }
@@ -69,6 +74,10 @@ impl Lab {
         lease: Duration,
         link: LinkConfig,
     ) -> Result<Lab, Error> {
+        if lease < SHORTEST_LEASE {
+            let text = format!("a lease of {lease:?} is too short: it lives for {SHORTEST_LEASE:?} or more");
+            return Err(Error::new(Code::BadValue, text));
+        }
         let mut tried = 1;
         loop {
             match Lab::connect_once(socket, cluster, lease, link) {
@@ -95,7 +104,7 @@ impl Lab {
         Ok(lab)
     }
 
-    fn over(calls: Calls, lease: Option<Duration>) -> Lab {
+    pub(crate) fn over(calls: Calls, lease: Option<Duration>) -> Lab {
         let calls = Arc::new(calls);
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
         Lab { shared: Arc::new(Shared { calls, lease, heartbeat }) }

@@ -1,9 +1,17 @@
 //! A tuple taken until it is acknowledged.
 
+use crate::heartbeat::Renewal;
 use crate::pending::Pending;
 use crate::{Error, Lab, Tuple};
 use quintet_tuple_space::{Attempt, Request};
 use std::time::Duration;
+
+/// A lease as the space granted it, for [`Space::leased`](crate::Space::leased). It is renewed while this lives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Granted {
+    pub(crate) attempt: Attempt,
+    pub(crate) renewal: Renewal,
+}
 
 /// A tuple that is hidden from everybody else until [`Lease::acknowledge`] removes it for good. Dropped, or when this
 /// process dies or freezes, the tuple returns to its place in the space and its next taker sees a higher attempt.
@@ -11,14 +19,13 @@ use std::time::Duration;
 pub struct Lease {
     lab: Lab,
     tuple: Tuple,
-    attempt: Attempt,
+    granted: Granted,
     ended: bool,
 }
 
 impl Lease {
-    pub(crate) fn new(lab: Lab, tuple: Tuple, attempt: Attempt) -> Self {
-        lab.shared.heartbeat.begin();
-        Lease { lab, tuple, attempt, ended: false }
+    pub(crate) fn new(lab: Lab, tuple: Tuple, granted: Granted) -> Self {
+        Lease { lab, tuple, granted, ended: false }
     }
 
     /// The tuple.
@@ -30,7 +37,7 @@ impl Lease {
     /// How often it has been leased, this time included: 1 is the first.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.attempt.attempt
+        self.granted.attempt.attempt
     }
 
     /// Removes the tuple for good and puts `results` at the same instant: either both happen or neither.
@@ -48,7 +55,7 @@ impl Lease {
     /// # Errors
     /// It could not be sent; then the tuple has returned to the space.
     pub fn initiate_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
-        let ack = Request::Ack { lease: self.attempt.lease, deadline: None, tuples: results };
+        let ack = Request::Ack { lease: self.granted.attempt.lease, deadline: None, tuples: results };
         Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, lease: self })
     }
 
@@ -62,7 +69,7 @@ impl Lease {
 
     fn end(&mut self) -> Result<(), Error> {
         self.ended = true;
-        let release = Request::Release { lease: self.attempt.lease };
+        let release = Request::Release { lease: self.granted.attempt.lease };
         Pending::begin(&self.lab, &release)?.finish().map(|_| ())
     }
 }
@@ -73,7 +80,6 @@ impl Drop for Lease {
             // If the space cannot be reached it returns the tuple by itself.
             let _ = self.end();
         }
-        self.lab.shared.heartbeat.end();
     }
 }
 

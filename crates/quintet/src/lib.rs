@@ -39,8 +39,8 @@ mod watch;
 
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
-pub use lab::Lab;
-pub use lease::{Acknowledgement, Lease};
+pub use lab::{Lab, SHORTEST_LEASE};
+pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};

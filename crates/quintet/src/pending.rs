@@ -1,12 +1,17 @@
 //! An operation under way.
 
+use crate::heartbeat::Renewal;
 use crate::lab::Shared;
-use crate::{Error, Lab};
+use crate::{Error, Granted, Lab};
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
 use quintet_tuple_space::{Answer, Attempt, Request, RequestError, State, Tuple};
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// How long a drop waits for the answer to its cancel: as a rule it comes at once. Later it is seen to when it comes.
+const SOON: Duration = Duration::from_millis(200);
 
 /// What an operation came to.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,7 +19,7 @@ pub enum Outcome {
     /// It had its effect.
     Done,
     /// A tuple, and its lease if one was asked for.
-    Tuple(Tuple, Option<Attempt>),
+    Tuple(Tuple, Option<Granted>),
     /// No tuple matched.
     NoMatch,
     /// A count.
@@ -29,39 +34,47 @@ pub enum Outcome {
 pub struct Pending {
     lab: Lab,
     slot: Slot,
-    /// An outcome that was there at once, or one taken and not given yet.
-    ready: Option<Result<Outcome, Error>>,
     finished: bool,
+    /// Of the lease asked for, if one was.
+    renewal: Option<Renewal>,
 }
 
 impl Pending {
     /// Makes a request.
     pub(crate) fn begin(lab: &Lab, request: &Request<'_>) -> Result<Pending, Error> {
-        let (slot, received) = send(request, |writer| lab.shared.calls.begin(writer))?;
-        let ready = received.as_ref().map(outcome);
-        Ok(Pending { lab: lab.clone(), slot, finished: ready.is_some(), ready })
+        Pending::begin_with(lab, request, None)
+    }
+
+    /// Makes a request for a lease, which is renewed from then on.
+    pub(crate) fn begin_lease(lab: &Lab, request: &Request<'_>, renewal: Renewal) -> Result<Pending, Error> {
+        Pending::begin_with(lab, request, Some(renewal))
+    }
+
+    fn begin_with(lab: &Lab, request: &Request<'_>, renewal: Option<Renewal>) -> Result<Pending, Error> {
+        let calls = &lab.shared.calls;
+        let slot = send(calls, request, |writer| calls.begin(writer))?;
+        Ok(Pending { lab: lab.clone(), slot, finished: false, renewal })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
     pub(crate) fn complete(lab: &Lab, request: &Request<'_>) -> Result<Outcome, Error> {
-        let (slot, received) = send(request, |writer| lab.shared.calls.begin(writer))?;
+        let calls = &lab.shared.calls;
+        let (slot, received) = send(calls, request, |writer| calls.ask(writer))?;
         match &received {
-            Some(received) => outcome(received),
-            None => Pending { lab: lab.clone(), slot, ready: None, finished: false }.finish(),
+            Some(received) => outcome(calls, received, None),
+            None => Pending { lab: lab.clone(), slot, finished: false, renewal: None }.finish(),
         }
     }
 
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Outcome, Error>> {
-        if let Some(ready) = self.ready.take() {
-            return Some(ready);
-        }
         if self.finished {
             return None;
         }
-        let received = self.lab.shared.calls.wait(self.slot, limit)?;
+        let calls = &self.lab.shared.calls;
+        let received = calls.wait(self.slot, limit)?;
         self.finished = true;
-        Some(outcome(&received))
+        Some(outcome(calls, &received, self.renewal.as_ref()))
     }
 
     /// Whether [`Pending::wait`] would give the outcome at once, or has given it. It looks, and takes nothing in from the
@@ -83,7 +96,9 @@ impl Pending {
         }
     }
 
-    /// Calls `callback` once [`Pending::wait`] would give the outcome at once, on the thread that brings it.
+    /// Calls `callback` once [`Pending::wait`] would give the outcome at once: now, or on the thread that brings it, at the
+    /// end of a turn of whatever call or [`Watch::progress`](crate::Watch::progress) that thread is in. The callback may call
+    /// the space, and that call then goes on after it. An operation that is dropped before it is done may never call.
     pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
         if self.finished {
             callback();
@@ -106,24 +121,35 @@ impl Drop for Pending {
             return;
         }
         self.cancel();
-        // The answer comes at once, or the link is gone and says so.
-        if let Some(Ok(received)) = self.lab.shared.calls.wait_uncollected(self.slot, Duration::from_secs(1))
-            && let Ok(Answer::Tuple(_, lease)) = Answer::decode(received.kind, &received.body, &received.bulk)
-        {
-            give_back(&self.lab.shared, self.slot, lease);
+        let (shared, slot) = (&self.lab.shared, self.slot);
+        if shared.calls.wait_uncollected(slot, SOON).is_some() {
+            return give_up(shared, slot);
         }
-        self.lab.shared.calls.forget(self.slot);
+        // Until it comes its token counts as unsettled, so that the tuple can be returned then.
+        let shared = Arc::downgrade(shared);
+        let when_it_comes = move || shared.upgrade().into_iter().for_each(|shared| give_up(&shared, slot));
+        self.lab.shared.calls.notify(slot, Box::new(when_it_comes));
     }
 }
 
-/// Undoes a take whose tuple nobody wants any more.
+/// Closes an answered slot that nobody wants any more, and undoes a take.
+fn give_up(shared: &Shared, slot: Slot) {
+    if let Some(Ok(received)) = shared.calls.wait_uncollected(slot, Duration::ZERO)
+        && let Ok(Answer::Tuple(_, lease)) = Answer::decode(received.kind, &received.body, &received.bulk)
+    {
+        give_back(shared, slot, lease);
+    }
+    shared.calls.forget(slot);
+}
+
+/// Returns the tuple of a take.
 fn give_back(shared: &Shared, slot: Slot, lease: Option<Attempt>) {
     match lease {
         None => tell(&shared.calls, Some(slot), &Request::Return),
         Some(attempt) => {
             let release = Request::Release { lease: attempt.lease };
             // If the link is gone, so is the lease.
-            if let Ok((released, None)) = send(&release, |writer| shared.calls.begin(writer)) {
+            if let Ok(released) = send(&shared.calls, &release, |writer| shared.calls.begin(writer)) {
                 shared.calls.forget(released);
             }
         }
@@ -133,11 +159,12 @@ fn give_back(shared: &Shared, slot: Slot, lease: Option<Attempt>) {
 /// Sends what is not answered.
 pub(crate) fn tell(calls: &Calls, about: Option<Slot>, request: &Request<'_>) {
     // If it cannot be sent the link is gone, and whoever waits learns that.
-    let _ = send(request, |writer| calls.tell(about, writer));
+    let _ = send(calls, request, |writer| calls.tell(about, writer));
 }
 
 /// Hands a request to the host, keeping what the request itself found wrong.
 fn send<T>(
+    calls: &Calls,
     request: &Request<'_>,
     hand_over: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
 ) -> Result<T, Error> {
@@ -154,20 +181,31 @@ fn send<T>(
     let handed = hand_over(&writer);
     match too_large.take() {
         Some(what) => Err(what.into()),
-        None => Ok(handed?),
+        None => handed.map_err(|error| Error::of_call(&error, calls.lost())),
     }
 }
 
-fn outcome(received: &Result<Received, Code>) -> Result<Outcome, Error> {
-    let received = received.as_ref().map_err(|code| CallError::Failed(*code))?;
+fn outcome(
+    calls: &Calls,
+    received: &Result<Received, Code>,
+    renewal: Option<&Renewal>,
+) -> Result<Outcome, Error> {
+    let failed = |code: &Code| Error::of_call(&CallError::Failed(*code), calls.lost());
+    let received = received.as_ref().map_err(failed)?;
     let answer = Answer::decode(received.kind, &received.body, &received.bulk)
         .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))?;
     Ok(match answer {
         Answer::Done => Outcome::Done,
-        Answer::Tuple(tuple, lease) => Outcome::Tuple(tuple, lease),
+        Answer::Tuple(tuple, lease) => {
+            let granted = lease.zip(renewal.cloned());
+            Outcome::Tuple(tuple, granted.map(|(attempt, renewal)| Granted { attempt, renewal }))
+        }
         Answer::NoMatch => Outcome::NoMatch,
         Answer::Count(count) => Outcome::Count(count),
         Answer::State(state) => Outcome::State(state),
         Answer::Error(refusal) => return Err(Error::new(refusal.code, refusal.text)),
     })
 }
+
+#[cfg(test)]
+mod tests;

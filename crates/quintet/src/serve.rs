@@ -23,9 +23,12 @@ pub struct ServeConfig {
     pub recorder: Option<Recorder>,
 }
 
-/// A space that serves other processes from a thread of this one. Dropped, it ends, and its tuples with it.
+/// A space that serves other processes from a thread of this one. Dropped, it ends, and its tuples with it. A child that this
+/// process forks has the handle and not the thread: there, to stop or drop it does nothing.
 pub struct Server {
     handle: NodeHandle,
+    /// The process whose thread it is.
+    process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
 }
 
@@ -57,7 +60,7 @@ impl Server {
         node.listen(listener, PORT_SPACE);
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
-        Ok(Server { handle, thread: Some(thread.map_err(system)?) })
+        Ok(Server { handle, process: std::process::id(), thread: Some(thread.map_err(system)?) })
     }
 
     /// Ends it.
@@ -72,8 +75,13 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.handle.stop();
         let Some(thread) = self.thread.take() else { return Ok(()) };
+        if self.process != std::process::id() {
+            // Not dropped either: the system would look for the thread.
+            std::mem::forget(thread);
+            return Ok(());
+        }
+        self.handle.stop();
         let ended = thread.join().expect("the space's thread does not panic");
         ended.map_err(|error| Error::new(Code::Resource, error.to_string()))
     }
@@ -84,5 +92,27 @@ impl Drop for Server {
         if let Err(error) = self.end() {
             eprintln!("quintet: the space ended: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Lab, tuple};
+    use quintet_testbed::TempDir;
+    use std::time::Duration;
+
+    #[test]
+    fn what_a_forked_child_inherits_ends_nothing() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let socket = folder.join("space");
+        let mut server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+        let handle = server.handle.clone();
+        // As a child sees it, whose number is another.
+        server.process = 0;
+        server.stop().expect("there is nothing to do");
+        let space = Lab::connect(&socket, 0, Duration::from_secs(10)).expect("the space is there").space();
+        space.out(tuple!["x"]).expect("it is served");
+        handle.stop();
     }
 }

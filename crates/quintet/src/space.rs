@@ -91,7 +91,7 @@ impl Space {
     /// Takes the oldest matching tuple under a lease, waiting for one at most `limit` (none: without end).
     ///
     /// # Errors
-    /// As [`Space::take_within`].
+    /// As [`Space::take_within`]; [`Code::Resource`] if there is no thread to renew it.
     pub fn lease(&self, template: &Template, limit: Option<Duration>) -> Result<Lease, Error> {
         self.leased(self.initiate_lease(template, limit)?.finish()?)
     }
@@ -102,7 +102,7 @@ impl Space {
     /// [`Code::Malformed`] if it is another operation's.
     pub fn leased(&self, outcome: Outcome) -> Result<Lease, Error> {
         match outcome {
-            Outcome::Tuple(tuple, Some(attempt)) => Ok(Lease::new(self.lab.clone(), tuple, attempt)),
+            Outcome::Tuple(tuple, Some(granted)) => Ok(Lease::new(self.lab.clone(), tuple, granted)),
             other => Err(unexpected(&other)),
         }
     }
@@ -153,14 +153,49 @@ impl Space {
         Pending::begin(&self.lab, &Request::Read { wait: waiting(limit), template })
     }
 
-    /// Begins [`Space::lease`]; [`Space::leased`] turns the outcome into the lease.
+    /// Begins [`Space::take_if`]: [`Outcome::NoMatch`] if there is none.
     ///
     /// # Errors
     /// It could not be sent.
+    pub fn initiate_take_if(&self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Take { wait: Wait::AtOnce, lease: None, template })
+    }
+
+    /// Begins [`Space::read_if`]: [`Outcome::NoMatch`] if there is none.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_read_if(&self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Read { wait: Wait::AtOnce, template })
+    }
+
+    /// Begins [`Space::count`].
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_count(&self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Count { template })
+    }
+
+    /// Begins [`Space::status`].
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn initiate_status(&self) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, &Request::Status)
+    }
+
+    /// Begins [`Space::lease`]; [`Space::leased`] turns the outcome into the lease. It is renewed from its beginning, however
+    /// late anybody looks at the outcome.
+    ///
+    /// # Errors
+    /// It could not be sent; [`Code::Resource`] if there is no thread to renew it.
     pub fn initiate_lease(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
         // In this process a lease needs no renewal: it ends with its holder.
         let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
-        Pending::begin(&self.lab, &Request::Take { wait: waiting(limit), lease: Some(lease), template })
+        let renewal = self.lab.shared.heartbeat.renew()?;
+        let take = Request::Take { wait: waiting(limit), lease: Some(lease), template };
+        Pending::begin_lease(&self.lab, &take, renewal)
     }
 
     /// Puts a live tuple: its fields are computed in threads of this process, each in one of its own, and when all have

@@ -41,13 +41,15 @@ pub struct StackConfig {
     pub window: Window,
 }
 
-/// Whether a kind of the tuple space is a request, an answer or neither.
+/// Whether a kind of the tuple space is a request, an answer or urgent. Leases are renewed and requests cancelled ahead of what waits:
+/// a lease would end behind large data, and a request that waits holds the room that its end would free. What undoes a take
+/// goes with them: each of them may say that later takes are not undone any more.
 #[must_use]
 pub fn class(kind: Kind) -> Class {
     match kind {
-        codec::CANCEL | codec::RETURN | codec::RENEW => Class::OneWay,
-        kind if kind.0 >= codec::DONE.0 => Class::Answer,
-        _ => Class::Request,
+        codec::CANCEL | codec::RETURN | codec::RENEW => Class::Urgent,
+        kind if (codec::OUT..codec::DONE).contains(&kind) => Class::Request,
+        _ => Class::Answer,
     }
 }
 
@@ -163,7 +165,7 @@ mod tests {
             assert_eq!(class(kind), Class::Answer);
         }
         for kind in [codec::CANCEL, codec::RETURN, codec::RENEW] {
-            assert_eq!(class(kind), Class::OneWay);
+            assert_eq!(class(kind), Class::Urgent);
         }
     }
 }

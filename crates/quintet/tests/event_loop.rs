@@ -140,7 +140,9 @@ fn the_end_of_the_space_is_told_of_once() {
     settle(&watch);
     server.stop().unwrap();
     run_until(&watch, || take.is_done());
-    assert_eq!(outcome(&mut take).unwrap_err().code(), Code::PeerDied);
+    let error = outcome(&mut take).unwrap_err();
+    assert_eq!(error.code(), Code::PeerDied);
+    assert!(error.text().ends_with("the other side closed the link"), "{error}");
     settle(&watch);
     assert_eq!(lab.space().initiate_out(&[tuple!["x"]], None).err().unwrap().code(), Code::PeerDied);
 }

@@ -2,6 +2,7 @@
 //! nobody waits for the dead.
 
 use quintet::{Code, Lab, ServeConfig, Server, Template, Tuple, Value, template, tuple};
+use quintet_link::SharedMemoryListener;
 use quintet_testbed::{Child, Program, TempDir, argument};
 use std::path::Path;
 use std::time::Duration;
@@ -189,4 +190,21 @@ fn hold() -> ! {
     loop {
         std::thread::park();
     }
+}
+
+#[test]
+fn a_space_that_never_answers_a_connection_is_noticed() {
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let mut listener = SharedMemoryListener::bind(&socket).expect("the folder is there");
+    let connecting =
+        std::thread::spawn(move || Lab::connect(&socket, 0, LEASE).err().map(|error| error.code()));
+    // It makes the link and says nothing over it.
+    let _link = loop {
+        if let Some(end) = listener.accept().expect("the bootstrap goes well") {
+            break end;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(connecting.join().expect("it does not panic"), Some(Code::PeerSilent));
 }

@@ -29,6 +29,8 @@ fn a_frame_takes_half_of_the_servers_window_at_most() {
         space.out(tuple!["x", "short"]).expect("it fits");
         let error = space.out(many_fields()).expect_err("half of the window is less");
         assert_eq!(error.code(), Code::TooLarge);
+        assert!(error.text().contains("link.window_bytes"), "{error}");
+        space.out(tuple!["x", "short"]).expect("the connection goes on");
     });
     serving(LinkConfig::default(), |socket| {
         let space = Lab::connect(socket, 0, LEASE).expect("the space is there").space();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet::{Array, ArrayOf, Code, Lab, ServeConfig, Server, template, tuple};
+use quintet::{Array, ArrayOf, Code, Lab, SHORTEST_LEASE, ServeConfig, Server, template, tuple};
 use quintet_testbed::{Program, TempDir, argument};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::Path;
@@ -96,4 +96,47 @@ fn a_server_that_may_make_no_memory_refuses_with_the_reason() {
     server.output().wait_for("serving", LONG).expect("it serves");
     let error = Lab::connect(&socket, 0, LEASE).err().expect("the server has no memory for the link");
     assert_eq!(error.code(), Code::Resource, "{error}");
+}
+
+/// Leaves this process no room for another thread's stack.
+fn forbid_stacks() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")?.strip_suffix("kB")).unwrap();
+    let kilobytes: u64 = size.trim().parse().unwrap();
+    let Rlimit { maximum, .. } = getrlimit(Resource::As);
+    let current = Some((kilobytes + 1024) << 10);
+    setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
+}
+
+#[test]
+fn a_lease_that_no_thread_can_renew_is_not_taken() {
+    const NAME: &str = "a_lease_that_no_thread_can_renew_is_not_taken";
+    if let Some(socket) = argument() {
+        let space = Lab::connect(Path::new(&socket), 0, LEASE).unwrap().space();
+        let before = getrlimit(Resource::As);
+        forbid_stacks();
+        let error = space.lease(&template!["task"], None).err().expect("there is no thread");
+        println!("refused: {}", error.code().name());
+        setrlimit(Resource::As, before).unwrap();
+        let lease = space.lease(&template!["task"], None).expect("there are threads again");
+        println!("leased: {}", lease.attempt());
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let socket = folder.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    Lab::connect(&socket, 0, LEASE).unwrap().space().out(tuple!["task"]).unwrap();
+    let client = Program::this_test(NAME, &socket).unwrap().spawn().unwrap();
+    assert_eq!(client.output().wait_for("refused:", LONG).as_deref(), Some(" Resource"));
+    assert_eq!(client.output().wait_for("leased:", LONG).as_deref(), Some(" 1"));
+}
+
+#[test]
+fn a_lease_too_short_to_be_renewed_is_refused() {
+    for lease in [Duration::ZERO, SHORTEST_LEASE - Duration::from_nanos(1)] {
+        let error = Lab::connect(Path::new("/nobody/listens"), 0, lease).err().expect("it is too short");
+        assert_eq!(error.code(), Code::BadValue);
+    }
+    let error = Lab::connect(Path::new("/nobody/listens"), 0, SHORTEST_LEASE).err().expect("nobody listens");
+    assert_eq!(error.code(), Code::Unreachable);
 }

@@ -4,7 +4,7 @@
 //! A value comes from the first of these that has one:
 //!
 //! 1. an argument of the command line, `NAME=VALUE`;
-//! 2. an environment variable: `space.max_bytes` is `QUINTET_SPACE_MAX_BYTES`;
+//! 2. an environment variable: `space.max_bytes` is `QUINTET_SPACE_MAX_BYTES`, and some have a short one that goes before it;
 //! 3. a file in TOML, `quintet.toml` in the working folder unless another is named;
 //! 4. the default.
 //!

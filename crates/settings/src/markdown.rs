@@ -1,7 +1,7 @@
 //! The table as documentation.
 
 use crate::setting::{Setting, Unit};
-use crate::table::ALL;
+use crate::table::{ALL, SHORT_VARIABLES};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -10,7 +10,7 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask docs` from crates/settings/src/table.rs; edit that. -->
 
 A value comes from the first of these that has one: an argument `NAME=VALUE`, the environment variable, `quintet.toml`, the default.
-In the file, a name's part before the dot is a table:
+Of two variables the shorter one counts. In the file, a name's part before the dot is a table:
 
 ```toml
 [space]
@@ -36,15 +36,23 @@ pub fn markdown() -> String {
         }
         let _ = writeln!(
             page,
-            "| `{}`<br>`{}` | {} | {} | {} |",
+            "| `{}`<br>{} | {} | {} | {} |",
             setting.name(),
-            setting.environment_name(),
+            variables(*setting),
             default(*setting),
             setting.expected(),
             setting.text(),
         );
     }
     page
+}
+
+fn variables(setting: Setting) -> String {
+    let mut variables = format!("`{}`", setting.environment_name());
+    for (variable, _) in SHORT_VARIABLES.iter().filter(|(_, name)| *name == setting.name()) {
+        let _ = write!(variables, ", `{variable}`");
+    }
+    variables
 }
 
 /// The default with its unit, large byte counts in the unit in which they are whole.

@@ -3,7 +3,7 @@
 use crate::error::{Place, SettingError};
 use crate::file;
 use crate::setting::{Environment, Location, Number, Setting, Switch, Text, Value};
-use crate::table::{ALL, CLUSTER_NAME, SOCKET_PATH};
+use crate::table::{ALL, CLUSTER_NAME, SHORT_VARIABLES, SOCKET_PATH};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -90,6 +90,11 @@ impl Settings {
         for (variable, value) in &sources.environment {
             if let Some(name) = name_of(variable) {
                 settings.set(Place::Variable(variable.clone()), &name, Some(value), value)?;
+            }
+        }
+        for (variable, name) in SHORT_VARIABLES {
+            if let Some(value) = sources.environment.get(*variable) {
+                settings.set(Place::Variable((*variable).to_owned()), name, Some(value), value)?;
             }
         }
         for argument in &sources.arguments {

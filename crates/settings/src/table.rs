@@ -117,6 +117,11 @@ settings! {
     };
 }
 
+/// Short variables for settings that a job gives each of its processes: they win over the longer ones, so that what stands
+/// in the environment of the job does not hide it. With the name of the setting.
+pub static SHORT_VARIABLES: &[(&str, &str)] =
+    &[("QUINTET_SOCKET", "socket.path"), ("QUINTET_LEASE_MS", "space.lease_ms")];
+
 /// In the user's runtime folder if there is one, which only that user can enter; else in one of their own below `/tmp`.
 fn default_socket(environment: &Environment, user: u32) -> PathBuf {
     let runtime = environment.get("XDG_RUNTIME_DIR").filter(|path| path.starts_with('/'));

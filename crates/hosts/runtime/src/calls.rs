@@ -7,7 +7,7 @@ use crate::calls_core::Core;
 use crate::calls_outbox::Remote;
 use crate::instance::Instance;
 use crate::request::{Request, RequestBuffer};
-use crate::slots::{Answer, Slots, Waker};
+use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, Incarnation, Input, PeerChange, SendError, Span, Time, Token};
@@ -28,7 +28,7 @@ const BURSTS: usize = 16;
 pub enum CallError {
     /// The request was not accepted and had no effect.
     NotSent(SendError),
-    /// The other side is gone; the request may have had its effect if its code says so.
+    /// The protocol could not have it answered; the request may have had its effect if its code says so.
     Failed(Code),
 }
 
@@ -100,6 +100,7 @@ impl Calls {
             request: RequestBuffer::default(),
             answer: Vec::new(),
             remote,
+            lost: None,
         };
         let clock = LiveClock::start();
         core.handle(clock.now(), Input::Started);
@@ -113,11 +114,22 @@ impl Calls {
         }
     }
 
-    /// Makes a request and does not wait; takes the answer if it is there at once.
+    /// Makes a request and does not wait.
     ///
     /// # Errors
     /// [`CallError::NotSent`].
-    pub fn begin(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
+    pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
+        let mut core = self.lock();
+        let token = core.submit(self.clock.now(), request)?;
+        self.unlock(core);
+        Ok(Pending(token))
+    }
+
+    /// The same; takes the answer if it is there at once.
+    ///
+    /// # Errors
+    /// [`CallError::NotSent`].
+    pub fn ask(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
         let mut core = self.lock();
         let token = core.submit(self.clock.now(), request)?;
         let answer = core.slots.take(token);
@@ -139,7 +151,9 @@ impl Calls {
 
     /// Gives up the answer: it will be dropped.
     pub fn forget(&self, pending: Pending) {
-        self.lock().slots.close(pending.0);
+        let watchers = self.lock().slots.close(pending.0);
+        // Not under the lock: what a callback owns may make calls when it is dropped.
+        drop(watchers);
     }
 
     /// Waits for the answer, `limit` at most, and takes it.
@@ -163,7 +177,7 @@ impl Calls {
         let end = now + Span::from(limit);
         loop {
             let waited = match self.receiver() {
-                Some(receiver) => self.wait_polling(receiver, core, (now, end), Some(pending), look),
+                Some(receiver) => self.wait_polling(receiver, core, (now, end), pending, look),
                 None => self.wait_parked(core, end, pending, look),
             };
             match waited {
@@ -180,22 +194,26 @@ impl Calls {
         mut receiver: MutexGuard<'a, Box<dyn Receiver>>,
         mut core: MutexGuard<'a, Core>,
         (mut now, end): (Time, Time),
-        pending: Option<Pending>,
+        pending: Pending,
         look: Look<'_>,
     ) -> Waited {
         loop {
-            pending.into_iter().for_each(|pending| core.slots.unwatch(pending.0));
+            core.slots.unwatch(pending.0);
             // What came in time is seen before time is said to have run out.
             core.receive_burst(now, &mut **receiver);
             core.wake_protocol(now);
             let answer = look(&mut core.slots);
-            if answer.is_some() || now >= end {
-                self.unlock(core);
-                self.leave(receiver);
-                return answer.map_or(Waited::TimedOut, Waited::Answered);
+            let is_over = answer.is_some() || now >= end;
+            let until = if is_over { now } else { core.next_deadline(end) };
+            let due = self.release(core);
+            if is_over || !due.is_empty() {
+                self.leave(receiver, due);
+                return match answer {
+                    Some(answer) => Waited::Answered(answer),
+                    None if is_over => Waited::TimedOut,
+                    None => Waited::Woken,
+                };
             }
-            let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
-            self.unlock(core);
             receiver.wait(Some(until.since(now).into()));
             (core, now) = (self.lock(), self.clock.now());
         }
@@ -227,44 +245,58 @@ impl Calls {
             self.unlock(core);
             return answer.map_or(Waited::TimedOut, Waited::Answered);
         }
-        let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
-        let watching = core.slots.watch(pending.0, Waker::Thread(std::thread::current()));
-        self.unlock(core);
+        let until = core.next_deadline(end);
+        let watching = core.slots.watch(pending.0);
+        let due = self.release(core);
+        if !due.is_empty() {
+            // They may sleep as well, and take for theirs what was to wake this wait: look again.
+            due.into_iter().for_each(|callback| callback());
+            return Waited::Woken;
+        }
         self.parked.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if watching.is_ok() && self.receiver().is_none() {
+        if watching && self.receiver().is_none() {
             std::thread::park_timeout(until.since(now).into());
         }
         self.parked.fetch_sub(1, Ordering::Relaxed);
         Waited::Woken
     }
 
-    /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it.
+    /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it. It may make
+    /// calls of its own: that thread neither polls nor holds a lock meanwhile.
     pub fn notify(&self, pending: Pending, callback: Box<dyn FnOnce() + Send>) {
-        let watching = self.lock().slots.watch(pending.0, Waker::Callback(callback));
-        if let Err(filled) = watching {
-            filled.wake();
-        }
+        let filled = self.lock().slots.notify(pending.0, callback);
+        filled.into_iter().for_each(|callback| callback());
     }
 
-    /// Does what is due: takes frames from the link, wakes the protocol. Waits for something to do, `limit` at most.
+    /// Takes a burst from the link and does what is due. Never waits. While others poll the link it leaves the link to them.
     /// For a thread that lets a program's requests go on while the program computes.
-    pub fn progress(&self, limit: Duration) {
-        let end = self.clock.now() + Span::from(limit);
-        match self.receiver() {
-            Some(mut receiver) => {
-                receiver.wait(Some(limit));
-                let now = self.clock.now();
-                self.wait_polling(receiver, self.lock(), (now, now), None, &|_| None);
-            }
-            None => {
-                let mut core = self.lock();
-                core.wake_protocol(self.clock.now());
-                let until = core.instance.deadline().map_or(end, |deadline| deadline.min(end));
-                self.unlock(core);
-                std::thread::park_timeout(until.since(self.clock.now()).into());
-            }
-        }
+    pub fn progress(&self) {
+        let Some(mut receiver) = self.receiver() else { return self.wake_protocol() };
+        let due = self.take_burst(&mut **receiver);
+        self.leave(receiver, due);
+    }
+
+    /// Wakes the protocol if it is time.
+    fn wake_protocol(&self) {
+        let mut core = self.lock();
+        core.wake_protocol(self.clock.now());
+        self.unlock(core);
+    }
+
+    /// Takes a burst from the link and wakes the protocol if it is time. Whom to call of it.
+    fn take_burst(&self, receiver: &mut dyn Receiver) -> Vec<Callback> {
+        let mut core = self.lock();
+        let now = self.clock.now();
+        core.receive_burst(now, receiver);
+        core.wake_protocol(now);
+        self.release(core)
+    }
+
+    /// How the link failed, in words. None where it has not, and where the protocol had it closed.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        self.lock().lost.clone()
     }
 
     /// Whether the answer is there, for [`Calls::wait`] to take.
@@ -296,32 +328,27 @@ impl Calls {
         if let Some(watch) = self.watch.get() {
             watch.answer();
         }
-        let Some(mut receiver) = self.receiver() else {
-            let mut core = self.lock();
-            core.wake_protocol(self.clock.now());
-            return self.unlock(core);
-        };
+        let Some(mut receiver) = self.receiver() else { return self.wake_protocol() };
         receiver.disarm();
+        let mut due = Vec::new();
         for _ in 0..BURSTS {
-            let mut core = self.lock();
-            let now = self.clock.now();
-            core.receive_burst(now, &mut **receiver);
-            core.wake_protocol(now);
-            self.unlock(core);
+            due.extend(self.take_burst(&mut **receiver));
             if !receiver.has_frames() {
                 break;
             }
         }
-        self.leave(receiver);
+        self.leave(receiver, due);
     }
 
-    /// Ends this thread's polling of the link: whoever watches hears of the next frame, or a sleeper takes over.
-    fn leave(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>) {
+    /// Ends this thread's polling of the link: whoever watches hears of the next frame, or a sleeper takes over. Then calls
+    /// what the polling has made due.
+    fn leave(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>, due: Vec<Callback>) {
         let left_behind = self.watch.get().filter(|watch| !self.is_armed(watch, &mut **receiver));
         drop(receiver);
         // Not before: an event loop that is rung finds the link free.
         left_behind.into_iter().for_each(Watch::ring);
         self.hand_over();
+        due.into_iter().for_each(|callback| callback());
     }
 
     /// Has the link tell the watching loop of what comes next. False if something has come.
@@ -350,10 +377,15 @@ impl Calls {
         self.core.lock().unwrap_or_else(|_| panic!("a protocol panicked earlier in this process"))
     }
 
-    /// Gives the lock back, then wakes whom the work under it has answered.
-    fn unlock(&self, mut core: MutexGuard<'_, Core>) {
+    /// Gives the lock back, then wakes and calls whom the work under it has answered. For a thread that does not poll.
+    fn unlock(&self, core: MutexGuard<'_, Core>) {
+        self.release(core).into_iter().for_each(|callback| callback());
+    }
+
+    /// Gives the lock back, then wakes the threads that the work under it has answered. Whom to call after the polling.
+    fn release(&self, mut core: MutexGuard<'_, Core>) -> Vec<Callback> {
         core.flush(self.clock);
-        let woken = core.slots.woken();
+        let (woken, due) = (core.slots.woken(), core.slots.due());
         if let Some(watch) = self.watch.get() {
             watch.set_deadline(core.instance.deadline(), self.clock);
             if core.slots.brought() {
@@ -361,6 +393,7 @@ impl Calls {
             }
         }
         drop(core);
-        woken.into_iter().for_each(Waker::wake);
+        woken.iter().for_each(Thread::unpark);
+        due
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::calls::CallError;
 use crate::calls_outbox::{CallsOutbox, Remote};
+use crate::failure::{cause, code, words};
 use crate::instance::Instance;
 use crate::request::{Request, RequestBuffer};
 use crate::slots::Slots;
@@ -25,21 +26,27 @@ pub(crate) struct Core {
     /// Where answers are written.
     pub(crate) answer: Vec<u8>,
     pub(crate) remote: Option<Remote>,
+    /// How the link failed, in words. None where it has not, and where the protocol had it closed.
+    pub(crate) lost: Option<String>,
 }
 
 impl Core {
-    /// Opens a slot and hands the request to the protocol.
+    /// Opens a slot and hands the request to the protocol. Where nothing crosses the link any more, only the protocol may know
+    /// why.
     pub(crate) fn submit(&mut self, now: Time, request: &dyn Request) -> Result<Token, CallError> {
-        if self.is_down() {
-            return Err(CallError::Failed(Code::PeerDied));
-        }
+        let was_down = self.is_down();
         let token = self.slots.open();
-        self.pass(now, token, request).inspect_err(|_| self.slots.close(token))?;
+        self.pass(now, token, request).inspect_err(|_| drop(self.slots.close(token)))?;
+        if was_down {
+            let told = self.slots.take(token).and_then(Result::err);
+            drop(self.slots.close(token));
+            return Err(CallError::Failed(told.unwrap_or(Code::PeerDied)));
+        }
         Ok(token)
     }
 
     pub(crate) fn pass(&mut self, now: Time, token: Token, request: &dyn Request) -> Result<(), CallError> {
-        let Core { instance, at, slots, request: buffer, answer, remote } = self;
+        let Core { instance, at, slots, request: buffer, answer, remote, .. } = self;
         let written = request.write(buffer, *at, token, slots.oldest_open());
         if written.is_ok()
             && let Some(frame) = buffer.frame()
@@ -71,13 +78,18 @@ impl Core {
             remote.closing = false;
             // Best effort: if it fails, the link is gone all the more.
             let _ = remote.sender.as_mut().map(|sender| sender.flush());
-            self.lose_link(now, DownCause::Misbehaved, Code::Malformed);
+            self.lose_link(now, DownCause::Misbehaved);
         }
     }
 
     /// Whether there was a link and nothing crosses it any more.
     fn is_down(&self) -> bool {
         self.remote.as_ref().is_some_and(Remote::is_down)
+    }
+
+    /// When the protocol is to be woken, `end` at the latest.
+    pub(crate) fn next_deadline(&self, end: Time) -> Time {
+        self.instance.deadline().map_or(end, |deadline| deadline.min(end))
     }
 
     pub(crate) fn wake_protocol(&mut self, now: Time) {
@@ -125,18 +137,13 @@ impl Core {
     }
 
     fn fail_link(&mut self, now: Time, error: &LinkError) {
-        let (cause, code) = match error {
-            LinkError::Closed => (DownCause::Closed, Code::PeerDied),
-            LinkError::PeerDied => (DownCause::Died, Code::PeerDied),
-            LinkError::Malformed(_) => (DownCause::Misbehaved, Code::Malformed),
-            LinkError::System(_) => (DownCause::Died, Code::Resource),
-        };
-        self.lose_link(now, cause, code);
+        self.lost.get_or_insert_with(|| words(error));
+        self.lose_link(now, cause(error));
     }
 
     /// Closes the sending half, by which the peer learns of the end, and fails every call. The receiving half is not read any
     /// more.
-    fn lose_link(&mut self, now: Time, cause: DownCause, code: Code) {
+    fn lose_link(&mut self, now: Time, cause: DownCause) {
         let Some(remote) = &mut self.remote else { return };
         if remote.sender.take().is_none() {
             return;
@@ -144,6 +151,6 @@ impl Core {
         let (peer, waker) = (remote.peer, Arc::clone(&remote.waker));
         waker();
         self.handle(now, Input::Peer(peer, PeerChange::Down(cause)));
-        self.slots.fail_all(code);
+        self.slots.fail_all(code(cause));
     }
 }

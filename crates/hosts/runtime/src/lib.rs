@@ -13,9 +13,11 @@
 //! | `slots.rs` | where answers wait for their callers |
 //! | `request.rs` | encoding a caller's request as the frame a remote one would be |
 //! | `node.rs` | [`Node`]: the served host's loop |
+//! | `listening.rs` | how that loop takes new links |
 //! | `sleep.rs` | when that loop sleeps |
 //! | `mailbox.rs` | frames from other threads of the process |
 //! | `node_outbox.rs` | where the frames of a node's protocols go |
+//! | `failure.rs` | what the failure of a link means to those who used it |
 //! | `services.rs` | [`Services`]: disk and device, behind addresses |
 //! | `instance.rs` | a protocol and its recorder |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
@@ -25,7 +27,9 @@
 mod calls;
 mod calls_core;
 mod calls_outbox;
+mod failure;
 mod instance;
+mod listening;
 mod mailbox;
 mod node;
 mod node_outbox;

@@ -1,6 +1,8 @@
 //! The served host: one loop that owns several protocols and links.
 
+use crate::failure::{cause, words};
 use crate::instance::Instance;
+use crate::listening::{Listening, Named};
 use crate::mailbox::{Letter, Mailbox};
 use crate::node_outbox::{Closing, NodeOutbox, Outlet, Outlets};
 use crate::services::{RunningServices, Services};
@@ -12,14 +14,10 @@ use quintet_contract::{
 use quintet_link::{End, LinkError, Patience, Receiver, Route, SharedMemoryListener, Waiting};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Frames taken from one link in a burst, so that one peer cannot keep the loop from the others.
 const BURST: usize = 64;
-
-/// Under constant load, new links are looked for every so many turns.
-const TURNS_BETWEEN_LINKS: u32 = 256;
 
 /// A node that runs on the thread which calls [`Node::run`].
 pub struct Node {
@@ -32,11 +30,7 @@ pub struct Node {
     local: VecDeque<Letter>,
     services: RunningServices,
     mailbox: Mailbox,
-    listener: Option<Listener>,
-    /// Links whose first frame, which names the peer, has not come yet.
-    unnamed: Vec<End>,
-    /// Turns until new links are looked for.
-    links_in: u32,
+    listening: Option<Listening>,
     /// How long a wait spins before it sleeps.
     spin: Duration,
     clock: LiveClock,
@@ -46,12 +40,6 @@ pub struct Node {
 struct Inlet {
     receiver: Box<dyn Receiver>,
     joined: Vec<(Address, Address)>,
-}
-
-/// Takes new links for one instance.
-struct Listener {
-    listener: SharedMemoryListener,
-    port: Port,
 }
 
 /// Reaches a node from other threads.
@@ -78,9 +66,7 @@ impl Node {
             local: VecDeque::new(),
             services,
             mailbox,
-            listener: None,
-            unnamed: Vec::new(),
-            links_in: 0,
+            listening: None,
             spin: quintet_link::SPIN,
             clock: LiveClock::start(),
         })
@@ -120,9 +106,10 @@ impl Node {
     }
 
     /// Takes links from `listener` while running. A link joins `port` with the address from which its first frame comes; a
-    /// link whose node is linked already is closed.
+    /// link whose node is linked already is closed, and so is the oldest of too many over which nothing came yet. When the
+    /// system refuses what a new link needs, that is written to the standard error, once, and tried again.
     pub fn listen(&mut self, listener: SharedMemoryListener, port: Port) {
-        self.listener = Some(Listener { listener, port });
+        self.listening = Some(Listening::new(listener, port));
     }
 
     /// Runs until [`NodeHandle::stop`].
@@ -135,7 +122,7 @@ impl Node {
             let now = self.clock.now();
             if !self.turn(now) {
                 let limit = self.next_deadline().map(|deadline| Duration::from(deadline.since(now)));
-                let mut idle = Idle { node: self, failed: None };
+                let mut idle = Idle { node: self, woken: false, failed: None };
                 patience.wait(&mut idle, limit);
                 idle.failed.map_or(Ok(()), Err)?;
             }
@@ -160,40 +147,16 @@ impl Node {
         worked || !self.closing.is_empty()
     }
 
-    /// Whether the next turn asks the listener.
-    fn looks_for_links(&self) -> bool {
-        self.listener.is_some() && self.links_in == 0
-    }
-
     fn next_deadline(&self) -> Option<Time> {
-        self.instances.values().filter_map(Instance::deadline).min()
+        let listening = self.listening.as_ref().and_then(Listening::deadline);
+        self.instances.values().filter_map(Instance::deadline).chain(listening).min()
     }
 
     fn take_links(&mut self, now: Time) -> bool {
-        let Some(listener) = self.listener.as_mut() else { return false };
-        if let Some(left) = self.links_in.checked_sub(1) {
-            self.links_in = left;
-            return false;
-        }
-        self.links_in = TURNS_BETWEEN_LINKS;
-        // A client that fails the link's handshake is told there, and is its own trouble.
-        while let Ok(Some(end)) = listener.listener.accept() {
-            self.unnamed.push(end);
-        }
-        let port = listener.port;
-        let named: Vec<_> = std::mem::take(&mut self.unnamed)
-            .into_iter()
-            .filter_map(|end| match first_frame(end) {
-                First::Named(end, route, frame) => Some((end, route, frame)),
-                First::Nothing(end) => {
-                    self.unnamed.push(end);
-                    None
-                }
-                First::Failed => None,
-            })
-            .collect();
+        let Some(listening) = self.listening.as_mut() else { return false };
+        let (named, port) = (listening.take(now), listening.port);
         let worked = !named.is_empty();
-        for (end, route, frame) in named {
+        for Named { end, route, frame } in named {
             let peer = route.from.node;
             if peer != self.id && !self.inlets.contains_key(&peer) {
                 self.attach(peer, Incarnation(now.0), &[(port, route.from.port)], end);
@@ -228,7 +191,10 @@ impl Node {
             match polled {
                 Ok(_) if stray => failed.push((*peer, DownCause::Misbehaved)),
                 Ok(count) => received += count,
-                Err(error) => failed.push((*peer, cause(&error))),
+                Err(error) => {
+                    complain(*peer, &error);
+                    failed.push((*peer, cause(&error)));
+                }
             }
         }
         self.inlets = inlets;
@@ -291,6 +257,7 @@ impl Node {
         let flushed = self.outlets.iter_mut().map(|(peer, outlet)| (*peer, outlet.sender.flush()));
         let failed: Vec<_> = flushed.filter_map(|(peer, done)| Some((peer, done.err()?))).collect();
         for (peer, error) in failed {
+            complain(peer, &error);
             self.lose(now, peer, cause(&error));
         }
     }
@@ -304,35 +271,35 @@ impl Node {
     }
 
     fn receivers(&self) -> impl Iterator<Item = &dyn Receiver> {
-        let unnamed = self.unnamed.iter().map(|end| &*end.receiver);
+        let unnamed = self.listening.iter().flat_map(Listening::receivers);
         self.inlets.values().map(|inlet| &*inlet.receiver).chain(unnamed)
     }
 
     fn receivers_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Receiver>> {
-        let unnamed = self.unnamed.iter_mut().map(|end| &mut end.receiver);
+        let unnamed = self.listening.iter_mut().flat_map(Listening::receivers_mut);
         self.inlets.values_mut().map(|inlet| &mut inlet.receiver).chain(unnamed)
     }
 }
 
-/// What its instances are told of a peer whose link failed.
-fn cause(error: &LinkError) -> DownCause {
-    match error {
-        LinkError::Closed => DownCause::Closed,
-        LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
-        LinkError::Malformed(_) => DownCause::Misbehaved,
+/// Says of a link what its instances are not told: they learn only the kind of its end.
+fn complain(peer: NodeId, error: &LinkError) {
+    if matches!(error, LinkError::Malformed(_) | LinkError::System(_)) {
+        eprintln!("quintet: the link to node {} ended: {}", peer.0, words(error));
     }
 }
 
 /// A node that has nothing to do.
 struct Idle<'a> {
     node: &'a mut Node,
+    /// Whether a sleep has ended: somebody called, and only a turn shows why. A link's end is no frame.
+    woken: bool,
     failed: Option<io::Error>,
 }
 
 impl Waiting for Idle<'_> {
     fn ready(&self) -> bool {
         self.failed.is_some()
-            || self.node.looks_for_links()
+            || self.woken
             || self.node.mailbox.is_stopped()
             || self.node.mailbox.has_letters()
             || self.node.receivers().any(|receiver| receiver.has_frames())
@@ -349,13 +316,13 @@ impl Waiting for Idle<'_> {
             self.node.receivers_mut().map(|receiver| !receiver.arm()).filter(|refused| *refused).count();
         if refused == 0 {
             let links = self.node.receivers().map(|receiver| receiver.fd());
-            let listener = self.node.listener.iter().map(|listener| listener.listener.as_fd());
+            let listener = self.node.listening.iter().filter_map(Listening::fd);
             let calling = links.chain(listener).chain([self.node.mailbox.fd()]);
             self.failed = sleep_on(calling, limit.map(Span::from)).err();
         }
         self.node.receivers_mut().for_each(|receiver| receiver.disarm());
-        // Whatever it was may have been a new link.
-        self.node.links_in = 0;
+        self.node.listening.iter_mut().for_each(Listening::look_soon);
+        self.woken = true;
     }
 }
 
@@ -372,24 +339,6 @@ impl NodeHandle {
     }
 }
 
-/// What a link whose peer is not known yet brought.
-enum First {
-    Named(End, Route, OwnedFrame),
-    Nothing(End),
-    Failed,
-}
-
-fn first_frame(mut end: End) -> First {
-    let mut first = None;
-    match end.receiver.poll(1, &mut |route, frame| first = Some((route, frame.to_owned()))) {
-        Ok(_) => match first {
-            Some((route, frame)) => First::Named(end, route, frame),
-            None => First::Nothing(end),
-        },
-        Err(_) => First::Failed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +349,20 @@ mod tests {
         node.handle().stop();
         // The loop saw no stop yet, and this turn empties the mailbox.
         assert!(!node.turn(Time(0)));
-        assert!(Idle { node: &mut node, failed: None }.ready());
+        assert!(Idle { node: &mut node, woken: false, failed: None }.ready());
+    }
+
+    #[test]
+    fn an_idle_node_has_a_turn_when_a_link_that_it_did_not_listen_for_ends() {
+        let mut node = Node::new(NodeId(1), Services::none()).expect("an event descriptor is there");
+        let (near, far) = quintet_link::in_process_pair().expect("two event descriptors are there");
+        node.attach(NodeId(2), Incarnation(1), &[(Port(16), Port(16))], near);
+        assert!(!node.turn(Time(0)));
+        let mut idle = Idle { node: &mut node, woken: false, failed: None };
+        assert!(!idle.ready());
+        drop(far);
+        idle.sleep(None);
+        assert!(idle.ready());
+        assert!(node.turn(Time(0)) && node.inlets.is_empty());
     }
 }

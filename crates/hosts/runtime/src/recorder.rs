@@ -7,7 +7,9 @@ use quintet_contract::{
     Address, Frame, Input, Kind, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token,
 };
 use quintet_wire::encode_to_vec;
-use quintet_wire::journal::{BulkId, Call, Entry, JOURNAL_MAGIC, JOURNAL_VERSION, Message, RecordedInput};
+use quintet_wire::journal::{
+    BulkId, Call, Entry, HEAD_BYTES, JOURNAL_MAGIC, JOURNAL_VERSION, Message, RecordedInput,
+};
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -24,8 +26,10 @@ struct Journal {
     /// Bulk data seen before, by content.
     bulks: HashMap<[u64; 2], BulkId>,
     instances: u16,
-    /// The first failure. Nothing is written after it.
+    /// The first failure. Nothing is written after it, as a recording with a gap is none.
     failed: Option<io::Error>,
+    /// Whether the recording was ended. Nothing is written after that.
+    ended: bool,
 }
 
 /// Records one instance.
@@ -43,7 +47,7 @@ impl Recorder {
         let mut file = BufWriter::new(File::create(path)?);
         file.write_all(&JOURNAL_MAGIC)?;
         file.write_all(&JOURNAL_VERSION.to_le_bytes())?;
-        let journal = Journal { file, bulks: HashMap::new(), instances: 0, failed: None };
+        let journal = Journal { file, bulks: HashMap::new(), instances: 0, failed: None, ended: false };
         Ok(Recorder(Arc::new(Mutex::new(journal))))
     }
 
@@ -57,14 +61,22 @@ impl Recorder {
         })
     }
 
-    /// Writes out what is buffered. A recorder that met an error stopped there and let the run go on.
+    /// Ends the recording: what happens from now on is not in it. A recorder that met an error stopped there and let the run
+    /// go on.
     ///
     /// # Errors
     /// The first error since the recording began: a full disk, for example.
     pub fn finish(&self) -> io::Result<()> {
-        self.with(|journal| match journal.failed.take() {
-            Some(error) => Err(error),
-            None => journal.file.flush(),
+        self.with(|journal| {
+            journal.write(&Entry::End);
+            journal.ended = true;
+            if journal.failed.is_none() {
+                journal.failed = journal.file.flush().err();
+            }
+            match &journal.failed {
+                Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
+                None => Ok(()),
+            }
         })
     }
 
@@ -76,7 +88,7 @@ impl Recorder {
 
 impl Journal {
     fn write(&mut self, entry: &Entry<'_>) {
-        if self.failed.is_none() {
+        if self.failed.is_none() && !self.ended {
             self.failed = self.try_write(entry).err();
         }
     }
@@ -84,8 +96,12 @@ impl Journal {
     fn try_write(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let entry = encode_to_vec(entry);
         let length = u32::try_from(entry.len()).map_err(|_| io::Error::other("an entry above 4 GiB"))?;
-        self.file.write_all(&length.to_le_bytes())?;
-        self.file.write_all(&crc32fast::hash(&entry).to_le_bytes())?;
+        let mut head = [0; HEAD_BYTES];
+        head[..4].copy_from_slice(&length.to_le_bytes());
+        head[4..8].copy_from_slice(&crc32fast::hash(&entry).to_le_bytes());
+        let check = crc32fast::hash(&head[..8]);
+        head[8..].copy_from_slice(&check.to_le_bytes());
+        self.file.write_all(&head)?;
         self.file.write_all(&entry)
     }
 
@@ -226,5 +242,25 @@ impl Outbox for WatchingOutbox<'_> {
     fn observe(&mut self, words: &mut [u64]) {
         self.out.observe(words);
         self.calls.push(OwnedCall::Observed(words.to_vec()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_testbed::TempDir;
+
+    #[test]
+    fn nothing_is_written_after_an_error_however_often_it_is_told() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("job.qrec");
+        let recorder = Recorder::create(&path).expect("the folder is there");
+        let begun = std::fs::read(&path).expect("it is there");
+        recorder.with(|journal| journal.failed = Some(io::Error::other("the disk was full")));
+        for _ in 0..2 {
+            recorder.instance(Address::new(1, 16), "space", b"");
+            assert_eq!(recorder.finish().expect_err("it failed").to_string(), "the disk was full");
+            assert_eq!(std::fs::read(&path).expect("it is there"), begun);
+        }
     }
 }

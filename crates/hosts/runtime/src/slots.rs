@@ -17,21 +17,9 @@ pub struct Answer {
     pub bulk: Bytes,
 }
 
-/// Who wants to know that a slot was filled.
-pub(crate) enum Waker {
-    Thread(Thread),
-    Callback(Box<dyn FnOnce() + Send>),
-}
-
-impl Waker {
-    /// To be called after the lock was given back.
-    pub(crate) fn wake(self) {
-        match self {
-            Waker::Thread(thread) => thread.unpark(),
-            Waker::Callback(callback) => callback(),
-        }
-    }
-}
+/// What a program wants to be called with an answer. It may call the space, and dropping it may too: do neither while the
+/// protocol is locked or the link is polled.
+pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 
 /// What is known of a request.
 enum Slot {
@@ -45,11 +33,11 @@ enum Slot {
 
 /// Who wants to know of an answer. Kept apart, as most answers come before anybody waits.
 #[derive(Default)]
-struct Watchers {
+pub(crate) struct Watchers {
     /// The thread that waits. Another one that waits for the same slot takes its place.
     thread: Option<Thread>,
     /// Who asked to be told besides.
-    callbacks: Vec<Box<dyn FnOnce() + Send>>,
+    callbacks: Vec<Callback>,
 }
 
 /// Slots that lie in the ring. An older one that is still open moves to a map, so that a request that waits for long does
@@ -70,7 +58,8 @@ pub(crate) struct Slots {
     issued: u64,
     /// Every token up to this one has its slot among the earlier ones, or none any more.
     ended: u64,
-    woken: Vec<Waker>,
+    woken: Vec<Thread>,
+    due: Vec<Callback>,
     /// Slots that were filled and not emptied since [`Slots::brought`].
     brought: usize,
 }
@@ -137,8 +126,8 @@ impl Slots {
         *slot = Slot::Filled(result);
         self.brought += 1;
         if let Some(watchers) = watchers {
-            self.woken.extend(watchers.thread.map(Waker::Thread));
-            self.woken.extend(watchers.callbacks.into_iter().map(Waker::Callback));
+            self.woken.extend(watchers.thread);
+            self.due.extend(watchers.callbacks);
         }
     }
 
@@ -178,11 +167,13 @@ impl Slots {
         }
     }
 
-    /// Closes a slot without its result.
-    pub(crate) fn close(&mut self, token: Token) {
-        if let Some(slot) = self.get(token) {
-            *slot = Slot::Closed;
-            self.remove_closed(token);
+    /// Closes a slot without its result. Gives back who watched it.
+    pub(crate) fn close(&mut self, token: Token) -> Option<Box<Watchers>> {
+        let slot = std::mem::replace(self.get(token)?, Slot::Closed);
+        self.remove_closed(token);
+        match slot {
+            Slot::Open(watchers) => watchers,
+            Slot::Filled(_) | Slot::Closed => None,
         }
     }
 
@@ -194,15 +185,25 @@ impl Slots {
         }
     }
 
-    /// Sets who is told when the slot is filled. Gives the waker back if that has happened already.
-    pub(crate) fn watch(&mut self, token: Token, waker: Waker) -> Result<(), Waker> {
-        let Some(Slot::Open(watchers)) = self.get(token) else { return Err(waker) };
-        let watchers = watchers.get_or_insert_default();
-        match waker {
-            Waker::Thread(thread) => watchers.thread = Some(thread),
-            Waker::Callback(callback) => watchers.callbacks.push(callback),
+    /// Who watches a slot, to be added to. None if it was filled already, or is closed.
+    fn watchers(&mut self, token: Token) -> Option<&mut Watchers> {
+        match self.get(token)? {
+            Slot::Open(watchers) => Some(watchers.get_or_insert_default()),
+            Slot::Filled(_) | Slot::Closed => None,
         }
-        Ok(())
+    }
+
+    /// Has this thread woken when the slot is filled. False if that has happened already.
+    pub(crate) fn watch(&mut self, token: Token) -> bool {
+        let watchers = self.watchers(token);
+        watchers.map(|watchers| watchers.thread = Some(std::thread::current())).is_some()
+    }
+
+    /// Has `callback` called when the slot is filled. Gives it back if that has happened already.
+    pub(crate) fn notify(&mut self, token: Token, callback: Callback) -> Option<Callback> {
+        let Some(watchers) = self.watchers(token) else { return Some(callback) };
+        watchers.callbacks.push(callback);
+        None
     }
 
     /// The thread that waited for the slot does not sleep any more.
@@ -212,9 +213,14 @@ impl Slots {
         }
     }
 
-    /// Wakers of slots that were filled, to be called after the lock was given back.
-    pub(crate) fn woken(&mut self) -> Vec<Waker> {
+    /// Threads whose slots were filled, to be woken after the lock was given back.
+    pub(crate) fn woken(&mut self) -> Vec<Thread> {
         std::mem::take(&mut self.woken)
+    }
+
+    /// Callbacks of slots that were filled.
+    pub(crate) fn due(&mut self) -> Vec<Callback> {
+        std::mem::take(&mut self.due)
     }
 
     /// A thread that still waits, to take over the polling of the link. O(open requests).
@@ -280,12 +286,14 @@ mod tests {
     fn whoever_watches_an_open_slot_is_woken_once() {
         let mut slots = Slots::default();
         let token = slots.open();
-        assert!(slots.watch(token, Waker::Thread(std::thread::current())).is_ok());
-        assert!(slots.watch(token, Waker::Callback(Box::new(|| {}))).is_ok());
+        assert!(slots.watch(token));
+        assert!(slots.notify(token, Box::new(|| {})).is_none());
         assert!(slots.any_waiting_thread().is_some());
         slots.fill(token, answer(token));
-        assert_eq!(slots.woken().len(), 2);
+        assert_eq!((slots.woken().len(), slots.due().len()), (1, 1));
+        assert_eq!((slots.woken().len(), slots.due().len()), (0, 0));
         assert!(slots.any_waiting_thread().is_none());
-        assert!(slots.watch(token, Waker::Callback(Box::new(|| {}))).is_err());
+        assert!(!slots.watch(token));
+        assert!(slots.notify(token, Box::new(|| {})).is_some());
     }
 }

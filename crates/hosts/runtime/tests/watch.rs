@@ -5,6 +5,8 @@ use quintet_link::{End, Route, in_process_pair};
 use quintet_runtime::{Calls, Instance, Pending};
 use quintet_wire::registry::PORT_CALLERS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 const HERE: Address = Address::new(1, 16);
@@ -40,7 +42,7 @@ fn ask(calls: &Calls) -> Pending {
         |out: &mut dyn Outbox, to: Address, token: Token, _settled: Token| -> Result<(), SendError> {
             out.send(to, ASK, token, b"?")
         };
-    calls.begin(&request).expect("it is sent").0
+    calls.begin(&request).expect("it is sent")
 }
 
 fn answer(far: &mut End, pending: Pending) {
@@ -124,30 +126,70 @@ fn answer_all(mut far: End) {
     }
 }
 
+/// Rounds of a thread that asks, and of the loop beside it.
+const ROUNDS: usize = 3_000;
+
+/// Asks and waits without end: who misses its wake-up is never heard of again.
+fn ask_and_wait(calls: &Calls) {
+    for _ in 0..ROUNDS {
+        let answer = calls.wait(ask(calls), Duration::MAX);
+        answer.expect("it waits for it").expect("it is an answer");
+    }
+}
+
 #[test]
 fn nothing_is_missed_beside_threads_that_poll() {
-    const ROUNDS: usize = 3_000;
     let (calls, far) = linked();
+    let calls = Arc::new(calls);
     let answering = std::thread::spawn(move || answer_all(far));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                for _ in 0..ROUNDS {
-                    let pending = ask(&calls);
-                    let answer = calls.wait(pending, Duration::from_secs(30));
-                    answer.expect("it comes in time").expect("it is an answer");
-                }
-            });
+    let (sender, ended) = mpsc::channel();
+    for _ in 0..2 {
+        let (calls, sender) = (Arc::clone(&calls), sender.clone());
+        std::thread::spawn(move || {
+            ask_and_wait(&calls);
+            drop(calls);
+            sender.send(())
+        });
+    }
+    for round in 0..ROUNDS {
+        let pending = ask(&calls);
+        while !calls.is_answered(pending) {
+            assert!(is_readable(&calls, LONG), "round {round} is told of");
+            calls.advance();
         }
-        for round in 0..ROUNDS {
-            let pending = ask(&calls);
-            while !calls.is_answered(pending) {
-                assert!(is_readable(&calls, LONG), "round {round} is told of");
-                calls.advance();
-            }
-            calls.forget(pending);
-        }
-    });
+        calls.forget(pending);
+    }
+    for _ in 0..2 {
+        ended.recv_timeout(Duration::from_secs(30)).expect("both threads were woken for every answer");
+    }
     drop(calls);
     answering.join().expect("it ends with the link");
+}
+
+/// A thread that waits without end for an answer, and sleeps by now. Tells when it has it.
+fn asleep(calls: &Arc<Calls>, pending: Pending) -> mpsc::Receiver<()> {
+    let (sender, told) = mpsc::channel();
+    let (calls, (entry, thread)) = (Arc::clone(calls), mpsc::channel());
+    std::thread::spawn(move || {
+        entry.send(std::fs::read_link("/proc/thread-self").expect("it is told")).expect("it is heard");
+        calls.wait(pending, Duration::MAX).expect("it waits for it").expect("it is an answer");
+        sender.send(())
+    });
+    let status = Path::new("/proc").join(thread.recv().expect("it is said")).join("stat");
+    while !std::fs::read_to_string(&status).expect("the thread waits").contains(") S ") {
+        std::thread::yield_now();
+    }
+    told
+}
+
+#[test]
+fn a_sleeper_takes_over_the_polling() {
+    let (calls, mut far) = linked();
+    let calls = Arc::new(calls);
+    let pending = [ask(&calls), ask(&calls), ask(&calls)];
+    let waiting = pending.map(|pending| asleep(&calls, pending));
+    for (pending, told) in pending.into_iter().zip(waiting) {
+        answer(&mut far, pending);
+        told.recv_timeout(Duration::from_secs(30)).expect("somebody polls the link");
+    }
 }

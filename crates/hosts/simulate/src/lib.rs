@@ -27,6 +27,7 @@
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
 //! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs, which are protocols; what each waits for and does |
+//! | `module/waiting.rs` | activations of a module that are ready and have not begun |
 //! | `route.rs` | the way between two addresses: a link or a device |
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
@@ -35,6 +36,7 @@
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
 //! | `disk.rs` | what a disk holds, and what a crash leaves of it: torn writes |
 //! | `service.rs` | [`ServiceModel`]: disk and device |
+//! | `parallel.rs` | [`in_parallel`]: many runs at once |
 //! | `replay.rs` | [`replay`](replay()): a live run again, byte for byte |
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
 #![forbid(unsafe_code)]
@@ -54,6 +56,7 @@ mod node;
 mod node_clock;
 mod nodes;
 mod outbox;
+mod parallel;
 mod parcel;
 mod parcels;
 mod picos;
@@ -76,6 +79,7 @@ pub use mark::Mark;
 pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
 pub use node::{Hosted, NodeStatistics};
 pub use outbox::Costs;
+pub use parallel::in_parallel;
 pub use picos::Picos;
 pub use processor::{ProcessorId, ProcessorModel};
 pub use replay::{Factory, replay};

@@ -5,6 +5,7 @@
 //! named must hold. Each activation uses up what it waited for.
 
 mod spec;
+mod waiting;
 
 pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
 
@@ -13,6 +14,7 @@ use crate::distribution::unit;
 use crate::picos::{Picos, nearest};
 use quintet_contract::{Frame, Input, Kind, Outbox, Protocol, Random, SendError, Time, Token};
 use quintet_wire::registry::MODELS;
+use std::collections::VecDeque;
 
 /// A message of a modelled program. Token: its [`MessageType`]; body: its length in bytes, u64.
 const MESSAGE: Kind = MODELS.kind(0);
@@ -20,14 +22,13 @@ const MESSAGE: Kind = MODELS.kind(0);
 const SYNCHRONOUS_MESSAGE: Kind = MODELS.kind(3);
 /// A predecessor is done. Token: which one.
 const SUCCEED: Kind = MODELS.kind(1);
-/// To the host: here an activation is now. Token: the mark's number; body: when the activation was due, u64, if it began
-/// because its time had come.
-pub(crate) const MARK: Kind = MODELS.kind(2);
+/// To the host: here an activation is now. Token: the mark's number; body: when the activation was ready, [`Picos`], u64.
+const MARK: Kind = MODELS.kind(2);
 /// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
 const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
 /// Messages of one kind that an activation needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Awaited {
     message: MessageType,
     wanted: u32,
@@ -36,7 +37,7 @@ struct Awaited {
 }
 
 /// A module at work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Module {
     spec: ModuleSpec,
     random: Random,
@@ -49,10 +50,12 @@ pub struct Module {
     messages: Vec<Awaited>,
     /// Predecessors that were done and not used up.
     done: Vec<u32>,
-    /// The instruction, or successor after them, at which an activation waits for room in a link.
-    at: Option<usize>,
-    /// When the time came that is being handled.
-    came: Option<Time>,
+    /// When the input came that is being handled, or the time that it tells of.
+    came: Picos,
+    /// When the activations were ready that have not begun.
+    ready: VecDeque<Picos>,
+    /// The activation that waits for room in a link: at which instruction, and when it was ready.
+    held: Option<(usize, Picos)>,
 }
 
 impl Module {
@@ -62,7 +65,13 @@ impl Module {
         let awaited = |&(message, wanted): &(MessageType, u32)| Awaited { message, wanted, have: 0 };
         let messages = spec.messages.iter().map(awaited).collect();
         let done = vec![0; spec.predecessors as usize];
-        Module { spec, random, next: None, times: 0, due: 0, messages, done, at: None, came: None }
+        let (came, ready) = (Picos::ZERO, VecDeque::new());
+        Module { spec, random, next: None, times: 0, due: 0, messages, done, came, ready, held: None }
+    }
+
+    /// What is handled next came then.
+    pub(crate) fn note_arrival(&mut self, came: Picos) {
+        self.came = came;
     }
 
     fn start(&mut self, now: Time) {
@@ -73,15 +82,13 @@ impl Module {
     }
 
     fn tick(&mut self, now: Time) {
-        if self.next.is_none_or(|next| next > now) {
-            return;
-        }
-        self.came = self.next;
+        let Some(next) = self.next.filter(|next| *next <= now) else { return };
+        self.came = self.came.min(Picos::reaching(next));
         (self.due, self.times) = (self.due + 1, self.times + 1);
         let timing = self.spec.timing.as_ref().filter(|timing| self.times < timing.limit);
         let every = timing.and_then(|timing| timing.every.as_ref());
         let gap = every.map(|every| Picos::from_seconds(every.sample(&mut self.random)));
-        self.next = self.next.zip(gap).map(|(next, gap)| Time(next.0.saturating_add(gap.time().0)));
+        self.next = gap.map(|gap| Time(next.0.saturating_add(gap.time().0)));
     }
 
     fn take(&mut self, frame: &Frame<'_>) {
@@ -121,22 +128,28 @@ impl Module {
         self.spec.timing.is_some() || !self.messages.is_empty() || !self.done.is_empty()
     }
 
+    /// Activations whose last condition is what has just come are ready.
+    fn make_ready(&mut self) {
+        while self.waits() && self.is_activated() {
+            self.ready.push_back(self.came);
+        }
+    }
+
     /// Goes on with the activation that waits for room, and begins others, as far as it goes.
     fn run(&mut self, out: &mut dyn Outbox) {
-        while self.at.is_some() || self.waits() && self.is_activated() {
-            let at = self.at.take().unwrap_or(0);
-            if let Err(at) = self.execute(at, out) {
-                self.at = Some(at);
+        while let Some((at, ready)) = self.held.take().or_else(|| Some((0, self.ready.pop_front()?))) {
+            if let Err(at) = self.execute(at, ready, out) {
+                self.held = Some((at, ready));
                 return;
             }
         }
     }
 
-    /// Executes from instruction `at` on.
+    /// Executes from instruction `at` on an activation that was ready at `ready`.
     ///
     /// # Errors
     /// The instruction for whose message there is no room.
-    fn execute(&mut self, at: usize, out: &mut dyn Outbox) -> Result<(), usize> {
+    fn execute(&mut self, at: usize, ready: Picos, out: &mut dyn Outbox) -> Result<(), usize> {
         for index in at..self.spec.instructions.len() {
             match &self.spec.instructions[index] {
                 Instruction::Execute(stage, count) => {
@@ -151,14 +164,8 @@ impl Module {
                     }
                 }
                 Instruction::Mark { at, number } => {
-                    let due = self.came.map(|came| came.0.to_le_bytes());
                     // Within a node there is always room.
-                    let _ = out.send(
-                        *at,
-                        MARK,
-                        Token((*number).into()),
-                        due.as_ref().map_or(&[], |due| &due[..]),
-                    );
+                    let _ = out.send(*at, MARK, Token((*number).into()), &ready.0.to_le_bytes());
                 }
             }
         }
@@ -212,6 +219,13 @@ pub(crate) fn message_class(kind: Kind) -> Option<Class> {
     }
 }
 
+/// Which mark a module made by this frame, and when the activation was ready; none if it is no mark.
+pub(crate) fn mark_of(frame: &Frame<'_>) -> Option<(u32, Picos)> {
+    let ready = frame.body.as_array::<8>().filter(|_| frame.kind == MARK)?;
+    let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
+    Some((number, Picos(u64::from_le_bytes(*ready))))
+}
+
 /// How many bytes a frame stands for: what a module's message says, or what it is.
 pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
     if message_class(frame.kind).is_some()
@@ -224,7 +238,6 @@ pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
 
 impl Protocol for Module {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        self.came = None;
         match input {
             Input::Started => self.start(now),
             Input::Wake => self.tick(now),
@@ -232,6 +245,7 @@ impl Protocol for Module {
             Input::Writable(_) => {}
             Input::Peer(..) => return,
         }
+        self.make_ready();
         self.run(out);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
-use crate::module::modelled_bytes;
+use crate::module::{Module, mark_of, modelled_bytes};
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, SimulatedOutbox, Step};
 use crate::parcels::Parcels;
@@ -10,12 +10,14 @@ use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorId};
 use crate::route::{RouteId, Routes};
 use crate::statistics::Tally;
-use quintet_contract::{Address, Incarnation, Input, NodeId, PeerChange, Port, Protocol, Time};
+use quintet_contract::{Address, Incarnation, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time};
 use std::any::Any;
 use std::collections::VecDeque;
 
 /// A protocol that can be looked at again by its own type. Every protocol without borrowed parts is one.
 pub trait Hosted: Protocol {
+    /// Handles an input that came at `came` and may have waited since. A module is told that: its marks say it.
+    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox);
     /// The protocol, to be downcast.
     fn as_any(&self) -> &dyn Any;
     /// The protocol, to be downcast and changed.
@@ -23,6 +25,12 @@ pub trait Hosted: Protocol {
 }
 
 impl<P: Protocol + Any> Hosted for P {
+    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        if let Some(module) = (self as &mut dyn Any).downcast_mut::<Module>() {
+            module.note_arrival(came);
+        }
+        self.handle(now, input, out);
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -99,8 +107,6 @@ pub(crate) struct Node {
 pub(crate) struct Job {
     /// Still to be done. In reverse order: the next step is the last.
     pub(crate) steps: Vec<Step>,
-    /// When the input came.
-    pub(crate) came: Picos,
     /// When the frame came that it answers to.
     since: Option<Picos>,
     /// Whether there was anything to do.
@@ -117,8 +123,17 @@ impl Job {
         routes.collect()
     }
 
+    /// When each activation of a module was ready that has not reached this mark, where it is to be made still.
+    pub(crate) fn ahead_of(&self, mark: u32) -> impl Iterator<Item = Picos> {
+        let marks = self.steps.iter().filter_map(|step| match step {
+            Step::Send(parcel) => mark_of(&parcel.frame()),
+            Step::Work(_) | Step::Disconnect(_) => None,
+        });
+        marks.filter(move |(number, _)| *number == mark).map(|(_, ready)| ready)
+    }
+
     fn none() -> Job {
-        Job { steps: Vec::new(), came: Picos::ZERO, since: None, acted: false }
+        Job { steps: Vec::new(), since: None, acted: false }
     }
 }
 
@@ -192,12 +207,11 @@ impl Node {
         processor: &mut Processor,
         parcels: &mut Parcels,
     ) -> Option<Time> {
-        let &Waiting { port, ref arrival, since } = input;
+        let &Waiting { ref arrival, since, .. } = input;
         let is_frame = matches!(arrival, Arrival::Frame(..));
         if is_frame {
             self.statistics.waiting.add((now - since).as_seconds());
         }
-        self.job.came = since;
         self.job.since = is_frame.then_some(since);
         let rested = std::mem::take(&mut self.rested);
         if let Arrival::Frame(parcel) = arrival
@@ -209,7 +223,7 @@ impl Node {
             let work = costs.receiving(frame, processor);
             self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(now, port, arrival, routes, processor, parcels);
+        let wake = self.handle(now, input, routes, processor, parcels);
         self.job.acted = !self.job.steps.is_empty();
         self.job.steps.reverse();
         wake
@@ -219,8 +233,7 @@ impl Node {
     fn handle(
         &mut self,
         now: Picos,
-        port: Port,
-        arrival: &Arrival,
+        &Waiting { port, ref arrival, since }: &Waiting,
         routes: &mut Routes,
         processor: &mut Processor,
         parcels: &mut Parcels,
@@ -238,7 +251,7 @@ impl Node {
             begun: None,
         };
         if let Some(input) = input(arrival, &*instance.protocol, &mut instance.wake_at, time) {
-            (*instance.protocol).handle(time, input, &mut out);
+            (*instance.protocol).receive(since, time, input, &mut out);
         }
         instance.next_wake()
     }

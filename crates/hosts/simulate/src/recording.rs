@@ -1,7 +1,7 @@
 //! Reading a recording record by record. The layout stands in `quintet_wire::journal`.
 
 use crate::verdict::ReplayError;
-use quintet_wire::journal::{JOURNAL_MAGIC, JOURNAL_VERSION, MAX_ENTRY_BYTES};
+use quintet_wire::journal::{HEAD_BYTES, JOURNAL_MAGIC, JOURNAL_VERSION, MAX_ENTRY_BYTES};
 use std::io::Read;
 
 /// A recording that is being read.
@@ -10,8 +10,6 @@ pub(crate) struct Recording<R> {
     /// Where the record read last begins, in bytes.
     pub(crate) offset: u64,
     next_offset: u64,
-    /// Whether the file ends inside a record.
-    pub(crate) cut_short: bool,
 }
 
 impl<R: Read> Recording<R> {
@@ -21,32 +19,42 @@ impl<R: Read> Recording<R> {
         if head != [JOURNAL_MAGIC, JOURNAL_VERSION.to_le_bytes()].concat() {
             return Err(ReplayError::NotARecording { found: head });
         }
-        Ok(Recording { file, offset: 8, next_offset: 8, cut_short: false })
+        Ok(Recording { file, offset: 8, next_offset: 8 })
     }
 
-    /// The next record's entry; none at the end.
+    /// The next record's entry; none where the file stops, inside a record perhaps.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, ReplayError> {
         self.offset = self.next_offset;
-        let prefix = self.read(8)?;
-        if prefix.len() < 8 {
-            self.cut_short = !prefix.is_empty();
+        let head = self.read(HEAD_BYTES)?;
+        if head.len() < HEAD_BYTES {
             return Ok(None);
         }
-        let word = |i: usize| u32::from_le_bytes([prefix[i], prefix[i + 1], prefix[i + 2], prefix[i + 3]]);
+        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         let (length, check) = (word(0) as usize, word(4));
+        if crc32fast::hash(&head[..8]) != word(8) {
+            return Err(self.damaged("the checksum of a record's length does not fit"));
+        }
         if length > MAX_ENTRY_BYTES {
-            return Err(self.damaged(format!("a length of {length} bytes")));
+            return Err(self.damaged(&format!("a length of {length} bytes")));
         }
         let entry = self.read(length)?;
         if entry.len() < length {
-            self.cut_short = true;
             return Ok(None);
         }
         if crc32fast::hash(&entry) != check {
-            return Err(self.damaged("the checksum does not fit".to_owned()));
+            return Err(self.damaged("the checksum does not fit"));
         }
-        self.next_offset += 8 + length as u64;
+        self.next_offset += (HEAD_BYTES + length) as u64;
         Ok(Some(entry))
+    }
+
+    /// After the last record.
+    ///
+    /// # Errors
+    /// There is more.
+    pub(crate) fn end(&mut self) -> Result<(), ReplayError> {
+        self.offset = self.next_offset;
+        if self.read(1)?.is_empty() { Ok(()) } else { Err(self.damaged("more follows the end")) }
     }
 
     /// Up to `length` bytes; room grows as they are really there.
@@ -56,7 +64,7 @@ impl<R: Read> Recording<R> {
         Ok(bytes)
     }
 
-    fn damaged(&self, problem: String) -> ReplayError {
-        ReplayError::Damaged { offset: self.offset, problem }
+    fn damaged(&self, problem: &str) -> ReplayError {
+        ReplayError::Damaged { offset: self.offset, problem: problem.to_owned() }
     }
 }

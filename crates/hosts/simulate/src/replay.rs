@@ -19,18 +19,26 @@ pub type Factory<'a> = &'a dyn Fn(&str, Address, &[u8]) -> Option<Box<dyn Protoc
 /// Replays a recording.
 ///
 /// # Errors
-/// The file is unreadable, damaged or of another version; a protocol is unknown; or the run differs: [`ReplayError`].
+/// The file is unreadable, damaged, of another version or without a step; a protocol is unknown; or the run differs: [`ReplayError`].
 pub fn replay(recording: impl Read, make: Factory<'_>) -> Result<Replayed, ReplayError> {
     let mut recording = Recording::open(recording)?;
     let mut player =
         Player { make, instances: BTreeMap::new(), bulks: BTreeMap::new(), done: Replayed::default() };
+    player.done.cut_short = true;
     while let Some(entry) = recording.next()? {
         let offset = recording.offset;
         let damaged = |problem: String| ReplayError::Damaged { offset, problem };
         let entry = Entry::decode_all(&entry).map_err(|error| damaged(error.to_string()))?;
+        if entry == Entry::End {
+            recording.end()?;
+            player.done.cut_short = false;
+            break;
+        }
         player.play(entry).map_err(|problem| problem.at(offset))?;
     }
-    player.done.cut_short = recording.cut_short;
+    if player.done.steps == 0 {
+        return Err(ReplayError::Empty);
+    }
     Ok(player.done)
 }
 
@@ -69,6 +77,8 @@ impl Player<'_> {
                 self.bulks.insert(id, Bytes::copy_from_slice(bytes));
             }
             Entry::Step { number, now, input, calls } => self.step(number, now, input, calls)?,
+            // Its reader saw it.
+            Entry::End => {}
         }
         Ok(())
     }
@@ -126,5 +136,99 @@ fn input<'a>(recorded: &RecordedInput<'a>, bulk: &'a Bytes) -> Input<'a> {
             Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
         }
         RecordedInput::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::Outbox;
+    use quintet_wire::encode_to_vec;
+    use quintet_wire::journal::{JOURNAL_MAGIC, JOURNAL_VERSION};
+
+    struct Idle;
+
+    impl Protocol for Idle {
+        fn handle(&mut self, _now: Time, _input: Input<'_>, _out: &mut dyn Outbox) {}
+
+        fn deadline(&self) -> Option<Time> {
+            None
+        }
+    }
+
+    fn make(_: &str, _: Address, _: &[u8]) -> Option<Box<dyn Protocol>> {
+        Some(Box::new(Idle))
+    }
+
+    /// A recording of these entries, and where each of its records ends.
+    fn recording(entries: &[Entry<'_>]) -> (Vec<u8>, Vec<usize>) {
+        let mut file = [JOURNAL_MAGIC, JOURNAL_VERSION.to_le_bytes()].concat();
+        let ends = entries.iter().map(|entry| {
+            let entry = encode_to_vec(entry);
+            let length = u32::try_from(entry.len()).expect("it is short");
+            let sizes = [length.to_le_bytes(), crc32fast::hash(&entry).to_le_bytes()].concat();
+            file.extend([&sizes[..], &crc32fast::hash(&sizes).to_le_bytes(), &entry].concat());
+            file.len()
+        });
+        let ends = ends.collect();
+        (file, ends)
+    }
+
+    /// An instance, two steps and the end.
+    fn entries() -> [Entry<'static>; 4] {
+        let instance = Entry::Instance { number: 0, at: Address::new(1, 16), name: "idle", config: b"" };
+        let step = |input| Entry::Step { number: 0, now: Time(7), input, calls: Vec::new() };
+        [instance, step(RecordedInput::Started), step(RecordedInput::Wake), Entry::End]
+    }
+
+    #[test]
+    fn wherever_a_recording_is_cut_what_is_there_is_replayed_and_called_cut_short() {
+        let (file, ends) = recording(&entries());
+        for kept in 0..=file.len() {
+            let steps = ends[1..3].iter().filter(|end| **end <= kept).count() as u64;
+            match replay(&file[..kept], &make) {
+                Ok(replayed) => {
+                    assert!(steps > 0, "{kept}");
+                    assert_eq!((replayed.steps, replayed.cut_short), (steps, kept < file.len()), "{kept}");
+                }
+                Err(ReplayError::Empty) => assert!(steps == 0 && kept >= 8, "{kept}"),
+                Err(ReplayError::NotARecording { .. }) => assert!(kept < 8, "{kept}"),
+                Err(error) => panic!("{kept}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn no_bit_changes_unnoticed() {
+        let (file, _) = recording(&entries());
+        for bit in 0..8 * file.len() {
+            let mut changed = file.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            match replay(&changed[..], &make) {
+                Err(ReplayError::NotARecording { .. }) => assert!(bit < 64, "{bit}"),
+                Err(ReplayError::Damaged { .. }) => assert!(bit >= 64, "{bit}"),
+                other => panic!("{bit}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_follows_the_end() {
+        let (file, ends) = recording(&entries());
+        for more in [&file[..], &[0]] {
+            let error = replay(&[&file[..], more].concat()[..], &make).expect_err("it is damaged");
+            assert!(matches!(error, ReplayError::Damaged { offset, .. } if offset == file.len() as u64));
+            // Behind a cut, too.
+            let cut = &file[..ends[2]];
+            let more = &[more, &[0; 12]].concat();
+            assert!(replay(&[cut, more].concat()[..], &make).is_err());
+        }
+    }
+
+    #[test]
+    fn a_recording_without_a_step_is_not_called_the_same() {
+        let [instance, .., end] = entries();
+        let (file, _) = recording(&[instance, end]);
+        assert!(matches!(replay(&file[..], &make), Err(ReplayError::Empty)));
     }
 }

@@ -18,7 +18,7 @@ pub struct Replayed {
     pub bytes: u64,
     /// The time of the last input.
     pub last: Time,
-    /// Whether the file ends inside a record: its process was killed.
+    /// Whether the recording stops before its end: its process was killed. What is there was compared.
     pub cut_short: bool,
 }
 
@@ -56,6 +56,8 @@ pub enum ReplayError {
         /// What is wrong.
         problem: String,
     },
+    /// The recording holds no whole step, so that there is nothing to compare.
+    Empty,
     /// The recording needs a protocol this program does not have, or refuses the configuration of.
     UnknownProtocol {
         /// Its name.
@@ -76,6 +78,7 @@ impl fmt::Display for ReplayError {
             ReplayError::Damaged { offset, problem } => {
                 write!(f, "the recording is damaged at byte {offset}: {problem}")
             }
+            ReplayError::Empty => f.write_str("the recording holds no whole step"),
             ReplayError::UnknownProtocol { name } => {
                 write!(
                     f,

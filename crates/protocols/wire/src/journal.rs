@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! file   = "QREC" version:u32 record*
-//! record = length:u32 crc32:u32 entry            (length and crc32 of the entry)
-//! entry  = 1 instance | 2 bulk | 3 step          (first byte)
+//! record = head entry
+//! head   = length:u32 crc32:u32 crc32:u32        (length and crc32 of the entry, crc32 of the eight bytes before)
+//! entry  = 1 instance | 2 bulk | 3 step | 4 end  (first byte)
 //! ```
 //!
 //! A step holds one call of `handle`: the time, the input, and each call the protocol made to its outbox with the
-//! outbox's answer. Bulk data is stored once, when it is first seen, and named by number after that. A file that ends
-//! inside a record belongs to a process that was killed; everything before is good.
+//! outbox's answer. Bulk data is stored once, when it is first seen, and named by number after that. Nothing follows the
+//! end. A file without it, which may stop inside a record, belongs to a process that was killed; everything before is good.
+//! A length has a checksum of its own, so that a wrong one does not look like such a stop.
 //!
 //! Reading and writing files is the hosts' business; this module only lays out bytes.
 
@@ -19,9 +21,11 @@ use quintet_contract::{Address, DownCause, Incarnation, Kind, SendError, Time, T
 /// The first bytes of a recording.
 pub const JOURNAL_MAGIC: [u8; 4] = *b"QREC";
 /// The version of the layout, the next four bytes.
-pub const JOURNAL_VERSION: u32 = 1;
-/// The longest entry: a bulk, or a step that sent very many frames.
-pub const MAX_ENTRY_BYTES: usize = MAX_BULK_BYTES;
+pub const JOURNAL_VERSION: u32 = 2;
+/// What stands before an entry.
+pub const HEAD_BYTES: usize = 12;
+/// The longest entry: the longest bulk with its type, number and length, or a step that sent very many frames.
+pub const MAX_ENTRY_BYTES: usize = MAX_BULK_BYTES + 9;
 /// The longest protocol name.
 const MAX_NAME_BYTES: usize = 64;
 /// Calls of one step.
@@ -58,6 +62,8 @@ pub enum Entry<'a> {
         /// What it did.
         calls: Vec<Call<'a>>,
     },
+    /// The recording was ended, rather than its process.
+    End,
 }
 
 /// An input, as recorded.
@@ -126,6 +132,7 @@ impl Encode for Entry<'_> {
                 sink.u32(u32::try_from(calls.len()).expect("a step makes fewer than 2^32 calls"));
                 calls.iter().for_each(|call| call.encode(sink));
             }
+            Entry::End => sink.u8(4),
         }
     }
 }
@@ -146,6 +153,7 @@ impl<'a> Decode<'a> for Entry<'a> {
                 input: RecordedInput::decode(reader)?,
                 calls: decode_calls(reader)?,
             },
+            4 => Entry::End,
             other => return Err(reader.invalid("entry type", other, 1)),
         })
     }
@@ -343,6 +351,7 @@ mod tests {
             step(RecordedInput::Up(at, Incarnation(9), 1 << 40)),
             step(RecordedInput::Down(at, DownCause::Refused(11))),
             Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message), calls },
+            Entry::End,
         ]
     }
 
@@ -355,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_damaged_entry_is_read_or_refused(which in 0usize..7, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
+        fn a_damaged_entry_is_read_or_refused(which in 0usize..8, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
             let mut bytes = encode_to_vec(&entries()[which]);
             let at = at.index(bytes.len());
             bytes[at] = byte;

@@ -1,7 +1,9 @@
 //! `quintet completions`.
 
+use crate::output::print;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::{Shell, generate};
+use quintet::Error;
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -20,12 +22,15 @@ enum Kind {
     Fish,
 }
 
-pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run<C: CommandFactory>(arguments: &Arguments) -> Result<ExitCode, Error> {
     let shell = match arguments.shell {
         Kind::Bash => Shell::Bash,
         Kind::Zsh => Shell::Zsh,
         Kind::Fish => Shell::Fish,
     };
-    generate(shell, &mut C::command(), "quintet", &mut std::io::stdout());
-    ExitCode::SUCCESS
+    // `generate` ends the program when it cannot write.
+    let mut script = Vec::new();
+    generate(shell, &mut C::command(), "quintet", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
 }

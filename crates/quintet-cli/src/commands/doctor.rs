@@ -3,6 +3,7 @@
 mod machine;
 mod programs;
 
+use crate::output::{print, print_line};
 use clap::Args;
 use quintet::Error;
 use serde_json::{Value, json};
@@ -48,18 +49,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut findings = machine::findings();
     findings.extend(programs::findings(&python));
     if arguments.json {
-        println!("{}", as_json(&findings));
+        print_line(as_json(&findings))?;
     } else {
-        findings.iter().for_each(print);
+        print(&findings.iter().map(in_words).collect::<String>())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(finding: &Finding) {
+fn in_words(finding: &Finding) -> String {
     let state = if finding.advice.is_some() { "warn" } else { "ok" };
-    println!("{state:<5}{:<16}{}", finding.name, finding.value);
-    if let Some(advice) = &finding.advice {
-        println!("     {:<16}-> {advice}", "");
+    let line = format!("{state:<5}{:<16}{}\n", finding.name, finding.value);
+    match &finding.advice {
+        Some(advice) => format!("{line}     {:<16}-> {advice}\n", ""),
+        None => line,
     }
 }
 

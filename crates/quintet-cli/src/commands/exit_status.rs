@@ -1,6 +1,7 @@
 //! `quintet exit-status`: one table, made from the error codes.
 
-use quintet::Code;
+use crate::output::print_line;
+use quintet::{Code, Error};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -23,11 +24,11 @@ pub(crate) fn text() -> String {
     let lines = causes.iter().map(|(status, causes)| format!("{status:>4}  {}\n", causes.join("; ")));
     let table: String = lines.collect();
     format!(
-        "What each exit status means:\n\n{table}\n`quintet run` ends with the status of its master, or 128 and the signal that ended it."
+        "What each exit status means:\n\n{table}\n`quintet run` ends with the status of its master, or 128 and the signal that ended it.\nA reader that stops reading, as head does, is no error."
     )
 }
 
-pub(crate) fn run() -> ExitCode {
-    println!("{}", text());
-    ExitCode::SUCCESS
+pub(crate) fn run() -> Result<ExitCode, Error> {
+    print_line(text())?;
+    Ok(ExitCode::SUCCESS)
 }

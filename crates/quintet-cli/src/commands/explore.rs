@@ -1,5 +1,7 @@
 //! `quintet explore`.
 
+use crate::output::{first, print_line};
+use crate::whole_file;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::{Code, Error};
@@ -25,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_enum, default_value_t = Protocol::TupleSpace)]
     protocol: Protocol,
     /// How many schedules
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// The seed of the first
     #[arg(long, default_value_t = 0, value_name = "K")]
@@ -66,11 +68,12 @@ fn defect(name: &str) -> Result<quintet_explore::Defect, String> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Protocol::TupleSpace = arguments.protocol;
-    let options = arguments.options();
+    let options = arguments.options()?;
     let started = Instant::now();
+    let mut unshown = None;
     let mut show = |line: &str| {
-        if !arguments.json {
-            println!("{line}");
+        if !arguments.json && unshown.is_none() {
+            unshown = print_line(line).err();
         }
     };
     let (report, is_search) = match (&arguments.replay, arguments.seed) {
@@ -80,24 +83,33 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     };
     let per_second = report.schedules as f64 / started.elapsed().as_secs_f64();
     let small = match &report.failure {
-        Some(failure) if is_search && !arguments.no_shrink => {
-            Some(arguments.make_smaller(failure, &options)?)
-        }
+        Some(failure) if is_search && !arguments.no_shrink => Some(arguments.make_smaller(failure, &options)),
         _ => None,
     };
-    if arguments.json {
-        println!("{}", as_json(&report, small.as_ref(), per_second));
-    } else {
-        print!("{}", in_words(&report, small.as_ref()));
-        println!("{per_second:.0} schedules a second");
-    }
+    // What was found is shown before it is stored, so that no file's failure loses it.
+    let shown = print_line(match arguments.json {
+        true => as_json(&report, small.as_ref(), per_second).to_string(),
+        false => format!("{}{per_second:.0} schedules a second", in_words(&report, small.as_ref())),
+    });
+    let stored = small.map_or(Ok(()), |small| small.store());
+    first([unshown.or(shown.err()), stored.err()].into_iter().flatten())?;
     Ok(ExitCode::from(u8::from(report.failure.is_some())))
 }
 
 /// A smaller failing schedule, and where it is stored.
-struct Stored {
+struct Small {
     shrunk: Shrunk,
     file: PathBuf,
+}
+
+impl Small {
+    fn store(&self) -> Result<(), Error> {
+        let Small { shrunk: Shrunk { failure, .. }, file } = self;
+        let text = write_sequence(&failure.choices, &failure.to_string());
+        whole_file::write(file, |to| {
+            to.write_all(text.as_bytes()).map_err(|error| whole_file::refused(file, &error))
+        })
+    }
 }
 
 fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
@@ -108,28 +120,30 @@ fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
 }
 
 impl Arguments {
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, Error> {
+        let end = self.first_seed.checked_add(self.seeds).ok_or_else(|| {
+            let text =
+                format!("{} seeds from {} on: the last is above 2^64 - 2", self.seeds, self.first_seed);
+            Error::new(Code::BadValue, text)
+        })?;
         #[cfg_attr(not(feature = "seeded-defects"), expect(unused_mut, reason = "there is no defect to set"))]
-        let mut options = Options::of(self.first_seed..self.first_seed.saturating_add(self.seeds));
+        let mut options = Options::of(self.first_seed..end);
         #[cfg(feature = "seeded-defects")]
         {
             options.defect = self.defect;
         }
-        options
+        Ok(options)
     }
 
-    /// Shrinks a failure, and stores what is left.
-    fn make_smaller(&self, failure: &Failure, options: &Options) -> Result<Stored, Error> {
+    /// Shrinks a failure.
+    fn make_smaller(&self, failure: &Failure, options: &Options) -> Small {
         let started = Instant::now();
         let mut may_go_on = |attempts| attempts < ATTEMPTS && started.elapsed() < SHRINKING;
         let shrunk =
             shrink(failure, options, &mut may_go_on).expect("a failure's own choices give the failure again");
         let name = || PathBuf::from(format!("explore-{}.choices", failure.seed.unwrap_or_default()));
         let file = self.save.clone().unwrap_or_else(name);
-        let text = write_sequence(&shrunk.failure.choices, &shrunk.failure.to_string());
-        std::fs::write(&file, text)
-            .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", file.display())))?;
-        Ok(Stored { shrunk, file })
+        Small { shrunk, file }
     }
 }
 
@@ -144,8 +158,8 @@ fn explore_with_progress(options: &Options) -> Report {
     report
 }
 
-fn in_words(report: &Report, small: Option<&Stored>) -> String {
-    let (Some(failure), Some(Stored { shrunk, file })) = (&report.failure, small) else {
+fn in_words(report: &Report, small: Option<&Small>) -> String {
+    let (Some(failure), Some(Small { shrunk, file })) = (&report.failure, small) else {
         return report.to_string();
     };
     let file = file.display();
@@ -172,7 +186,7 @@ fn of_failure(failure: &Failure) -> Value {
     })
 }
 
-fn as_json(report: &Report, small: Option<&Stored>, per_second: f64) -> Value {
+fn as_json(report: &Report, small: Option<&Small>, per_second: f64) -> Value {
     json!({
         "schedules": report.schedules,
         "schedules_per_second": per_second,
@@ -185,7 +199,7 @@ fn as_json(report: &Report, small: Option<&Stored>, per_second: f64) -> Value {
         "crashes": report.crashes,
         "digest": format!("{:016x}", report.digest),
         "failure": report.failure.as_ref().map(of_failure),
-        "shrunk": small.map(|Stored { shrunk, file }| json!({
+        "shrunk": small.map(|Small { shrunk, file }| json!({
             "file": file.display().to_string(),
             "attempts": shrunk.attempts,
             "failure": of_failure(&shrunk.failure),

@@ -1,6 +1,7 @@
 //! `quintet replay`.
 
 use crate::connection::refused;
+use crate::output::print_line;
 use clap::Args;
 use quintet::{Code, Error, stack};
 use quintet_contract::Address;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec"
+    after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged or holds no step. The\nrecording of a process that was killed stops before its end: what is there is compared, and the exit status is 0.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec"
 )]
 pub(crate) struct Arguments {
     /// The recording, of `quintet serve --record` or `quintet run --record`
@@ -29,11 +30,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         .map_err(|error| Error::new(Code::BadFile, format!("{name} cannot be opened: {error}")))?;
     match replay(BufReader::new(file), &stack::make) {
         Ok(replayed) => {
-            show(arguments.json, &of_success(&replayed), || in_words(&replayed));
+            show(arguments.json, &of_success(&replayed), || in_words(&replayed))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(ReplayError::Different(difference)) => {
-            show(arguments.json, &of_difference(&difference), || difference_in_words(&difference));
+            show(arguments.json, &of_difference(&difference), || difference_in_words(&difference))?;
             Ok(ExitCode::from(Code::Mismatch.exit_status()))
         }
         Err(ReplayError::Io(error)) => Err(refused("read the recording")(error)),
@@ -41,12 +42,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
 }
 
-fn show(as_json: bool, object: &Value, words: impl FnOnce() -> String) {
-    if as_json {
-        println!("{object}");
-    } else {
-        println!("{}", words());
-    }
+fn show(as_json: bool, object: &Value, words: impl FnOnce() -> String) -> Result<(), Error> {
+    let shown = if as_json { print_line(object) } else { print_line(words()) };
+    shown.map(drop)
 }
 
 fn of_success(replayed: &Replayed) -> Value {
@@ -67,10 +65,12 @@ fn in_words(replayed: &Replayed) -> String {
         replayed.instances.iter().map(|(at, name)| format!("instance {at} {name}")).collect();
     let Replayed { steps, frames, bytes, last, .. } = replayed;
     lines.push(format!("{steps} steps until {last}, {frames} frames, {bytes} bytes"));
-    if replayed.cut_short {
-        lines.push("the recording was cut short inside a record; all before it was compared".to_owned());
-    }
-    lines.push("same, byte for byte".to_owned());
+    lines.push(match replayed.cut_short {
+        true => format!(
+            "the recording stops before its end, as that of a process that was killed\nthe first {steps} steps are the same, byte for byte"
+        ),
+        false => "same, byte for byte".to_owned(),
+    });
     lines.join("\n")
 }
 

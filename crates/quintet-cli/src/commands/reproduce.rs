@@ -2,10 +2,11 @@
 
 mod what_if;
 
+use crate::output::{first, print};
+use crate::whole_file;
 use clap::{ArgGroup, Args, ValueEnum};
 use quintet::Error;
-use quintet_errors::Code;
-use quintet_reproduce::{Report, thomas_1991};
+use quintet_reproduce::thomas_1991;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -51,24 +52,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return what_if::run(arguments);
     }
     let report = thomas_1991::reproduce(arguments.seeds);
-    if let Some(file) = &arguments.html {
-        write(file, &report.html())?;
-    }
-    print(&report, arguments.json);
-    Ok(ExitCode::SUCCESS)
+    let text = match arguments.json {
+        true => report.objects().iter().map(|object| format!("{object}\n")).collect(),
+        false => report.to_string(),
+    };
+    show(&text, arguments.html.as_deref(), || report.html())
 }
 
+/// Prints the results before it writes the page, so that no page's failure loses them.
+///
 /// # Errors
-/// The page cannot be written.
-fn write(file: &Path, page: &str) -> Result<(), Error> {
-    std::fs::write(file, page)
-        .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", file.display())))
-}
-
-fn print(report: &Report, json: bool) {
-    if json {
-        report.objects().iter().for_each(|object| println!("{object}"));
-    } else {
-        print!("{report}");
-    }
+/// Standard output takes no more; the page cannot be written.
+fn show(text: &str, file: Option<&Path>, page: impl FnOnce() -> String) -> Result<ExitCode, Error> {
+    let shown = print(text).map(drop);
+    let written = file.map_or(Ok(()), |file| {
+        whole_file::write(file, |to| {
+            to.write_all(page().as_bytes()).map_err(|error| whole_file::refused(file, &error))
+        })
+    });
+    first([shown, written].into_iter().filter_map(Result::err))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,9 @@
 //! | `run.rs` | the arguments, and what is prepared before and tidied after: read this first |
 //! | `run/job.rs` | the loop: what happens to children and tasks, and what follows |
 //! | `run/ending.rs` | how everybody is ended |
+//! | `run/restarts.rs` | workers that are started again |
 //! | `run/happening.rs` | what can happen, and the threads that wait for it |
+//! | `run/pieces.rs` | what children say, piece by piece |
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
@@ -22,15 +24,18 @@ mod job;
 mod killing;
 mod launch;
 mod ledger;
+mod pieces;
+mod restarts;
 mod summary;
 
 use super::serve::{finish, recorder};
 use crate::connection::{SettingArguments, link_config, random, refused, space_config};
 use clap::Args;
 use display::Printer;
+use happening::gather;
 use launch::Launch;
 use quintet::{Code, Error, Lab, ServeConfig, Server};
-use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS};
+use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,7 +43,7 @@ use std::time::Duration;
 
 #[derive(Args)]
 #[command(
-    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
+    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: WORKERS + space.max_attempts\ntimes in all, so that a task that ends every worker that takes it becomes a dead letter and the others are done. The\nworker that --kill-one kills stays dead. Ctrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
 )]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers
@@ -85,6 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if kill_one && workers < 2 {
         return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
     }
+    // From here on a signal that asks to end is asked of the job, which then tidies up.
+    let (tell, happenings) = gather()?;
     let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
     let launch = Launch {
         socket: arguments.socket.clone().unwrap_or_else(|| folder.path().join("space")),
@@ -92,6 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
         link: link_config(&settings),
         workers,
+        restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
         printer: Printer::new(arguments.json),
         module_path: module_path(&arguments.command[0]),
@@ -101,12 +109,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone() };
     let server = Server::start(&launch.socket, &config)?;
     let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
-    let outcome = job::run(&launch, &lab, &arguments.command, kill_one);
+    let outcome = job::run(&launch, &lab, &arguments.command, kill_one, tell, happenings);
     drop(lab);
     server.stop()?;
     finish(recorder.as_ref())?;
     folder.close().map_err(refused("remove the job's folder"))?;
     let summary = outcome?;
-    summary.show(arguments.json);
+    summary.show(arguments.json)?;
     Ok(summary.exit_code())
 }

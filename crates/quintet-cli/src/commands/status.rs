@@ -1,6 +1,7 @@
 //! `quintet status`.
 
 use crate::connection::ConnectionArguments;
+use crate::output::{print, print_line};
 use clap::Args;
 use quintet::{Error, State};
 use serde_json::{Value, json};
@@ -19,9 +20,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let state = arguments.connection.load()?.lab()?.space().status()?;
     if arguments.json {
-        println!("{}", as_json(&state));
+        print_line(as_json(&state))?;
     } else {
-        print!("{}", as_table(&state));
+        print(&as_table(&state))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,10 @@
 //! `quintet run` with masters and workers that are shell scripts.
 
-use crate::tool::{LONG, idle_worker, is_alive, quintet, result, script, start, text, wait_until_gone};
+use crate::tool::{
+    LONG, idle_worker, is_alive, quintet, result, script, start, state, text, wait_until, wait_until_gone,
+};
 use quintet_testbed::{Child, TempDir};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
@@ -55,6 +58,31 @@ fn workers_that_all_end_end_the_job() {
     assert_eq!(code, 69, "{said}");
     assert!(said.contains("[worker 1] no module"), "{said}");
     assert!(said.contains("ended with status 3; none is left"), "{said}");
+    // As often as there are workers and attempts at a task.
+    assert_eq!(said.matches("ended with status 3; it is started again").count(), 2 + 5, "{said}");
+}
+
+#[test]
+fn a_worker_that_is_content_is_not_started_again() {
+    let folder = TempDir::new().unwrap();
+    let worker = script(&folder, "worker", "exit 0");
+    let master = script(&folder, "master", "exec sleep 1000");
+    let (code, said) = result(quintet(["run", "-n", "1", "--python", text(&worker), text(&master)]));
+    assert!(code == 69 && said.contains("worker 0 ended with status 0; none is left"), "{said}");
+    assert!(!said.contains("started again"), "{said}");
+}
+
+#[test]
+fn what_a_worker_says_without_an_end_is_passed_on_while_it_runs() {
+    let folder = TempDir::new().unwrap();
+    let worker = script(&folder, "worker", "head -c 100000 /dev/zero | tr '\\0' x\nexec sleep 1000");
+    let master = script(&folder, "master", "exec sleep 1000");
+    let job = quintet(["run", "-n", "1", "--python", text(&worker), text(&master)]);
+    let piece = job.output().wait_for("[worker 0] ", LONG).expect("it comes before the worker ends");
+    assert_eq!(piece.len(), 64 << 10);
+    send(&job, Signal::TERM);
+    let (_, said) = result(job);
+    assert_eq!(said.matches('x').count(), 100_000);
 }
 
 #[test]
@@ -65,6 +93,11 @@ fn no_kill_is_an_error_if_one_was_asked_for() {
     let (code, said) = result(quintet(arguments));
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("no worker was seen holding a task"), "{said}");
+}
+
+fn send(job: &Child, signal: Signal) {
+    let id = Pid::from_raw(i32::try_from(job.id()).unwrap()).unwrap();
+    kill_process(id, signal).expect("sent");
 }
 
 /// A job that would run for long: its processes, all of whom have begun.
@@ -87,13 +120,46 @@ fn ctrl_c_leaves_nothing_behind() {
     let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     for signal in [Signal::INT, Signal::TERM] {
         let (job, processes) = long_job(&folder, &room);
-        let id = Pid::from_raw(i32::try_from(job.id()).unwrap()).unwrap();
-        kill_process(id, signal).expect("sent");
+        send(&job, signal);
         let (code, said) = result(job);
         assert_eq!(code, 130, "{said}");
         wait_until_gone(&processes);
         assert_eq!(left_in(&room), [""; 0]);
     }
+}
+
+#[test]
+fn a_signal_before_the_job_has_begun_leaves_nothing_behind() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (record, master) = (folder.join("record"), script(&folder, "master", "exec sleep 1000"));
+    mkfifoat(CWD, &record, Mode::RUSR | Mode::WUSR).expect("a named pipe");
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        // It waits for a reader of its recording, which it begins after it has made its folder.
+        let arguments = ["run", "-n", "0", "--record", text(&record), text(&master)];
+        let job = start(arguments, &[("TMPDIR", text(room.path()))]);
+        wait_until(|| !left_in(&room).is_empty());
+        send(&job, signal);
+        fs::read(&record).expect("it is read to its end");
+        let (code, said) = result(job);
+        assert_eq!(code, 130, "{said}");
+        assert_eq!(left_in(&room), [""; 0]);
+    }
+}
+
+#[test]
+fn ctrl_z_stops_everybody_and_all_continue_together() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (job, mut processes) = long_job(&folder, &room);
+    processes.push(job.id());
+    for _ in 0..2 {
+        send(&job, Signal::TSTP);
+        wait_until(|| processes.iter().all(|process| state(*process) == Some('T')));
+        send(&job, Signal::CONT);
+        wait_until(|| processes.iter().all(|process| state(*process) != Some('T')));
+    }
+    send(&job, Signal::TERM);
+    assert_eq!(result(job).0, 130);
+    wait_until_gone(&processes);
 }
 
 #[test]

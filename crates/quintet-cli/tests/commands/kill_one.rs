@@ -10,7 +10,7 @@ use std::time::Duration;
 const TASKS: i64 = 20;
 const LEASE: Duration = Duration::from_secs(10);
 
-fn lab() -> Option<Lab> {
+pub(crate) fn lab() -> Option<Lab> {
     let socket = env::var_os("QUINTET_SOCKET")?;
     let cluster = env::var("QUINTET_CLUSTER").ok()?.parse().ok()?;
     Some(Lab::connect(Path::new(&socket), cluster, LEASE).expect("the job's space is there"))

@@ -60,22 +60,31 @@ fn a_served_space_shows_its_state_and_its_recording_replays() {
     damage(&record, &folder);
 }
 
-/// The same recording cut short, and with one byte changed.
+/// The same recording cut short, and damaged.
 fn damage(record: &std::path::Path, folder: &TempDir) {
     let whole = fs::read(record).unwrap();
     let spoilt = folder.join("spoilt.rec");
     fs::write(&spoilt, &whole[..whole.len() - 3]).unwrap();
     let (code, said) = result(quintet(["replay", text(&spoilt)]));
-    assert!(code == 0 && said.contains("cut short") && said.contains("same, byte for byte"), "{said}");
+    let expected = " steps are the same, byte for byte";
+    assert!(code == 0 && said.contains("stops before its end") && said.contains(expected), "{said}");
 
-    let mut changed = whole.clone();
-    changed[whole.len() / 2] ^= 1;
-    fs::write(&spoilt, &changed).unwrap();
-    let (code, said) = result(quintet(["replay", text(&spoilt)]));
-    assert!(code == 65 && said.contains("damaged"), "{said}");
+    let changed = |place: usize| {
+        let mut changed = whole.clone();
+        changed[place] ^= 1;
+        changed
+    };
+    let damaged = [changed(whole.len() / 2), changed(10), whole.repeat(2), [&whole[..], b"x"].concat()];
+    for bytes in damaged {
+        fs::write(&spoilt, &bytes).unwrap();
+        let (code, said) = result(quintet(["replay", text(&spoilt)]));
+        assert!(code == 65 && said.contains("damaged") && !said.contains("same"), "{said}");
+    }
 
-    fs::write(&spoilt, b"something else").unwrap();
-    assert_eq!(result(quintet(["replay", text(&spoilt)])).0, 65);
+    for without_a_step in [&whole[..39], b"something else", b""] {
+        fs::write(&spoilt, without_a_step).unwrap();
+        assert_eq!(result(quintet(["replay", text(&spoilt)])).0, 65);
+    }
     assert_eq!(result(quintet(["replay", text(&folder.join("nothing"))])).0, 65);
 }
 
@@ -105,6 +114,15 @@ fn exploring_finds_nothing_and_one_seed_shows_its_history() {
     assert!(code == 0 && said.lines().count() > 10, "{said}");
     let (code, said) = result(quintet(["explore", "--replay", "no-such.choices"]));
     assert!(code == 65 && said.contains("no-such.choices"), "{said}");
+}
+
+#[test]
+fn exploring_nothing_is_refused() {
+    let (code, said) = result(quintet(["explore", "--seeds", "0"]));
+    assert!(code == 64 && !said.contains("no rule"), "{said}");
+    let beyond = ["explore", "--first-seed", "18446744073709551615", "--seeds", "2"];
+    let (code, said) = result(quintet(beyond));
+    assert!(code == 65 && !said.contains("no rule"), "{said}");
 }
 
 #[test]

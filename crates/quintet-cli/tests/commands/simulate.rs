@@ -41,6 +41,7 @@ fn a_table_is_for_people() {
     for word in ["makespan", "tasks/s", "killed at 100.000 ms", "redone by worker"] {
         assert!(said.contains(word), "{word} is not in: {said}");
     }
+    assert!(!said.contains("+-"), "one run has no interval: {said}");
 }
 
 #[test]

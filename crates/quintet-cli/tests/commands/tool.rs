@@ -47,18 +47,27 @@ pub(crate) fn idle_worker(folder: &TempDir) -> PathBuf {
     script(folder, "idle", "echo idle $QUINTET_RANK $$\nexec sleep 1000")
 }
 
+/// The letter that `ps` has for the state of this process, if it is there.
+pub(crate) fn state(process: u32) -> Option<char> {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    status.rsplit(") ").next().and_then(|rest| rest.chars().next())
+}
+
 /// Whether this process is there and has not ended. One that ended and was not reaped yet counts as ended.
 pub(crate) fn is_alive(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    state(process).is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// Returns when it is so.
+pub(crate) fn wait_until(mut it_is_so: impl FnMut() -> bool) {
+    let limit = std::time::Instant::now() + LONG;
+    while !it_is_so() {
+        assert!(std::time::Instant::now() < limit, "it is still not so");
+        std::thread::yield_now();
+    }
 }
 
 /// Returns when none of these processes is alive.
 pub(crate) fn wait_until_gone(processes: &[u32]) {
-    let limit = std::time::Instant::now() + LONG;
-    while processes.iter().any(|process| is_alive(*process)) {
-        assert!(std::time::Instant::now() < limit, "{processes:?}: one is still there");
-        std::thread::yield_now();
-    }
+    wait_until(|| !processes.iter().any(|process| is_alive(*process)));
 }

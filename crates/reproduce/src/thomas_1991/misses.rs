@@ -15,6 +15,8 @@ const MORE_ACKNOWLEDGEMENTS: &str = "printed, client xport has 250 set-ups of 1.
      text has one acknowledgement, as the rows of RPC show";
 const TWO_SIZES: &str = "printed, the LAN carries 12.6 bytes a word of this buffer on Ethernet and 14.2 on FDDI: one expansion for all \
      rows is too much for both";
+const AS_OVER_TCP: &str =
+    "printed, server xport is as busy as over TCP, though with UDP it has no acknowledgement to handle";
 const SLOWER_SERVER: &str = "printed, server applic works 1.03 s for 32768 words and 1.40 for 65024 here, 0.84 and 1.41 over \
      Ethernet: no cost by the word gives both";
 const IDLE_SERVER: &str = "printed, the server's two processors are busy for 1.44 s of 2.93: nothing in the text waits for the rest";
@@ -32,6 +34,7 @@ pub(super) fn why(case: &Case, column: Column) -> Option<&'static str> {
         (_, _, "client_xport") => Some(CLIENT_RELAYS),
         (Model::Rexec, Transport::Tcp, _) if at_32_mips => Some(IDLE_SERVER),
         (Model::Rexec, _, "client_applic") => Some(CLIENT_GROWS),
+        (Model::Rexec, Transport::Udp, "server_xport") if words == 1 => Some(AS_OVER_TCP),
         (Model::Rexec, Transport::Udp, _) => Some(TWO_SIZES),
         (Model::Rexec, Transport::Tcp, _) if case.lan == Lan::Fddi => Some(SLOWER_SERVER),
         _ => None,

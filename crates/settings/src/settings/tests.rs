@@ -1,5 +1,5 @@
 use super::*;
-use crate::{RUN_KILL_ONE, SPACE_MAX_BYTES, SPACE_MAX_TUPLES};
+use crate::{RUN_KILL_ONE, SPACE_LEASE_MS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES};
 use proptest::prelude::*;
 use quintet_testbed::TempDir;
 
@@ -90,6 +90,22 @@ fn errors_outside_a_file_name_their_place_too() {
 }
 
 #[test]
+fn a_short_variable_goes_before_the_long_one_and_after_an_argument() {
+    let long = [("QUINTET_SPACE_LEASE_MS", "50"), ("QUINTET_SOCKET_PATH", "/long")];
+    let short = [("QUINTET_LEASE_MS", "40"), ("QUINTET_SOCKET", "/short")];
+    let environment = variables(&[long, short].concat());
+    let mut sources = Sources { environment, ..Sources::default() };
+    let settings = Settings::load(&sources).unwrap();
+    assert_eq!(settings.number(&SPACE_LEASE_MS), 40);
+    assert_eq!(settings.socket_path(), Path::new("/short"));
+    sources.arguments = vec!["space.lease_ms=60".into()];
+    assert_eq!(Settings::load(&sources).unwrap().number(&SPACE_LEASE_MS), 60);
+    sources.environment = variables(&[("QUINTET_LEASE_MS", "x")]);
+    let refused = Settings::load(&sources).unwrap_err().to_string();
+    assert!(refused.starts_with("environment variable QUINTET_LEASE_MS: space.lease_ms is x"), "{refused}");
+}
+
+#[test]
 fn variables_of_others_are_left_alone() {
     let environment = variables(&[("QUINTET_TESTBED_PARENT", "7"), ("QUINTET", "x"), ("PATH", "/bin")]);
     assert!(Settings::load(&Sources { environment, ..Sources::default() }).is_ok());
@@ -131,6 +147,9 @@ fn the_table_keeps_its_own_rules() {
             assert!(setting.parse(&setting.default_text()).is_some(), "the default of {}", setting.name());
         }
     }
+    for (variable, name) in SHORT_VARIABLES {
+        assert!(Setting::find(name).is_some() && names.insert((*variable).to_owned()), "{variable}");
+    }
 }
 
 #[test]
@@ -138,6 +157,9 @@ fn the_documentation_names_every_setting() {
     let page = crate::markdown();
     for setting in ALL {
         assert!(page.contains(&format!("`{}`", setting.name())), "{}", setting.name());
+    }
+    for (variable, _) in SHORT_VARIABLES {
+        assert!(page.contains(&format!("`{variable}`")), "{variable}");
     }
 }
 

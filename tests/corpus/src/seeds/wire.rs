@@ -54,6 +54,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("up", step(RecordedInput::Up(at, Incarnation(9), 1 << 40), vec![])),
             ("down", step(RecordedInput::Down(at, DownCause::Misbehaved), vec![])),
             ("frame", step(RecordedInput::Frame(at, message), calls)),
+            ("end", encode_to_vec(&Entry::End)),
         ],
     )
 }

@@ -5,12 +5,12 @@ use super::events::{Event, Way};
 use crate::arrival::Arrival;
 use crate::device::{Device, Effects, Message, Outcome, Timer};
 use crate::mark::Mark;
-use crate::module::{MARK, message_class, modelled_bytes};
+use crate::module::{mark_of, message_class, modelled_bytes};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
-use quintet_contract::{Address, Frame, Random, Time};
+use quintet_contract::{Address, Random};
 use quintet_wire::registry::DISK_WRITE;
 
 /// A transfer device in a run.
@@ -92,8 +92,8 @@ impl Simulation {
     /// Within a node: to a service of the host, or to another instance.
     fn transmit_within(&mut self, parcel: Box<Parcel>) {
         let (Label { from, to, .. }, frame) = (parcel.label, parcel.frame());
-        if frame.kind == MARK {
-            self.mark(from, &frame);
+        if let Some((number, ready)) = mark_of(&frame) {
+            self.marks.push(Mark { node: from.node, number, ready, at: self.now });
             return self.parcels.keep(parcel);
         }
         match self.services.answer(parcel.label, &frame, &mut self.service_random) {
@@ -108,15 +108,6 @@ impl Simulation {
             }
             None => self.deliver(to, Arrival::Frame(parcel), self.now),
         }
-    }
-
-    /// Keeps a mark that a module made.
-    fn mark(&mut self, from: Address, frame: &Frame<'_>) {
-        let came = self.nodes.get(from.node).map_or(self.now, |node| node.job.came);
-        let due = frame.body.as_array::<8>().map(|due| Picos::reaching(Time(u64::from_le_bytes(*due))));
-        let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
-        let ready = due.map_or(came, |due| due.min(came));
-        self.marks.push(Mark { node: from.node, number, ready, at: self.now });
     }
 
     pub(super) fn wake_device(&mut self, id: DeviceId, timer: Timer) {

@@ -1,12 +1,13 @@
 //! How a run is at one moment, for who looks on between its steps. A run that nobody looks at pays nothing for it.
 
 use super::Simulation;
+use crate::arrival::Arrival;
 use crate::device::Station;
-use crate::module::modelled_bytes;
+use crate::module::{Module, modelled_bytes};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
-use quintet_contract::NodeId;
+use quintet_contract::{Address, NodeId};
 
 /// What a device is at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -47,6 +48,23 @@ impl Simulation {
     #[must_use]
     pub fn waiting_inputs(&self, id: NodeId) -> usize {
         self.nodes.get(id).map_or(0, |node| node.inbox.len())
+    }
+
+    /// How long the activations of the module at `at` that are ready and have not reached their mark `begun` have waited
+    /// since counting began, in all, in seconds. 0 if there is no such module.
+    #[must_use]
+    pub fn waited(&self, at: Address, begun: u32) -> f64 {
+        let Some((module, place)) = self.get::<Module>(at).zip(self.nodes.find(at.node)) else { return 0.0 };
+        let node = &self.nodes[place];
+        let (now, since) = (self.now, self.counting_since);
+        let ahead: f64 = node.job.ahead_of(begun).map(|ready| (now - since.max(ready)).as_seconds()).sum();
+        let door = self.processors[node.processor.0].door.iter();
+        let at_door = door.filter(|(whose, _)| *whose == place).map(|(_, input)| input);
+        let frames = node.inbox.iter().chain(at_door).filter_map(|input| match &input.arrival {
+            Arrival::Frame(parcel) if input.port == at.port => Some((parcel.frame(), input.since)),
+            _ => None,
+        });
+        ahead + module.waited(frames, since, now)
     }
 
     /// What a device is at.

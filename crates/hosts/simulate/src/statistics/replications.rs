@@ -144,6 +144,29 @@ mod tests {
     }
 
     #[test]
+    fn runs_whose_seeds_are_also_their_streams_are_independent() {
+        // Ten tasks a run, each with a stream of its own; of each 20 numbers in a row ten are seeds and ten are streams, or
+        // all ten are both.
+        let normal = Distribution::Normal { mean: 100.0, deviation: 3.0 };
+        let covered = |apart: u64| {
+            let experiment = |first: &u64| {
+                let task = |seed, stream| {
+                    normal.sample(&mut Random::new(first * 20 + seed, first * 20 + apart + stream))
+                };
+                let mut runs = Replications::new();
+                (0..10)
+                    .for_each(|seed| runs.add((0..10).map(|stream| task(seed, stream)).sum::<f64>() / 10.0));
+                runs.interval(0.95).is_ok_and(|interval| interval.contains(normal.mean()))
+            };
+            (0..2_000).filter(experiment).count()
+        };
+        for apart in [0, 10] {
+            let covered = covered(apart);
+            assert!((1_860..=1_940).contains(&covered), "{covered} of 2,000, {apart} apart");
+        }
+    }
+
+    #[test]
     fn impossible_intervals_say_why() {
         let mut runs = Replications::new();
         runs.add(1.0);

@@ -8,6 +8,7 @@ use super::super::space::anonymous_bytes;
 use super::{CUSTOMER, check, module, send, server};
 use crate::companion::Companion;
 use crate::connection::refused;
+use crate::output::print_line;
 use clap::Args;
 use quintet::{Code, Error};
 use quintet_contract::{Address, Span};
@@ -62,7 +63,7 @@ impl NodesArguments {
         for node in 0..self.nodes {
             check(run.node_statistics(at(node).node).map_or(0, |statistics| statistics.waiting.count()), 10)?;
         }
-        println!("{}", json!({"case": "nodes-10000", "unit": "bytes", "statistic": "mean", "value": taken}));
+        print_line(json!({"case": "nodes-10000", "unit": "bytes", "statistic": "mean", "value": taken}))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -8,6 +8,7 @@ use super::super::case::{Better, Case, Group, Prepare, Round, Unit};
 use super::super::peer::Statistic;
 use crate::companion::Companion;
 use crate::connection::refused;
+use crate::output::print_line;
 use clap::{Args, ValueEnum};
 use quintet::{Code, Error, Lab, Space, Template, Tuple, template, tuple};
 use serde_json::json;
@@ -80,7 +81,7 @@ impl MemoryArguments {
         let taken = anonymous_bytes()?.saturating_sub(before);
         check(&space, self.tuples)?;
         let value = taken as f64 / self.tuples as f64 - DATA as f64;
-        println!("{}", json!({"case": "memory-64", "unit": "bytes", "statistic": "mean", "value": value}));
+        print_line(json!({"case": "memory-64", "unit": "bytes", "statistic": "mean", "value": value}))?;
         Ok(ExitCode::SUCCESS)
     }
 }

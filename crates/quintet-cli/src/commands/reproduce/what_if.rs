@@ -1,13 +1,11 @@
 //! `quintet reproduce --what-if`.
 
-use super::{Arguments, write};
+use super::{Arguments, show};
 use crate::chart::{self, Line, Point};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::Error;
-use quintet_errors::Code;
 use quintet_reproduce::thomas_1991::what_if::{Figure, Plan, Question, WhatIf, answer};
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,11 +35,11 @@ impl From<Asked> for Question {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let what_if = simulate(arguments);
-    if let Some(file) = &arguments.html {
-        write(file, &what_if.html(&draw))?;
-    }
-    print(&what_if, arguments.json)?;
-    Ok(ExitCode::SUCCESS)
+    let text = match arguments.json {
+        true => what_if.objects().iter().map(|object| format!("{object}\n")).collect(),
+        false => what_if.to_string(),
+    };
+    show(&text, arguments.html.as_deref(), || what_if.html(&draw))
 }
 
 fn simulate(arguments: &Arguments) -> WhatIf {
@@ -61,19 +59,6 @@ fn simulate(arguments: &Arguments) -> WhatIf {
     let what_if = answer(&Plan { questions: &questions, ..Plan::of_all(arguments.seeds) }, &ended);
     bar.finish_and_clear();
     what_if
-}
-
-/// # Errors
-/// Standard output takes no more, because its disk is full say.
-fn print(what_if: &WhatIf, json: bool) -> Result<(), Error> {
-    let text = match json {
-        true => what_if.objects().iter().map(|object| format!("{object}\n")).collect(),
-        false => what_if.to_string(),
-    };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Error::new(Code::Resource, format!("the results cannot be shown: {error}")))
 }
 
 fn draw(figure: &Figure) -> String {

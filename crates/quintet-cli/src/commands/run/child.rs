@@ -1,7 +1,7 @@
 //! One child of a job.
 //!
-//! It is not reaped before the job is over, so that its process id and its group's stay its own until then and a signal
-//! never meets a stranger.
+//! It is not reaped before it is dropped, when the job is over or another takes its place, so that its process id and its
+//! group's stay its own until then and a signal never meets a stranger.
 
 use crate::connection::refused;
 use quintet::Error;
@@ -94,12 +94,12 @@ impl Drop for Child {
 }
 
 /// How the child ended, when it has; it stays to be reaped.
-pub(super) fn wait_for_end(handle: &OwnedFd) -> String {
+pub(super) fn wait_for_end(handle: &OwnedFd) -> ExitStatus {
     let status = wait_until(handle, WaitIdOptions::EXITED);
-    match status.as_ref().and_then(|status| status.terminating_signal()) {
-        Some(signal) => format!("signal {signal}"),
-        None => format!("status {}", status.and_then(|status| status.exit_status()).unwrap_or_default()),
-    }
+    let signal = status.as_ref().and_then(|status| status.terminating_signal());
+    let number = status.and_then(|status| status.exit_status()).unwrap_or_default();
+    // The layout of wait(2).
+    ExitStatus::from_raw(signal.unwrap_or(number << 8))
 }
 
 fn wait_until(handle: &OwnedFd, what: WaitIdOptions) -> Option<WaitIdStatus> {

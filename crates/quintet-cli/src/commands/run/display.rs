@@ -3,6 +3,9 @@
 use super::ledger::Ledger;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Plain lines come no closer than this.
@@ -20,6 +23,8 @@ pub(super) enum Stream {
 pub(super) struct Printer {
     bar: Option<ProgressBar>,
     only_standard_error: bool,
+    /// That were passed on, by all clones.
+    pieces: Arc<AtomicU64>,
 }
 
 impl Printer {
@@ -30,7 +35,7 @@ impl Printer {
             // Nothing is drawn until there is a task.
             ProgressBar::hidden().with_style(style.expect("the template is well-formed"))
         });
-        Printer { bar, only_standard_error }
+        Printer { bar, only_standard_error, pieces: Arc::default() }
     }
 
     pub(super) fn has_bar(&self) -> bool {
@@ -41,9 +46,10 @@ impl Printer {
         self.only_standard_error
     }
 
-    /// Passes on what a child said.
-    pub(super) fn line(&self, stream: Stream, prefix: &str, line: &[u8]) {
-        let whole = [prefix.as_bytes(), line, b"\n"].concat();
+    /// Passes on a piece of what a child said. One without an end becomes a line.
+    pub(super) fn piece(&self, stream: Stream, prefix: &str, piece: &[u8]) {
+        let end: &[u8] = if piece.ends_with(b"\n") || piece.ends_with(b"\r") { b"" } else { b"\n" };
+        let whole = [prefix.as_bytes(), piece, end].concat();
         let write = || match stream {
             Stream::Output if !self.only_standard_error => stdout().lock().write_all(&whole),
             _ => stderr().lock().write_all(&whole),
@@ -54,11 +60,17 @@ impl Printer {
         };
         // Nobody may be reading any more; the job goes on.
         let _ = written;
+        self.pieces.fetch_add(1, Relaxed);
+    }
+
+    /// How many pieces were passed on.
+    pub(super) fn pieces(&self) -> u64 {
+        self.pieces.load(Relaxed)
     }
 
     /// Says something of the job itself.
     pub(super) fn say(&self, text: &str) {
-        self.line(Stream::Error, "quintet: ", text.as_bytes());
+        self.piece(Stream::Error, "quintet: ", text.as_bytes());
     }
 }
 

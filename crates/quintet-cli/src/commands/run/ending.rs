@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 
 /// How long a child may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long the rest may take: the end of processes that were killed, the last lines in pipes.
+/// How long the rest may take: the end of processes that were killed, the next of the last words in pipes.
 const REST: Duration = Duration::from_millis(500);
+/// How long all of the last words may take.
+const LAST_WORDS: Duration = Duration::from_secs(30);
 
 impl Job<'_> {
-    /// Ends every child and reads what they said last. Takes less than two seconds.
+    /// Ends every child and reads what they said last. Takes less than two seconds, and more only while words come.
     pub(super) fn end(&mut self) {
+        self.is_ending = true;
         let interrupted = self.interrupts > 0;
         for worker in &self.workers {
             worker.signal_group(Signal::TERM);
@@ -28,10 +31,15 @@ impl Job<'_> {
         }
         self.workers.iter().for_each(|worker| worker.signal_group(Signal::KILL));
         let done = |job: &Self| job.open_outputs == 0 && job.children().all(|child| child.ended);
-        self.handle_until(Instant::now() + REST, done);
+        let limit = Instant::now() + LAST_WORDS;
+        let mut heard = None;
+        while !done(self) && heard != Some(self.launch.printer.pieces()) && Instant::now() < limit {
+            heard = Some(self.launch.printer.pieces());
+            self.handle_until(Instant::now() + REST, done);
+        }
     }
 
-    fn children(&self) -> impl Iterator<Item = &Child> {
+    pub(super) fn children(&self) -> impl Iterator<Item = &Child> {
         self.workers.iter().chain([&self.master])
     }
 

@@ -2,11 +2,13 @@
 
 use super::child::{Child, Who, wait_for_end};
 use super::display::{Printer, Stream};
-use crate::interrupt::on_interrupt;
+use super::pieces::read_pieces;
+use crate::interrupt::on_interrupt_or_pause;
 use quintet::{Error, Lab, Template, Tuple, Value, template, tuple};
 use rustix::process::Signal;
-use std::io::{BufRead, BufReader, Read};
-use std::sync::mpsc::Sender;
+use std::io::Read;
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 /// The first field of an event tuple.
@@ -16,12 +18,16 @@ const EVENT: &str = "quintet.event";
 pub(super) enum Happening {
     /// An event tuple came.
     Event(Event),
-    /// A child ended, in these words.
-    Ended(Who, String),
+    /// A child ended.
+    Ended(Who, ExitStatus),
     /// A child closed one of its captured outputs.
     Silent,
     /// This process is asked to end.
     Interrupt(Signal),
+    /// This process is asked to stop where it is.
+    Pause,
+    /// It goes on after that.
+    Resume,
     /// The space can be reached no more.
     SpaceGone(Error),
 }
@@ -101,10 +107,23 @@ pub(super) fn take_events(lab: &Lab, tell: Sender<Happening>) {
     });
 }
 
-/// Waits for signals to this process.
-pub(super) fn watch_signals(tell: Sender<Happening>) -> Result<(), Error> {
-    // The job may be over: then there is nothing to interrupt.
-    on_interrupt(move |signal| drop(tell.send(Happening::Interrupt(signal))))
+/// Where happenings come together. Signals to this process are among them from now on.
+///
+/// # Errors
+/// The system refused.
+pub(super) fn gather() -> Result<(Sender<Happening>, Receiver<Happening>), Error> {
+    let (tell, happenings) = channel();
+    let told = tell.clone();
+    on_interrupt_or_pause(move |signal| {
+        let happening = match signal {
+            Signal::TSTP => Happening::Pause,
+            Signal::CONT => Happening::Resume,
+            _ => Happening::Interrupt(signal),
+        };
+        // The job may be over: then there is nothing to interrupt.
+        let _ = told.send(happening);
+    })?;
+    Ok((tell, happenings))
 }
 
 /// Waits for a child's end and passes on what it says. How many of its outputs are captured.
@@ -134,9 +153,7 @@ fn pass_on(
         Who::Worker(rank) => format!("[worker {rank}] "),
     };
     thread::spawn(move || {
-        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
-            printer.line(stream, &prefix, &line);
-        }
+        read_pieces(pipe, |piece| printer.piece(stream, &prefix, piece));
         // The job may be over without it.
         let _ = tell.send(Happening::Silent);
     });

@@ -1,16 +1,18 @@
 //! The loop of a job: what happens to children and tasks, and what follows.
 
-use super::child::{Child, Who};
+use super::child::{self, Child, Who};
 use super::display::Display;
-use super::happening::{Event, Happening, What, put, take_events, watch, watch_signals};
+use super::happening::{Event, Happening, What, put, take_events, watch};
 use super::killing::{Killing, in_words};
 use super::launch::Launch;
 use super::ledger::{Ledger, Redone};
+use super::restarts::Restarts;
 use super::summary::{Ended, Summary};
 use quintet::{Code, Error, Lab};
-use rustix::process::Signal;
+use rustix::process::{Signal, getpid, kill_process};
 use std::ffi::OsString;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// How long the last events may take to come.
@@ -20,7 +22,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 pub(super) struct Job<'a> {
     pub(super) launch: &'a Launch,
     lab: &'a Lab,
-    /// Given away with the first `RecvTimeoutError`: the senders live in threads.
+    tell: Sender<Happening>,
     happenings: Receiver<Happening>,
     pub(super) master: Child,
     /// By rank.
@@ -29,10 +31,12 @@ pub(super) struct Job<'a> {
     pub(super) open_outputs: usize,
     ledger: Ledger,
     killing: Killing,
+    restarts: Restarts,
     /// The task that was redone because of the kill.
     proof: Option<Redone>,
     display: Display,
     pub(super) interrupts: u32,
+    pub(super) is_ending: bool,
     all_events_seen: bool,
 }
 
@@ -42,9 +46,9 @@ pub(super) fn run(
     lab: &Lab,
     command_line: &[OsString],
     kill_one: bool,
+    tell: Sender<Happening>,
+    happenings: Receiver<Happening>,
 ) -> Result<Summary, Error> {
-    let (tell, happenings) = channel();
-    watch_signals(tell.clone())?;
     take_events(lab, tell.clone());
     let mut workers = (0..launch.workers).map(|rank| launch.worker(rank)).collect::<Result<Vec<_>, _>>()?;
     let mut master = launch.master(command_line)?;
@@ -53,15 +57,18 @@ pub(super) fn run(
     let mut job = Job {
         launch,
         lab,
+        tell,
         happenings,
         master,
         workers,
         open_outputs,
         ledger: Ledger::default(),
         killing: if kill_one { Killing::Waiting } else { Killing::NotAsked },
+        restarts: Restarts::new(launch.restarts),
         proof: None,
         display: Display::new(&launch.printer),
         interrupts: 0,
+        is_ending: false,
         all_events_seen: false,
     };
     let outcome = job.work();
@@ -76,10 +83,8 @@ impl Job<'_> {
     fn work(&mut self) -> Result<(), Error> {
         while !self.master.ended && self.interrupts == 0 {
             self.next(None)?;
-            if !self.workers.is_empty()
-                && self.workers.iter().all(|worker| worker.ended)
-                && !self.master.ended
-            {
+            let left = self.workers.iter().filter(|worker| !worker.ended).count() + self.restarts.due();
+            if !self.workers.is_empty() && left == 0 && !self.master.ended {
                 return Err(Error::new(Code::PeerDied, "all workers ended before their master"));
             }
         }
@@ -101,9 +106,11 @@ impl Job<'_> {
         };
         match happening {
             Happening::Event(event) => self.event(&event)?,
-            Happening::Ended(who, how) => self.ended(who, &how),
+            Happening::Ended(who, how) => self.ended(who, how)?,
             Happening::Silent => self.open_outputs -= 1,
             Happening::Interrupt(signal) => self.interrupted(signal),
+            Happening::Pause => self.pause(),
+            Happening::Resume => self.resume(),
             Happening::SpaceGone(error) => return Err(error),
         }
         Ok(true)
@@ -120,23 +127,56 @@ impl Job<'_> {
         let worker = usize::try_from(event.rank).ok().and_then(|rank| self.workers.get(rank));
         match (event.what, worker) {
             (What::Holding, Some(worker)) => self.killing.held(worker, event.rank, self.lab)?,
-            (What::Marker, Some(worker)) => self.killing.marker(worker, event.rank, &self.ledger),
+            (What::Marker, Some(worker)) => {
+                self.killing.marker(worker, event.rank, &self.ledger);
+                self.restart(event.rank)?;
+            }
             (What::End, _) => self.all_events_seen = true,
             _ => {}
         }
         Ok(())
     }
 
-    fn ended(&mut self, who: Who, how: &str) {
-        let Some(child) = self.child(who) else { return };
+    fn ended(&mut self, who: Who, how: ExitStatus) -> Result<(), Error> {
+        let Some(child) = self.child(who) else { return Ok(()) };
         child.ended = true;
-        let Who::Worker(rank) = who else { return };
-        let left = self.workers.iter().filter(|worker| !worker.ended).count();
-        if self.master.ended || self.interrupts > 0 {
-            return;
+        let Who::Worker(rank) = who else { return Ok(()) };
+        if self.is_over() {
+            return Ok(());
         }
-        let next = if left == 0 { "none is left".to_owned() } else { format!("the job goes on with {left}") };
-        self.launch.printer.say(&format!("worker {rank} ended with {how}; {next}"));
+        let place = i64::try_from(rank).unwrap_or(i64::MAX);
+        let again = !how.success() && self.killing.victim() != Some(place) && self.restarts.ask(place);
+        let left = self.workers.iter().filter(|worker| !worker.ended).count() + self.restarts.due();
+        let next = match left {
+            _ if again => "it is started again".to_owned(),
+            0 => "none is left".to_owned(),
+            _ => format!("the job goes on with {left}"),
+        };
+        self.launch.printer.say(&format!("worker {rank} ended with {}; {next}", child::in_words(how)));
+        if again {
+            // After one answer, the space's thread has looked at every link since the worker ended.
+            self.lab.space().status()?;
+            put(self.lab, What::Marker, place)?;
+        }
+        Ok(())
+    }
+
+    /// The marker came: everything that the worker said before it ended is in the ledger.
+    fn restart(&mut self, place: i64) -> Result<(), Error> {
+        let rank = usize::try_from(place).unwrap_or(usize::MAX);
+        if self.is_over() || !self.restarts.take(place) || rank >= self.workers.len() {
+            return Ok(());
+        }
+        self.ledger.is_replaced(place);
+        let mut worker = self.launch.worker(rank as u64)?;
+        self.open_outputs += watch(&mut worker, &self.launch.printer, &self.tell);
+        self.workers[rank] = worker;
+        Ok(())
+    }
+
+    /// Whether it does not matter any more if a worker ends.
+    fn is_over(&self) -> bool {
+        self.master.ended || self.interrupts > 0 || self.is_ending
     }
 
     fn child(&mut self, who: Who) -> Option<&mut Child> {
@@ -157,6 +197,20 @@ impl Job<'_> {
         }
     }
 
+    /// Stops everybody, then this process: nobody is silent to somebody who runs.
+    fn pause(&self) {
+        self.children().for_each(|child| child.signal_group(Signal::STOP));
+        // A process may always stop itself.
+        let _ = kill_process(getpid(), Signal::STOP);
+    }
+
+    /// Lets everybody go on, save a worker that was stopped for another reason.
+    fn resume(&self) {
+        let stopped = self.killing.stopped().and_then(|rank| u64::try_from(rank).ok()).map(Who::Worker);
+        let children = self.children().filter(|child| Some(child.who) != stopped);
+        children.for_each(|child| child.signal_group(Signal::CONT));
+    }
+
     fn summary(&mut self) -> Result<Summary, Error> {
         let master = self.master.reap()?;
         let victim = self.killing.victim();
@@ -165,6 +219,7 @@ impl Job<'_> {
         Ok(Summary {
             master,
             workers: workers.collect::<Result<_, Error>>()?,
+            restarts: self.restarts.made(),
             submitted: self.ledger.submitted(),
             done: self.ledger.done(),
             redone: self.ledger.redone(),

@@ -48,6 +48,14 @@ impl Killing {
         }
     }
 
+    /// The worker that is stopped.
+    pub(super) fn stopped(self) -> Option<i64> {
+        match self {
+            Killing::Stopped(rank) => Some(rank),
+            _ => None,
+        }
+    }
+
     /// The worker that was killed.
     pub(super) fn victim(self) -> Option<i64> {
         match self {
@@ -58,13 +66,14 @@ impl Killing {
 
     /// Whether the task was the killed worker's.
     pub(super) fn caused(self, redone: &Redone) -> bool {
-        self.victim().is_some_and(|victim| redone.before.is_none_or(|before| before == victim))
+        let was_held = |victim| redone.before.is_none_or(|before| before == victim);
+        !redone.earlier && self.victim().is_some_and(was_held)
     }
 }
 
 /// What is said of a task that was begun again.
 pub(super) fn in_words(redone: &Redone, killing: Killing) -> String {
-    let Redone { task, before, by, attempt } = redone;
+    let Redone { task, before, by, attempt, .. } = redone;
     let holder = if killing.caused(redone) { killing.victim() } else { *before };
     let why = if killing.caused(redone) { "when it was killed" } else { "and lost" };
     let holder = holder.map_or_else(|| "a worker".to_owned(), |rank| format!("worker {rank}"));
@@ -77,13 +86,18 @@ mod tests {
 
     #[test]
     fn the_words_name_the_task_and_both_workers() {
-        let redone = Redone { task: 17, before: Some(2), by: 0, attempt: 2 };
+        let redone = Redone { task: 17, before: Some(2), earlier: false, by: 0, attempt: 2 };
         assert_eq!(
             in_words(&redone, Killing::Killed(2)),
             "task 17 was held by worker 2 when it was killed; redone by worker 0 (attempt 2)"
         );
         assert_eq!(
             in_words(&redone, Killing::Killed(1)),
+            "task 17 was held by worker 2 and lost; redone by worker 0 (attempt 2)"
+        );
+        let lost_before = Redone { earlier: true, ..redone };
+        assert_eq!(
+            in_words(&lost_before, Killing::Killed(2)),
             "task 17 was held by worker 2 and lost; redone by worker 0 (attempt 2)"
         );
     }

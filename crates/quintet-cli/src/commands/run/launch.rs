@@ -22,6 +22,8 @@ pub(super) struct Launch {
     pub(super) lease: Duration,
     pub(super) link: LinkConfig,
     pub(super) workers: u64,
+    /// How many times in all a worker is started again that ended before its time.
+    pub(super) restarts: u64,
     pub(super) python: OsString,
     pub(super) printer: Printer,
     /// Where workers find the modules beside the script: `PYTHONPATH`.

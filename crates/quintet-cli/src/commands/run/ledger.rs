@@ -8,9 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Ledger {
     submitted: u64,
     done: u64,
-    /// The worker that holds a task, and for the how manieth time it is held.
-    holders: BTreeMap<i64, (i64, i64)>,
+    /// The worker that holds a task.
+    holders: BTreeMap<i64, Holder>,
     redone: BTreeSet<i64>,
+}
+
+/// A worker that holds a task, or held it when it ended.
+#[derive(Clone, Copy)]
+struct Holder {
+    rank: i64,
+    attempt: i64,
+    ended: bool,
 }
 
 /// A task that was begun again.
@@ -19,6 +27,8 @@ pub(super) struct Redone {
     pub(super) task: i64,
     /// Who held it before, if that was seen: a worker may end between taking a task and saying so.
     pub(super) before: Option<i64>,
+    /// Whether that was before it was started again.
+    pub(super) earlier: bool,
     /// Who holds it, or did it, now.
     pub(super) by: i64,
     pub(super) attempt: i64,
@@ -45,18 +55,24 @@ impl Ledger {
     fn taken(&mut self, by: i64, task: i64, attempt: i64, still: bool) -> Option<Redone> {
         let before = self.holders.get(&task).copied();
         if still {
-            self.holders.insert(task, (by, attempt));
+            self.holders.insert(task, Holder { rank: by, attempt, ended: false });
         }
-        let news = before.is_none_or(|(_, earlier)| earlier < attempt);
+        let news = before.is_none_or(|holder| holder.attempt < attempt);
         (attempt > 1 && news).then(|| {
             self.redone.insert(task);
-            Redone { task, before: before.map(|(rank, _)| rank), by, attempt }
+            let earlier = before.is_some_and(|holder| holder.ended);
+            Redone { task, before: before.map(|holder| holder.rank), earlier, by, attempt }
         })
+    }
+
+    /// What this worker holds is held by nobody: it ended, and another of its rank takes its place.
+    pub(super) fn is_replaced(&mut self, rank: i64) {
+        self.holders.values_mut().filter(|holder| holder.rank == rank).for_each(|holder| holder.ended = true);
     }
 
     /// Whether this worker holds a task.
     pub(super) fn is_holding(&self, rank: i64) -> bool {
-        self.holders.values().any(|(holder, _)| *holder == rank)
+        self.holders.values().any(|holder| holder.rank == rank && !holder.ended)
     }
 
     pub(super) fn submitted(&self) -> u64 {
@@ -87,7 +103,7 @@ mod tests {
         assert_eq!(ledger.add(&event(What::Submitted, -1, 17, 0)), None);
         assert_eq!(ledger.add(&event(What::Holding, 2, 17, 1)), None);
         assert!(ledger.is_holding(2));
-        let redone = Redone { task: 17, before: Some(2), by: 0, attempt: 2 };
+        let redone = Redone { task: 17, before: Some(2), earlier: false, by: 0, attempt: 2 };
         assert_eq!(ledger.add(&event(What::Holding, 0, 17, 2)), Some(redone));
         assert_eq!(ledger.add(&event(What::Done, 0, 17, 2)), None, "it was told before");
         assert!(!ledger.is_holding(2) && !ledger.is_holding(0));
@@ -95,9 +111,21 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_is_started_again_holds_nothing() {
+        let mut ledger = Ledger::default();
+        ledger.add(&event(What::Holding, 2, 17, 1));
+        ledger.is_replaced(2);
+        assert!(!ledger.is_holding(2));
+        ledger.add(&event(What::Holding, 2, 18, 1));
+        assert!(ledger.is_holding(2));
+        let redone = Redone { task: 17, before: Some(2), earlier: true, by: 2, attempt: 2 };
+        assert_eq!(ledger.add(&event(What::Holding, 2, 17, 2)), Some(redone));
+    }
+
+    #[test]
     fn a_task_whose_first_holder_said_nothing_is_redone_too() {
         let mut ledger = Ledger::default();
-        let redone = Redone { task: 3, before: None, by: 1, attempt: 2 };
+        let redone = Redone { task: 3, before: None, earlier: false, by: 1, attempt: 2 };
         assert_eq!(ledger.add(&event(What::Done, 1, 3, 2)), Some(redone));
         assert_eq!(ledger.add(&event(What::Done, 1, 4, 1)), None);
     }

@@ -2,7 +2,8 @@
 
 use super::child::{Who, in_words, shell_status};
 use super::ledger::Redone;
-use quintet::Code;
+use crate::output::{print_line, tell};
+use quintet::{Code, Error};
 use serde_json::{Value, json};
 use std::process::{ExitCode, ExitStatus};
 
@@ -10,6 +11,8 @@ use std::process::{ExitCode, ExitStatus};
 pub(super) struct Summary {
     pub(super) master: ExitStatus,
     pub(super) workers: Vec<Ended>,
+    /// How many times one of them was started again.
+    pub(super) restarts: u64,
     pub(super) submitted: u64,
     pub(super) done: u64,
     pub(super) redone: usize,
@@ -26,15 +29,19 @@ pub(super) struct Ended {
 
 impl Summary {
     /// Prints it: for a program on standard output, for a person on standard error.
-    pub(super) fn show(&self, as_json: bool) {
+    ///
+    /// # Errors
+    /// Standard output takes no more.
+    pub(super) fn show(&self, as_json: bool) -> Result<(), Error> {
         if as_json {
-            println!("{}", self.as_json());
+            print_line(self.as_json())?;
         } else {
-            eprintln!("quintet: {}", self.in_words());
+            tell(self.in_words());
         }
         if let Some(missing) = self.missing_proof() {
-            eprintln!("quintet: {missing}");
+            tell(missing);
         }
+        Ok(())
     }
 
     /// The exit status of the command.
@@ -68,6 +75,7 @@ impl Summary {
             "missing": self.missing_proof(),
             "tasks": {"submitted": self.submitted, "done": self.done, "redone": self.redone},
             "killed": self.victim.map(|rank| json!({"worker": rank, "redone": redone})),
+            "restarts": self.restarts,
             "workers": self.workers.iter().map(|worker| in_words(worker.status)).collect::<Vec<_>>(),
         })
     }
@@ -76,8 +84,12 @@ impl Summary {
         let Summary { submitted, done, redone, .. } = self;
         let workers: Vec<String> =
             self.workers.iter().map(|worker| format!("{} {}", worker.who, in_words(worker.status))).collect();
+        let restarts = match self.restarts {
+            0 => String::new(),
+            restarts => format!("; workers started again: {restarts}"),
+        };
         format!(
-            "{done} of {submitted} tasks done, {redone} redone; master {}; {}",
+            "{done} of {submitted} tasks done, {redone} redone; master {}; {}{restarts}",
             in_words(self.master),
             if workers.is_empty() { "no workers".to_owned() } else { workers.join(", ") }
         )

@@ -1,12 +1,12 @@
 //! `quintet simulate cluster`.
 
+use crate::output::print;
 use clap::Args;
 use quintet::{Code, Error};
 use quintet_contract::Span;
 use quintet_predict::{CONFIDENCE, Cluster, FarmRun, Job, Row, study};
 use quintet_simulate::statistics::Interval;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,11 +42,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let rows = study(&cluster, &job, &workers, arguments.seeds);
     let rows = rows.map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
-    if arguments.json {
-        rows.iter().for_each(|row| say(&as_json(row, &job).to_string()));
-    } else {
-        print(&rows, &job);
-    }
+    let text = match arguments.json {
+        true => rows.iter().map(|row| format!("{}\n", as_json(row, &job))).collect(),
+        false => in_words(&rows, &job),
+    };
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,53 +63,52 @@ const COLUMNS: [Column; 7] = [
     ("unfinished", 11, |row, _| row.unfinished().to_string()),
 ];
 
-fn print(rows: &[Row], job: &Job) {
-    let head: String = COLUMNS.iter().map(|(head, width, _)| format!("{head:>width$}")).collect();
-    say(&head);
+fn in_words(rows: &[Row], job: &Job) -> String {
+    let mut text: String = COLUMNS.iter().map(|(head, width, _)| format!("{head:>width$}")).collect();
+    text.push('\n');
     for row in rows {
-        let line: String = COLUMNS
-            .iter()
-            .map(|(_, width, show)| format!("{:>width$}", show(row, job), width = *width))
-            .collect();
-        say(&line);
+        text.extend(
+            COLUMNS.iter().map(|(_, width, show)| format!("{:>width$}", show(row, job), width = *width)),
+        );
+        text.push('\n');
     }
-    say(&format!(
+    text += &format!(
         "\nMeans over {} seeds, and where the true mean lies with {:.0} % confidence; space, workers' and line: how busy \
-         their cores and the space's line to the network were.",
+         their cores and the space's line to the network were.\n",
         rows.first().map_or(0, |row| row.runs.len()),
         CONFIDENCE * 100.0
-    ));
-    rows.iter().for_each(|row| print_kill(row, job));
-}
-
-/// Says a line. Nobody reads the lines any more if that fails.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    );
+    text.extend(rows.iter().filter_map(|row| kill_in_words(row, job)));
+    text
 }
 
 /// What became of the task of the worker that was killed, in the first run.
-fn print_kill(row: &Row, job: &Job) {
-    let (Some(kill), Some(run)) = (job.kill, row.runs.first()) else { return };
+fn kill_in_words(row: &Row, job: &Job) -> Option<String> {
+    let (kill, run) = (job.kill?, row.runs.first()?);
     let held = run.killed_with.map_or_else(|| "no task".to_owned(), |task| format!("task {task}"));
     let redone = run.redone.iter().map(|redone| {
         format!("; task {} redone by worker {}, attempt {}", redone.task, redone.worker, redone.attempt)
     });
     let redone: String = redone.collect();
-    say(&format!(
-        "{} workers, seed 0: worker {}, killed at {}, held {held}{redone}",
+    Some(format!(
+        "{} workers, seed 0: worker {}, killed at {}, held {held}{redone}\n",
         row.workers, kill.worker, kill.at
-    ));
+    ))
 }
 
 fn throughput(row: &Row, job: &Job) -> Option<Interval> {
     row.interval(|run| run.makespan.map(|makespan| job.tasks as f64 / makespan))
 }
 
+/// A single run has no interval.
 fn show(interval: Option<Interval>, unit: fn(f64) -> String) -> String {
-    interval.map_or_else(
-        || "-".to_owned(),
-        |interval| format!("{} +- {}", unit(interval.mean), unit(interval.half_width)),
-    )
+    match interval {
+        None => "-".to_owned(),
+        Some(Interval { mean, half_width }) if half_width.is_finite() => {
+            format!("{} +- {}", unit(mean), unit(half_width))
+        }
+        Some(Interval { mean, .. }) => unit(mean),
+    }
 }
 
 fn show_mean(row: &Row, value: fn(&FarmRun) -> Option<f64>) -> String {

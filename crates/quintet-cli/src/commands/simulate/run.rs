@@ -2,7 +2,6 @@
 
 mod arguments;
 mod ending;
-mod file;
 mod plot;
 mod rows;
 pub(crate) mod scale;
@@ -11,14 +10,15 @@ mod trace;
 
 use crate::connection::refused;
 use crate::interrupt::on_interrupt;
+use crate::output::{first, print, tell};
+use crate::whole_file;
 pub(crate) use arguments::Arguments;
 use indicatif::{ProgressBar, ProgressStyle};
-use quintet::{Code, Error};
+use quintet::Error;
 use quintet_model::{Axis, Cell, Model, ModelError, Watch};
 use rows::{Row, rows};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl<'a> Outcome<'a> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let model = arguments.model()?;
-    model.warnings().iter().for_each(|strange| eprintln!("quintet: {strange}"));
+    model.warnings().iter().for_each(tell);
     arguments.check(&model)?;
     let stop = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stop);
@@ -69,14 +69,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         confidence: arguments.confidence,
         elements: arguments.elements,
     };
+    let text = if arguments.json { rows::as_json(&outcome) } else { table::text(&outcome) };
     let mut errors = Vec::new();
-    errors.extend(print(arguments, &outcome).err());
+    errors.extend(print(&text).err());
     errors.extend(ending::error(&outcome, stop.load(Relaxed)));
     errors.extend(write_files(arguments, &outcome, &stop));
-    let mut errors = errors.into_iter();
-    let Some(first) = errors.next() else { return Ok(ExitCode::SUCCESS) };
-    errors.for_each(|error| eprintln!("quintet: {error}"));
-    Err(first)
+    first(errors)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What is wrong with a model, as it is.
@@ -98,20 +97,12 @@ fn simulate(arguments: &Arguments, model: &Model, stop: &AtomicBool) -> Result<V
     cells
 }
 
-/// # Errors
-/// Standard output takes no more, because its disk is full say.
-fn print(arguments: &Arguments, outcome: &Outcome<'_>) -> Result<(), Error> {
-    let text = if arguments.json { rows::as_json(outcome) } else { table::text(outcome) };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Error::new(Code::Resource, format!("the results cannot be shown: {error}")))
-}
-
 /// Writes all files that can be written, and says which cannot.
 fn write_files(arguments: &Arguments, outcome: &Outcome<'_>, stop: &AtomicBool) -> Vec<Error> {
     let text = |path: &Path, text: Result<String, Error>| {
-        file::write(path, |to| to.write_all(text?.as_bytes()).map_err(|error| file::refused(path, &error)))
+        whole_file::write(path, |to| {
+            to.write_all(text?.as_bytes()).map_err(|error| whole_file::refused(path, &error))
+        })
     };
     let csv = arguments.csv.as_deref().map(|path| text(path, Ok(rows::as_csv(outcome))));
     let plot =

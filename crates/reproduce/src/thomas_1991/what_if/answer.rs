@@ -1,8 +1,7 @@
 //! Runs the experiments of the questions, and those that turn out to be needed.
 
 use super::{Experiment, Question, Row, WhatIf, measure, sensitivity};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use quintet_simulate::in_parallel;
 
 /// What is to be answered, and how surely.
 #[derive(Clone, Copy)]
@@ -91,25 +90,9 @@ fn in_order(rows: Vec<Row>) -> Vec<Row> {
 }
 
 fn measure_all(experiments: &[(Question, Experiment)], seeds: u64, ended: &(dyn Fn() + Sync)) -> Vec<Row> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(experiments.len())));
-    let work = || {
-        while let Some((index, (question, experiment))) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            experiments.get(index).map(|of| (index, of))
-        } {
-            let row = measure(*question, experiment, seeds);
-            // A thread that panicked takes the whole scope with it.
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
-            ended();
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    let mut rows = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    rows.sort_unstable_by_key(|(index, _)| *index);
-    rows.into_iter().map(|(_, row)| row).collect()
+    in_parallel(experiments, |(question, experiment)| {
+        let row = measure(*question, experiment, seeds);
+        ended();
+        row
+    })
 }

@@ -1,7 +1,8 @@
 //! The trace of one run.
 
 use super::arguments::Arguments;
-use super::{file, wrong};
+use super::wrong;
+use crate::whole_file;
 use indicatif::ProgressBar;
 use quintet::{Code, Error};
 use quintet_model::{Model, TraceError};
@@ -18,10 +19,10 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     let spinner = ProgressBar::new_spinner().with_message(format!("writing {}", path.display()));
     spinner.enable_steady_tick(Duration::from_millis(500));
-    let written = file::write(path, |to| {
+    let written = whole_file::write(path, |to| {
         model.trace(arguments.first_seed, to, stop).map(|_| ()).map_err(|error| match error {
             TraceError::Model(error) => wrong(error),
-            TraceError::Write(error) => file::refused(path, &error),
+            TraceError::Write(error) => whole_file::refused(path, &error),
             TraceError::Stopped => Error::new(Code::Cancelled, format!("{} was not written", path.display())),
         })
     });

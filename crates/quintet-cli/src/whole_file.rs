@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A file that cannot be written, and why.
-pub(super) fn refused(path: &Path, error: &dyn std::fmt::Display) -> Error {
+pub(crate) fn refused(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::new(Code::Resource, format!("{} cannot be written: {error}", path.display()))
 }
 
@@ -17,7 +17,7 @@ pub(super) fn refused(path: &Path, error: &dyn std::fmt::Display) -> Error {
 ///
 /// # Errors
 /// Those of `fill`; what the system says.
-pub(super) fn write(
+pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
 ) -> Result<(), Error> {

@@ -1,0 +1,49 @@
+//! A space that stood still for longer than its clients wait: they are gone for it when it goes on.
+
+use quintet::{Code, Lab, ServeConfig, Server, Space, template, tuple};
+use quintet_testbed::{Program, TempDir, argument};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn connect(socket: &Path) -> Space {
+    Lab::connect(socket, 0, LONG).expect("the space is there").space()
+}
+
+/// In a child: serves at the socket that the test named, for ever.
+fn serve_as_child() {
+    let Some(socket) = argument() else { return };
+    let _server = Server::start(Path::new(&socket), &ServeConfig::default()).expect("it starts");
+    println!("serving");
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_client_that_gave_up_a_frozen_space_takes_nothing_from_it() {
+    const NAME: &str = "a_client_that_gave_up_a_frozen_space_takes_nothing_from_it";
+    serve_as_child();
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let server = Program::this_test(NAME, &socket).expect("this executable is known").spawn().unwrap();
+    server.output().wait_for("serving", LONG).expect("it serves");
+    let gone = connect(&socket);
+    let mut pending = gone.initiate_take(&template!["x"], None).unwrap();
+    assert_eq!(gone.status().unwrap().waiters, 1);
+    server.freeze().unwrap();
+    let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");
+    assert_eq!(error.code(), Code::PeerSilent);
+    server.thaw().unwrap();
+    let other = connect(&socket);
+    let limit = Instant::now() + LONG;
+    while other.status().unwrap().waiters > 0 {
+        assert!(Instant::now() < limit, "it still waits for who has gone");
+        std::thread::yield_now();
+    }
+    other.out(tuple!["x"]).unwrap();
+    assert_eq!(other.take_within(&template!["x"], LONG).unwrap(), tuple!["x"]);
+    assert_eq!(gone.out(tuple!["y"]).expect_err("its link is closed").code(), Code::PeerSilent);
+    assert_eq!(connect(&socket).count(&template!["y"]).unwrap(), 0);
+}

@@ -53,7 +53,7 @@ pub(crate) fn type_string(element: ElementType) -> String {
 /// The value of a NumPy array (with one copy) or scalar; none if the field is neither.
 ///
 /// # Errors
-/// `BadValue` for a dtype that no tuple can hold.
+/// `BadValue` for a dtype that no tuple can hold, and for a masked array.
 pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<Value>> {
     let numpy = numpy(field.py())?;
     let is_array = field.is_instance(&numpy.getattr("ndarray")?)?;
@@ -66,10 +66,25 @@ pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Op
         return Err(bad_value(index, format!("{name} of dtype {dtype} cannot be in a tuple")));
     };
     if is_array {
-        to_array(field, element).map(|array| Some(Value::Array(array)))
+        to_array(&plain_array(field, index)?, element).map(|array| Some(Value::Array(array)))
     } else {
         to_scalar(field, element).map(Some)
     }
+}
+
+/// The array without what its subclass makes of it.
+fn plain_array<'py>(field: &Bound<'py, PyAny>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = numpy(field.py())?;
+    if field.get_type().is(&numpy.getattr("ndarray")?) {
+        return Ok(field.clone());
+    }
+    if field.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
+        return Err(bad_value(
+            index,
+            "a masked array cannot be in a tuple; give its masked elements a value by filled(value)",
+        ));
+    }
+    numpy.getattr("asarray")?.call1((field,))
 }
 
 fn to_array(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Array> {

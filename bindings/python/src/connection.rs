@@ -1,9 +1,13 @@
 //! What a lab, its space and everything under way share; how the outcome is waited for.
 
 use crate::error::raise;
+use crate::fork::Maker;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use quintet::{Code, Error, Outcome, Pending};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a wait does not look for signals.
@@ -11,6 +15,7 @@ pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
 /// A connection that can be closed while others use it.
 pub(crate) struct Connection {
+    maker: Maker,
     lab: Mutex<Option<quintet::Lab>>,
     /// Made when an event loop first asks for it.
     watch: Mutex<Option<quintet::Watch>>,
@@ -18,16 +23,38 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(lab: quintet::Lab) -> Self {
-        Connection { lab: Mutex::new(Some(lab)), watch: Mutex::new(None) }
+        Connection { maker: Maker::this_process(), lab: Mutex::new(Some(lab)), watch: Mutex::new(None) }
     }
 
-    fn lab(&self) -> MutexGuard<'_, Option<quintet::Lab>> {
-        self.lab.lock().unwrap_or_else(PoisonError::into_inner)
+    /// # Errors
+    /// `Closed`: the parent of this process made it.
+    fn lab(&self) -> Result<MutexGuard<'_, Option<quintet::Lab>>, Error> {
+        self.check_maker()?;
+        Ok(self.lab.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether this process may use it.
+    ///
+    /// # Errors
+    /// `Closed`: the parent of this process made it.
+    pub(crate) fn check_maker(&self) -> Result<(), Error> {
+        if self.maker.is_this_process() {
+            return Ok(());
+        }
+        Err(Error::new(Code::Closed, "this lab was made in another process; connect again"))
+    }
+
+    /// Drops what may have to call on the space once more, without the interpreter; in a forked child it is left as it is.
+    pub(crate) fn let_go<T: Send>(&self, py: Python<'_>, value: T) {
+        self.maker.let_go(py, value);
     }
 
     /// Ends it: waits end with `Closed`. What is under way keeps the link until it has ended.
     pub(crate) fn close(&self) {
-        let lab = self.lab().take();
+        let lab = match self.lab() {
+            Ok(mut lab) => lab.take(),
+            Err(_) => return,
+        };
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop((lab, watch));
     }
@@ -37,7 +64,7 @@ impl Connection {
     /// # Errors
     /// `Closed`; `Resource` if the system refuses a descriptor.
     pub(crate) fn watch(&self) -> Result<quintet::Watch, Error> {
-        let lab = self.lab();
+        let lab = self.lab()?;
         let Some(lab) = lab.as_ref() else { return Err(closed()) };
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if watch.is_none() {
@@ -47,13 +74,13 @@ impl Connection {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.lab().is_none()
+        self.lab().map_or(true, |lab| lab.is_none())
     }
 
     /// # Errors
     /// `Closed`.
     pub(crate) fn space(&self) -> Result<quintet::Space, Error> {
-        self.lab().as_ref().map(quintet::Lab::space).ok_or_else(closed)
+        self.lab()?.as_ref().map(quintet::Lab::space).ok_or_else(closed)
     }
 
     /// Begins an operation and waits for its outcome. A signal's exception ends the wait and cancels the operation.
@@ -71,7 +98,7 @@ impl Connection {
                 return outcome.map_err(raise);
             }
             if let Err(end) = self.look_about(py) {
-                py.detach(|| drop(pending));
+                self.let_go(py, pending);
                 return Err(end);
             }
         }
@@ -95,7 +122,47 @@ impl Connection {
     /// A signal's exception; `Closed`.
     pub(crate) fn look_about(&self, py: Python<'_>) -> PyResult<()> {
         py.check_signals()?;
+        self.check_maker().map_err(raise)?;
         if self.is_closed() { Err(raise(closed())) } else { Ok(()) }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let lab = self.lab.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let watch = self.watch.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if !self.maker.is_this_process() {
+            std::mem::forget((lab, watch));
+        }
+    }
+}
+
+/// Connects in a thread of its own, and looks for signals meanwhile. If a signal's exception ends the wait, the thread goes
+/// on, and what it makes is dropped there.
+///
+/// # Errors
+/// Those of `connect`; a signal's exception; `Resource` if there is no thread.
+pub(crate) fn connect_in_a_thread(
+    py: Python<'_>,
+    connect: impl FnOnce() -> Result<quintet::Lab, Error> + Send + 'static,
+) -> PyResult<quintet::Lab> {
+    let (send, mut receive) = channel();
+    let work = move || {
+        // Perhaps nobody waits for it any more.
+        let _ = send.send(connect());
+    };
+    let started = thread::Builder::new().name("quintet-connect".to_owned()).spawn(work);
+    started
+        .map_err(|error| raise(Error::new(Code::Resource, format!("no thread to connect in: {error}"))))?;
+    loop {
+        let waiting = &mut receive;
+        match py.detach(move || waiting.recv_timeout(SLICE)) {
+            Ok(connected) => return connected.map_err(raise),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("connecting ended without a result: a defect"));
+            }
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::array::{element_type, named_dtype, numpy, type_string};
 use crate::error::{bad_value, raise};
-use crate::value::to_value;
+use crate::value::{shown, to_value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyTuple, PyType};
 use quintet::{Code, ElementType, Error, Field, Template, Type};
+use quintet_contract::limits::MAX_DIMENSIONS;
 
 /// Any array of an element type and a number of dimensions, some of which may be fixed. Made by `quintet.array`.
 #[pyclass(frozen, eq, module = "quintet")]
@@ -29,21 +30,34 @@ impl ArrayFormal {
 }
 
 /// What `quintet.array` takes for its dimensions.
-#[derive(FromPyObject)]
-pub(crate) enum Dimensions {
-    /// How many, all free.
-    Count(usize),
-    /// Each one: its size, or None where it is free.
-    Each(Vec<Option<u64>>),
+pub(crate) struct Dimensions(Vec<Option<u64>>);
+
+impl<'py> FromPyObject<'_, 'py> for Dimensions {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let sizes = match object.extract::<usize>() {
+            Ok(count) if count <= MAX_DIMENSIONS => Some(vec![None; count]),
+            Ok(_) => None,
+            Err(_) => object.extract::<Vec<Option<u64>>>().ok().filter(|sizes| sizes.len() <= MAX_DIMENSIONS),
+        };
+        sizes.map(Dimensions).ok_or_else(|| {
+            let text = format!(
+                "the dimensions {}, expected their number, at most {MAX_DIMENSIONS}, or a tuple with the size of each or None",
+                shown(&object)
+            );
+            raise(Error::new(Code::BadValue, text))
+        })
+    }
 }
 
 /// Stands for any array of this dtype and number of dimensions in a template.
 ///
 /// `dimensions` is their number, or a tuple with each one's size, or None for any size: `array("f8", (3, None))`.
 ///
-/// Raises BadValue for a dtype that no tuple can hold.
+/// Raises BadValue for a dtype that no tuple can hold, and for dimensions that are neither, or more than 32.
 #[pyfunction]
-#[pyo3(signature = (dtype, dimensions = Dimensions::Count(1)), text_signature = "(dtype, dimensions=1)")]
+#[pyo3(signature = (dtype, dimensions = Dimensions(vec![None])), text_signature = "(dtype, dimensions=1)")]
 pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResult<ArrayFormal> {
     let named = numpy(dtype.py())?.getattr("dtype")?.call1((dtype,));
     let element = named.and_then(|named| element_type(&named));
@@ -53,12 +67,7 @@ pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResul
             format!("an array of dtype {dtype} cannot be in a tuple"),
         )));
     };
-    let dimensions = match dimensions {
-        // Above the limit by one is enough for the template to refuse it by its number.
-        Dimensions::Count(count) => vec![None; count.min(quintet_contract::limits::MAX_DIMENSIONS + 1)],
-        Dimensions::Each(sizes) => sizes,
-    };
-    Ok(ArrayFormal { element, dimensions })
+    Ok(ArrayFormal { element, dimensions: dimensions.0 })
 }
 
 /// A template of these fields.

@@ -1,21 +1,31 @@
 //! A connection to everything.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, connect_in_a_thread};
 use crate::error::raise;
+use crate::settings::Settings;
 use crate::space::Space;
 use pyo3::prelude::*;
-use quintet::{LinkConfig, Window};
+use quintet::{Code, Error};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+
+/// The address of a socket of this machine.
+///
+/// # Errors
+/// `Resource`: the path is relative and there is no working folder.
+pub(crate) fn address(socket: &Path) -> PyResult<String> {
+    let socket =
+        std::path::absolute(socket).map_err(|error| raise(Error::new(Code::Resource, error.to_string())))?;
+    Ok(format!("quintet://{}", socket.display()))
+}
 
 /// A connection to everything. Made by `quintet.connect`; a context manager that closes it.
 #[pyclass(frozen, weakref, module = "quintet")]
 pub(crate) struct Lab {
     connection: Arc<Connection>,
     /// Where the space is; none: in this process.
-    socket: Option<PathBuf>,
+    address: Option<String>,
 }
 
 #[pymethods]
@@ -23,30 +33,19 @@ impl Lab {
     /// A lab in this process. Its tuples end with it.
     #[staticmethod]
     fn embedded() -> Lab {
-        Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), socket: None }
+        Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), address: None }
     }
 
-    /// Connects to the space at a socket of this machine. `lease_ms`: how long, in milliseconds, a leased tuple stays
-    /// hidden after this process was last heard. `window_frames` and `window_bytes`: what the space may have under way to this
-    /// process; `spin_us`: how long a wait spins before it sleeps, in microseconds.
+    /// Connects to the space at a socket of this machine. A signal's exception ends the wait for its answer.
     ///
-    /// Raises Unreachable, NotAllowed, WrongCluster, VersionMismatch or Resource.
+    /// Raises Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
-    #[pyo3(signature = (socket, cluster, lease_ms, *, window_frames = 256, window_bytes = 1 << 20, spin_us = 8))]
-    fn link(
-        py: Python<'_>,
-        socket: PathBuf,
-        cluster: u128,
-        lease_ms: u64,
-        window_frames: u32,
-        window_bytes: u32,
-        spin_us: u64,
-    ) -> PyResult<Lab> {
-        let lease = Duration::from_millis(lease_ms);
-        let window = Window { slots: window_frames, bytes: window_bytes };
-        let link = LinkConfig { window, spin: Duration::from_micros(spin_us) };
-        let lab = py.detach(|| quintet::Lab::connect_with(&socket, cluster, lease, link)).map_err(raise)?;
-        Ok(Lab { connection: Arc::new(Connection::new(lab)), socket: Some(socket) })
+    fn link(py: Python<'_>, socket: PathBuf, settings: &Settings) -> PyResult<Lab> {
+        let address = Some(address(&socket)?);
+        let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
+        let connect = move || quintet::Lab::connect_with(&socket, cluster, lease, link);
+        let lab = connect_in_a_thread(py, connect)?;
+        Ok(Lab { connection: Arc::new(Connection::new(lab)), address })
     }
 
     /// The tuple space.
@@ -55,19 +54,25 @@ impl Lab {
         Space::new(Arc::clone(&self.connection))
     }
 
+    /// What `quintet.connect` takes to come to the same space; None if it lives in this process.
+    #[getter]
+    fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
     /// Whether the space lives in this process.
     #[getter]
     fn is_embedded(&self) -> bool {
-        self.socket.is_none()
+        self.address.is_none()
     }
 
-    /// Whether it was closed.
+    /// Whether it was closed, or belongs to another process.
     #[getter]
     fn closed(&self) -> bool {
         self.connection.is_closed()
     }
 
-    /// Ends the connection. Waits of other threads end with Closed. A second call does nothing.
+    /// Ends the connection. Waits of other threads end with Closed. A second call does nothing, nor one in a forked child.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.connection.close());
     }
@@ -97,10 +102,7 @@ impl Lab {
     }
 
     fn __repr__(&self) -> String {
-        let place = match &self.socket {
-            None => "embedded".to_owned(),
-            Some(socket) => format!("quintet://{}", socket.display()),
-        };
+        let place = self.address().unwrap_or("embedded");
         let closed = if self.connection.is_closed() { ", closed" } else { "" };
         format!("<quintet.Lab {place}{closed}>")
     }

@@ -7,7 +7,7 @@ use crate::value::{from_tuple, to_tuples};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::{Code, Error};
+use quintet::{Acknowledgement, Code, Error, Outcome, Tuple};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A tuple that is hidden from everybody else until it is acknowledged. It behaves as the tuple: it can be unpacked,
@@ -16,9 +16,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Lease {
     connection: Arc<Connection>,
     /// None once it has ended.
-    lease: Mutex<Option<quintet::Lease>>,
+    held: Mutex<Option<Held>>,
     fields: Py<PyTuple>,
     attempt: u32,
+}
+
+/// A lease that has not ended.
+struct Held {
+    lease: quintet::Lease,
+    /// What the space gave. While it lives the lease is renewed.
+    outcome: Outcome,
 }
 
 #[pymethods]
@@ -37,26 +44,34 @@ impl Lease {
 
     /// Removes the tuple for good and puts the result tuples at the same instant: either both happen or neither.
     ///
-    /// Waits while the space has no room for the results; a signal's exception calls the acknowledgement off.
+    /// Waits while the space has no room for the results; a signal's exception calls the acknowledgement off. If the space
+    /// can never hold the results, `instead` is called with that error, and the tuples it gives are put in their place.
     ///
     /// Raises LeaseLost if the lease has ended before; BadValue for a result that is no tuple of values, and then the
     /// lease goes on; another Error, or a signal's exception, and then the tuple has returned to the space unless the
     /// space is gone, or it was acknowledged at that moment.
-    #[pyo3(signature = (*results))]
-    fn acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<()> {
+    #[pyo3(signature = (*results, instead = None))]
+    fn acknowledge(
+        &self,
+        py: Python<'_>,
+        results: &Bound<'_, PyTuple>,
+        instead: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let results = to_tuples(results.iter().map(Ok))?;
-        let begun = py.detach(|| self.take()?.initiate_acknowledge(&results));
-        let mut under_way = begun.map_err(raise)?;
-        let ended = loop {
-            if let Some(outcome) = py.detach(|| under_way.wait(SLICE)) {
-                break outcome.map_err(raise);
+        let begun = py.detach(|| {
+            let Held { lease, outcome } = self.take()?;
+            Ok::<_, Error>((lease.initiate_acknowledge(&results)?, outcome))
+        });
+        let (mut under_way, outcome) = begun.map_err(raise)?;
+        let ended = match (self.answer(py, &mut under_way), instead) {
+            (Ok(Err(error)), Some(instead)) if error.code() == Code::TooLarge => {
+                let results = instead.call1((raise(error),));
+                results.and_then(|results| self.acknowledge_again(py, outcome, &results))
             }
-            if let Err(end) = self.connection.look_about(py) {
-                break Err(end);
-            }
+            (answer, _) => answer.and_then(|answer| answer.map_err(raise)),
         };
-        // It may have to call on the space once more, without the interpreter.
-        py.detach(|| drop(under_way));
+        // Until here it has kept the lease, also if it was refused.
+        self.connection.let_go(py, under_way);
         ended
     }
 
@@ -66,7 +81,7 @@ impl Lease {
     #[pyo3(signature = (*results))]
     fn initiate_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let results = to_tuples(results.iter().map(Ok))?;
-        let begun = py.detach(|| self.take()?.initiate_acknowledge(&results));
+        let begun = py.detach(|| self.take()?.lease.initiate_acknowledge(&results));
         Ok(Pending::acknowledging(Arc::clone(&self.connection), begun.map_err(raise)?))
     }
 
@@ -74,7 +89,7 @@ impl Lease {
     ///
     /// Raises LeaseLost if the lease has ended before.
     fn release(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.take()?.release()).map_err(raise)
+        py.detach(|| self.take()?.lease.release()).map_err(raise)
     }
 
     fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -88,11 +103,11 @@ impl Lease {
         _exception: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let lease = self.end();
         let failed = !class.is_none();
         // Dropped, it returns its tuple; the exception matters more than what that may meet.
-        py.detach(|| match lease {
-            Some(lease) if !failed => lease.acknowledge(&[]),
+        py.detach(|| match self.end() {
+            Ok(Some(held)) if !failed => held.lease.acknowledge(&[]),
+            Err(error) if !failed => Err(error),
             _ => Ok(()),
         })
         .map_err(raise)
@@ -126,24 +141,57 @@ impl Lease {
 impl Lease {
     /// # Errors
     /// NumPy is not there; then the tuple returns.
-    pub(crate) fn new(py: Python<'_>, connection: Arc<Connection>, lease: quintet::Lease) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, connection: Arc<Connection>, outcome: Outcome) -> PyResult<Self> {
+        let lease = connection.ask(py, |space| space.leased(outcome.clone()))?;
         let fields = from_tuple(py, lease.tuple().clone())?.unbind();
-        Ok(Lease { connection, attempt: lease.attempt(), lease: Mutex::new(Some(lease)), fields })
+        let attempt = lease.attempt();
+        Ok(Lease { connection, held: Mutex::new(Some(Held { lease, outcome })), fields, attempt })
     }
 
-    fn end(&self) -> Option<quintet::Lease> {
-        self.lease.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// # Errors
+    /// `Closed`: the parent of this process holds it.
+    fn end(&self) -> Result<Option<Held>, Error> {
+        self.connection.check_maker()?;
+        Ok(self.held.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 
-    fn take(&self) -> Result<quintet::Lease, Error> {
-        self.end().ok_or_else(|| Error::new(Code::LeaseLost, "it was acknowledged or released before"))
+    fn take(&self) -> Result<Held, Error> {
+        self.end()?.ok_or_else(|| Error::new(Code::LeaseLost, "it was acknowledged or released before"))
+    }
+
+    /// Waits for the space's answer.
+    ///
+    /// # Errors
+    /// A signal's exception; `Closed`.
+    fn answer(&self, py: Python<'_>, under_way: &mut Acknowledgement) -> PyResult<Result<(), Error>> {
+        loop {
+            if let Some(answer) = py.detach(|| under_way.wait(SLICE)) {
+                return Ok(answer);
+            }
+            self.connection.look_about(py)?;
+        }
+    }
+
+    /// Acknowledges the lease that a refused acknowledgement still keeps, with the tuples of this iterable.
+    fn acknowledge_again(
+        &self,
+        py: Python<'_>,
+        outcome: Outcome,
+        results: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let results: Vec<Tuple> = to_tuples(results.try_iter()?)?;
+        let lease = self.connection.ask(py, |space| space.leased(outcome))?;
+        let mut under_way = py.detach(|| lease.initiate_acknowledge(&results)).map_err(raise)?;
+        let ended = self.answer(py, &mut under_way).and_then(|answer| answer.map_err(raise));
+        self.connection.let_go(py, under_way);
+        ended
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(lease) = self.end() {
-            Python::attach(|py| py.detach(|| drop(lease)));
+        if let Some(held) = self.held.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            Python::attach(|py| self.connection.let_go(py, held));
         }
     }
 }

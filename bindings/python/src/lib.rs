@@ -3,13 +3,15 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `lab.rs` | `Lab`: a connection; read this first |
+//! | `settings.rs` | `Settings`: where the space is, and how to connect to it |
 //! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
-//! | `space.rs` | `Space`: the operations |
+//! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
 //! | `pending.rs`, `lease.rs` | an operation under way; a tuple taken until it is acknowledged |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
 //! | `error.rs` | errors as Python exceptions |
+//! | `fork.rs` | what a forked child must leave alone |
 //!
 //! Nothing here waits while it holds the interpreter: a callback that needs the interpreter may run on the thread that is
 //! waited for.
@@ -18,13 +20,16 @@
 mod array;
 mod connection;
 mod error;
+mod fork;
 mod formal;
 mod lab;
 mod lease;
 mod pending;
 mod server;
+mod settings;
 mod simulate;
 mod space;
+mod status;
 mod value;
 
 use pyo3::prelude::*;
@@ -38,9 +43,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pending::Pending>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<server::Server>()?;
+    module.add_class::<settings::Settings>()?;
     module.add_class::<simulate::SimulatedModel>()?;
     module.add_function(wrap_pyfunction!(formal::array, module)?)?;
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
+    module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::student_t_quantile, module)?)?;

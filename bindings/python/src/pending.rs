@@ -3,6 +3,7 @@
 use crate::connection::{Connection, SLICE, end_of, limit};
 use crate::error::raise;
 use crate::lease::Lease;
+use crate::status::from_state;
 use crate::value::from_tuple;
 use pyo3::prelude::*;
 use quintet::{Code, Error, Outcome};
@@ -24,7 +25,8 @@ enum State {
 
 #[pymethods]
 impl Pending {
-    /// The outcome: a tuple, a Lease, or None for what was put. It may be asked for again.
+    /// The outcome: a tuple, a Lease, a count, a Status, or None for what was put and where nothing matches. It may be
+    /// asked for again.
     ///
     /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.
     #[pyo3(signature = (timeout = None))]
@@ -49,6 +51,9 @@ impl Pending {
 
     /// Asks for the operation's end. It still ends exactly once: with Cancelled, or as it would have.
     fn cancel(&self, py: Python<'_>) {
+        if self.connection.check_maker().is_err() {
+            return;
+        }
         py.detach(|| {
             if let Some(pending) = self.state().under_way() {
                 pending.cancel();
@@ -56,8 +61,8 @@ impl Pending {
         });
     }
 
-    /// Calls `callback` once `result` would give the outcome, on the thread that brings it. It must hand over and return.
-    /// A wait for the result that begins later takes its place.
+    /// Calls `callback` once `result` would give the outcome: now, or on the thread that brings it, which may be one that waits
+    /// for the result. It must hand over and return.
     fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
         let call = move || {
             // Without an interpreter there is nobody left to tell.
@@ -68,6 +73,9 @@ impl Pending {
             });
         };
         py.detach(|| {
+            if self.connection.check_maker().is_err() {
+                return call();
+            }
             let state = self.state();
             if let Some(pending) = state.under_way() {
                 pending.notify(Box::new(call));
@@ -108,6 +116,9 @@ impl Pending {
 
     /// The outcome, if it comes within `limit`.
     fn look(&self, py: Python<'_>, limit: Duration) -> Option<PyResult<Py<PyAny>>> {
+        if let Err(error) = self.connection.check_maker() {
+            return Some(Err(raise(error)));
+        }
         // Both locks are never waited for together: the state's is taken without the interpreter, and what needs the
         // interpreter is made on this thread before another one sees the state.
         py.detach(|| {
@@ -134,10 +145,11 @@ impl Pending {
         match outcome.map_err(raise)? {
             Outcome::Tuple(tuple, None) => Ok(from_tuple(py, tuple)?.into_any().unbind()),
             leased @ Outcome::Tuple(_, Some(_)) => {
-                let lease = self.connection.ask(py, |space| space.leased(leased))?;
-                Ok(Py::new(py, Lease::new(py, Arc::clone(&self.connection), lease)?)?.into_any())
+                Ok(Py::new(py, Lease::new(py, Arc::clone(&self.connection), leased)?)?.into_any())
             }
-            _ => Ok(py.None()),
+            Outcome::Count(count) => Ok(count.into_pyobject(py)?.into_any().unbind()),
+            Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
+            Outcome::Done | Outcome::NoMatch => Ok(py.None()),
         }
     }
 }
@@ -148,6 +160,6 @@ impl Drop for Pending {
             self.state.get_mut().unwrap_or_else(PoisonError::into_inner),
             State::Done(Err(pyo3::exceptions::PyRuntimeError::new_err(()))),
         );
-        Python::attach(|py| py.detach(|| drop(state)));
+        Python::attach(|py| self.connection.let_go(py, state));
     }
 }

@@ -1,14 +1,17 @@
 //! A space for other processes.
 
 use crate::error::raise;
+use crate::fork::Maker;
+use crate::lab::address;
 use pyo3::prelude::*;
-use quintet::{Code, Error, ServeConfig, SpaceConfig};
+use quintet::{Error, ServeConfig, SpaceConfig};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// A space that serves other processes of this user from a thread of this one. A context manager that stops it.
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Server {
+    maker: Maker,
     socket: PathBuf,
     cluster: u128,
     server: Mutex<Option<quintet::Server>>,
@@ -36,15 +39,13 @@ impl Server {
         };
         let config = ServeConfig { cluster, space, ..ServeConfig::default() };
         let server = py.detach(|| quintet::Server::start(&socket, &config)).map_err(raise)?;
-        Ok(Server { socket, cluster, server: Mutex::new(Some(server)) })
+        Ok(Server { maker: Maker::this_process(), socket, cluster, server: Mutex::new(Some(server)) })
     }
 
     /// What `quintet.connect` takes to come here.
     #[getter]
     fn address(&self) -> PyResult<String> {
-        let socket = std::path::absolute(&self.socket)
-            .map_err(|error| raise(Error::new(Code::Resource, error.to_string())))?;
-        Ok(format!("quintet://{}", socket.display()))
+        address(&self.socket)
     }
 
     /// The cluster that it belongs to.
@@ -53,7 +54,7 @@ impl Server {
         self.cluster
     }
 
-    /// Ends it, and its tuples with it. A second call does nothing.
+    /// Ends it, and its tuples with it. A second call does nothing, nor one in a forked child.
     ///
     /// Raises Resource if the system refused to wait for links while it ran.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
@@ -76,7 +77,17 @@ impl Server {
 
 impl Server {
     fn end(&self) -> Result<(), Error> {
+        if !self.maker.is_this_process() {
+            return Ok(());
+        }
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map_or(Ok(()), quintet::Server::stop)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let server = self.server.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        Python::attach(|py| self.maker.let_go(py, server));
     }
 }

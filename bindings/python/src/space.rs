@@ -4,9 +4,10 @@ use crate::connection::{Connection, limit};
 use crate::formal::to_template;
 use crate::lease::Lease;
 use crate::pending::Pending;
+use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::PyTuple;
 use quintet::{Code, Error, Outcome, Template};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,10 +107,8 @@ impl Space {
     #[pyo3(signature = (*template, timeout = None))]
     fn lease(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Lease> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        let space = self.connection.ask(py, |space| Ok(space.clone()))?;
         let outcome = self.connection.run(py, |space| space.initiate_lease(&template, limit))?;
-        let lease = space.leased(outcome).map_err(crate::error::raise)?;
-        Lease::new(py, Arc::clone(&self.connection), lease)
+        Lease::new(py, Arc::clone(&self.connection), outcome)
     }
 
     /// How many tuples match now.
@@ -122,32 +121,7 @@ impl Space {
     /// The space's numbers as a `quintet.Status`.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let state = self.connection.ask(py, quintet::Space::status)?;
-        let types = py.import("quintet.status")?;
-        let rows = PyList::empty(py);
-        for row in &state.rows {
-            rows.append(types.getattr("SignatureStatus")?.call1((
-                row.signature.to_string(),
-                row.tuples,
-                row.hidden,
-                row.waiters,
-            ))?)?;
-        }
-        let numbers = PyDict::new(py);
-        for (name, number) in [
-            ("tuples", state.tuples),
-            ("bytes", state.bytes),
-            ("hidden", state.hidden),
-            ("waiters", state.waiters),
-            ("leases", state.leases),
-            ("parked", state.parked),
-            ("redone", state.redone),
-            ("dead_letters", state.dead_letters),
-            ("signatures", state.signatures),
-        ] {
-            numbers.set_item(name, number)?;
-        }
-        numbers.set_item("rows", rows.to_tuple())?;
-        types.getattr("Status")?.call((), Some(&numbers))
+        from_state(py, &state)
     }
 
     /// Evaluates the callables among the fields in a new thread; when all have ended, their results and the other fields
@@ -212,6 +186,32 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
         self.begin_with(py, template, timeout, quintet::Space::initiate_lease)
+    }
+
+    /// Begins `take_if`. Raises BadValue.
+    #[pyo3(signature = (*template))]
+    fn initiate_take_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |space| space.initiate_take_if(&template))
+    }
+
+    /// Begins `read_if`. Raises BadValue.
+    #[pyo3(signature = (*template))]
+    fn initiate_read_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |space| space.initiate_read_if(&template))
+    }
+
+    /// Begins `count`. Raises BadValue.
+    #[pyo3(signature = (*template))]
+    fn initiate_count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |space| space.initiate_count(&template))
+    }
+
+    /// Begins `status`.
+    fn initiate_status(&self, py: Python<'_>) -> PyResult<Pending> {
+        self.begin(py, quintet::Space::initiate_status)
     }
 
     fn __repr__(&self) -> &'static str {

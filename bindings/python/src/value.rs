@@ -6,7 +6,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyTuple, PyType};
-use quintet::{Bytes, Tuple, Value};
+use quintet::{Bytes, Code, Error, Tuple, Value};
 
 /// Bytes from here on are shared with Python's object; fewer are copied, which costs less than to share them.
 const SHARED_FROM: usize = 4096;
@@ -58,7 +58,8 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().fully_qualified_name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-fn shown(object: &Bound<'_, PyAny>) -> String {
+/// Its representation, shortened if it is long.
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
     let shown = object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     if shown.len() > 60 { format!("{}...", shown.chars().take(40).collect::<String>()) } else { shown }
 }
@@ -87,11 +88,15 @@ pub(crate) fn to_tuple(fields: &Bound<'_, PyTuple>) -> PyResult<Tuple> {
 pub(crate) fn to_tuples<'py>(
     tuples: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
 ) -> PyResult<Vec<Tuple>> {
-    let tuple = |item: Bound<'py, PyAny>| match item.cast::<PyTuple>() {
-        Ok(fields) => to_tuple(fields),
-        Err(_) => Err(bad_value(0, format!("a tuple is wanted here, not {}", type_name(&item)))),
+    let tuple = |(number, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let item = item?;
+        let Ok(fields) = item.cast::<PyTuple>() else {
+            let text = format!("tuple {number}: a tuple is wanted here, not {}", type_name(&item));
+            return Err(raise(Error::new(Code::BadValue, text)));
+        };
+        to_tuple(fields)
     };
-    tuples.map(|item| tuple(item?)).collect()
+    tuples.enumerate().map(tuple).collect()
 }
 
 /// A tuple as Python's.

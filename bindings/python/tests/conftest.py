@@ -31,15 +31,20 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def socket(tmp_path: Path) -> Iterator[Path]:
-    """The socket of a space that another process serves."""
-    path = tmp_path / "space"
+def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that serves a space."""
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SERVE, str(tmp_path / "space")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert server.stdout.readline() == "ready\n"
-    yield path
+    yield server
     server.communicate()
+
+
+@pytest.fixture
+def socket(server: subprocess.Popen[str], tmp_path: Path) -> Path:
+    """The socket of a space that another process serves."""
+    return tmp_path / "space"
 
 
 @pytest.fixture(params=["embedded", "served"])

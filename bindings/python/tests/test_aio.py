@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import selectors
+import signal
 import threading
 
 import pytest
@@ -65,6 +67,24 @@ def test_only_what_is_awaited_is_in_the_space(address):
             assert (status.tuples, status.waiters, status.signatures) == (3, 1, 2)
             assert threading.active_count() == threads, "no thread was started for it"
             take.cancel()
+
+    asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_the_loop_goes_on_while_the_space_is_asked(server, socket):
+    async def main():
+        async with aio.connect(f"quintet://{socket}") as lab:
+            space = lab.space
+            os.kill(server.pid, signal.SIGSTOP)
+            try:
+                os.waitpid(server.pid, os.WUNTRACED)
+                questions = space.take_if("a", int), space.read_if("a", int), space.count("a", int), space.status()
+                asked = [asyncio.ensure_future(question) for question in questions]
+                await asyncio.sleep(0)
+                assert not any(question.done() for question in asked)
+            finally:
+                os.kill(server.pid, signal.SIGCONT)
+            assert (await asyncio.gather(*asked))[:3] == [None, None, 0]
 
     asyncio.run(asyncio.wait_for(main(), LONG_S))
 

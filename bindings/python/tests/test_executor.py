@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import collections
 import concurrent.futures
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,6 +17,8 @@ from conftest import LONG_S
 
 import quintet
 from quintet import presence, tasks
+from quintet.executor import EMBEDDED_WORKERS
+from quintet.worker import _work_present, work
 
 
 class OwnError(Exception):
@@ -29,6 +34,13 @@ class Unreadable:
 
     def __reduce__(self):
         return fail, ("unreadable",)
+
+
+class UnreadableResult:
+    """Cannot be unpickled, and says so with what is no Exception."""
+
+    def __reduce__(self):
+        return sys.exit, ("unreadable",)
 
 
 @pytest.fixture(params=["embedded", "served"])
@@ -55,9 +67,48 @@ def test_failures(executor):
         executor.submit(len, Unreadable()).result(LONG_S)
     with pytest.raises(SystemExit):
         executor.submit(sys.exit, 3).result(LONG_S)
+    with pytest.raises(quintet.TaskFailed, match="SystemExit: unreadable"):
+        executor.submit(UnreadableResult).result(LONG_S)
     with pytest.raises(TypeError, match="pickle"):
         executor.submit(threading.Lock).result(LONG_S)
     assert executor.submit(pow, 2, 2).result(LONG_S) == 4, "the worker lives"
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, GeneratorExit])
+def test_whatever_a_task_raises_is_its_failure(executor, error):
+    def fail_so():
+        raise error("so")
+
+    for _ in range(EMBEDDED_WORKERS + 1):
+        with pytest.raises(error, match="so"):
+            executor.submit(fail_so).result(LONG_S)
+    assert executor.submit(pow, 2, 2).result(LONG_S) == 4, "the workers live"
+
+
+def test_an_exception_that_cannot_be_told_is_a_failure(executor):
+    class Untold(Exception):
+        def __str__(self):
+            raise asyncio.CancelledError
+
+        def __reduce__(self):
+            raise asyncio.CancelledError
+
+    def fail_so():
+        raise Untold
+
+    with pytest.raises(quintet.TaskFailed, match="Untold"):
+        executor.submit(fail_so).result(LONG_S)
+    assert executor.submit(pow, 2, 2).result(LONG_S) == 4, "the workers live"
+
+
+def test_a_result_that_the_space_can_never_hold_fails_its_task(tmp_path):
+    with quintet.serve(tmp_path / "space", max_bytes=100_000) as server, quintet.connect(server.address) as lab:
+        threading.Thread(target=work, args=(lab.space, 0), daemon=True).start()
+        with quintet.Executor(lab) as executor:
+            with pytest.raises(quintet.TooLarge):
+                executor.submit(bytes, 200_000).result(LONG_S)
+            assert executor.submit(pow, 2, 3).result(LONG_S) == 8, "the worker lives"
+            assert lab.space.status().redone == 0, "the task was done once"
 
 
 def test_an_exception_of_another_module_is_the_same_class_here(executor):
@@ -101,7 +152,37 @@ def test_a_space_that_ends_ends_every_future(tmp_path):
         server.stop()
         with pytest.raises(ConnectionError):
             future.result(LONG_S)
+        with pytest.raises(concurrent.futures.BrokenExecutor, match="lost its space") as raised:
+            executor.submit(pow, 2, 3)
+        assert raised.value.__cause__ is future.exception()
         executor.shutdown()
+
+
+def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
+    class Silent:
+        def __init__(self, space):
+            self._space = space
+
+        def take_if(self, *_template):
+            raise quintet.PeerSilent(quintet.Code.PeerSilent)
+
+        def __getattr__(self, name):
+            return getattr(self._space, name)
+
+    with quintet.serve(tmp_path / "space") as server:
+        monkeypatch.setenv("QUINTET_SOCKET", str(tmp_path / "space"))
+        executor = quintet.Executor()
+        future = executor.submit(pow, 2, 3)
+        executor._space = Silent(executor.lab.space)
+        executor.shutdown(wait=False, cancel_futures=True)
+        assert not future.cancelled()
+        server.stop()
+        with pytest.raises(ConnectionError):
+            future.result(LONG_S)
+        for thread in threading.enumerate():
+            if thread.name == "quintet-finish":
+                thread.join(LONG_S)
+        assert executor.lab.closed
 
 
 def test_a_killed_workers_task_is_held_by_another(worker, monkeypatch):
@@ -136,6 +217,65 @@ def test_a_result_of_a_second_attempt_is_right(worker, monkeypatch):
         assert lab.space.take(tasks.EVENT, tasks.DONE, 1, future.number, int, timeout=LONG_S)[4] == 2
 
 
+@pytest.mark.parametrize("events", ["0", "1"])
+def test_workers_join_a_space_that_is_full_of_tasks(tmp_path, monkeypatch, events):
+    monkeypatch.setenv("QUINTET_EVENTS", events)
+    with quintet.serve(tmp_path / "space", max_tuples=8) as server, quintet.connect(server.address) as lab:
+        space, told = lab.space, collections.Counter()
+
+        def watch():
+            with contextlib.suppress(*quintet.errors.GONE):
+                while True:
+                    told[space.take(tasks.EVENT, str, int, int, int)[1]] += 1
+
+        executor, futures = quintet.Executor(lab), []
+        submit = threading.Thread(target=lambda: futures.extend(executor.submit(pow, n, 2) for n in range(50)), daemon=True)
+        for thread in (threading.Thread(target=watch, daemon=True), submit):
+            thread.start()
+        while space.status().parked == 0:
+            threading.Event().wait(0)
+        with quintet.connect(server.address) as first, quintet.connect(server.address) as second:
+            for rank, other in enumerate((first, second)):
+                threading.Thread(target=_work_present, args=(other.space, rank), daemon=True).start()
+            submit.join(LONG_S)
+            assert [future.result(LONG_S) for future in futures] == [n * n for n in range(50)]
+            for rank in range(2):
+                space.read(tasks.WORKER, rank, os.getpid(), timeout=LONG_S)
+            assert executor.workers() == 2, "both are present"
+        if events == "1":
+            while told[tasks.DONE] < 50:
+                threading.Event().wait(0)
+            assert told == {tasks.SUBMITTED: 50, tasks.HOLDING: 50, tasks.DONE: 50}
+
+
+def test_a_worker_is_present_from_when_there_is_room(tmp_path):
+    with quintet.serve(tmp_path / "space", max_tuples=2) as server, quintet.connect(server.address) as lab:
+        space = lab.space
+        space.out_many([("filling", 1), ("filling", 2)])
+        with presence.held(space, 0), presence.announced(space, 0):
+            assert space.status().parked == 2
+        assert (space.status().parked, space.status().waiters) == (0, 0), "it was never there"
+        with presence.held(space, 0), presence.announced(space, 0):
+            for _ in range(2):
+                space.take("filling", int)
+            assert (space.status().parked, space.status().leases) == (0, 1), "its presence is under a lease"
+            assert presence.count(lab) == 1
+        assert (space.status().tuples, space.status().leases) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [("CLUSTER", "8", "WrongCluster"), ("RANK", "x", "BadValue"), ("LEASE_MS", "abc", "BadValue"),
+     ("SOCKET", "/none", "Unreachable")],
+)  # fmt: skip
+def test_a_worker_that_cannot_begin_says_why(socket, name, value, code):
+    environment = {**os.environ, "QUINTET_SOCKET": str(socket), f"QUINTET_{name}": value}
+    command = [sys.executable, "-m", "quintet.worker"]
+    worker = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG_S)
+    assert worker.returncode == quintet.errors.from_code(quintet.Code[code], "").exit_status
+    assert worker.stderr.startswith("quintet.worker: ") and worker.stderr.count("\n") == 1
+
+
 def test_workers_end_quietly(worker, socket):
     process = worker()
     lab = quintet.connect()
@@ -158,6 +298,16 @@ def test_a_killed_workers_announcement_ends_with_it(worker):
         assert lab.space.count(presence.PRESENCE, int, int, str) == 0
         assert executor.submit(pow, 2, 3).result(LONG_S) == 8
         assert executor.workers() == 1
+
+
+def test_the_dead_of_one_space_are_not_those_of_another(tmp_path):
+    with quintet.serve(tmp_path / "a") as a, quintet.serve(tmp_path / "b") as b:
+        with quintet.connect(a.address) as lab, quintet.connect(b.address) as other:
+            lab.space.out(presence.PRESENCE, 0, 1, "not under a lease: its worker is dead")
+            assert presence.count(lab) == presence.count(other) == 0
+            assert (presence.found_dead(lab), presence.found_dead(other)) == (1, 0)
+        with quintet.connect(a.address) as lab:
+            assert presence.found_dead(lab) == 1, "by another connection too"
 
 
 def test_a_terminated_worker_takes_its_announcement_back(worker):

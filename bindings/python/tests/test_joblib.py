@@ -52,7 +52,6 @@ def test_each_task_is_told_of_when_events_are_wanted(worker, monkeypatch):
 def test_a_killed_worker_is_no_job(worker, monkeypatch):
     from quintet.joblib_backend import QuintetBackend
 
-    monkeypatch.setattr(presence, "_found_dead", set())
     monkeypatch.setenv("QUINTET_WORKERS", "3")
     first, second = worker(), worker()
     backend = QuintetBackend()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 
 import pytest
@@ -68,6 +69,36 @@ def test_an_interrupt_ends_an_acknowledgement_that_waits_for_room(tmp_path):
         space.take("filling", 1)
         again.acknowledge(("result", 1), ("result", 2))
         assert (space.count("result", int), space.count("task", int)) == (2, 0)
+
+
+def interrupt_connecting(listener: socket.socket) -> bool:
+    """Whether an interrupt ended the wait for the listener's answer before it had ended by itself."""
+    accepted = []
+
+    def interrupt():
+        accepted.append(listener.accept()[0])
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        quintet.connect(f"quintet://{listener.getsockname()}")
+    thread.join()
+    with accepted[0] as other:
+        other.setblocking(False)
+        assert other.recv(4096), "the offer"
+        try:
+            return bool(other.recv(1))
+        except BlockingIOError:
+            return True
+
+
+def test_an_interrupt_ends_connecting(tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(tmp_path / "silent"))
+        listener.listen()
+        # The wait is short, and may be over on a machine that is busy.
+        assert any(interrupt_connecting(listener) for _ in range(10))
 
 
 def test_a_handler_that_returns_does_not_end_the_wait(client):

@@ -293,7 +293,7 @@ def test_the_example_of_the_package_runs(capsys):
 
 def test_seeds_and_values_that_cannot_be():
     model = queue(end="8 s")
-    for seeds in (0, -1, [], [-1], [2**64]):
+    for seeds in (0, -1, [], [-1], [2**64], [1, 2] * 10):
         with pytest.raises(quintet.BadValue, match="seed"):
             model.replicate(seeds)
     for values in ([], [[1, 2]], 3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -94,6 +95,31 @@ def test_a_lease_is_acknowledged_with_its_results_or_returned(client):
     assert other.take("task", int, timeout=LONG_S) == ("task", 3)
 
 
+def test_an_acknowledgement_that_the_space_can_never_hold(tmp_path):
+    too_large = ("result", bytes(2000))
+
+    def give_up(error):
+        raise KeyError(error.code)
+
+    with quintet.serve(tmp_path / "space", max_bytes=1000) as server, quintet.connect(server.address) as lab:
+        space = lab.space
+        space.out("task", 1)
+        with pytest.raises(quintet.TooLarge):
+            space.lease("task", int).acknowledge(too_large)
+        with pytest.raises(KeyError, match="TooLarge"):
+            space.lease("task", int).acknowledge(too_large, instead=give_up)
+        with pytest.raises(quintet.TooLarge):
+            space.lease("task", int).acknowledge(too_large, instead=lambda _error: [too_large])
+        task = space.lease("task", int)
+        assert task.attempt == 4, "each time it returned"
+        task.acknowledge(too_large, instead=lambda error: [("failed", error.text)])
+        assert "1000" in space.take("failed", str)[1]
+        with pytest.raises(quintet.LeaseLost):
+            task.release()
+        status = space.status()
+        assert (status.tuples, status.hidden, status.leases) == (0, 0, 0)
+
+
 def test_operations_can_be_initiated(client):
     space = client().space
     take = space.initiate_take("later", int)
@@ -146,6 +172,8 @@ def test_live_tuples(client):
     assert name.endswith("fail") and "no such thing" in text
     space.eval("bad", lambda: object())
     assert "BadValue" in space.take("quintet.failed", str, str, timeout=LONG_S)[2]
+    space.eval("bad", lambda: sys.exit(3))
+    assert "SystemExit" in space.take("quintet.failed", str, str, timeout=LONG_S)[2]
 
 
 def test_a_task_whose_lease_fails_five_times_becomes_a_dead_letter(client):

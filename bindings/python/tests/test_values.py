@@ -111,6 +111,28 @@ def test_what_cannot_be_a_formal_is_refused_by_name(formal, text):
         lab.space.take("x", formal)
 
 
+def test_a_masked_array_is_refused_and_other_subclasses_are_arrays(client):
+    space = client().space
+    with pytest.raises(quintet.BadValue, match=r"field 1: a masked array.*filled\(value\)"):
+        space.out("m", numpy.ma.array([1, 2, 3], mask=[0, 1, 0]))
+    sent = numpy.arange(6.0).reshape(2, 3).view(numpy.matrix)
+    space.out("m", sent)
+    back = space.take("m", quintet.array(float, 2))[1]
+    assert type(back) is numpy.ndarray and (back == sent).all()
+
+
+def test_dimensions_that_no_array_has_are_refused():
+    for dimensions in (-1, 33, 1000, (None,) * 33, (-1,), "two", None):
+        with pytest.raises(quintet.BadValue, match="dimensions .*, expected their number, at most 32, or"):
+            quintet.array("f8", dimensions)
+    assert quintet.array("f8") == quintet.array("f8", 1) == quintet.array("f8", (None,))
+
+
+def test_what_is_no_tuple_is_refused_by_its_number(client):
+    with pytest.raises(quintet.BadValue, match="tuple 1: a tuple is wanted here, not int"):
+        client().space.out_many([("a", 1), 1])
+
+
 def test_an_integer_too_large_is_an_overflow():
     with quintet.connect() as lab:
         for value in (2**63, -(2**63) - 1, 10**100):

@@ -73,11 +73,11 @@ class Space:
 
     async def take_if(self, *template: Any) -> tuple[Any, ...] | None:
         """Takes the oldest matching tuple if there is one."""
-        return self._native.take_if(*template)
+        return await self._run(self._native.initiate_take_if, *template)
 
     async def read_if(self, *template: Any) -> tuple[Any, ...] | None:
         """Reads the oldest matching tuple if there is one."""
-        return self._native.read_if(*template)
+        return await self._run(self._native.initiate_read_if, *template)
 
     @asynccontextmanager
     async def lease(self, *template: Any, timeout: float | None = None) -> AsyncIterator[_native.Lease]:
@@ -90,17 +90,17 @@ class Space:
         """Acknowledges a lease with results that may have to wait for room, which `lease.acknowledge` would do without
         letting the event loop go on.
         """
-        await self._run(lambda *tuples, timeout: lease.initiate_acknowledge(*tuples), *results, timeout=None)
+        await self._run(lease.initiate_acknowledge, *results)
 
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
-        return self._native.count(*template)
+        return await self._run(self._native.initiate_count, *template)
 
     async def status(self) -> Status:
         """The space's numbers."""
-        return self._native.status()
+        return await self._run(self._native.initiate_status)
 
-    async def _run(self, begin: Callable[..., Pending], *fields: Any, timeout: float | None) -> Any:
+    async def _run(self, begin: Callable[..., Pending], *fields: Any, **limit: float | None) -> Any:
         loop, done = asyncio.get_running_loop(), asyncio.Event()
 
         def tell() -> None:
@@ -109,7 +109,7 @@ class Space:
             except RuntimeError:
                 return  # The loop was closed: nobody waits any more.
 
-        pending = begin(*fields, timeout=timeout)
+        pending = begin(*fields, **limit)
         self._progress.begin(tell)
         try:
             pending.notify(tell)

@@ -6,14 +6,11 @@ import atexit
 import os
 import weakref
 
-from quintet._native import Lab, Server
+from quintet import _native
+from quintet._native import Lab, Server, Settings
 from quintet.errors import BadValue, Code
 
 SCHEME = "quintet://"
-DEFAULT_LEASE_MS = 10_000
-DEFAULT_WINDOW_FRAMES = 256
-DEFAULT_WINDOW_BYTES = 1 << 20
-DEFAULT_SPIN_US = 8
 
 _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 
@@ -21,26 +18,21 @@ _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 def connect(address: str | None = None) -> Lab:
     """Connects to a space.
 
-    `address` is "quintet:///path/to/socket". Without one the environment decides: QUINTET_SOCKET (a path), QUINTET_CLUSTER
-    (decimal, default 0) and QUINTET_LEASE_MS (default 10000: how long a leased tuple stays hidden after this process was
-    last heard). Without QUINTET_SOCKET the lab is embedded in this process. QUINTET_LINK_WINDOW_FRAMES,
-    QUINTET_LINK_WINDOW_BYTES and QUINTET_LINK_SPIN_US are as docs/settings.md says.
+    `address` is "quintet:///path/to/socket". Without one the settings decide: the space is at socket.path
+    (QUINTET_SOCKET_PATH or QUINTET_SOCKET) if the environment or quintet.toml in the working folder gives it, else the lab
+    is embedded in this process. The settings cluster.id, space.lease_ms and those of link count for every connection;
+    docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id.
 
-    Raises BadValue for an address or a setting that cannot be read; Unreachable, NotAllowed, WrongCluster,
-    VersionMismatch or Resource.
+    A connection belongs to the process that made it. In a forked child (os.fork, multiprocessing) whatever is done with it
+    raises Closed, and nothing there disturbs the parent's; the child connects again. The child keeps the descriptors open
+    until it ends: if the parent dies before it, the space notices that when the leases run out.
+
+    Raises BadValue for an address or a setting that cannot be read, BadFile for a settings file; Unreachable, PeerSilent,
+    NotAllowed, WrongCluster, VersionMismatch or Resource.
     """
-    socket = os.environ.get("QUINTET_SOCKET") if address is None else _path(address)
-    if socket:
-        lab = Lab.link(
-            socket,
-            _setting("QUINTET_CLUSTER", 0),
-            _setting("QUINTET_LEASE_MS", DEFAULT_LEASE_MS),
-            window_frames=_setting("QUINTET_LINK_WINDOW_FRAMES", DEFAULT_WINDOW_FRAMES),
-            window_bytes=_setting("QUINTET_LINK_WINDOW_BYTES", DEFAULT_WINDOW_BYTES),
-            spin_us=_setting("QUINTET_LINK_SPIN_US", DEFAULT_SPIN_US),
-        )
-    else:
-        lab = Lab.embedded()
+    settings = Settings()
+    socket = settings.socket if address is None else _path(address)
+    lab = Lab.embedded() if socket is None else Lab.link(socket, settings)
     _open.add(lab)
     return lab
 
@@ -65,11 +57,13 @@ def _path(address: str) -> str:
     return path
 
 
-def _setting(name: str, default: int) -> int:
-    text = os.environ.get(name) or str(default)
-    if not text.isdecimal():
-        raise BadValue(Code.BadValue, f"{name}={text!r} is not a decimal number")
-    return int(text)
+def _leave_to_the_parent() -> None:
+    """In a forked child: the connections are the parent's."""
+    _native.forked()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)
 
 
 @atexit.register

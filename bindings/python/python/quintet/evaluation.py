@@ -35,7 +35,7 @@ def _evaluate(space: Space, fields: tuple[Any, ...]) -> None:
         space.out(*values)
     except GONE:
         return  # There is no space left to tell.
-    except Exception:
+    except BaseException:
         _report(space, name, traceback.format_exc())
 
 

@@ -6,6 +6,7 @@ import itertools
 import threading
 import uuid
 import weakref
+from concurrent.futures import BrokenExecutor
 from concurrent.futures import Executor as _Executor
 from concurrent.futures import Future as _Future
 from typing import Any, Callable
@@ -13,7 +14,7 @@ from typing import Any, Callable
 from quintet import presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.connecting import connect
-from quintet.errors import Code, Error, TaskFailed, TimedOut
+from quintet.errors import GONE, Code, Error, TaskFailed, TimedOut
 
 END = -1
 """The id of the result that an executor sends itself to end the collection."""
@@ -35,17 +36,23 @@ class Future(_Future):
         """The task's id in its pool."""
 
     def cancel(self) -> bool:
-        """Takes the task back. False if a worker has it, or it is done."""
+        """Takes the task back. False if a worker has it, it is done, or its space is gone."""
         return self._executor._cancel(self)
 
     def withdraw(self) -> bool:
         """Marks it cancelled, its task being gone."""
-        return super().cancel() and self.set_running_or_notify_cancel() is False
+        cancelled = super().cancel()
+        if cancelled:
+            self.set_running_or_notify_cancel()
+        return cancelled
 
 
 class Executor(_Executor):
     """Runs calls in the workers of a lab's space (`python -m quintet.worker`), each exactly once also if workers die: a
     task whose worker dies is done by another. A task whose workers died five times fails with TaskFailed.
+
+    A future's callbacks (`add_done_callback`) run one after the other in the thread that collects the results. A callback
+    may submit a task, and must not wait for another future: no result comes while it waits.
 
     Without a lab it connects as `quintet.connect()` and closes that connection at shutdown. In an embedded lab two threads
     of this process do the work.
@@ -54,26 +61,32 @@ class Executor(_Executor):
     def __init__(self, lab: Lab | None = None) -> None:
         """Raises as `quintet.connect` does."""
         self._own = lab is None
-        self._lab = connect() if lab is None else lab
-        self._space: Space = self._lab.space
+        self.lab = connect() if lab is None else lab
+        """The connection it uses."""
+        self._space: Space = self.lab.space
         self.pool = uuid.uuid4().hex
         """Names this executor's tasks and results."""
         self._numbers = itertools.count(1)
         self._futures: dict[int, Future] = {}
         self._lock = threading.Lock()
         self._ended = False
+        self._error: Error | None = None
         self._idle = threading.Condition(self._lock)
         self._events = tasks.events_wanted()
-        if self._lab.is_embedded:
-            _ensure_workers(self._lab)
+        if self.lab.is_embedded:
+            _ensure_workers(self.lab)
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
         self._collector.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Puts a task. Raises RuntimeError after shutdown, what pickling raises, and as `Space.out`."""
+        """Puts a task. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error, after the space was lost, what
+        pickling raises, and as `Space.out`.
+        """
         payload = tasks.dumps((fn, args, kwargs))
         future = Future(self, next(self._numbers))
         with self._lock:
+            if self._error is not None:
+                raise BrokenExecutor(f"the executor has lost its space: {self._error}") from self._error
             if self._ended:
                 raise RuntimeError("the executor was shut down")
             self._futures[future.number] = future
@@ -89,19 +102,19 @@ class Executor(_Executor):
 
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
-        return presence.count(self._space)
+        return presence.count(self.lab)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more tasks. `wait` for those under way; `cancel_futures` takes back those no worker has yet."""
         with self._lock:
             first, self._ended = not self._ended, True
             futures = list(self._futures.values())
-        if cancel_futures:
-            for future in futures:
-                future.cancel()
         if first:
             # Ends the collection once nothing is under way.
             threading.Thread(target=self._finish, name="quintet-finish", daemon=True).start()
+        if cancel_futures:
+            for future in futures:
+                future.cancel()
         if wait and threading.current_thread() is not self._collector:
             self._collector.join()
 
@@ -114,13 +127,16 @@ class Executor(_Executor):
             pass  # The collection has ended with the space.
         self._collector.join()
         if self._own:
-            self._lab.close()
+            self.lab.close()
 
     def _cancel(self, future: Future) -> bool:
         if future.done():
             return future.cancelled()
-        if self._space.take_if(tasks.TASK, self.pool, future.number, bytes) is None:
-            return False
+        try:
+            if self._space.take_if(tasks.TASK, self.pool, future.number, bytes) is None:
+                return False
+        except GONE:
+            return False  # Its end is that of the collection.
         self._forget(future.number)
         return future.withdraw()
 
@@ -157,8 +173,8 @@ class Executor(_Executor):
         try:
             value = tasks.pickle.loads(payload) if ok else None
             error = None if ok else tasks.exception_of(payload)
-        except Exception as unreadable:
-            error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {unreadable}")
+        except BaseException as unreadable:
+            error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {tasks.told(unreadable)}")
             error.__cause__ = unreadable
         _end(future, error) if error is not None else future.set_result(value)
 
@@ -171,7 +187,7 @@ class Executor(_Executor):
 
     def _fail_all(self, error: Error) -> None:
         with self._idle:
-            self._ended = True
+            self._error = error
             futures, self._futures = list(self._futures.values()), {}
             self._idle.notify_all()
         for future in futures:

@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 from joblib.parallel import ParallelBackendBase
 
+from quintet import presence
 from quintet._native import Lab
 from quintet.executor import EMBEDDED_WORKERS, Executor, Future
-from quintet.presence import found_dead
 
 
 class QuintetBackend(ParallelBackendBase):
@@ -41,7 +41,8 @@ class QuintetBackend(ParallelBackendBase):
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
             return n_jobs
-        return max(self._get_executor().workers(), _announced(), 1)
+        executor = self._get_executor()
+        return max(executor.workers(), _announced(executor.lab), 1)
 
     def submit(self, func: Callable[[], Any], callback: Callable[[Future], Any] | None = None) -> Future:
         """Puts a batch of calls as a task; `callback` gets its future when it is done. Raises as `Executor.submit`."""
@@ -76,9 +77,9 @@ class QuintetBackend(ParallelBackendBase):
         return self._executor
 
 
-def _announced() -> int:
+def _announced(lab: Lab) -> int:
     """Workers that whoever started this program says there are, or that an embedded lab has."""
     text = os.environ.get("QUINTET_WORKERS", "")
     if text.isdecimal():
-        return int(text) - found_dead()
-    return 0 if os.environ.get("QUINTET_SOCKET") else EMBEDDED_WORKERS
+        return int(text) - presence.found_dead(lab)
+    return EMBEDDED_WORKERS if lab.is_embedded else 0

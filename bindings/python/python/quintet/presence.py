@@ -1,62 +1,79 @@
 """Which workers live.
 
-A worker announces itself with ("quintet.worker", rank, pid). Beside it a worker process holds a tuple of its own,
-("quintet.presence", rank, pid, token), under a lease: when it dies, however it dies, that tuple returns to the space. So a
-presence that can be seen is a dead worker's, and whoever counts the workers removes it and the announcement first. A worker
-that was frozen for longer than its lease counts as dead from then on, though it may do tasks again.
+A worker announces itself with ("quintet.worker", rank, pid), when there is room for it. Beside it a worker process holds a
+tuple of its own, ("quintet.presence", rank, pid, token), under a lease: when it dies, however it dies, that tuple returns to
+the space. So a presence that can be seen is a dead worker's, and whoever counts the workers removes it and the announcement
+first. A worker that was frozen for longer than its lease counts as dead from then on, though it may do tasks again.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from quintet import tasks
-from quintet._native import DEAD_LETTER, Lease, Space
-from quintet.errors import Error, TimedOut
+from quintet._native import DEAD_LETTER, Lab, Space
+from quintet.errors import Error
 
 PRESENCE = "quintet.presence"
 
-_found_dead: set[tuple[int, int]] = set()
+_found_dead: defaultdict[str | None, set[tuple[int, int]]] = defaultdict(set)
+"""Rank and process of the dead, by their space's address."""
 
 
 @contextmanager
-def held(space: Space, rank: int) -> Iterator[None]:
-    """Is present in the block, and takes the announcement back at its end. Raises as `Space.out` and `Space.lease`."""
-    lease = _hold(space, rank)
+def announced(space: Space, rank: int) -> Iterator[None]:
+    """Announces the worker, and takes that back at the block's end. The block does not wait until there is room for it.
+
+    Raises as `Space.initiate_out`.
+    """
+    put = space.initiate_out(tasks.WORKER, rank, os.getpid())
     try:
         yield
     finally:
         try:
+            put.cancel()
             space.take_if(tasks.WORKER, rank, os.getpid())
-            lease.acknowledge()
         except Error:
-            pass  # The space has ended, or it took this worker for dead.
+            pass  # The space has ended.
 
 
-def _hold(space: Space, rank: int) -> Lease:
+@contextmanager
+def held(space: Space, rank: int) -> Iterator[None]:
+    """Is present in the block, which does not wait until there is room for it.
+
+    Raises as `Space.initiate_lease` and `Space.initiate_out`.
+    """
     presence = (PRESENCE, rank, os.getpid(), uuid.uuid4().hex)
-    while True:
-        space.out(*presence)
+    # Asked for before it is put: nobody who counts finds it in between and takes it for a dead worker's.
+    lease = space.initiate_lease(*presence)
+    put = space.initiate_out(*presence)
+    try:
+        yield
+    finally:
         try:
-            return space.lease(*presence, timeout=0)
-        except TimedOut:
-            continue  # Somebody counted in between, and took it for a dead worker's.
+            put.cancel()
+            put.result()
+            lease.result().acknowledge()
+        except Error:
+            lease.cancel()  # It was not put yet, the space has ended, or it took this worker for dead.
 
 
-def count(space: Space) -> int:
+def count(lab: Lab) -> int:
     """How many workers have announced themselves and live. Raises if the space is gone."""
+    space = lab.space
     while (dead := _take_dead(space)) is not None:
         space.take_if(tasks.WORKER, *dead)
-        _found_dead.add(dead)
+        _found_dead[lab.address].add(dead)
     return space.count(tasks.WORKER, int, int)
 
 
-def found_dead() -> int:
-    """How many dead workers this process has found: so many fewer there are than were started."""
-    return len(_found_dead)
+def found_dead(lab: Lab) -> int:
+    """How many of the space's workers this process has found dead: so many fewer there are than were started."""
+    return len(_found_dead[lab.address])
 
 
 def _take_dead(space: Space) -> tuple[int, int] | None:

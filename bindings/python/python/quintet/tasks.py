@@ -7,6 +7,9 @@
 | ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody; `presence.count` removes those of the dead |
 | ("quintet.event", what: str, rank: int, task: int, attempt: int), if QUINTET_EVENTS=1 | both | who watches |
 
+A worker's events are put when there is room for them, in their order: "holding" when it begins a task, "done" just before
+the result.
+
 A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a
 pickled (pickled exception or None, its text, traceback): a failure can be read also where the exception's class is unknown.
 Pickles are code: they are spoken only between processes of one user.
@@ -62,6 +65,10 @@ def _pickler() -> Any:
     return pickle
 
 
+class Ended(BaseException):
+    """The worker was asked to end. No task may take it for a failure of its own."""
+
+
 class RemoteTraceback(Exception):
     """The cause of an exception that comes from a worker: its traceback there."""
 
@@ -74,23 +81,42 @@ class RemoteTraceback(Exception):
 
 
 def run(payload: bytes) -> tuple[bool, bytes]:
-    """Does a task: whether it succeeded, and the payload of its result. Only what ends the process is raised."""
+    """Does a task: whether it succeeded, and the payload of its result. Raises only Ended: whatever a task raises fails it."""
     try:
         function, arguments, keywords = pickle.loads(payload)
         return True, dumps(function(*arguments, **keywords))
-    except (Exception, SystemExit) as error:
+    except Ended:
+        raise
+    except BaseException as error:
         return False, failure(error)
 
 
 def failure(error: BaseException) -> bytes:
     """The payload of a failed task's result."""
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    remote = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return pickle.dumps((_pickled(error), told(error), remote))
+
+
+def _pickled(error: BaseException) -> bytes | None:
     try:
-        pickled: bytes | None = dumps(error)
+        pickled = dumps(error)
         pickle.loads(pickled)
-    except Exception:
-        pickled = None
-    return pickle.dumps((pickled, f"{type(error).__name__}: {error}", text))
+    except Ended:
+        raise
+    except BaseException:
+        return None
+    return pickled
+
+
+def told(error: BaseException) -> str:
+    """Its class and text."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Ended:
+        raise
+    except BaseException:
+        return name
 
 
 def exception_of(payload: bytes) -> BaseException:
@@ -100,8 +126,8 @@ def exception_of(payload: bytes) -> BaseException:
     if pickled is not None:
         try:
             error = pickle.loads(pickled)
-        except Exception as unknown:
-            error = TaskFailed(Code.TaskFailed, f"{text} (its exception cannot be made here: {unknown})")
+        except BaseException as unknown:
+            error = TaskFailed(Code.TaskFailed, f"{text} (its exception cannot be made here: {told(unknown)})")
     error.__cause__ = RemoteTraceback(remote)
     return error
 

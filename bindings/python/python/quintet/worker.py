@@ -1,7 +1,10 @@
 """Does the tasks of a space: `python -m quintet.worker`.
 
-The space is the environment's (QUINTET_SOCKET); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
-space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space.
+The space is that of `quintet.connect()` (QUINTET_SOCKET); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
+space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space. If it cannot begin it says why in
+one line, and its exit status is that of the error.
+
+It takes tasks also from a space that is full, and is not counted as a worker until there was room for its two tuples.
 """
 
 from __future__ import annotations
@@ -9,12 +12,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import deque
 from types import FrameType
+from typing import Any
 
 from quintet import presence, tasks
-from quintet._native import MAX_BYTES, Lease, Space
+from quintet._native import MAX_BYTES, Lease, Pending, Space
 from quintet.connecting import connect
-from quintet.errors import GONE, Code, Error, LeaseLost, TooLarge, Unreachable
+from quintet.errors import GONE, BadValue, Code, Error, LeaseLost, TooLarge
 
 THREAD_SETTINGS = (
     "OMP_NUM_THREADS",
@@ -30,16 +35,13 @@ RESULT_BYTES = MAX_BYTES - 64 * 1024
 """The payload that surely fits into a message beside the other fields."""
 
 
-class Ended(BaseException):
-    """The worker was asked to end. No task may take it for a failure of its own."""
-
-
 def work(space: Space, rank: int) -> None:
     """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process."""
+    events = _Events(space, rank)
     try:
-        space.out(tasks.WORKER, rank, os.getpid())
-        while True:
-            _work_once(space, rank)
+        with presence.announced(space, rank):
+            while True:
+                _work_once(space, rank, events)
     except GONE:
         return
 
@@ -52,27 +54,49 @@ def _work_present(space: Space, rank: int) -> None:
         return
 
 
-def _work_once(space: Space, rank: int) -> None:
+class _Events:
+    """What a worker says of its tasks, if events are wanted. An event waits for room, and no task waits for it."""
+
+    def __init__(self, space: Space, rank: int) -> None:
+        self._space, self._rank = space, rank
+        self._puts: deque[Pending] = deque()
+
+    def tell(self, what: str, lease: Lease) -> None:
+        """Begins to put an event. Raises as `Space.initiate_out`."""
+        if not tasks.events_wanted():
+            return
+        while self._puts and self._puts[0].done():
+            self._puts.popleft()
+        self._puts.append(self._space.initiate_out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
+
+
+def _work_once(space: Space, rank: int, events: _Events) -> None:
     lease = space.lease(tasks.TASK, str, int, bytes)
-    _, pool, number, payload = lease
-    events = tasks.events_wanted()
     try:
-        if events:
-            space.out(*tasks.event(tasks.HOLDING, rank, number, lease.attempt))
-        ok, result = tasks.run(payload)
+        events.tell(tasks.HOLDING, lease)
+        ok, result = tasks.run(lease[3])
     except BaseException:
         _give_back(lease)
         raise
     if len(result) > RESULT_BYTES:
         too_large = TooLarge(Code.TooLarge, f"the task's result has {len(result)} bytes; {RESULT_BYTES} may travel")
         ok, result = False, tasks.failure(too_large)
-    results = [(tasks.RESULT, pool, number, ok, result, rank, lease.attempt)]
-    if events:
-        results.append(tasks.event(tasks.DONE, rank, number, lease.attempt))
+    # Before the result: whoever has all results has been told of all tasks.
+    events.tell(tasks.DONE, lease)
     try:
-        lease.acknowledge(*results)
+        lease.acknowledge(
+            _result(lease, rank, ok, result),
+            instead=lambda error: [_result(lease, rank, False, tasks.failure(error))],
+        )
     except LeaseLost:
         return  # Somebody else does it: this worker was not heard for too long.
+    except TooLarge:
+        return  # Not even the failure fits. The task has returned, and the space gives it up after some attempts.
+
+
+def _result(lease: Lease, rank: int, ok: bool, result: bytes) -> tuple[Any, ...]:
+    _, pool, number, _ = lease
+    return (tasks.RESULT, pool, number, ok, result, rank, lease.attempt)
 
 
 def _give_back(lease: Lease) -> None:
@@ -82,8 +106,17 @@ def _give_back(lease: Lease) -> None:
         return  # It has returned by itself, or there is no space left.
 
 
+def _rank() -> int:
+    """The worker's number. Raises BadValue."""
+    text = os.environ.get("QUINTET_RANK", "0")
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(Code.BadValue, f"QUINTET_RANK is {text!r}, expected a number") from None
+
+
 def _end(_number: int, _frame: FrameType | None) -> None:
-    raise Ended
+    raise tasks.Ended
 
 
 def main() -> int:
@@ -93,15 +126,15 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _end)
     signal.signal(signal.SIGINT, _end)
     try:
-        rank = int(os.environ.get("QUINTET_RANK", "0"))
+        rank = _rank()
         with connect() as lab:
             if lab.is_embedded:
                 print("quintet.worker: set QUINTET_SOCKET: an embedded space has no tasks for other processes", file=sys.stderr)
                 return 2
             _work_present(lab.space, rank)
-    except Ended:
+    except tasks.Ended:
         return 0
-    except Unreachable as error:
+    except Error as error:
         print(f"quintet.worker: {error}", file=sys.stderr)
         return error.exit_status
     return 0

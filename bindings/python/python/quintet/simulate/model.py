@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Union
@@ -194,7 +195,8 @@ class Model:
         Other threads go on meanwhile. Ctrl-C raises KeyboardInterrupt at once, and no run is begun any more; those under
         way come to their end unseen.
 
-        Raises BadValue for a model that cannot run, no seeds, or seeds that are not from 0 to 2^64 - 1.
+        Raises BadValue for a model that cannot run, no seeds, the same seed twice, or seeds that are not from 0 to
+        2^64 - 1.
         """
         rows = _native.run_all([self._ready()], _seeds(seeds))
         return Study(tuple(map(result, rows)))
@@ -250,4 +252,7 @@ def _seeds(seeds: Seeds) -> list[int]:
     for seed in numbers:
         if not 0 <= seed < 1 << 64:
             raise BadValue(Code.BadValue, f"the seed {seed}, expected one from 0 to 2^64 - 1")
+    for seed, times in Counter(numbers).items():
+        if times > 1:
+            raise BadValue(Code.BadValue, f"the seed {seed} {times} times; runs of the same seed are the same run")
     return numbers

@@ -1,0 +1,64 @@
+//! What the environment and the settings file say about connections.
+
+use crate::error::raise;
+use pyo3::prelude::*;
+use quintet::{Code, Error, LinkConfig, Window};
+use quintet_settings::{
+    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
+    Setting, Sources,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The number of a cluster, which may be larger than the setting `cluster.id`.
+const CLUSTER: &str = "QUINTET_CLUSTER";
+
+/// Where the space is, and how to connect to it.
+#[pyclass(frozen, module = "quintet._native")]
+pub(crate) struct Settings {
+    /// None if no source gives one.
+    #[pyo3(get)]
+    socket: Option<PathBuf>,
+    pub(crate) cluster: u128,
+    pub(crate) lease: Duration,
+    pub(crate) link: LinkConfig,
+}
+
+#[pymethods]
+impl Settings {
+    /// Reads the environment and, if the working folder has one, quintet.toml.
+    ///
+    /// Raises BadValue, or BadFile.
+    #[new]
+    fn new() -> PyResult<Self> {
+        // A user's number makes a default socket, and only one that is given counts here.
+        let sources = Sources::of_this_process(Vec::new(), 0);
+        let settings = quintet_settings::Settings::load(&sources)
+            .map_err(|error| raise(Error::new(error.code(), error.to_string())))?;
+        let given = settings.origin(Setting::Location(&SOCKET_PATH)) != Origin::Default;
+        let cluster = match sources.environment.get(CLUSTER) {
+            Some(number) => cluster(number)?,
+            None => settings.number(&CLUSTER_ID).into(),
+        };
+        let fits = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let window = Window {
+            slots: fits(settings.number(&LINK_WINDOW_FRAMES)),
+            bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
+        };
+        Ok(Settings {
+            socket: given.then(|| settings.socket_path()),
+            cluster,
+            lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
+            link: LinkConfig { window, spin: Duration::from_micros(settings.number(&LINK_SPIN_US)) },
+        })
+    }
+}
+
+fn cluster(number: &str) -> PyResult<u128> {
+    number.parse().map_err(|_| {
+        let number = if number.is_empty() { "empty" } else { number };
+        let text =
+            format!("environment variable {CLUSTER}: it is {number}, expected a whole number below 2**128");
+        raise(Error::new(Code::BadValue, text))
+    })
+}

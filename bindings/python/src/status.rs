@@ -1,0 +1,38 @@
+//! The space's numbers. The classes stand in `quintet/status.py`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use quintet::State;
+
+/// A `quintet.Status`.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyAny>> {
+    let types = py.import("quintet.status")?;
+    let rows = PyList::empty(py);
+    for row in &state.rows {
+        rows.append(types.getattr("SignatureStatus")?.call1((
+            row.signature.to_string(),
+            row.tuples,
+            row.hidden,
+            row.waiters,
+        ))?)?;
+    }
+    let numbers = PyDict::new(py);
+    for (name, number) in [
+        ("tuples", state.tuples),
+        ("bytes", state.bytes),
+        ("hidden", state.hidden),
+        ("waiters", state.waiters),
+        ("leases", state.leases),
+        ("parked", state.parked),
+        ("redone", state.redone),
+        ("dead_letters", state.dead_letters),
+        ("signatures", state.signatures),
+    ] {
+        numbers.set_item(name, number)?;
+    }
+    numbers.set_item("rows", rows.to_tuple())?;
+    types.getattr("Status")?.call((), Some(&numbers))
+}

@@ -215,6 +215,20 @@ impl Network {
         found.expect("the run added this client")
     }
 
+    /// Whether this client and the manager are in the same session. One of them may not know yet that theirs is over.
+    pub(crate) fn is_joined(&self, client: u16) -> bool {
+        let at = address(client);
+        if self.has_messages {
+            self.session::<Messages<Client>>(at, SPACE) == self.session::<Messages<Space>>(SPACE, at)
+        } else {
+            self.session::<Client>(at, SPACE) == self.session::<Space>(SPACE, at)
+        }
+    }
+
+    fn session<P: Protocol + Any>(&self, at: Address, peer: Address) -> Option<u64> {
+        self.simulation.get::<Sessions<P>>(at)?.session(peer)
+    }
+
     /// Whether every frame that the manager and this client sent has arrived.
     pub(crate) fn is_idle(&self, client: u16) -> bool {
         let at = address(client);

@@ -199,6 +199,8 @@ impl<'a> Run<'a> {
                 Some("a client has no session")
             } else if !client.is_patient() {
                 Some("a client waits for an answer, or to send a request")
+            } else if !self.network.is_joined(number) {
+                Some("a client has a session that the manager does not have")
             } else if !self.network.is_idle(number) {
                 Some("a frame has not been acknowledged")
             } else {

@@ -95,6 +95,11 @@ impl<P: Protocol> Sessions<P> {
         self.stream(address).map(|stream| stream.peer)
     }
 
+    /// The number of the session with a peer, the same on both sides; `None` without one.
+    pub fn session(&self, address: Address) -> Option<u64> {
+        self.stream(address).map(|stream| stream.id)
+    }
+
     /// How many peers anything is kept about: those with a link or a session, those at which this side knocks, and of the rest
     /// the [`REMEMBERED_PEERS`] that left last.
     pub fn known_peers(&self) -> usize {

@@ -10,7 +10,8 @@ use quintet_contract::{Address, DownCause, NodeId, Port, Span};
 
 /// What a restarted node remembers.
 pub enum Restart {
-    /// Everything: a process that was stopped, whose links broke, and that goes on. It is told of each link that it broke.
+    /// Everything: a process that was stopped, whose links broke, and that goes on. It is told of each link that it broke,
+    /// and only then woken for what came due meanwhile.
     WithMemory,
     /// Nothing: new instances, by port; a process that was started again.
     Fresh(Vec<(Port, Box<dyn Hosted>)>),
@@ -87,16 +88,25 @@ impl Simulation {
             }
         }
         let ports: Vec<_> = node.ports().collect();
-        for port in ports {
-            if fresh {
-                self.deliver(Address { node: id, port }, Arrival::Started, now);
-            } else {
+        if fresh {
+            for port in &ports {
+                self.deliver(Address { node: id, port: *port }, Arrival::Started, now);
+            }
+        }
+        self.rejoin(id, !fresh);
+        if !fresh {
+            // As on the live hosts, what happened is seen before time is said to have run out.
+            for port in ports {
                 self.schedule_wake(place, port);
             }
         }
+    }
+
+    /// Joins a node's links again. If it remembers them, it is told that they broke.
+    fn rejoin(&mut self, id: NodeId, remembers: bool) {
         for (here, peer) in self.routes.of(id) {
-            if self.expects_end(here, peer) && !fresh {
-                self.deliver(here, News::Down(peer, DownCause::Died).into(), now);
+            if self.expects_end(here, peer) && remembers {
+                self.deliver(here, News::Down(peer, DownCause::Died).into(), self.now);
             }
             self.reopen(here, peer);
             self.announce(peer, here);

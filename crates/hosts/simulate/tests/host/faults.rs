@@ -107,6 +107,44 @@ fn a_node_with_memory_learns_that_its_links_broke() {
     }
 }
 
+/// Gives a new peer 20 us, and notes whether they ran out.
+#[derive(Default)]
+struct Impatient {
+    until: Option<Time>,
+    gave_up: bool,
+}
+
+impl Protocol for Impatient {
+    fn handle(&mut self, now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        match input {
+            Input::Peer(_, PeerChange::Up { .. }) => self.until = Some(now + Span::from_micros(20)),
+            Input::Peer(_, PeerChange::Down(_)) => self.until = None,
+            Input::Wake => (self.until, self.gave_up) = (None, true),
+            _ => {}
+        }
+    }
+    fn deadline(&self) -> Option<Time> {
+        self.until
+    }
+}
+
+#[test]
+fn a_node_with_memory_learns_that_its_links_broke_before_its_time_has_run_out() {
+    let mut run = Simulation::new(1);
+    run.add(at(1), Impatient::default());
+    run.add(at(2), Porter::default());
+    join(&mut run, 1, 2);
+    run.run_for(Span::from_micros(10));
+    run.crash(NodeId(1), Span::ZERO);
+    run.run_for(Span::from_micros(50));
+    run.restart(NodeId(1), Restart::WithMemory);
+    run.run_for(Span::from_micros(10));
+    let gave_up = |run: &Simulation| run.get::<Impatient>(at(1)).map(|node| node.gave_up);
+    assert_eq!(gave_up(&run), Some(false));
+    run.run_for(Span::from_micros(20));
+    assert_eq!(gave_up(&run), Some(true), "the link that is made anew has 20 us as well");
+}
+
 #[test]
 fn what_a_crashed_node_had_not_sent_gives_its_room_back() {
     let mut run = Simulation::new(1);

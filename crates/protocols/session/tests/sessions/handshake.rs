@@ -61,6 +61,9 @@ fn both_learn_what_the_other_is() {
     };
     assert_eq!(network.nodes[&A].peer(B), Some(info(2)));
     assert_eq!(network.nodes[&B].peer(A), Some(info(1)));
+    let number = network.nodes[&A].session(B);
+    assert!(number.is_some());
+    assert_eq!(network.nodes[&B].session(A), number);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) fn print(text: &str) -> Result<bool, Error> {
 /// The same with a line.
 ///
 /// # Errors
-/// Those of [`print`].
+/// Those of [`print()`].
 pub(crate) fn print_line(line: impl Display) -> Result<bool, Error> {
     print(&format!("{line}\n"))
 }

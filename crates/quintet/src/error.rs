@@ -66,7 +66,7 @@ impl core::error::Error for Error {}
 fn why(code: Code) -> &'static str {
     match code {
         Code::TooLarge => {
-            "a single message of it is longer than half of the server's link.window_bytes, or than the link takes; \
+            "a single message of it does not fit into half of the server's link.window_bytes, or into the link; \
              this connection goes on"
         }
         Code::PeerSilent => "nothing was heard of the space for too long; the connection is over",

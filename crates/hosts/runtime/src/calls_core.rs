@@ -2,7 +2,7 @@
 
 use crate::calls::CallError;
 use crate::calls_outbox::{CallsOutbox, Remote};
-use crate::failure::{cause, code, words};
+use crate::failure::{cause, words};
 use crate::instance::Instance;
 use crate::request::{Request, RequestBuffer};
 use crate::slots::Slots;
@@ -10,6 +10,7 @@ use quintet_clock::LiveClock;
 use quintet_contract::{Address, DownCause, Frame, Input, PeerChange, Time, Token};
 use quintet_errors::Code;
 use quintet_link::{LinkError, Receiver, Route};
+use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
 use std::sync::Arc;
 
@@ -151,6 +152,6 @@ impl Core {
         let (peer, waker) = (remote.peer, Arc::clone(&remote.waker));
         waker();
         self.handle(now, Input::Peer(peer, PeerChange::Down(cause)));
-        self.slots.fail_all(code(cause));
+        self.slots.fail_all(relay::loss(cause));
     }
 }

@@ -1,7 +1,6 @@
 //! What the failure of a link means to those who used it.
 
 use quintet_contract::DownCause;
-use quintet_errors::Code;
 use quintet_link::LinkError;
 
 /// What protocols are told of the peer.
@@ -10,16 +9,6 @@ pub(crate) fn cause(error: &LinkError) -> DownCause {
         LinkError::Closed => DownCause::Closed,
         LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
         LinkError::Malformed(_) => DownCause::Misbehaved,
-    }
-}
-
-/// How calls end that the protocol itself leaves open when it is told so.
-pub(crate) fn code(cause: DownCause) -> Code {
-    match cause {
-        DownCause::Closed | DownCause::Died => Code::PeerDied,
-        DownCause::Silent => Code::PeerSilent,
-        DownCause::Misbehaved => Code::Malformed,
-        DownCause::Refused(number) => Code::from_number(number).unwrap_or(Code::NotAllowed),
     }
 }
 

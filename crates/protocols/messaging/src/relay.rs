@@ -137,12 +137,7 @@ impl Relay {
     }
 
     fn lose(&mut self, cause: DownCause, out: &mut dyn Outbox) {
-        let code = match cause {
-            DownCause::Closed | DownCause::Died => Code::PeerDied,
-            DownCause::Silent => Code::PeerSilent,
-            DownCause::Misbehaved => Code::Malformed,
-            DownCause::Refused(number) => Code::from_number(number).unwrap_or(Code::NotAllowed),
-        };
+        let code = loss(cause);
         self.state = State::Lost(code);
         self.waiting.clear();
         self.behind.clear();
@@ -166,6 +161,17 @@ fn forward(frame: Frame<'_>, to: Address, out: &mut dyn Outbox) -> Result<(), Se
         out.send(to, frame.kind, frame.token, frame.body)
     } else {
         out.send_bulk(to, frame.kind, frame.token, frame.body, frame.bulk.clone())
+    }
+}
+
+/// How calls end whose service is gone.
+#[must_use]
+pub fn loss(cause: DownCause) -> Code {
+    match cause {
+        DownCause::Closed | DownCause::Died => Code::PeerDied,
+        DownCause::Silent => Code::PeerSilent,
+        DownCause::Misbehaved => Code::Malformed,
+        DownCause::Refused(number) => Code::from_number(number).unwrap_or(Code::NotAllowed),
     }
 }
 

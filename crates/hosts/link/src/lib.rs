@@ -6,6 +6,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `contract.rs` | [`Sender`], [`Receiver`], [`Route`], [`LinkError`]: read this first |
+//! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT` |
+//! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
@@ -14,6 +16,9 @@
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
 
+mod address;
+#[cfg(not(loom))]
+mod bootstrap_error;
 mod contract;
 mod doorbell;
 mod impaired;
@@ -25,12 +30,15 @@ mod shared_memory;
 mod sync;
 mod wait;
 
+pub use address::{AddressError, LinkAddress};
+#[cfg(not(loom))]
+pub use bootstrap_error::BootstrapError;
 pub use contract::{LinkError, Receiver, Route, Sender};
 pub use impaired::{Impairment, impaired};
 pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
-pub use shared_memory::{BootstrapError, SharedMemoryListener, shared_memory_connect};
+pub use shared_memory::{SharedMemoryListener, shared_memory_connect};
 pub use wait::{Patience, SPIN, Waiting};
 
 /// One end of a link: what its owner sends with and receives from. The halves may be used from two threads, and only in the

@@ -1,6 +1,6 @@
 //! How two processes come to share memory: one listens on a Unix socket, the other connects to it.
 
-use super::error::BootstrapError;
+use crate::BootstrapError;
 use super::handshake::{check_user, give, join, receive, refuse};
 use super::path_lock::PathLock;
 use crate::{End, Maker};
@@ -42,7 +42,7 @@ pub struct SharedMemoryListener {
 
 fn new_socket(path: &Path) -> Result<(OwnedFd, SocketAddrUnix), BootstrapError> {
     let address = SocketAddrUnix::new(path).map_err(|errno| match errno {
-        Errno::NAMETOOLONG => BootstrapError::PathTooLong { path: path.to_owned() },
+        Errno::NAMETOOLONG => BootstrapError::PathTooLong { address: path.into() },
         errno => BootstrapError::system(path, "use it as a socket's address", errno),
     })?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -202,13 +202,13 @@ fn bind_over_stale(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> R
     }
     let there = lstat(path).map_err(|errno| BootstrapError::system(path, "examine what is there", errno))?;
     if !FileType::from_raw_mode(there.st_mode).is_socket() {
-        return Err(BootstrapError::NotASocket { path: path.to_owned() });
+        return Err(BootstrapError::NotASocket { address: path.into() });
     }
     let (probe, _) = new_socket(path)?;
     match connect(&probe, address) {
         Err(Errno::CONNREFUSED) => {}
         Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
-            return Err(BootstrapError::InUse { path: path.to_owned() });
+            return Err(BootstrapError::InUse { address: path.into() });
         }
         Err(errno) => return Err(BootstrapError::system(path, "find out who listens there", errno)),
     }
@@ -225,8 +225,8 @@ pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapErr
     let path = path.as_ref();
     let (socket, address) = new_socket(path)?;
     connect(&socket, &address).map_err(|errno| match errno {
-        Errno::NOENT | Errno::CONNREFUSED => BootstrapError::NobodyListens { path: path.to_owned() },
-        Errno::AGAIN => BootstrapError::Silent { path: path.to_owned(), waited: Duration::ZERO },
+        Errno::NOENT | Errno::CONNREFUSED => BootstrapError::NobodyListens { address: path.into() },
+        Errno::AGAIN => BootstrapError::Silent { address: path.into(), waited: Duration::ZERO },
         errno => BootstrapError::system(path, "connect", errno),
     })?;
     check_user(socket.as_fd(), path)?;
@@ -236,7 +236,7 @@ pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapErr
     wait_for_answer(socket.as_fd(), path)?;
     match receive(socket.as_fd(), path)? {
         Some(offer) => join(socket, given, offer, path),
-        None => Err(BootstrapError::Silent { path: path.to_owned(), waited: ANSWER_LIMIT }),
+        None => Err(BootstrapError::Silent { address: path.into(), waited: ANSWER_LIMIT }),
     }
 }
 

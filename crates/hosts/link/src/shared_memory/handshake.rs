@@ -1,7 +1,7 @@
 //! The conversation on a bootstrap socket after it is connected: see `hello.rs` for what is said.
 
 use super::connection::{Parts, end};
-use super::error::BootstrapError;
+use crate::BootstrapError;
 use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
 use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
 use crate::doorbell::Doorbell;
@@ -42,7 +42,7 @@ pub(super) fn check_user(socket: BorrowedFd<'_>, path: &Path) -> Result<(), Boot
     if theirs == ours {
         Ok(())
     } else {
-        Err(BootstrapError::OtherUser { path: path.to_owned(), theirs, ours })
+        Err(BootstrapError::OtherUser { address: path.into(), theirs, ours })
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn give(socket: BorrowedFd<'_>, path: &Path) -> Result<Given, Bootstr
     let maker = Maker::this_process()
         .map_err(|errno| BootstrapError::system(path, "map a page that a fork wipes", errno))?;
     say(socket, Hello::OURS, &[fd.as_fd(), bell.fd()]).map_err(|errno| match errno {
-        Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => BootstrapError::Left { path: path.to_owned() },
+        Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => BootstrapError::Left { address: path.into() },
         errno => BootstrapError::system(path, "send on the bootstrap socket", errno),
     })?;
     Ok(Given { memory, bell, maker })
@@ -88,12 +88,12 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
     let heard = hear().or_else(|errno| if errno == Errno::CONNRESET { hear() } else { Err(errno) });
     let message = match heard {
         Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
-        Err(Errno::CONNRESET) => return Err(BootstrapError::Left { path: path.to_owned() }),
+        Err(Errno::CONNRESET) => return Err(BootstrapError::Left { address: path.into() }),
         Err(errno) => return Err(BootstrapError::system(path, "receive on the bootstrap socket", errno)),
         Ok(message) => message,
     };
     if message.bytes == 0 {
-        return Err(BootstrapError::Left { path: path.to_owned() });
+        return Err(BootstrapError::Left { address: path.into() });
     }
     let mut fds = Vec::with_capacity(DESCRIPTORS);
     for message in control.drain() {
@@ -111,16 +111,16 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
 }
 
 fn of_hello(error: HelloError, path: &Path) -> BootstrapError {
-    let path = path.to_owned();
+    let address = path.into();
     match error {
-        HelloError::Refused(code) => BootstrapError::Refused { path, code },
-        HelloError::Version(theirs) => BootstrapError::OtherVersion { path, theirs, ours: VERSION },
-        HelloError::Malformed(what) => BootstrapError::Malformed { path, what },
+        HelloError::Refused(code) => BootstrapError::Refused { address, code },
+        HelloError::Version(theirs) => BootstrapError::OtherVersion { address, theirs, ours: VERSION },
+        HelloError::Malformed(what) => BootstrapError::Malformed { address, what },
     }
 }
 
 fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError> {
-    let malformed = |what: String| BootstrapError::Malformed { path: path.to_owned(), what };
+    let malformed = |what: String| BootstrapError::Malformed { address: path.into(), what };
     let count = fds.len();
     let [memory, event] = <[OwnedFd; DESCRIPTORS]>::try_from(fds)
         .map_err(|_| malformed(format!("{count} descriptors instead of {DESCRIPTORS}")))?;

@@ -4,7 +4,7 @@
 //! whether somebody listens, or removes, holds the lock of a file beside it meanwhile. The kernel ends the lock of a process
 //! that dies.
 
-use super::error::BootstrapError;
+use crate::BootstrapError;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat, unlink};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;

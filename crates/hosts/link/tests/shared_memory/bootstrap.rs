@@ -130,11 +130,11 @@ fn nobody_and_somebody_else_are_told_apart() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.join("socket");
     let nobody = shared_memory_connect(&path).map(|_| ()).expect_err("nobody listens");
-    assert_eq!(nobody, BootstrapError::NobodyListens { path: path.clone() });
+    assert_eq!(nobody, BootstrapError::NobodyListens { address: (&path).into() });
     assert_eq!(nobody.code(), Code::Unreachable);
     let listener = SharedMemoryListener::bind(&path).expect("bound");
     let second = SharedMemoryListener::bind(&path).map(|_| ()).expect_err("taken");
-    assert_eq!(second, BootstrapError::InUse { path: path.clone() });
+    assert_eq!(second, BootstrapError::InUse { address: (&path).into() });
     let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o077, 0, "for this user only");
     drop(listener);
@@ -142,7 +142,7 @@ fn nobody_and_somebody_else_are_told_apart() {
     let long = folder.join("x".repeat(200));
     assert_eq!(
         SharedMemoryListener::bind(&long).map(|_| ()).expect_err("too long"),
-        BootstrapError::PathTooLong { path: long }
+        BootstrapError::PathTooLong { address: (&long).into() }
     );
 }
 
@@ -249,7 +249,7 @@ fn of_two_that_start_at_once_one_listens() {
             [start(), other.join().expect("it does not panic")]
         });
         let refused: Vec<_> = started.iter().filter_map(|started| started.as_ref().err()).collect();
-        assert_eq!(refused, [&BootstrapError::InUse { path: path.clone() }], "start {n}");
+        assert_eq!(refused, [&BootstrapError::InUse { address: (&path).into() }], "start {n}");
         assert!(path.exists(), "the other one listens there");
         drop(started);
         assert!(!path.exists());

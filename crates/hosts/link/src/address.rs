@@ -37,6 +37,12 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for LinkAddress {
     }
 }
 
+impl From<&LinkAddress> for LinkAddress {
+    fn from(address: &LinkAddress) -> Self {
+        address.clone()
+    }
+}
+
 impl fmt::Display for LinkAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,8 +133,7 @@ fn checked_path(path: &str, text: &str) -> Result<PathBuf, AddressError> {
 fn tcp(place: &str, text: &str) -> Result<LinkAddress, AddressError> {
     let bad_port = || AddressError::BadPort(text.to_owned());
     let (host, port) = if let Some(bracketed) = place.strip_prefix('[') {
-        let (host, rest) =
-            bracketed.split_once(']').ok_or_else(|| AddressError::BadIpv6(text.to_owned()))?;
+        let (host, rest) = bracketed.split_once(']').ok_or_else(|| AddressError::BadIpv6(text.to_owned()))?;
         if host.parse::<core::net::Ipv6Addr>().is_err() {
             return Err(AddressError::BadIpv6(text.to_owned()));
         }

@@ -1,5 +1,7 @@
 //! What every link provides. One conformance suite (`tests/conformance.rs`) runs on every implementation.
 
+#[cfg(not(loom))]
+use crate::{BootstrapError, End, LinkAddress};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::{Address, Frame, Kind, SendError, Token};
@@ -84,6 +86,37 @@ pub trait Receiver: Send {
     fn disarm(&mut self);
 
     /// Readable when the receiver is armed and frames came, or when the link failed: for epoll, select, asyncio.
+    fn fd(&self) -> BorrowedFd<'_>;
+}
+
+/// Waits for peers that connect.
+#[cfg(not(loom))]
+pub trait Listener: Send {
+    /// The next connection that is complete, if there is one. Never waits; call it until it says `None` whenever
+    /// [`Listener::fd`] is readable.
+    ///
+    /// # Errors
+    /// Why one connection was not made; the listener is as good as before.
+    fn accept(&mut self) -> Result<Option<End>, BootstrapError>;
+
+    /// Readable when [`Listener::accept`] has something to do.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Where it listens. Over TCP with the port that the system gave, where port 0 was asked for.
+    fn address(&self) -> LinkAddress;
+}
+
+/// A connection that is being made.
+#[cfg(not(loom))]
+pub trait Dialer: Send {
+    /// The connection, if it is complete. Never waits; call it whenever [`Dialer::fd`] is readable, until it is complete or
+    /// failed, and not again after that. It has no limit of its own: to drop it gives the connection up.
+    ///
+    /// # Errors
+    /// Why the connection cannot be made.
+    fn finish(&mut self) -> Result<Option<End>, BootstrapError>;
+
+    /// Readable when [`Dialer::finish`] has something to do.
     fn fd(&self) -> BorrowedFd<'_>;
 }
 

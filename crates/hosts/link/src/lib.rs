@@ -5,13 +5,15 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `contract.rs` | [`Sender`], [`Receiver`], [`Route`], [`LinkError`]: read this first |
+//! | `contract.rs` | [`Sender`], [`Receiver`], [`Listener`], [`Dialer`], [`Route`], [`LinkError`]: read this first |
+//! | `dial.rs` | [`listen`], [`dial`], [`connect`], whatever the kind of link |
 //! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT` |
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
+//! | `socket_file.rs`, `path_lock.rs`, `knock.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
@@ -20,12 +22,20 @@ mod address;
 #[cfg(not(loom))]
 mod bootstrap_error;
 mod contract;
+#[cfg(not(loom))]
+mod dial;
 mod doorbell;
 mod impaired;
 mod in_process;
+#[cfg(not(loom))]
+mod knock;
 mod maker;
+#[cfg(not(loom))]
+mod path_lock;
 #[cfg(any(not(loom), test))]
 mod shared_memory;
+#[cfg(not(loom))]
+mod socket_file;
 #[cfg(any(not(loom), test))]
 mod sync;
 mod wait;
@@ -33,12 +43,16 @@ mod wait;
 pub use address::{AddressError, LinkAddress};
 #[cfg(not(loom))]
 pub use bootstrap_error::BootstrapError;
+#[cfg(not(loom))]
+pub use contract::{Dialer, Listener};
 pub use contract::{LinkError, Receiver, Route, Sender};
+#[cfg(not(loom))]
+pub use dial::{connect, dial, listen};
 pub use impaired::{Impairment, impaired};
 pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
-pub use shared_memory::{SharedMemoryListener, shared_memory_connect};
+pub use shared_memory::{SharedMemoryDialer, SharedMemoryListener, shared_memory_connect};
 pub use wait::{Patience, SPIN, Waiting};
 
 /// One end of a link: what its owner sends with and receives from. The halves may be used from two threads, and only in the

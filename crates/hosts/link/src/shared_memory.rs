@@ -26,7 +26,7 @@
 //! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
-//! | `bootstrap.rs`, `path_lock.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
+//! | `bootstrap.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
 
 #[cfg(not(loom))]
 mod area;
@@ -36,6 +36,8 @@ mod bootstrap;
 mod bulk;
 #[cfg(not(loom))]
 mod connection;
+#[cfg(not(loom))]
+mod dialer;
 #[cfg(not(loom))]
 mod handshake;
 #[cfg(all(test, not(loom)))]
@@ -51,8 +53,6 @@ mod memory;
 #[cfg(not(loom))]
 mod moderation;
 #[cfg(not(loom))]
-mod path_lock;
-#[cfg(not(loom))]
 mod receiver;
 mod ring;
 #[cfg(not(loom))]
@@ -61,3 +61,5 @@ mod store;
 
 #[cfg(not(loom))]
 pub use bootstrap::{SharedMemoryListener, shared_memory_connect};
+#[cfg(not(loom))]
+pub use dialer::SharedMemoryDialer;

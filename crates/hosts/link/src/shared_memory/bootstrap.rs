@@ -1,26 +1,19 @@
 //! How two processes come to share memory: one listens on a Unix socket, the other connects to it.
 
-use crate::BootstrapError;
-use super::handshake::{check_user, give, join, receive, refuse};
-use super::path_lock::PathLock;
-use crate::{End, Maker};
+use super::handshake::{give, join, receive, refuse};
+use crate::socket_file::{SocketFile, UnixPlace, check_user};
+use crate::{BootstrapError, End, LinkAddress, Listener};
 use core::time::Duration;
 use quintet_errors::Code;
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use rustix::fs::{FileType, Mode, fchmod, lstat, stat};
+use rustix::event::epoll;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
-};
+use rustix::net::{SocketFlags, accept_with};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Connections that were accepted and have not spoken. Beyond it the oldest is dropped.
 const MAX_PENDING: usize = 64;
-/// Connections the kernel keeps until they are accepted.
-const BACKLOG: i32 = 64;
 /// How long a connector waits for the listener's answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
@@ -34,28 +27,8 @@ pub struct SharedMemoryListener {
     pending: VecDeque<OwnedFd>,
     /// Makes room to take a connection when this process may have no more descriptors.
     spare: Option<OwnedFd>,
-    /// A process forked from the maker must leave the socket's file alone.
-    maker: Maker,
-    /// Device and inode of the socket's file, so that only this one is removed.
-    file: (u64, u64),
-}
-
-fn new_socket(path: &Path) -> Result<(OwnedFd, SocketAddrUnix), BootstrapError> {
-    let address = SocketAddrUnix::new(path).map_err(|errno| match errno {
-        Errno::NAMETOOLONG => BootstrapError::PathTooLong { address: path.into() },
-        errno => BootstrapError::system(path, "use it as a socket's address", errno),
-    })?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-        .map_err(|errno| BootstrapError::system(path, "create a socket", errno))?;
-    Ok((socket, address))
-}
-
-/// What the file at `path` is.
-fn identity(path: &Path) -> Result<(u64, u64), BootstrapError> {
-    let status =
-        stat(path).map_err(|errno| BootstrapError::system(path, "examine the socket's file", errno))?;
-    Ok((status.st_dev, status.st_ino))
+    /// Removes the socket's file at the end.
+    file: SocketFile,
 }
 
 impl SharedMemoryListener {
@@ -66,18 +39,12 @@ impl SharedMemoryListener {
     /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
     pub fn bind(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref();
-        let (socket, address) = new_socket(path)?;
-        // Before the bind, so that the file is never open to others.
-        fchmod(&socket, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| BootstrapError::system(path, "restrict the socket", errno))?;
-        let maker = Maker::this_process()
-            .map_err(|errno| BootstrapError::system(path, "map a page that a fork wipes", errno))?;
+        let (socket, file) = SocketFile::listen(UnixPlace::shared_memory(path))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))?;
-        let file = listen_at(&socket, &address, path)?;
         let (path, spare) = (path.to_owned(), spare(&socket));
         let pending = VecDeque::new();
-        let listener = SharedMemoryListener { path, socket, epoll, pending, spare, maker, file };
+        let listener = SharedMemoryListener { path, socket, epoll, pending, spare, file };
         listener.watch(listener.socket.as_fd())?;
         Ok(listener)
     }
@@ -125,7 +92,7 @@ impl SharedMemoryListener {
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => return self.turn_away(errno),
                 Err(errno) => return Err(BootstrapError::system(&self.path, "accept a connection", errno)),
             };
-            if let Err(error) = check_user(socket.as_fd(), &self.path) {
+            if let Err(error) = check_user(socket.as_fd(), self.file.address()) {
                 refuse(socket.as_fd(), error.code());
                 return Err(error);
             }
@@ -168,16 +135,17 @@ impl AsFd for SharedMemoryListener {
     }
 }
 
-impl Drop for SharedMemoryListener {
-    fn drop(&mut self) {
-        if !self.maker.is_this_process() {
-            return;
-        }
-        // If it cannot be removed, the next listener replaces it.
-        let Ok(_lock) = PathLock::take(&self.path) else { return };
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
-            let _ = rustix::fs::unlink(&self.path);
-        }
+impl Listener for SharedMemoryListener {
+    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+        SharedMemoryListener::accept(self)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.as_fd()
+    }
+
+    fn address(&self) -> LinkAddress {
+        self.file.address().clone()
     }
 }
 
@@ -186,93 +154,10 @@ fn spare(socket: &OwnedFd) -> Option<OwnedFd> {
     fcntl_dupfd_cloexec(socket, 0).ok()
 }
 
-/// Listens at `path`, and says what its file is. Nobody else binds or removes a socket there meanwhile.
-fn listen_at(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> Result<(u64, u64), BootstrapError> {
-    let _lock = PathLock::take(path)?;
-    bind_over_stale(socket, address, path)?;
-    listen(socket, BACKLOG).map_err(|errno| BootstrapError::system(path, "listen", errno))?;
-    identity(path)
-}
-
-/// Binds; where the file exists and nobody listens behind it, replaces it.
-fn bind_over_stale(socket: &OwnedFd, address: &SocketAddrUnix, path: &Path) -> Result<(), BootstrapError> {
-    match bind(socket, address) {
-        Err(Errno::ADDRINUSE) => {}
-        other => return other.map_err(|errno| BootstrapError::system(path, "bind the socket", errno)),
-    }
-    let there = lstat(path).map_err(|errno| BootstrapError::system(path, "examine what is there", errno))?;
-    if !FileType::from_raw_mode(there.st_mode).is_socket() {
-        return Err(BootstrapError::NotASocket { address: path.into() });
-    }
-    let (probe, _) = new_socket(path)?;
-    match connect(&probe, address) {
-        Err(Errno::CONNREFUSED) => {}
-        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
-            return Err(BootstrapError::InUse { address: path.into() });
-        }
-        Err(errno) => return Err(BootstrapError::system(path, "find out who listens there", errno)),
-    }
-    rustix::fs::unlink(path)
-        .map_err(|errno| BootstrapError::system(path, "remove a dead process's socket", errno))?;
-    bind(socket, address).map_err(|errno| BootstrapError::system(path, "bind the socket", errno))
-}
-
 /// Connects to the process that listens at `path`. Waits for its answer, at most five seconds.
 ///
 /// # Errors
 /// [`BootstrapError`].
 pub fn shared_memory_connect(path: impl AsRef<Path>) -> Result<End, BootstrapError> {
-    let path = path.as_ref();
-    let (socket, address) = new_socket(path)?;
-    connect(&socket, &address).map_err(|errno| match errno {
-        Errno::NOENT | Errno::CONNREFUSED => BootstrapError::NobodyListens { address: path.into() },
-        Errno::AGAIN => BootstrapError::Silent { address: path.into(), waited: Duration::ZERO },
-        errno => BootstrapError::system(path, "connect", errno),
-    })?;
-    check_user(socket.as_fd(), path)?;
-    // Whoever was turned away finds that it cannot send, and then reads why.
-    let given =
-        give(socket.as_fd(), path).map_err(|error| receive(socket.as_fd(), path).err().unwrap_or(error))?;
-    wait_for_answer(socket.as_fd(), path)?;
-    match receive(socket.as_fd(), path)? {
-        Some(offer) => join(socket, given, offer, path),
-        None => Err(BootstrapError::Silent { address: path.into(), waited: ANSWER_LIMIT }),
-    }
-}
-
-fn wait_for_answer(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
-    let mut fds = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
-    within(ANSWER_LIMIT, |left| poll(&mut fds, Some(left)))
-        .map(|_| ())
-        .map_err(|errno| BootstrapError::system(path, "wait for the answer", errno))
-}
-
-/// Calls again what a signal interrupts, for no longer than `limit` in all.
-fn within<T>(limit: Duration, mut call: impl FnMut(&Timespec) -> Result<T, Errno>) -> Result<T, Errno> {
-    let started = Instant::now();
-    loop {
-        let left = limit.saturating_sub(started.elapsed());
-        match call(&Timespec::try_from(left).expect("some seconds fit")) {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_do_not_prolong_a_wait() {
-        let mut lefts = Vec::new();
-        let waited = within(ANSWER_LIMIT, |left| {
-            lefts.push(*left);
-            let began = Instant::now();
-            while Instant::now() == began {}
-            if lefts.len() < 5 { Err(Errno::INTR) } else { Ok(()) }
-        });
-        assert_eq!(waited, Ok(()));
-        assert!(lefts.is_sorted_by(|before, after| before > after), "{lefts:?}");
-    }
+    crate::connect(&path.as_ref().into(), ANSWER_LIMIT)
 }

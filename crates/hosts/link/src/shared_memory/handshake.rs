@@ -1,16 +1,15 @@
 //! The conversation on a bootstrap socket after it is connected: see `hello.rs` for what is said.
 
 use super::connection::{Parts, end};
-use crate::BootstrapError;
 use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
 use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
+use crate::BootstrapError;
 use crate::doorbell::Doorbell;
 use crate::{End, Maker};
 use core::mem::MaybeUninit;
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
-use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -32,18 +31,6 @@ pub(super) struct Given {
     memory: OwnMemory,
     bell: Doorbell,
     maker: Maker,
-}
-
-/// Checks that the other side runs as this user.
-pub(super) fn check_user(socket: BorrowedFd<'_>, path: &Path) -> Result<(), BootstrapError> {
-    let peer = socket_peercred(socket)
-        .map_err(|errno| BootstrapError::system(path, "ask who the peer is", errno))?;
-    let (theirs, ours) = (peer.uid.as_raw(), rustix::process::geteuid().as_raw());
-    if theirs == ours {
-        Ok(())
-    } else {
-        Err(BootstrapError::OtherUser { address: path.into(), theirs, ours })
-    }
 }
 
 /// Makes this side's memory and bell, and sends them.

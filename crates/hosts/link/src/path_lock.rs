@@ -4,7 +4,7 @@
 //! whether somebody listens, or removes, holds the lock of a file beside it meanwhile. The kernel ends the lock of a process
 //! that dies.
 
-use crate::BootstrapError;
+use crate::{BootstrapError, LinkAddress};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat, unlink};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 
 /// The lock of one path, until it is dropped.
 #[derive(Debug)]
-pub(super) struct PathLock {
+pub(crate) struct PathLock {
     file: OwnedFd,
     path: PathBuf,
 }
 
 impl PathLock {
-    /// Waits until nobody else holds it: processes of this user hold it for some microseconds.
+    /// Waits until nobody else holds it: processes of this user hold it for some microseconds. `address` is what errors name.
     ///
     /// # Errors
     /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
-    pub(super) fn take(socket: &Path) -> Result<Self, BootstrapError> {
+    pub(crate) fn take(socket: &Path, address: &LinkAddress) -> Result<Self, BootstrapError> {
         let mut path = socket.as_os_str().to_owned();
         path.push(".quintet-lock");
         let path = PathBuf::from(path);
@@ -30,7 +30,7 @@ impl PathLock {
             match try_take(&path) {
                 Ok(Some(file)) => return Ok(PathLock { file, path }),
                 Ok(None) => {}
-                Err(errno) => return Err(BootstrapError::system(&path, "lock the socket's path", errno)),
+                Err(errno) => return Err(BootstrapError::system(address, "lock the socket's path", errno)),
             }
         }
     }
@@ -70,7 +70,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        let lock = PathLock::take(&path).expect("the folder is there");
+                        let lock = PathLock::take(&path, &(&path).into()).expect("the folder is there");
                         assert_eq!(holders.fetch_add(1, Ordering::Relaxed), 0);
                         thread::yield_now();
                         holders.fetch_sub(1, Ordering::Relaxed);

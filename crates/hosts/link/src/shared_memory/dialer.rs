@@ -1,0 +1,57 @@
+//! The side that connects, while the connection is being made.
+
+use super::handshake::{Given, Offer, give, join, receive};
+use crate::knock::Knock;
+use crate::socket_file::UnixPlace;
+use crate::{BootstrapError, Dialer, End};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+
+/// A connection over shared memory that is being made.
+pub struct SharedMemoryDialer {
+    path: PathBuf,
+    knock: Knock,
+    /// What the listener was given, once the socket was connected.
+    given: Option<Given>,
+}
+
+impl SharedMemoryDialer {
+    /// Begins to connect to the process that listens at `path`, and does not wait.
+    ///
+    /// # Errors
+    /// [`BootstrapError`].
+    pub fn begin(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
+        let path = path.as_ref().to_owned();
+        let knock = Knock::begin(UnixPlace::shared_memory(&path))?;
+        let mut dialer = SharedMemoryDialer { path, knock, given: None };
+        dialer.hear()?;
+        Ok(dialer)
+    }
+
+    /// Gives what is to be given, once, and takes what came.
+    fn hear(&mut self) -> Result<Option<Offer>, BootstrapError> {
+        let path = &self.path;
+        let Some(socket) = self.knock.connected()? else { return Ok(None) };
+        if self.given.is_none() {
+            // Whoever was turned away finds that it cannot send, and then reads why.
+            let given = give(socket, path).map_err(|error| receive(socket, path).err().unwrap_or(error))?;
+            self.given = Some(given);
+            return Ok(None);
+        }
+        receive(socket, path)
+    }
+}
+
+impl Dialer for SharedMemoryDialer {
+    fn finish(&mut self) -> Result<Option<End>, BootstrapError> {
+        let Some(offer) = self.hear()? else { return Ok(None) };
+        let (Some(given), Some(socket)) = (self.given.take(), self.knock.take_socket()) else {
+            return Ok(None);
+        };
+        join(socket, given, offer, &self.path).map(Some)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.knock.fd()
+    }
+}

@@ -37,7 +37,8 @@ impl Server {
             max_tuples: max_tuples.unwrap_or(plain.max_tuples),
             ..plain
         };
-        let config = ServeConfig { cluster, space, ..ServeConfig::default() };
+        let events = Some(quintet::to_standard_error());
+        let config = ServeConfig { cluster, space, events, ..ServeConfig::default() };
         let server = py.detach(|| quintet::Server::start(&socket, &config)).map_err(raise)?;
         Ok(Server { maker: Maker::this_process(), socket, cluster, server: Mutex::new(Some(server)) })
     }

@@ -1,17 +1,17 @@
 //! A connection to everything.
 
 use crate::heartbeat::Heartbeat;
+use crate::life;
 use crate::stack::{self, StackConfig};
 use crate::{Error, LinkConfig, Recorder, Space, Watch};
-use quintet_contract::{Address, Incarnation, NodeId};
+use quintet_contract::{Address, NodeId};
 use quintet_errors::Code;
 use quintet_link::shared_memory_connect;
 use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::SpaceConfig;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How often another node number is tried when one is in use.
 const NODE_NUMBERS_TRIED: u32 = 5;
@@ -43,7 +43,8 @@ impl Lab {
     /// A lab in this process with limits of its own, recorded if a recorder is given.
     #[must_use]
     pub fn embedded_with(space: SpaceConfig, recorder: Option<&Recorder>) -> Lab {
-        let (incarnation, window) = (Incarnation(1), LinkConfig::default().window);
+        let (space, incarnation) = (life::keyed(space), life::incarnation());
+        let window = LinkConfig::default().window;
         let config = StackConfig { cluster: 0, incarnation, seed: space.seed, space, window };
         let instance = Instance::new(quintet_tuple_space::Space::new(space));
         let instance = match recorder {
@@ -91,14 +92,15 @@ impl Lab {
     fn connect_once(socket: &Path, cluster: u128, lease: Duration, link: LinkConfig) -> Result<Lab, Error> {
         let mut end = shared_memory_connect(socket)?;
         end.receiver.set_spin(link.spin);
-        let seed = RandomState::new().hash_one(std::process::id());
+        let seed = life::random();
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
         let me = Address { node, port: stack::PORT_RELAY };
-        let incarnation = Incarnation(nanoseconds_since_1970());
+        let incarnation = life::incarnation();
         let (space, window) = (SpaceConfig::default(), link.window);
         let config = StackConfig { cluster, incarnation, seed, space, window };
         let instance = Instance::new(stack::client(me, &config));
-        let calls = Calls::linked(me, instance, stack::SPACE, incarnation, end);
+        let calls = Calls::linked(me, instance, stack::SPACE, end)
+            .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
         let lab = Lab::over(calls, Some(lease));
         lab.space().status()?;
         Ok(lab)
@@ -129,9 +131,4 @@ impl Lab {
     pub fn is_embedded(&self) -> bool {
         self.shared.lease.is_none()
     }
-}
-
-fn nanoseconds_since_1970() -> u64 {
-    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -21,15 +21,19 @@
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `stack.rs` | which protocols stand on which, live and replayed |
+//! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
+//! | `life.rs` | what is particular to this life of a process |
 //! | `error.rs` | [`Error`] |
 #![forbid(unsafe_code)]
 
 mod error;
 mod eval;
+mod events;
 mod heartbeat;
 mod lab;
 mod lease;
+mod life;
 mod link_config;
 mod pending;
 mod serve;
@@ -39,13 +43,14 @@ mod watch;
 
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
+pub use events::to_standard_error;
 pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_messaging::Window;
-pub use quintet_runtime::Recorder;
+pub use quintet_runtime::{Event, EventSink, Recorder};
 pub use quintet_tuple_space::{
     Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,
     SignatureState, SpaceConfig, State, Template, Tuple, Type, Value, ValueError, template, tuple,

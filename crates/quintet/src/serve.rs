@@ -1,13 +1,15 @@
 //! A space for other processes of this machine.
 
+use crate::life;
 use crate::stack::{self, StackConfig};
-use crate::{Error, LinkConfig, Recorder, SpaceConfig};
-use quintet_contract::Incarnation;
+use crate::{Error, EventSink, LinkConfig, Recorder, SpaceConfig};
 use quintet_errors::Code;
 use quintet_link::SharedMemoryListener;
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
 use quintet_wire::registry::PORT_SPACE;
+use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// What a server is made with.
@@ -21,6 +23,8 @@ pub struct ServeConfig {
     pub link: LinkConfig,
     /// Records the space, if given.
     pub recorder: Option<Recorder>,
+    /// Is told what the host sees that no client does: links that failed, connections that were not made.
+    pub events: Option<EventSink>,
 }
 
 /// A space that serves other processes from a thread of this one. Dropped, it ends, and its tuples with it. A child that this
@@ -41,11 +45,12 @@ impl Server {
         let listener = SharedMemoryListener::bind(socket)?;
         let system = |error: std::io::Error| Error::new(Code::Resource, error.to_string());
         let mut node = Node::new(stack::SPACE_NODE, Services::none()).map_err(system)?;
+        let space = life::keyed(config.space);
         let stack_config = StackConfig {
             cluster: config.cluster,
-            incarnation: Incarnation(1),
-            seed: config.space.seed,
-            space: config.space,
+            incarnation: life::incarnation(),
+            seed: space.seed,
+            space,
             window: config.link.window,
         };
         let instance = Instance::new(stack::served(&stack_config));
@@ -56,8 +61,9 @@ impl Server {
             None => instance,
         };
         node.set_spin(config.link.spin);
+        config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
         node.add(PORT_SPACE, instance);
-        node.listen(listener, PORT_SPACE);
+        node.listen(Box::new(listener), PORT_SPACE).map_err(system)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         Ok(Server { handle, process: std::process::id(), thread: Some(thread.map_err(system)?) })
@@ -90,7 +96,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            eprintln!("quintet: the space ended: {error}");
+            // Whoever closed the standard error wants to know nothing.
+            let _ = writeln!(std::io::stderr(), "quintet: the space ended: {error}");
         }
     }
 }

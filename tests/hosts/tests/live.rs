@@ -1,7 +1,7 @@
 //! The same probes on the live host: threads, in-process links, a real disk. What was recorded replays byte for byte.
 
 use bytes::Bytes;
-use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Protocol, Span, Token, cell};
+use quintet_contract::{Address, NodeId, OwnedFrame, Port, Protocol, Span, Token, cell};
 use quintet_link::in_process_pair;
 use quintet_runtime::{Instance, Node, NodeHandle, Recorder, Services};
 use quintet_simulate::{ReplayError, replay};
@@ -86,8 +86,8 @@ fn the_token_goes_round_four_threads() {
         let (next, (near, far)) =
             ((id + 1) % NODES, in_process_pair().expect("two event descriptors are there"));
         let pair = [(PROBE, PROBE)];
-        nodes[usize::from(id)].attach(NodeId(next), Incarnation(1), &pair, near);
-        nodes[usize::from(next)].attach(NodeId(id), Incarnation(1), &pair, far);
+        nodes[usize::from(id)].attach(NodeId(next), &pair, near).expect("it can be watched");
+        nodes[usize::from(next)].attach(NodeId(id), &pair, far).expect("it can be watched");
     }
     let running: Vec<_> = nodes.into_iter().map(Running::start).collect();
     running[0].ask(PROBE, 50, b"");

@@ -3,6 +3,7 @@
 #[cfg(not(loom))]
 use crate::{BootstrapError, End, LinkAddress};
 use bytes::Bytes;
+use core::fmt;
 use core::time::Duration;
 use quintet_contract::{Address, Frame, Kind, SendError, Token};
 use std::os::fd::BorrowedFd;
@@ -69,6 +70,11 @@ pub trait Receiver: Send {
         false
     }
 
+    /// Whether [`Receiver::poll`] costs no system call when there is nothing. Where it does, [`Receiver::fd`] is asked first.
+    fn is_free_to_look_at(&self) -> bool {
+        true
+    }
+
     /// Waits, adaptively, until there are frames, the link failed, [`Receiver::waker`] rang or `limit` has passed (`None`: no limit).
     fn wait(&mut self, limit: Option<Duration>);
 
@@ -132,3 +138,18 @@ pub enum LinkError {
     /// The operating system refused, or a forked process used its parent's end: what was tried, and why not.
     System(String),
 }
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Closed => f.write_str("the other side closed the link"),
+            LinkError::PeerDied => f.write_str("the other side's process ended"),
+            LinkError::Malformed(what) => {
+                write!(f, "the other side wrote something that is no frame: {what}")
+            }
+            LinkError::System(what) => write!(f, "the system refused: {what}"),
+        }
+    }
+}
+
+impl core::error::Error for LinkError {}

@@ -1,22 +1,33 @@
-//! The embedded host: a protocol behind a mutex, run by the threads that call it.
+//! The engine driven by its callers: a process that calls, in whichever of its threads.
 //!
-//! A call encodes its request, takes the lock, lets the protocol handle the frame, and finds the answer in its slot, often
-//! before the lock is given back. Who must wait sleeps; while there is a link, one of the sleepers polls it for all.
+//! A call takes the lock, hands its request to the engine, and finds the answer in its slot, often before the lock is given back.
+//! Who must wait sleeps; while there are links, one of the sleepers takes turns of the engine for all.
+//!
+//! ```text
+//!                     nobody else waits at the links
+//!   asks ------> wait_polling: turn, wait at the links, turn ... ---> answered: another sleeper takes over the links
+//!     |                        ^
+//!     |                        | the links are left
+//!     +--------> wait_parked: sleeps until its slot is filled  -----> answered
+//!                     somebody else waits at the links
+//! ```
 
-use crate::calls_core::Core;
-use crate::calls_outbox::Remote;
+use crate::engine::Engine;
+use crate::event::EventSink;
+use crate::inlets::Inlets;
 use crate::instance::Instance;
-use crate::request::{Request, RequestBuffer};
+use crate::request::Request;
+use crate::services::RunningServices;
 use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
 use quintet_clock::LiveClock;
-use quintet_contract::{Address, Incarnation, Input, PeerChange, SendError, Span, Time, Token};
+use quintet_contract::{Address, SendError, Span, Time, Token};
 use quintet_errors::Code;
-use quintet_link::{End, Receiver};
+use quintet_link::End;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -49,13 +60,16 @@ enum Waited {
 
 /// A protocol that any thread of this process may call.
 pub struct Calls {
-    core: Mutex<Core>,
-    receiver: Option<Mutex<Box<dyn Receiver>>>,
-    /// The receiving half's descriptor, for whoever cannot wait until nobody polls. None: the system refused, or no link.
-    link: Option<OwnedFd>,
+    engine: Mutex<Engine>,
+    /// The protocol's address.
+    at: Address,
+    /// None: the protocol has no links.
+    inlets: Option<Mutex<Inlets>>,
+    /// Tells of everything that comes, for whoever cannot wait until nobody polls. None: the system refused, or no links.
+    arrivals: Option<Arc<OwnedFd>>,
     /// Made when it is first asked for.
     watch: OnceLock<Watch>,
-    /// Threads that sleep because another one polls the link.
+    /// Threads that sleep because another one polls the links.
     parked: AtomicUsize,
     clock: LiveClock,
 }
@@ -64,54 +78,44 @@ impl Calls {
     /// Runs a protocol at `at` for the callers of its node.
     #[must_use]
     pub fn embedded(at: Address, instance: Instance) -> Self {
-        Calls::start(at, instance, None, None)
+        Calls::start(at, instance)
     }
 
-    /// Runs a protocol that talks to `peer` over a link.
-    #[must_use]
-    pub fn linked(
-        at: Address,
-        instance: Instance,
-        peer: Address,
-        incarnation: Incarnation,
-        end: End,
-    ) -> Self {
-        let max_bulk_bytes = end.sender.max_bulk_bytes();
-        let (sender, waker) = (Some(end.sender), end.receiver.waker());
-        let remote = Remote { peer, sender, waker, closing: false, refused: false };
-        let calls = Calls::start(at, instance, Some(remote), Some(end.receiver));
-        let up = PeerChange::Up { incarnation, max_bulk_bytes };
-        let mut core = calls.lock();
-        core.handle(calls.clock.now(), Input::Peer(peer, up));
-        calls.unlock(core);
-        calls
+    /// Runs a protocol that has its callers' requests answered by `peer`, over a link.
+    ///
+    /// # Errors
+    /// The system refuses to watch the link.
+    pub fn linked(at: Address, instance: Instance, peer: Address, end: End) -> io::Result<Self> {
+        let mut calls = Calls::start(at, instance);
+        let mut inlets = Inlets::new();
+        calls.arrivals = inlets.fd().ok();
+        let mut engine = calls.lock();
+        engine.depend_on(peer.node);
+        let joined = vec![(at.port, peer.port)];
+        inlets.attach(&mut engine, calls.clock.now(), peer.node, joined, end)?;
+        calls.unlock(engine);
+        calls.inlets = Some(Mutex::new(inlets));
+        Ok(calls)
     }
 
-    fn start(
-        at: Address,
-        instance: Instance,
-        remote: Option<Remote>,
-        receiver: Option<Box<dyn Receiver>>,
-    ) -> Self {
-        let mut core = Core {
-            instance,
-            at,
-            slots: Slots::default(),
-            request: RequestBuffer::default(),
-            answer: Vec::new(),
-            remote,
-            lost: None,
-        };
+    fn start(at: Address, instance: Instance) -> Self {
         let clock = LiveClock::start();
-        core.handle(clock.now(), Input::Started);
+        let mut engine = Engine::new(at.node, Some(Slots::default()), RunningServices::default());
+        engine.add(clock.now(), at.port, instance);
         Calls {
-            core: Mutex::new(core),
-            link: receiver.as_ref().and_then(|receiver| receiver.fd().try_clone_to_owned().ok()),
+            engine: Mutex::new(engine),
+            at,
+            inlets: None,
+            arrivals: None,
             watch: OnceLock::new(),
-            receiver: receiver.map(Mutex::new),
             parked: AtomicUsize::new(0),
             clock,
         }
+    }
+
+    /// Has the host's own events told to `sink`, on whichever thread sees them.
+    pub fn set_events(&self, sink: EventSink) {
+        self.lock().set_events(sink);
     }
 
     /// Makes a request and does not wait.
@@ -119,9 +123,9 @@ impl Calls {
     /// # Errors
     /// [`CallError::NotSent`].
     pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
-        let mut core = self.lock();
-        let token = core.submit(self.clock.now(), request)?;
-        self.unlock(core);
+        let mut engine = self.lock();
+        let token = engine.submit(self.clock.now(), self.at.port, request)?;
+        self.unlock(engine);
         Ok(Pending(token))
     }
 
@@ -130,10 +134,10 @@ impl Calls {
     /// # Errors
     /// [`CallError::NotSent`].
     pub fn ask(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
-        let mut core = self.lock();
-        let token = core.submit(self.clock.now(), request)?;
-        let answer = core.slots.take(token);
-        self.unlock(core);
+        let mut engine = self.lock();
+        let token = engine.submit(self.clock.now(), self.at.port, request)?;
+        let answer = engine.slots().take(token);
+        self.unlock(engine);
         Ok((Pending(token), answer))
     }
 
@@ -142,16 +146,25 @@ impl Calls {
     /// # Errors
     /// [`CallError::NotSent`].
     pub fn tell(&self, about: Option<Pending>, request: &dyn Request) -> Result<(), CallError> {
-        let mut core = self.lock();
+        let mut engine = self.lock();
         let token = about.map_or(Token(0), |pending| pending.0);
-        let told = core.pass(self.clock.now(), token, request);
-        self.unlock(core);
+        let told = engine.pass(self.clock.now(), self.at.port, token, request);
+        self.unlock(engine);
         told
+    }
+
+    /// Ends it for good: what has no answer fails with [`Code::Closed`], and so does whatever is asked from now on. What was
+    /// sent before still goes; then the links are closed, by which the peers learn of it. An answer that is there can still be
+    /// collected. A second call does nothing.
+    pub fn close(&self) {
+        let mut engine = self.lock();
+        engine.close(self.clock.now());
+        self.unlock(engine);
     }
 
     /// Gives up the answer: it will be dropped.
     pub fn forget(&self, pending: Pending) {
-        let watchers = self.lock().slots.close(pending.0);
+        let watchers = self.lock().slots().close(pending.0);
         // Not under the lock: what a callback owns may make calls when it is dropped.
         drop(watchers);
     }
@@ -167,64 +180,64 @@ impl Calls {
     }
 
     fn wait_with(&self, limit: Duration, pending: Pending, look: Look<'_>) -> Option<Result<Answer, Code>> {
-        let mut core = self.lock();
-        // Of many requests under way one burst brings many answers: the link is polled for the first of them only.
-        let answer = look(&mut core.slots);
+        let mut engine = self.lock();
+        // Of many requests under way one burst brings many answers: the links are polled for the first of them only.
+        let answer = look(engine.slots());
         if answer.is_some() {
             return answer;
         }
         let mut now = self.clock.now();
         let end = now + Span::from(limit);
         loop {
-            let waited = match self.receiver() {
-                Some(receiver) => self.wait_polling(receiver, core, (now, end), pending, look),
-                None => self.wait_parked(core, end, pending, look),
+            let waited = match self.inlets() {
+                Some(inlets) => self.wait_polling(inlets, engine, (now, end), pending, look),
+                None => self.wait_parked(engine, end, pending, look),
             };
             match waited {
                 Waited::Answered(answer) => return Some(answer),
                 Waited::TimedOut => return None,
-                Waited::Woken => (core, now) = (self.lock(), self.clock.now()),
+                Waited::Woken => (engine, now) = (self.lock(), self.clock.now()),
             }
         }
     }
 
-    /// Polls the link for everybody, from now to the end given, until this caller has its answer.
+    /// Polls the links for everybody, from now to the end given, until this caller has its answer.
     fn wait_polling<'a>(
         &'a self,
-        mut receiver: MutexGuard<'a, Box<dyn Receiver>>,
-        mut core: MutexGuard<'a, Core>,
+        mut inlets: MutexGuard<'a, Inlets>,
+        mut engine: MutexGuard<'a, Engine>,
         (mut now, end): (Time, Time),
         pending: Pending,
         look: Look<'_>,
     ) -> Waited {
         loop {
-            core.slots.unwatch(pending.0);
+            engine.slots().unwatch(pending.0);
             // What came in time is seen before time is said to have run out.
-            core.receive_burst(now, &mut **receiver);
-            core.wake_protocol(now);
-            let answer = look(&mut core.slots);
+            engine.turn(&mut inlets, now);
+            let answer = look(engine.slots());
             let is_over = answer.is_some() || now >= end;
-            let until = if is_over { now } else { core.next_deadline(end) };
-            let due = self.release(core);
+            let until = if is_over { now } else { next_deadline(&engine, Some(&inlets), end) };
+            let due = self.release(engine);
             if is_over || !due.is_empty() {
-                self.leave(receiver, due);
+                self.leave(inlets, due);
                 return match answer {
                     Some(answer) => Waited::Answered(answer),
                     None if is_over => Waited::TimedOut,
                     None => Waited::Woken,
                 };
             }
-            receiver.wait(Some(until.since(now).into()));
-            (core, now) = (self.lock(), self.clock.now());
+            // It fails only for descriptors that are none.
+            let _ = inlets.wait(Some(until.since(now).into()));
+            (engine, now) = (self.lock(), self.clock.now());
         }
     }
 
     /// Lets a sleeper take over the polling, if there is one.
     fn hand_over(&self) {
-        // With the fence in `wait_parked`: either this thread sees who sleeps, or the other sees that the link is free.
+        // With the fence in `wait_parked`: either this thread sees who sleeps, or the other sees that the links are free.
         fence(Ordering::SeqCst);
         if self.parked.load(Ordering::Relaxed) > 0 {
-            let successor = self.lock().slots.any_waiting_thread();
+            let successor = self.lock().slots().any_waiting_thread();
             successor.iter().for_each(Thread::unpark);
         }
     }
@@ -232,22 +245,23 @@ impl Calls {
     /// Sleeps once, until whoever brings the answer, or hands over the polling, wakes this thread.
     fn wait_parked(
         &self,
-        mut core: MutexGuard<'_, Core>,
+        mut engine: MutexGuard<'_, Engine>,
         end: Time,
         pending: Pending,
         look: Look<'_>,
     ) -> Waited {
         let now = self.clock.now();
-        core.wake_protocol(now);
-        let answer = look(&mut core.slots);
+        engine.wake(now);
+        engine.end_step(now);
+        let answer = look(engine.slots());
         if answer.is_some() || now >= end {
-            core.slots.unwatch(pending.0);
-            self.unlock(core);
+            engine.slots().unwatch(pending.0);
+            self.unlock(engine);
             return answer.map_or(Waited::TimedOut, Waited::Answered);
         }
-        let until = core.next_deadline(end);
-        let watching = core.slots.watch(pending.0);
-        let due = self.release(core);
+        let until = next_deadline(&engine, None, end);
+        let watching = engine.slots().watch(pending.0);
+        let due = self.release(engine);
         if !due.is_empty() {
             // They may sleep as well, and take for theirs what was to wake this wait: look again.
             due.into_iter().for_each(|callback| callback());
@@ -255,7 +269,7 @@ impl Calls {
         }
         self.parked.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if watching && self.receiver().is_none() {
+        if watching && self.inlets().is_none() {
             std::thread::park_timeout(until.since(now).into());
         }
         self.parked.fetch_sub(1, Ordering::Relaxed);
@@ -265,43 +279,43 @@ impl Calls {
     /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it. It may make
     /// calls of its own: that thread neither polls nor holds a lock meanwhile.
     pub fn notify(&self, pending: Pending, callback: Box<dyn FnOnce() + Send>) {
-        let filled = self.lock().slots.notify(pending.0, callback);
+        let filled = self.lock().slots().notify(pending.0, callback);
         filled.into_iter().for_each(|callback| callback());
     }
 
-    /// Takes a burst from the link and does what is due. Never waits. While others poll the link it leaves the link to them.
-    /// For a thread that lets a program's requests go on while the program computes.
+    /// Takes a burst from each link and does what is due. Never waits. While others poll the links it leaves them to them. For a
+    /// thread that lets a program's requests go on while the program computes.
     pub fn progress(&self) {
-        let Some(mut receiver) = self.receiver() else { return self.wake_protocol() };
-        let due = self.take_burst(&mut **receiver);
-        self.leave(receiver, due);
+        let Some(mut inlets) = self.inlets() else { return self.wake_protocol() };
+        inlets.attend();
+        let due = self.turn(&mut inlets);
+        self.leave(inlets, due);
     }
 
     /// Wakes the protocol if it is time.
     fn wake_protocol(&self) {
-        let mut core = self.lock();
-        core.wake_protocol(self.clock.now());
-        self.unlock(core);
+        let (mut engine, now) = (self.lock(), self.clock.now());
+        engine.wake(now);
+        engine.end_step(now);
+        self.unlock(engine);
     }
 
-    /// Takes a burst from the link and wakes the protocol if it is time. Whom to call of it.
-    fn take_burst(&self, receiver: &mut dyn Receiver) -> Vec<Callback> {
-        let mut core = self.lock();
-        let now = self.clock.now();
-        core.receive_burst(now, receiver);
-        core.wake_protocol(now);
-        self.release(core)
+    /// One turn of the engine. Whom to call of it.
+    fn turn(&self, inlets: &mut Inlets) -> Vec<Callback> {
+        let mut engine = self.lock();
+        engine.turn(inlets, self.clock.now());
+        self.release(engine)
     }
 
     /// How the link failed, in words. None where it has not, and where the protocol had it closed.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
-        self.lock().lost.clone()
+        self.lock().lost()
     }
 
     /// Whether the answer is there, for [`Calls::wait`] to take.
     pub fn is_answered(&self, pending: Pending) -> bool {
-        self.lock().slots.is_filled(pending.0)
+        self.lock().slots().is_filled(pending.0)
     }
 
     /// A descriptor that is readable while [`Calls::advance`] has something to do. It costs the calls of all threads a
@@ -311,10 +325,10 @@ impl Calls {
     /// The system refuses a descriptor.
     pub fn watch(&self) -> io::Result<BorrowedFd<'_>> {
         if self.watch.get().is_none() {
-            if self.receiver.is_some() && self.link.is_none() {
+            if self.inlets.is_some() && self.arrivals.is_none() {
                 return Err(io::Error::other("there was no descriptor left for this link when it was made"));
             }
-            let made = Watch::new(self.link.as_ref().map(AsFd::as_fd))?;
+            let made = Watch::new(self.arrivals.as_deref())?;
             // Another thread's may have been first.
             let watch = self.watch.get_or_init(|| made);
             // Sees to what came before.
@@ -323,77 +337,73 @@ impl Calls {
         Ok(self.watch.get().expect("it was set a line above").fd())
     }
 
-    /// Does what is due and takes in what has come. Never waits. While others poll the link it leaves the link to them.
+    /// Does what is due and takes in what has come. Never waits. While others poll the links it leaves them to them.
     pub fn advance(&self) {
         if let Some(watch) = self.watch.get() {
             watch.answer();
         }
-        let Some(mut receiver) = self.receiver() else { return self.wake_protocol() };
-        receiver.disarm();
+        let Some(mut inlets) = self.inlets() else { return self.wake_protocol() };
+        inlets.attend();
         let mut due = Vec::new();
         for _ in 0..BURSTS {
-            due.extend(self.take_burst(&mut **receiver));
-            if !receiver.has_frames() {
+            due.extend(self.turn(&mut inlets));
+            if !inlets.has_frames() {
                 break;
             }
         }
-        self.leave(receiver, due);
+        self.leave(inlets, due);
     }
 
-    /// Ends this thread's polling of the link: whoever watches hears of the next frame, or a sleeper takes over. Then calls
+    /// Ends this thread's polling of the links: whoever watches hears of the next frame, or a sleeper takes over. Then calls
     /// what the polling has made due.
-    fn leave(&self, mut receiver: MutexGuard<'_, Box<dyn Receiver>>, due: Vec<Callback>) {
-        let left_behind = self.watch.get().filter(|watch| !self.is_armed(watch, &mut **receiver));
-        drop(receiver);
-        // Not before: an event loop that is rung finds the link free.
+    fn leave(&self, mut inlets: MutexGuard<'_, Inlets>, due: Vec<Callback>) {
+        let left_behind = self.watch.get().filter(|_| !inlets.rest_all());
+        drop(inlets);
+        // Not before: an event loop that is rung finds the links free.
         left_behind.into_iter().for_each(Watch::ring);
         self.hand_over();
         due.into_iter().for_each(|callback| callback());
     }
 
-    /// Has the link tell the watching loop of what comes next. False if something has come.
-    fn is_armed(&self, watch: &Watch, receiver: &mut dyn Receiver) -> bool {
-        let is_down = self.lock().remote.as_ref().is_none_or(Remote::is_down);
-        match &self.link {
-            Some(link) if is_down => {
-                watch.forget_link(link.as_fd());
-                true
-            }
-            _ => receiver.arm(),
-        }
-    }
-
-    /// The link's receiving half, if there is one and nobody else polls it.
-    fn receiver(&self) -> Option<MutexGuard<'_, Box<dyn Receiver>>> {
-        match self.receiver.as_ref()?.try_lock() {
-            Ok(receiver) => Some(receiver),
+    /// The links' receiving halves, if there are links and nobody else polls them.
+    fn inlets(&self) -> Option<MutexGuard<'_, Inlets>> {
+        match self.inlets.as_ref()?.try_lock() {
+            Ok(inlets) => Some(inlets),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
+    fn lock(&self) -> MutexGuard<'_, Engine> {
         // A panic inside `handle` would leave the protocol in an unknown state: going on is not safe.
-        self.core.lock().unwrap_or_else(|_| panic!("a protocol panicked earlier in this process"))
+        self.engine.lock().unwrap_or_else(|_| panic!("a protocol panicked earlier in this process"))
     }
 
     /// Gives the lock back, then wakes and calls whom the work under it has answered. For a thread that does not poll.
-    fn unlock(&self, core: MutexGuard<'_, Core>) {
-        self.release(core).into_iter().for_each(|callback| callback());
+    fn unlock(&self, engine: MutexGuard<'_, Engine>) {
+        self.release(engine).into_iter().for_each(|callback| callback());
     }
 
     /// Gives the lock back, then wakes the threads that the work under it has answered. Whom to call after the polling.
-    fn release(&self, mut core: MutexGuard<'_, Core>) -> Vec<Callback> {
-        core.flush(self.clock);
-        let (woken, due) = (core.slots.woken(), core.slots.due());
+    fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
+        if engine.has_to_flush() {
+            engine.flush(self.clock.now());
+        }
+        let (woken, due) = (engine.slots().woken(), engine.slots().due());
         if let Some(watch) = self.watch.get() {
-            watch.set_deadline(core.instance.deadline(), self.clock);
-            if core.slots.brought() {
+            watch.set_deadline(engine.deadline(), self.clock);
+            if engine.slots().brought() {
                 watch.ring();
             }
         }
-        drop(core);
+        drop(engine);
         woken.iter().for_each(Thread::unpark);
         due
     }
+}
+
+/// When there is something to do although nothing comes, `end` at the latest.
+fn next_deadline(engine: &Engine, inlets: Option<&Inlets>, end: Time) -> Time {
+    let inlets = inlets.and_then(Inlets::deadline);
+    engine.deadline().into_iter().chain(inlets).fold(end, Time::min)
 }

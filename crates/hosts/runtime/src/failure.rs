@@ -1,4 +1,4 @@
-//! What the failure of a link means to those who used it.
+//! What the failure of a link means to the protocols that used it.
 
 use quintet_contract::DownCause;
 use quintet_link::LinkError;
@@ -12,12 +12,7 @@ pub(crate) fn cause(error: &LinkError) -> DownCause {
     }
 }
 
-/// What a person is told.
-pub(crate) fn words(error: &LinkError) -> String {
-    match error {
-        LinkError::Closed => "the other side closed the link".to_owned(),
-        LinkError::PeerDied => "the other side's process ended".to_owned(),
-        LinkError::Malformed(what) => format!("the other side wrote something that is no frame: {what}"),
-        LinkError::System(what) => format!("the system refused: {what}"),
-    }
+/// Whether it tells of a defect or a shortage, and not only of a peer that went away.
+pub(crate) fn is_remarkable(error: &LinkError) -> bool {
+    matches!(error, LinkError::Malformed(_) | LinkError::System(_))
 }

@@ -1,46 +1,47 @@
 //! The live host: runs protocols on real links, a real clock and real services.
 //!
-//! Two shapes, one contract:
+//! There is one host, the engine, and it is driven in two ways:
 //!
-//! - **embedded** ([`Calls`]): a protocol behind a mutex, run by the very threads that call it. No other thread, no daemon.
-//! - **served** ([`Node`]): one loop that owns several protocols and links.
+//! - **by its callers** ([`Calls`]): whoever calls takes the lock and turns the engine until its answer is there. No other thread,
+//!   no daemon. A program that uses Quintet is driven so, whether its protocol stands alone or talks to others over links.
+//! - **by a loop** ([`Node`]): one thread that turns the engine for ever. What serves others is driven so.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `calls.rs` | [`Calls`]: read this first; a caller's request from the first byte to the answer |
-//! | `calls_core.rs` | what stands behind its lock: the protocol, fed one input at a time |
-//! | `calls_outbox.rs` | where the frames of an embedded protocol go |
-//! | `slots.rs` | where answers wait for their callers |
-//! | `request.rs` | encoding a caller's request as the frame a remote one would be |
-//! | `node.rs` | [`Node`]: the served host's loop |
-//! | `listening.rs` | how that loop takes new links |
-//! | `sleep.rs` | when that loop sleeps |
+//! | `engine.rs` | instances by port, links by node, services, slots: read this first, `turn` above all |
+//! | `inlets.rs` | the receiving halves of links, and how a driver waits at them |
+//! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
+//! | `listening.rs` | where new links come from |
+//! | `poller.rs` | the one epoll set |
 //! | `mailbox.rs` | frames from other threads of the process |
-//! | `node_outbox.rs` | where the frames of a node's protocols go |
-//! | `failure.rs` | what the failure of a link means to those who used it |
-//! | `services.rs` | [`Services`]: disk and device, behind addresses |
-//! | `instance.rs` | a protocol and its recorder |
+//! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
-//! | `recorder.rs` | [`Recorder`]: the flight recorder |
+//! | `node.rs` | the second driver: [`Node`] |
+//! | `services.rs` | [`Services`]: disk and device, behind addresses |
+//! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
+//! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
 #![forbid(unsafe_code)]
 
 mod calls;
-mod calls_core;
-mod calls_outbox;
+mod engine;
+mod event;
 mod failure;
+mod inlets;
 mod instance;
 mod listening;
 mod mailbox;
 mod node;
-mod node_outbox;
+mod outbox;
+mod outlets;
+mod poller;
 mod recorder;
 mod request;
 mod services;
-mod sleep;
 mod slots;
 mod watch;
 
 pub use calls::{CallError, Calls, Pending};
+pub use event::{Event, EventSink};
 pub use instance::Instance;
 pub use node::{Node, NodeHandle};
 pub use recorder::Recorder;

@@ -1,212 +1,132 @@
-//! How a node takes new links: from the listener's socket to the frame that names the peer.
+//! Where a node takes new links: its listeners, and when each of them is left alone.
 
-use quintet_contract::{OwnedFrame, Port, Span, Time};
+use crate::event::Event;
+use crate::poller::{Poller, Source};
+use quintet_contract::{Port, Span, Time};
 use quintet_errors::Code;
-use quintet_link::{BootstrapError, End, Receiver, Route, SharedMemoryListener};
-use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
+use quintet_link::{BootstrapError, End, Listener};
+use std::io;
 
-/// Under constant load, new links are looked for every so many turns.
-const TURNS_BETWEEN_LINKS: u32 = 256;
-
-/// Links that may wait for their first frame, so that clients which say nothing do not keep all descriptors.
-const MAX_UNNAMED: usize = 64;
-
-/// How long the listener is left alone when the system refuses what a link needs: it stays readable meanwhile.
+/// How long a listener is left alone when there is no room for another link: it stays readable meanwhile.
 const REST: Span = Span::from_millis(100);
 
-/// Takes new links for one instance.
+/// Connections that fail, looked at in one turn.
+const FAILURES: usize = 64;
+
+/// All listeners of a node.
+#[derive(Default)]
 pub(crate) struct Listening {
-    listener: SharedMemoryListener,
-    /// The instance's.
-    pub(crate) port: Port,
-    /// Links whose first frame, which names the peer, has not come yet, the oldest first.
-    unnamed: VecDeque<End>,
-    /// Turns until new links are looked for.
-    turns: u32,
-    /// Until when the listener is left alone. None: the system refused nothing at the last look.
-    rests_until: Option<Time>,
+    listeners: Vec<Watched>,
 }
 
-/// A link with its first frame.
-pub(crate) struct Named {
-    pub(crate) end: End,
-    pub(crate) route: Route,
-    pub(crate) frame: OwnedFrame,
+/// One of them.
+struct Watched {
+    listener: Box<dyn Listener>,
+    /// The instance that its links join.
+    port: Port,
+    /// Whether there may be a new link.
+    is_called: bool,
+    /// Until when it is left alone.
+    rests_until: Option<Time>,
+    /// Whether it was told that the system refuses what a link needs.
+    is_told: bool,
 }
 
 impl Listening {
-    pub(crate) fn new(listener: SharedMemoryListener, port: Port) -> Self {
-        Listening { listener, port, unnamed: VecDeque::new(), turns: 0, rests_until: None }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listeners.is_empty()
     }
 
-    /// Looks for new links, every so many turns. Those whose peer has named itself.
-    pub(crate) fn take(&mut self, now: Time) -> Vec<Named> {
-        if let Some(left) = self.turns.checked_sub(1) {
-            self.turns = left;
-            return Vec::new();
-        }
-        self.turns = TURNS_BETWEEN_LINKS;
-        if !self.rests(now) {
-            self.accept(now);
-        }
-        let mut named = Vec::new();
-        for end in std::mem::take(&mut self.unnamed) {
-            match first_frame(end) {
-                First::Named(link) => named.push(*link),
-                First::Nothing(end) => self.unnamed.push_back(end),
-                First::Failed => {}
-            }
-        }
-        named
+    /// Takes links from `listener` for the instance at `port`.
+    ///
+    /// # Errors
+    /// The system refuses to watch it.
+    pub(crate) fn add(&mut self, listener: Box<dyn Listener>, port: Port, poller: &Poller) -> io::Result<()> {
+        poller.add(listener.fd(), Source::Listener(place(self.listeners.len())))?;
+        self.listeners.push(Watched { listener, port, is_called: true, rests_until: None, is_told: false });
+        Ok(())
     }
 
-    /// Looks for new links in the next turn.
-    pub(crate) fn look_soon(&mut self) {
-        self.turns = 0;
+    /// A listener's descriptor is readable.
+    pub(crate) fn called(&mut self, place: u32) {
+        if let Some(watched) = self.listeners.get_mut(place as usize) {
+            watched.is_called = true;
+        }
     }
 
-    fn accept(&mut self, now: Time) {
-        loop {
-            match self.listener.accept() {
-                Ok(Some(end)) => self.wait_for_name(end),
-                Ok(None) => {
-                    self.rests_until = None;
-                    return;
+    /// Whether there may be a new link.
+    #[inline]
+    pub(crate) fn is_called(&self) -> bool {
+        self.listeners.iter().any(|watched| watched.is_called)
+    }
+
+    /// The next new link, and the instance that it joins.
+    pub(crate) fn accept(
+        &mut self,
+        now: Time,
+        poller: &Poller,
+        tell: &mut dyn FnMut(&Event),
+    ) -> Option<(End, Port)> {
+        for _ in 0..FAILURES {
+            let watched = self.listeners.iter_mut().find(|watched| watched.is_called)?;
+            match watched.listener.accept() {
+                Ok(Some(end)) => return Some((end, watched.port)),
+                Ok(None) => (watched.is_called, watched.is_told) = (false, false),
+                Err(why) if is_shortage(&why) => {
+                    if !watched.is_told {
+                        watched.is_told = true;
+                        tell(&Event::NoNewLinks { why });
+                    }
+                    watched.rest(now, poller);
                 }
-                Err(error) if error.code() == Code::Resource => return self.rest(now, &error),
-                // A client that fails the link's handshake is told there, and is its own trouble.
-                Err(_) => return,
+                Err(why) => tell(&Event::NotConnected { why }),
+            }
+        }
+        None
+    }
+
+    /// Leaves all of them alone for a while: new links wait in the system's queues.
+    pub(crate) fn rest(&mut self, now: Time, poller: &Poller) {
+        self.listeners
+            .iter_mut()
+            .filter(|watched| watched.is_called)
+            .for_each(|watched| watched.rest(now, poller));
+    }
+
+    /// Ends the rests that are over.
+    pub(crate) fn end_rests(&mut self, now: Time, poller: &Poller) {
+        for (at, watched) in self.listeners.iter_mut().enumerate() {
+            if watched.rests_until.is_some_and(|until| until <= now) {
+                // If the system refuses, the listener is looked at again after the next rest.
+                let is_watched = poller.add(watched.listener.fd(), Source::Listener(place(at))).is_ok();
+                watched.rests_until = (!is_watched).then(|| now + REST);
+                watched.is_called = true;
             }
         }
     }
 
-    fn wait_for_name(&mut self, end: End) {
-        if self.unnamed.len() == MAX_UNNAMED {
-            self.unnamed.pop_front();
-        }
-        self.unnamed.push_back(end);
-    }
-
-    fn rest(&mut self, now: Time, error: &BootstrapError) {
-        if self.rests_until.is_none() {
-            eprintln!("quintet: no new link for now: {error}");
-        }
-        self.rests_until = Some(now + REST);
-    }
-
-    fn rests(&self, now: Time) -> bool {
-        self.rests_until.is_some_and(|until| now < until)
-    }
-
-    /// When the listener is to be looked at although nothing calls.
+    /// When a listener is to be looked at although nothing calls.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.rests_until
-    }
-
-    /// Readable when there is a new link, if that is to be known.
-    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.rests_until.is_none().then(|| self.listener.as_fd())
-    }
-
-    pub(crate) fn receivers(&self) -> impl Iterator<Item = &dyn Receiver> {
-        self.unnamed.iter().map(|end| &*end.receiver)
-    }
-
-    pub(crate) fn receivers_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Receiver>> {
-        self.unnamed.iter_mut().map(|end| &mut end.receiver)
+        self.listeners.iter().filter_map(|watched| watched.rests_until).min()
     }
 }
 
-/// What a link whose peer is not known yet brought.
-enum First {
-    Named(Box<Named>),
-    Nothing(End),
-    Failed,
+impl Watched {
+    fn rest(&mut self, now: Time, poller: &Poller) {
+        self.is_called = false;
+        self.rests_until = Some(now + REST);
+        poller.forget(self.listener.fd());
+    }
 }
 
-fn first_frame(mut end: End) -> First {
-    let mut first = None;
-    match end.receiver.poll(1, &mut |route, frame| first = Some((route, frame.to_owned()))) {
-        Ok(_) => match first {
-            Some((route, frame)) => First::Named(Box::new(Named { end, route, frame })),
-            None => First::Nothing(end),
-        },
-        Err(_) => First::Failed,
-    }
+/// Whether this process has not what a link needs, whoever the peer is.
+fn is_shortage(error: &BootstrapError) -> bool {
+    error.code() == Code::Resource
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).expect("a process has fewer descriptors than that")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use quintet_link::{in_process_pair, shared_memory_connect};
-    use quintet_testbed::{Program, TempDir, argument};
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    use std::os::fd::AsRawFd;
-    use std::path::Path;
-    use std::time::Duration;
-
-    fn listening(path: &Path) -> Listening {
-        Listening::new(SharedMemoryListener::bind(path).expect("the folder is there"), Port(16))
-    }
-
-    /// Leaves this process no further descriptor.
-    fn forbid_descriptors() {
-        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-        let next = std::fs::File::open("/").expect("there is one left").as_raw_fd();
-        let current = u64::try_from(next).ok();
-        setrlimit(Resource::Nofile, Rlimit { current, maximum }).expect("less is allowed");
-    }
-
-    #[test]
-    fn without_descriptors_the_listener_rests_and_is_looked_at_again() {
-        const NAME: &str = "listening::tests::without_descriptors_the_listener_rests_and_is_looked_at_again";
-        if let Some(path) = argument() {
-            let mut listening = listening(Path::new(&path));
-            let client = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a descriptor");
-            connect(&client, &SocketAddrUnix::new(&path).expect("it is short")).expect("it listens");
-            let before = getrlimit(Resource::Nofile);
-            forbid_descriptors();
-            assert!(listening.take(Time(0)).is_empty());
-            assert!(listening.fd().is_none(), "it would stay readable");
-            let again = listening.deadline().expect("it is looked at again");
-            setrlimit(Resource::Nofile, before).expect("it was allowed before");
-            listening.look_soon();
-            listening.take(again);
-            assert!(listening.fd().is_some() && listening.deadline().is_none());
-            println!("it is as good as before");
-            return;
-        }
-        let folder = TempDir::new().expect("a temporary directory");
-        let child = Program::this_test(NAME, folder.join("socket")).expect("it is known").spawn();
-        let child = child.expect("it starts");
-        let said = child.output().wait_for("it is as good as before", Duration::from_secs(30));
-        assert!(said.is_some(), "{}", child.output().text());
-    }
-
-    #[test]
-    fn of_many_clients_that_say_nothing_the_oldest_are_dropped() {
-        let folder = TempDir::new().expect("a temporary directory");
-        let path = folder.join("socket");
-        let mut listening = listening(&path);
-        let connecting = std::thread::spawn({
-            let path = path.clone();
-            move || shared_memory_connect(path).expect("it listens")
-        });
-        while listening.unnamed.is_empty() {
-            listening.look_soon();
-            listening.take(Time(0));
-        }
-        let mut first = connecting.join().expect("it does not panic");
-        let ends: Vec<End> = (0..MAX_UNNAMED)
-            .map(|_| {
-                let (near, far) = in_process_pair().expect("two event descriptors are there");
-                listening.wait_for_name(near);
-                far
-            })
-            .collect();
-        assert_eq!(listening.unnamed.len(), ends.len());
-        assert!(first.receiver.poll(1, &mut |_, _| {}).is_err(), "it was dropped");
-    }
-}
+mod tests;

@@ -9,14 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A frame from one address of a node to another.
-pub(crate) type Letter = (Address, Address, OwnedFrame);
+pub(crate) struct LocalFrame {
+    pub(crate) from: Address,
+    pub(crate) to: Address,
+    pub(crate) frame: OwnedFrame,
+}
 
 /// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look.
 #[derive(Clone)]
 pub(crate) struct Mailbox(Arc<Shared>);
 
 struct Shared {
-    letters: Mutex<VecDeque<Letter>>,
+    frames: Mutex<VecDeque<LocalFrame>>,
     /// Whether the loop should look. Read in its every turn, so that an empty mailbox costs one load.
     rung: AtomicBool,
     stop: AtomicBool,
@@ -27,7 +31,7 @@ impl Mailbox {
     pub(crate) fn new() -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(Mailbox(Arc::new(Shared {
-            letters: Mutex::default(),
+            frames: Mutex::default(),
             rung: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             bell,
@@ -36,7 +40,9 @@ impl Mailbox {
 
     /// Leaves a frame and rings.
     pub(crate) fn post(&self, from: Address, to: Address, frame: OwnedFrame) {
-        self.0.letters.lock().unwrap_or_else(PoisonError::into_inner).push_back((from, to, frame));
+        let mut frames = self.0.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.push_back(LocalFrame { from, to, frame });
+        drop(frames);
         self.ring();
     }
 
@@ -51,16 +57,17 @@ impl Mailbox {
     }
 
     /// Whether there may be something to take.
-    pub(crate) fn has_letters(&self) -> bool {
+    #[inline]
+    pub(crate) fn has_frames(&self) -> bool {
         self.0.rung.load(Ordering::Acquire)
     }
 
     /// Takes everything left so far.
-    pub(crate) fn take(&self) -> VecDeque<Letter> {
-        // The bell is silenced first: a letter left after that rings again.
+    pub(crate) fn take(&self) -> VecDeque<LocalFrame> {
+        // The bell is silenced first: a frame left after that rings again.
         self.0.rung.store(false, Ordering::Release);
         let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
-        std::mem::take(&mut *self.0.letters.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.frames.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {

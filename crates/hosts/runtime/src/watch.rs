@@ -1,11 +1,11 @@
 //! One descriptor for all that an embedded protocol waits for, for programs with an event loop of their own.
 //!
-//! Readable while there is something to do: frames in the link, an answer that another thread brought, a deadline. Only
+//! Readable while there is something to do: frames in a link, an answer that another thread brought, a deadline. Only
 //! [`Calls::advance`](crate::Calls::advance) makes it unreadable again.
 //!
 //! ```text
-//!   epoll  <--  link     armed between two calls of `advance`, whoever polled it meanwhile
-//!          <--  bell     rung by threads that filled a slot, or left frames in the link
+//!   epoll  <--  links    all of them rest between two calls of `advance`, whoever polled them meanwhile
+//!          <--  bell     rung by threads that filled a slot, or left frames in a link
 //!          <--  timer    set to the protocol's deadline
 //! ```
 
@@ -33,16 +33,16 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches a link's descriptor, if there is a link, and a bell and a timer of its own.
+    /// Watches the descriptor that tells of everything that comes, if there are links, and a bell and a timer of its own.
     ///
     /// # Errors
     /// The system refuses one of three descriptors.
-    pub(crate) fn new(link: Option<BorrowedFd<'_>>) -> Result<Self, Errno> {
+    pub(crate) fn new(arrivals: Option<&OwnedFd>) -> Result<Self, Errno> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        for fd in [bell.as_fd(), timer.as_fd()].into_iter().chain(link) {
+        for fd in [bell.as_fd(), timer.as_fd()].into_iter().chain(arrivals.map(AsFd::as_fd)) {
             epoll::add(&epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         }
         Ok(Watch { epoll, bell, timer, rings_at: AtomicU64::new(NEVER) })
@@ -80,11 +80,5 @@ impl Watch {
         let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         // It refuses only values that are no times.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
-    }
-
-    /// Watches a link no more that has failed: its descriptor would stay readable for ever.
-    pub(crate) fn forget_link(&self, link: BorrowedFd<'_>) {
-        // It fails only if that was done before.
-        let _ = epoll::delete(&self.epoll, link);
     }
 }

@@ -1,6 +1,6 @@
 //! The descriptor for event loops, with a protocol that has no deadline: nothing but the link can make it readable.
 
-use quintet_contract::{Address, Incarnation, Input, Kind, Outbox, Protocol, SendError, Time, Token};
+use quintet_contract::{Address, Input, Kind, Outbox, Protocol, SendError, Time, Token};
 use quintet_link::{End, Route, in_process_pair};
 use quintet_runtime::{Calls, Instance, Pending};
 use quintet_wire::registry::PORT_CALLERS;
@@ -34,7 +34,7 @@ impl Protocol for Pass {
 
 fn linked() -> (Calls, End) {
     let (near, far) = in_process_pair().expect("two event descriptors are there");
-    (Calls::linked(HERE, Instance::new(Pass), THERE, Incarnation(1), near), far)
+    (Calls::linked(HERE, Instance::new(Pass), THERE, near).expect("the link can be watched"), far)
 }
 
 fn ask(calls: &Calls) -> Pending {

@@ -106,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     };
     let recorder = recorder(arguments.record.as_deref())?;
     let (space, link) = (space_config(&settings), launch.link);
-    let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone() };
+    let events = Some(quintet::to_standard_error());
+    let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone(), events };
     let server = Server::start(&launch.socket, &config)?;
     let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, &arguments.command, kill_one, tell, happenings);

@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let recorder = recorder(arguments.record.as_deref())?;
     make_folder(&connection.socket)?;
     let link = link_config(&connection.settings);
-    let config = ServeConfig { cluster: connection.cluster, space, link, recorder: recorder.clone() };
+    let events = Some(quintet::to_standard_error());
+    let config = ServeConfig { cluster: connection.cluster, space, link, recorder: recorder.clone(), events };
     let server = Server::start(&connection.socket, &config)?;
     announce(&connection, arguments.json);
     // The sender lives as long as the process.

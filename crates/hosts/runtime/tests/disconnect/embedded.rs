@@ -3,9 +3,7 @@
 use crate::guard::{Guard, Seen};
 use crate::peer::FarEnd;
 use crate::{GARBAGE, LIMIT, PORT, WORD, guard_at};
-use quintet_contract::{
-    Address, DownCause, Incarnation, Input, Kind, Outbox, Protocol, SendError, Time, Token,
-};
+use quintet_contract::{Address, DownCause, Input, Kind, Outbox, Protocol, SendError, Time, Token};
 use quintet_errors::Code;
 use quintet_link::{LinkError, in_process_pair};
 use quintet_runtime::{CallError, Calls, Instance, Pending};
@@ -42,7 +40,11 @@ fn linked() -> (Calls, FarEnd, mpsc::Receiver<crate::guard::Report>) {
     let (near, far) = in_process_pair().expect("two event descriptors are there");
     let (sender, reports) = mpsc::channel();
     let instance = Instance::new(Pass(Guard::new(PORT, sender)));
-    (Calls::linked(guard_at(PORT), instance, PEER, Incarnation(1), near), FarEnd::new(1, far), reports)
+    (
+        Calls::linked(guard_at(PORT), instance, PEER, near).expect("the link can be watched"),
+        FarEnd::new(1, far),
+        reports,
+    )
 }
 
 fn begin(calls: &Calls, kind: Kind) -> Result<Pending, CallError> {

@@ -3,7 +3,7 @@
 use crate::guard::{Running, Seen, guarded};
 use crate::peer::FarEnd;
 use crate::{GARBAGE, PORT, WORD};
-use quintet_contract::{DownCause, Incarnation, NodeId, Port, Token};
+use quintet_contract::{DownCause, NodeId, Port, Token};
 use quintet_link::{End, LinkError, SharedMemoryListener, in_process_pair, shared_memory_connect};
 use quintet_testbed::TempDir;
 
@@ -30,9 +30,9 @@ fn pairs() -> Vec<(End, End)> {
 fn who_sends_garbage_is_cut_and_others_go_on() {
     for (near, far) in pairs() {
         let (mut node, reports) = guarded(&[PORT, OTHER]);
-        node.attach(NodeId(1), Incarnation(1), &[(PORT, PORT), (OTHER, OTHER)], near);
+        node.attach(NodeId(1), &[(PORT, PORT), (OTHER, OTHER)], near).expect("it can be watched");
         let (near, honest) = in_process_pair().expect("two event descriptors are there");
-        node.attach(NodeId(2), Incarnation(1), &[(PORT, PORT)], near);
+        node.attach(NodeId(2), &[(PORT, PORT)], near).expect("it can be watched");
         let (mut hostile, mut honest) = (FarEnd::new(1, far), FarEnd::new(2, honest));
         // More than one burst, and all of it there when the first is handled.
         assert!(hostile.send(PORT, WORD, 1, b"a word"));
@@ -60,7 +60,8 @@ fn a_peer_that_was_cut_may_connect_anew() {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.join("socket");
     let (mut node, reports) = guarded(&[PORT]);
-    node.listen(SharedMemoryListener::bind(&path).expect("the folder is there"), PORT);
+    let listener = SharedMemoryListener::bind(&path).expect("the folder is there");
+    node.listen(Box::new(listener), PORT).expect("it can be watched");
     let running = Running::start(node, reports);
     for token in 1..5 {
         let end = shared_memory_connect(&path).expect("somebody listens");
@@ -80,7 +81,7 @@ fn a_peer_that_was_cut_may_connect_anew() {
 fn who_speaks_for_another_node_is_cut() {
     let (mut node, reports) = guarded(&[PORT]);
     let (near, far) = in_process_pair().expect("two event descriptors are there");
-    node.attach(NodeId(1), Incarnation(1), &[(PORT, PORT)], near);
+    node.attach(NodeId(1), &[(PORT, PORT)], near).expect("it can be watched");
     let mut hostile = FarEnd::new(1, far);
     assert!(hostile.send(PORT, WORD, 1, b"a word"));
     hostile.at.node = NodeId(2);

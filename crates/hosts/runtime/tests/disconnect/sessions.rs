@@ -87,7 +87,8 @@ fn start(path: &Path, recorder: &Recorder) -> Running {
     let instance = Instance::new(guard_sessions(Guard::new(PORT, sender)));
     let mut node = node();
     node.add(PORT, instance.recorded(recorder, guard_at(PORT), "guard", b""));
-    node.listen(SharedMemoryListener::bind(path).expect("the folder is there"), PORT);
+    let listener = SharedMemoryListener::bind(path).expect("the folder is there");
+    node.listen(Box::new(listener), PORT).expect("it can be watched");
     Running::start(node, reports)
 }
 

@@ -1,0 +1,370 @@
+//! What a node is, written once: instances by port, links by node, the host's services, the callers' slots.
+//!
+//! ```text
+//!   turn(now):   admit new links · mail from other threads · a burst of each link that has frames · wake who is due
+//!                · tell who may send again · close what is to be closed · flush
+//! ```
+//!
+//! It has two drivers. [`Calls`](crate::Calls): whoever calls takes the lock, hands the engine its request, and takes turns until
+//! the answer is there. [`Node`](crate::Node): one thread takes turns for ever. The receiving halves of the links stand apart, in
+//! [`Inlets`], so that one thread may wait at them while others use the engine.
+
+use crate::calls::CallError;
+use crate::event::{Event, EventSink, no_sink};
+use crate::failure::{cause, is_remarkable};
+use crate::inlets::Inlets;
+use crate::instance::Instance;
+use crate::mailbox::{LocalFrame, Mailbox};
+use crate::outbox::{EngineOutbox, Ways};
+use crate::outlets::{LinkId, Outlet, Outlets};
+use crate::request::{Request, RequestBuffer};
+use crate::services::RunningServices;
+use crate::slots::Slots;
+use quintet_contract::{Address, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Time, Token};
+use quintet_errors::Code;
+use quintet_link::{LinkError, Route, Sender};
+use quintet_messaging::relay;
+use quintet_wire::registry::PORT_CALLERS;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The host does not know which life of its node a link leads to; the session's handshake tells.
+const UNTOLD: Incarnation = Incarnation(0);
+
+/// The part of a node that its protocols see and use.
+pub(crate) struct Engine {
+    id: NodeId,
+    instances: Vec<(Port, Instance)>,
+    ways: Ways,
+    /// Links that are over, while their receiving halves are still there.
+    over: Vec<LinkId>,
+    links_made: u64,
+    /// Where a caller's request is encoded.
+    request: RequestBuffer,
+    /// The node without which callers get no answers, if there is one.
+    depends_on: Option<NodeId>,
+    /// How a link failed, in words: the last that did.
+    lost: Option<String>,
+    /// Whether the program closed it. Nothing is asked any more.
+    is_closed: bool,
+    events: EventSink,
+}
+
+/// A new link's sending half, and what it joins.
+pub(crate) struct Attached {
+    pub(crate) link: LinkId,
+    pub(crate) peer: NodeId,
+    /// Pairs of ports, this node's and the peer's.
+    pub(crate) joined: Vec<(Port, Port)>,
+    pub(crate) sender: Box<dyn Sender>,
+    /// Ends the sleep of the thread that waits at the receiving half.
+    pub(crate) waker: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Engine {
+    /// A node without instances and links. `slots`: where the answers to this process's threads wait, if they call it.
+    pub(crate) fn new(id: NodeId, slots: Option<Slots>, services: RunningServices) -> Self {
+        let ways = Ways {
+            outlets: Outlets::default(),
+            closing: Vec::new(),
+            services,
+            local: VecDeque::new(),
+            slots,
+            answer: Vec::new(),
+        };
+        Engine {
+            id,
+            instances: Vec::new(),
+            ways,
+            over: Vec::new(),
+            links_made: 0,
+            request: RequestBuffer::default(),
+            depends_on: None,
+            lost: None,
+            is_closed: false,
+            events: no_sink(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.id
+    }
+
+    pub(crate) fn set_events(&mut self, sink: EventSink) {
+        self.events = sink;
+    }
+
+    pub(crate) fn tell(&self, event: &Event) {
+        (self.events)(event);
+    }
+
+    /// Places a protocol and starts it.
+    pub(crate) fn add(&mut self, now: Time, port: Port, instance: Instance) {
+        self.instances.retain(|(at, _)| *at != port);
+        self.instances.push((port, instance));
+        self.give(now, port, Input::Started);
+    }
+
+    /// Does what is there to do. False if there was nothing.
+    pub(crate) fn turn(&mut self, inlets: &mut Inlets, now: Time) -> bool {
+        let mut worked = inlets.admit(self, now);
+        worked |= self.take_mail(inlets.mailbox(), now);
+        worked |= inlets.receive(self, now);
+        worked |= self.wake(now);
+        worked |= self.report_room(now);
+        worked |= self.end_step(now);
+        self.flush(now);
+        // What was lost in the flush may have had others closed: see to them before the next sleep.
+        worked || !self.ways.closing.is_empty()
+    }
+
+    /// When an instance wants to be woken.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.instances.iter().filter_map(|(_, instance)| instance.deadline()).min()
+    }
+
+    /// Gives an instance one input.
+    #[inline]
+    pub(crate) fn give(&mut self, now: Time, port: Port, input: Input<'_>) {
+        let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) else { return };
+        let from = Address { node: self.id, port };
+        instance.handle(now, input, &mut EngineOutbox { from, ways: &mut self.ways, begun: None });
+    }
+
+    fn take_mail(&mut self, mailbox: Option<&Mailbox>, now: Time) -> bool {
+        if let Some(mailbox) = mailbox.filter(|mailbox| mailbox.has_frames()) {
+            self.ways.local.append(&mut mailbox.take());
+        }
+        self.run_local(now)
+    }
+
+    /// Hands on what instances of this node sent each other.
+    fn run_local(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        while let Some(LocalFrame { from, to, frame }) = self.ways.local.pop_front() {
+            self.give(now, to.port, Input::Frame(from, frame.borrow()));
+            worked = true;
+        }
+        worked
+    }
+
+    /// Wakes every instance that is due, once.
+    pub(crate) fn wake(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for at in 0..self.instances.len() {
+            let (port, instance) = &self.instances[at];
+            if instance.deadline().is_some_and(|deadline| deadline <= now) {
+                self.give(now, *port, Input::Wake);
+                worked = true;
+            }
+        }
+        worked
+    }
+
+    fn report_room(&mut self, now: Time) -> bool {
+        if !self.ways.outlets.is_refusing() {
+            return false;
+        }
+        let told = self.ways.outlets.with_room();
+        for (here, there) in &told {
+            self.give(now, *here, Input::Writable(*there));
+        }
+        !told.is_empty()
+    }
+
+    /// What instances asked for while they handled their inputs: frames among themselves, the end of a link.
+    #[inline]
+    pub(crate) fn end_step(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        while !self.ways.local.is_empty() || !self.ways.closing.is_empty() {
+            self.run_local(now);
+            self.close_links(now);
+            worked = true;
+        }
+        worked
+    }
+
+    /// Closes the links that instances had closed. What they sent before goes first.
+    fn close_links(&mut self, now: Time) {
+        while let Some(mut outlet) = self.ways.closing.pop() {
+            // Best effort: if it fails, the link is gone all the more.
+            let _ = outlet.sender.flush();
+            self.end(now, outlet, DownCause::Misbehaved);
+        }
+    }
+
+    /// Shows the peers what was sent, and wakes those that sleep.
+    #[inline]
+    pub(crate) fn flush(&mut self, now: Time) {
+        while let Some(outlet) = self.ways.outlets.next_dirty() {
+            if let Err(error) = outlet.sender.flush() {
+                let peer = outlet.peer;
+                self.fail(now, peer, &error);
+            }
+        }
+    }
+
+    /// Whether [`Engine::flush`] would do anything.
+    #[inline]
+    pub(crate) fn has_to_flush(&self) -> bool {
+        self.ways.outlets.is_dirty()
+    }
+
+    /// Whether there is a link to a node.
+    pub(crate) fn is_linked(&self, peer: NodeId) -> bool {
+        self.ways.outlets.contains(peer)
+    }
+
+    /// Whether a link that was accepted may lead to the node from which its first frame comes. Of two links between two nodes the
+    /// one that was there first stays.
+    pub(crate) fn may_link(&self, first: Route) -> bool {
+        first.from.node != self.id && !self.is_linked(first.from.node)
+    }
+
+    /// A name for a new link.
+    pub(crate) fn new_link(&mut self) -> LinkId {
+        self.links_made += 1;
+        LinkId(self.links_made)
+    }
+
+    /// Adds a link to a node that has none, and tells the instances it joins that the peer is up.
+    pub(crate) fn attach(&mut self, now: Time, attached: Attached) {
+        let Attached { link, peer, joined, sender, waker } = attached;
+        let max_bulk_bytes = sender.max_bulk_bytes();
+        let (refused, is_dirty) = (Vec::new(), false);
+        let outlet = Outlet { link, peer, sender, waker, joined: joined.clone(), refused, is_dirty };
+        self.ways.outlets.insert(outlet);
+        for (here, there) in joined {
+            let up = PeerChange::Up { incarnation: UNTOLD, max_bulk_bytes };
+            self.give(now, here, Input::Peer(Address { node: peer, port: there }, up));
+        }
+    }
+
+    /// Whether nothing is taken from a link any more, though its receiving half is still there.
+    #[inline]
+    pub(crate) fn is_over(&self, link: LinkId) -> bool {
+        let (closing, over) = (&self.ways.closing, &self.over);
+        !closing.is_empty() && closing.iter().any(|outlet| outlet.link == link)
+            || !over.is_empty() && over.contains(&link)
+    }
+
+    /// The links that have ended since this was asked last.
+    pub(crate) fn ended_links(&mut self) -> Vec<LinkId> {
+        core::mem::take(&mut self.over)
+    }
+
+    /// A link failed.
+    pub(crate) fn fail(&mut self, now: Time, peer: NodeId, error: &LinkError) {
+        let Some(outlet) = self.ways.outlets.remove(peer) else { return };
+        if is_remarkable(error) {
+            self.tell(&Event::LinkFailed { peer, why: error.clone() });
+        }
+        self.lost = Some(error.to_string());
+        self.end(now, outlet, cause(error));
+    }
+
+    /// A peer sent what no honest peer sends.
+    pub(crate) fn cut(&mut self, now: Time, peer: NodeId) {
+        if let Some(outlet) = self.ways.outlets.remove(peer) {
+            self.end(now, outlet, DownCause::Misbehaved);
+        }
+    }
+
+    /// Closes the sending half, by which the peer learns of the end, and tells every instance that the link joined.
+    fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
+        let Outlet { link, peer, sender, waker, joined, .. } = outlet;
+        drop(sender);
+        self.over.push(link);
+        waker();
+        for (here, there) in joined {
+            let there = Address { node: peer, port: there };
+            self.give(now, here, Input::Peer(there, PeerChange::Down(cause)));
+        }
+        if self.depends_on == Some(peer)
+            && let Some(slots) = &mut self.ways.slots
+        {
+            // The protocol may have failed them itself, and knows better why.
+            slots.fail_all(relay::loss(cause));
+        }
+    }
+}
+
+/// What the callers of a node use.
+impl Engine {
+    /// Without a link to `peer` no call is answered.
+    pub(crate) fn depend_on(&mut self, peer: NodeId) {
+        self.depends_on = Some(peer);
+    }
+
+    /// The slots of this process's callers.
+    #[inline]
+    pub(crate) fn slots(&mut self) -> &mut Slots {
+        self.ways.slots.as_mut().expect("an engine that callers drive is made with slots")
+    }
+
+    /// How the link failed, in words. None where it has not, and where the protocol had it closed.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost.clone()
+    }
+
+    /// Ends every call because the program wants so, and closes the links.
+    pub(crate) fn close(&mut self, now: Time) {
+        if core::mem::replace(&mut self.is_closed, true) {
+            return;
+        }
+        self.slots().fail_all(Code::Closed);
+        while let Some(mut outlet) = self.ways.outlets.pop() {
+            // Best effort: if it fails, the link is gone all the more.
+            let _ = outlet.sender.flush();
+            self.end(now, outlet, DownCause::Closed);
+        }
+        self.end_step(now);
+    }
+
+    /// Opens a slot and hands the request to the protocol. Where nothing crosses the link any more, only the protocol may know
+    /// why.
+    pub(crate) fn submit(
+        &mut self,
+        now: Time,
+        port: Port,
+        request: &dyn Request,
+    ) -> Result<Token, CallError> {
+        let was_down = self.depends_on.is_some_and(|peer| !self.is_linked(peer));
+        let token = self.slots().open();
+        self.pass(now, port, token, request).inspect_err(|_| drop(self.slots().close(token)))?;
+        if was_down {
+            let told = self.slots().take(token).and_then(Result::err);
+            drop(self.slots().close(token));
+            return Err(CallError::Failed(told.unwrap_or(Code::PeerDied)));
+        }
+        Ok(token)
+    }
+
+    /// Hands a caller's frame to the instance at `port`.
+    pub(crate) fn pass(
+        &mut self,
+        now: Time,
+        port: Port,
+        token: Token,
+        request: &dyn Request,
+    ) -> Result<(), CallError> {
+        if self.is_closed {
+            return Err(CallError::Failed(Code::Closed));
+        }
+        let settled = self.slots().oldest_open();
+        let Engine { id, instances, ways, request: buffer, .. } = self;
+        let at = Address { node: *id, port };
+        let written = request.write(buffer, at, token, settled);
+        if written.is_ok()
+            && let Some(frame) = buffer.frame()
+            && let Some((_, instance)) = instances.iter_mut().find(|(there, _)| *there == port)
+        {
+            let callers = Address { node: *id, port: PORT_CALLERS };
+            let mut out = EngineOutbox { from: at, ways, begun: None };
+            instance.handle(now, Input::Frame(callers, frame), &mut out);
+        }
+        buffer.clear();
+        self.end_step(now);
+        written.map_err(CallError::NotSent)
+    }
+}

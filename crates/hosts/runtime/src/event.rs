@@ -1,0 +1,47 @@
+//! What a host does for its own sake, for whoever wants to know: protocols learn only the kind of a link's end.
+
+use core::fmt;
+use quintet_contract::NodeId;
+use quintet_link::{BootstrapError, LinkError};
+use std::sync::Arc;
+
+/// Something that a host saw or did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// The link to a node failed in a way that tells of a defect or a shortage: not by an orderly end.
+    LinkFailed {
+        /// The node.
+        peer: NodeId,
+        /// How.
+        why: LinkError,
+    },
+    /// One connection was not made. The listener is as good as before.
+    NotConnected {
+        /// Why.
+        why: BootstrapError,
+    },
+    /// The system refuses what a new link needs. It is asked again after a while, and this is told once until it gives.
+    NoNewLinks {
+        /// Why.
+        why: BootstrapError,
+    },
+}
+
+/// Takes the events of a host, on the thread that runs it: it must not wait.
+pub type EventSink = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Lets them pass.
+pub(crate) fn no_sink() -> EventSink {
+    Arc::new(|_| {})
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::LinkFailed { peer, why } => write!(f, "the link to node {} ended: {why}", peer.0),
+            Event::NotConnected { why } => write!(f, "a connection was not made: {why}"),
+            Event::NoNewLinks { why } => write!(f, "no new link for now: {why}"),
+        }
+    }
+}

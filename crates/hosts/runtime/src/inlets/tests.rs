@@ -1,0 +1,189 @@
+use super::*;
+use crate::services::RunningServices;
+use quintet_contract::{Address, Kind, Token};
+use quintet_link::{BootstrapError, LinkAddress, LinkError, in_process_pair};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const PORT: Port = Port(16);
+
+/// A node without instances, and its inlets.
+fn node() -> (Engine, Inlets, Mailbox) {
+    let mailbox = Mailbox::new().expect("an event descriptor is there");
+    let inlets = Inlets::with_mailbox(mailbox.clone()).expect("an epoll descriptor is there");
+    (Engine::new(NodeId(0), None, RunningServices::default()), inlets, mailbox)
+}
+
+fn pair() -> (End, End) {
+    in_process_pair().expect("two event descriptors are there")
+}
+
+fn is_idle(inlets: &mut Inlets) -> bool {
+    !Idle { inlets, woken: false, failed: None }.ready()
+}
+
+/// A frame from the only instance of a node.
+fn say(end: &mut End, node: u16) {
+    let at = |node| Address { node: NodeId(node), port: PORT };
+    let route = Route { from: at(node), to: at(0), kind: Kind(0xf0), token: Token(1) };
+    end.sender.begin(route, 0).expect("there is room");
+    end.sender.commit();
+    end.sender.flush().expect("the link is good");
+}
+
+/// Counts the looks at a link.
+struct Counted {
+    below: Box<dyn Receiver>,
+    polls: Arc<AtomicUsize>,
+}
+
+impl Receiver for Counted {
+    fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        self.below.poll(limit, deliver)
+    }
+    fn has_frames(&self) -> bool {
+        self.below.has_frames()
+    }
+    fn wait(&mut self, limit: Option<Duration>) {
+        self.below.wait(limit);
+    }
+    fn set_spin(&mut self, spin: Duration) {
+        self.below.set_spin(spin);
+    }
+    fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
+        self.below.waker()
+    }
+    fn arm(&mut self) -> bool {
+        self.below.arm()
+    }
+    fn disarm(&mut self) {
+        self.below.disarm();
+    }
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.below.fd()
+    }
+}
+
+/// A listener with links that were made before.
+struct Ready(VecDeque<End>, std::os::fd::OwnedFd);
+
+impl Ready {
+    fn new(ends: impl IntoIterator<Item = End>) -> Box<Ready> {
+        let fd = rustix::event::eventfd(1, rustix::event::EventfdFlags::CLOEXEC).expect("it is there");
+        Box::new(Ready(ends.into_iter().collect(), fd))
+    }
+}
+
+impl Listener for Ready {
+    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+        Ok(self.0.pop_front())
+    }
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.1.as_fd()
+    }
+    fn address(&self) -> LinkAddress {
+        LinkAddress::Unix("/nowhere".into())
+    }
+}
+
+#[test]
+fn a_stop_whose_ring_was_heard_by_a_turn_is_not_slept_through() {
+    let (mut engine, mut inlets, mailbox) = node();
+    mailbox.stop();
+    // The loop saw no stop yet, and this turn empties the mailbox.
+    assert!(!engine.turn(&mut inlets, Time(0)));
+    assert!(!is_idle(&mut inlets));
+}
+
+#[test]
+fn an_idle_node_has_a_turn_when_a_link_that_it_did_not_listen_for_ends() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (near, far) = pair();
+    inlets.attach(&mut engine, Time(0), NodeId(2), vec![(PORT, PORT)], near).expect("it is watched");
+    assert!(!engine.turn(&mut inlets, Time(0)) && is_idle(&mut inlets));
+    drop(far);
+    let mut idle = Idle { inlets: &mut inlets, woken: false, failed: None };
+    idle.sleep(None);
+    assert!(idle.ready());
+    assert!(engine.turn(&mut inlets, Time(0)) && !engine.is_linked(NodeId(2)) && inlets.active.is_empty());
+}
+
+#[test]
+fn idle_links_are_not_looked_at_until_they_call() {
+    const LINKS: u16 = 100;
+    let (mut engine, mut inlets, _mailbox) = node();
+    let polls = Arc::new(AtomicUsize::new(0));
+    let mut far_ends: Vec<_> = (1..=LINKS)
+        .map(|peer| {
+            let (mut near, far) = pair();
+            near.receiver = Box::new(Counted { below: near.receiver, polls: Arc::clone(&polls) });
+            inlets
+                .attach(&mut engine, Time(0), NodeId(peer), vec![(PORT, PORT)], near)
+                .expect("it is watched");
+            far
+        })
+        .collect();
+    for _ in 0..=IDLE_TURNS {
+        engine.turn(&mut inlets, Time(0));
+    }
+    let before = polls.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        assert!(!engine.turn(&mut inlets, Time(0)));
+    }
+    assert_eq!(polls.load(Ordering::Relaxed), before, "all of them rest");
+    say(&mut far_ends[41], 42);
+    inlets.attend();
+    assert!(engine.turn(&mut inlets, Time(0)));
+    assert_eq!(polls.load(Ordering::Relaxed), before + 1, "one has called, and no other is looked at");
+    // A busy node looks whether anybody else calls, and hears of the end of a link too.
+    drop(far_ends.pop());
+    for _ in 0..=TURNS_BETWEEN_LOOKS {
+        engine.turn(&mut inlets, Time(0));
+    }
+    assert!(!engine.is_linked(NodeId(LINKS)) && engine.is_linked(NodeId(1)));
+}
+
+#[test]
+fn a_link_that_does_not_name_its_peer_in_time_is_dropped() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (silent, mut silent_far) = pair();
+    let (named, mut named_far) = pair();
+    inlets.listen(Ready::new([silent, named]), PORT).expect("it is watched");
+    say(&mut named_far, 7);
+    assert!(engine.turn(&mut inlets, Time(0)) && engine.is_linked(NodeId(7)));
+    let until = inlets.deadline().expect("there is one to wait for");
+    engine.turn(&mut inlets, Time(until.0 - 1));
+    assert_eq!(silent_far.receiver.poll(1, &mut |_, _| {}), Ok(0));
+    engine.turn(&mut inlets, until);
+    assert_eq!(silent_far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed));
+    assert!(inlets.deadline().is_none() && engine.is_linked(NodeId(7)));
+}
+
+#[test]
+fn of_many_links_that_say_nothing_none_is_dropped_before_its_time() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (near, mut far): (Vec<End>, Vec<End>) = (0..80).map(|_| pair()).unzip();
+    inlets.listen(Ready::new(near), PORT).expect("it is watched");
+    engine.turn(&mut inlets, Time(0));
+    assert_eq!(inlets.unnamed.len(), far.len());
+    for (peer, end) in (1..).zip(&mut far) {
+        say(end, peer);
+    }
+    engine.turn(&mut inlets, Time(1));
+    assert!((1..=80).all(|peer| engine.is_linked(NodeId(peer))) && inlets.unnamed.is_empty());
+}
+
+#[test]
+fn a_second_link_of_a_node_is_closed() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (first, mut first_far) = pair();
+    let (second, mut second_far) = pair();
+    inlets.listen(Ready::new([first, second]), PORT).expect("it is watched");
+    say(&mut first_far, 7);
+    say(&mut second_far, 7);
+    engine.turn(&mut inlets, Time(0));
+    assert_eq!(first_far.receiver.poll(1, &mut |_, _| {}), Ok(0));
+    assert_eq!(second_far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed));
+}

@@ -106,7 +106,7 @@ fn route(kind: Kind) -> Route {
 
 fn send(end: &mut End, kind: Kind) -> Result<(), Box<dyn Error>> {
     end.sender.begin(route(kind), BODY.len())?.copy_from_slice(&BODY);
-    end.sender.commit();
+    end.sender.commit(BODY.len());
     Ok(end.sender.flush().map_err(|error| format!("{error:?}"))?)
 }
 

@@ -23,14 +23,18 @@ pub struct Route {
 
 /// The sending half of one end.
 pub trait Sender: Send {
-    /// Room for a body of exactly `len` bytes, where it will lie. A second `begin` abandons the first.
+    /// Room for a body of at most `at_most` bytes, where it will lie. A second `begin` abandons the first.
     ///
     /// # Errors
     /// [`SendError::Full`] when there is no room now, [`SendError::TooLong`], [`SendError::Unreachable`] when the link failed.
-    fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError>;
+    fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError>;
 
-    /// Sends the frame begun last. The peer may see it at once; it is sure to be woken only by [`Sender::flush`].
-    fn commit(&mut self);
+    /// Sends the frame begun last, with the first `len` bytes of its room as the body. The peer may see it at once; it is sure to be woken
+    /// only by [`Sender::flush`].
+    ///
+    /// # Panics
+    /// If none was begun, or with less room: a defect of the caller.
+    fn commit(&mut self, len: usize);
 
     /// Sends a body with bulk data of at most [`Sender::max_bulk_bytes`].
     ///

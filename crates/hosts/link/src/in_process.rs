@@ -127,14 +127,16 @@ impl QueueSender {
 }
 
 impl Sender for QueueSender {
-    fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
         self.begun = None;
-        self.admit(len)?;
-        Ok(&mut self.begun.insert((route, vec![0; len])).1)
+        self.admit(at_most)?;
+        Ok(&mut self.begun.insert((route, vec![0; at_most])).1)
     }
 
-    fn commit(&mut self) {
-        let (route, body) = self.begun.take().expect("commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let (route, mut body) = self.begun.take().expect("commit follows begin");
+        assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
+        body.truncate(len);
         self.lane.push(route, body.into(), Bytes::new());
         self.unannounced = true;
     }

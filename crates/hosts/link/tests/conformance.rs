@@ -26,6 +26,7 @@ macro_rules! conformance {
                 a_full_link_says_so_and_has_room_after_a_poll,
                 room_wakes_the_end_that_was_refused,
                 a_second_begin_abandons_the_first,
+                a_body_may_be_shorter_than_the_room_asked_for,
                 the_longest_body_fits_and_a_longer_one_is_refused,
                 bulk_arrives_beside_its_body,
                 the_longest_bulk_fits_and_a_longer_one_is_refused,
@@ -92,7 +93,7 @@ fn pattern(seed: usize, len: usize) -> Vec<u8> {
 
 fn send(sender: &mut dyn Sender, route: Route, body: &[u8]) -> Result<(), SendError> {
     sender.begin(route, body.len())?.copy_from_slice(body);
-    sender.commit();
+    sender.commit(body.len());
     sender.flush().expect("the peer is there");
     Ok(())
 }
@@ -215,7 +216,7 @@ fn a_second_begin_abandons_the_first(pair: Pair) {
     let (mut left, mut right) = pair();
     left.sender.begin(route(1), 1_000).expect("room").fill(0xaa);
     left.sender.begin(route(2), 3).expect("room").copy_from_slice(b"two");
-    left.sender.commit();
+    left.sender.commit(3);
     left.sender.begin(route(3), 500).expect("room").fill(0xbb);
     left.sender.send_bulk(route(4), b"four", Bytes::from_static(b"bulk")).expect("room");
     left.sender.flush().expect("the peer is there");
@@ -223,6 +224,25 @@ fn a_second_begin_abandons_the_first(pair: Pair) {
     let tokens: Vec<u64> = frames.iter().map(|(route, _)| route.token.0).collect();
     assert_eq!(tokens, [2, 4]);
     assert_eq!(frames[0].1.body, &b"two"[..]);
+}
+
+fn a_body_may_be_shorter_than_the_room_asked_for(pair: Pair) {
+    let (mut left, mut right) = pair();
+    // Often enough that the rests of rooms, all of them written to, lie everywhere in a ring.
+    for n in 0..2_000usize {
+        let (room, len) = (1 + n * 37 % MAX_BODY_BYTES, n * 37 % 613);
+        let room = room.max(len);
+        let body = pattern(n, room);
+        left.sender.begin(route(n as u64), room).expect("room").copy_from_slice(&body);
+        left.sender.commit(len);
+        if n % 5 == 0 {
+            left.sender.send_bulk(route(n as u64), &body[..len], Bytes::from_static(b"bulk")).expect("room");
+        }
+        left.sender.flush().expect("the peer is there");
+        let frames = drain(&mut *right.receiver);
+        assert_eq!(frames.len(), 1 + usize::from(n % 5 == 0));
+        assert!(frames.iter().all(|(route, frame)| route.token.0 == n as u64 && frame.body == body[..len]));
+    }
 }
 
 fn the_longest_body_fits_and_a_longer_one_is_refused(pair: Pair) {

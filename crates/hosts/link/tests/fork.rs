@@ -61,7 +61,7 @@ fn pair() -> (End, End) {
 
 fn send(end: &mut End, body: &[u8]) -> Result<(), SendError> {
     end.sender.begin(ROUTE, body.len())?.copy_from_slice(body);
-    end.sender.commit();
+    end.sender.commit(body.len());
     end.sender.flush().expect("the peer is there");
     Ok(())
 }

@@ -16,7 +16,7 @@ fn send(end: &mut End, numbers: std::ops::Range<u64>) {
         let token = Token(number);
         let route = Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token };
         end.sender.begin(route, 8).expect("room").copy_from_slice(&number.to_le_bytes());
-        end.sender.commit();
+        end.sender.commit(8);
     }
     end.sender.flush().expect("the peer is there");
 }

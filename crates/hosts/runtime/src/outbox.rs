@@ -36,7 +36,7 @@ pub(crate) struct EngineOutbox<'a> {
 
 /// Where the frame begun last goes.
 pub(crate) enum Begun {
-    Caller { kind: Kind, token: Token, len: usize },
+    Caller { kind: Kind, token: Token, at_most: usize },
     Within(Address, Kind, Token, Vec<u8>),
     Link(NodeId),
 }
@@ -70,41 +70,50 @@ impl EngineOutbox<'_> {
 
 impl Outbox for EngineOutbox<'_> {
     #[inline]
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         if self.is_caller(to) {
-            self.begun = Some(Begun::Caller { kind, token, len });
+            self.begun = Some(Begun::Caller { kind, token, at_most });
             let room = &mut self.ways.answer;
-            if room.len() < len {
-                room.resize(len, 0);
+            if room.len() < at_most {
+                room.resize(at_most, 0);
             }
-            return Ok(&mut room[..len]);
+            return Ok(&mut room[..at_most]);
         }
         if to.node == self.from.node {
-            if len > MAX_BODY_BYTES {
-                return Err(SendError::TooLong { len, limit: MAX_BODY_BYTES });
+            if at_most > MAX_BODY_BYTES {
+                return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
             }
-            let begun = self.begun.insert(Begun::Within(to, kind, token, vec![0; len]));
+            let begun = self.begun.insert(Begun::Within(to, kind, token, vec![0; at_most]));
             let Begun::Within(.., body) = begun else { unreachable!("it was put there a line above") };
             return Ok(body);
         }
         self.begun = Some(Begun::Link(to.node));
-        self.ways.outlets.begin(Route { from: self.from, to, kind, token }, len)
+        self.ways.outlets.begin(Route { from: self.from, to, kind, token }, at_most)
     }
 
     #[inline]
-    fn commit(&mut self) {
+    fn commit(&mut self, len: usize) {
         match self.begun.take() {
-            Some(Begun::Caller { kind, token, len }) => {
+            Some(Begun::Caller { kind, token, at_most }) => {
+                assert!(len <= at_most, "{len} bytes were written into room for {at_most}");
                 let body = core::mem::take(&mut self.ways.answer);
                 self.ways.answer(kind, token, &body[..len], Bytes::new());
                 self.ways.answer = body;
             }
-            Some(Begun::Within(to, kind, token, body)) => {
+            Some(Begun::Within(to, kind, token, mut body)) => {
+                assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
+                body.truncate(len);
                 let frame = OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() };
                 // A service whose thread ended is like a device that was pulled out: it does not answer.
                 let _ = self.deliver_within(to, frame);
             }
-            Some(Begun::Link(peer)) => self.ways.outlets.commit(peer),
+            Some(Begun::Link(peer)) => self.ways.outlets.commit(peer, len),
             None => panic!("commit follows begin"),
         }
     }

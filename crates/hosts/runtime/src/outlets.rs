@@ -79,11 +79,11 @@ impl Outlets {
     /// # Errors
     /// As [`Sender::begin`]; a refusal for want of room is remembered.
     #[inline]
-    pub(crate) fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError> {
+    pub(crate) fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
         let at = self.find(route.to.node).map_err(|_| SendError::Unreachable)?;
         let Outlet { sender, refused, .. } = &mut self.entries[at];
         let refusing = &mut self.refusing;
-        sender.begin(route, len).inspect_err(|error| note_refusal(*error, route, refused, refusing))
+        sender.begin(route, at_most).inspect_err(|error| note_refusal(*error, route, refused, refusing))
     }
 
     /// Takes some link out, if there is one.
@@ -91,11 +91,11 @@ impl Outlets {
         self.entries.pop()
     }
 
-    /// Sends the frame begun last in the link to a node.
+    /// Sends the frame begun last in the link to a node, `len` bytes of it.
     #[inline]
-    pub(crate) fn commit(&mut self, peer: NodeId) {
+    pub(crate) fn commit(&mut self, peer: NodeId, len: usize) {
         if let Ok(at) = self.find(peer) {
-            self.entries[at].sender.commit();
+            self.entries[at].sender.commit(len);
             self.mark_dirty(at);
         }
     }

@@ -192,9 +192,15 @@ struct WatchingOutbox<'a> {
 }
 
 impl Outbox for WatchingOutbox<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        match self.out.begin(to, kind, token, len) {
-            Ok(_) => Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3),
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        match self.out.begin(to, kind, token, at_most) {
+            Ok(_) => Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3),
             Err(error) => {
                 self.calls.push(OwnedCall::Refused { to, kind, token, error });
                 Err(error)
@@ -202,12 +208,13 @@ impl Outbox for WatchingOutbox<'_> {
         }
     }
 
-    fn commit(&mut self) {
-        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let (to, kind, token, mut body) = self.begun.take().expect("commit follows begin");
         // The room was given in `begin` and is given again: nothing was sent in between.
         let room = self.out.begin(to, kind, token, body.len()).expect("the room found a moment ago");
-        room.copy_from_slice(&body);
-        self.out.commit();
+        body.truncate(len);
+        room[..len].copy_from_slice(&body);
+        self.out.commit(len);
         self.calls.push(OwnedCall::Sent { to, kind, token, body, bulk: Bytes::new() });
     }
 

@@ -58,19 +58,27 @@ impl RequestBuffer {
 }
 
 impl Outbox for RequestBuffer {
-    fn begin(&mut self, _to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        if len > MAX_PAYLOAD_BYTES {
-            return Err(SendError::TooLong { len, limit: MAX_PAYLOAD_BYTES });
+    fn begin(
+        &mut self,
+        _to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        if at_most > MAX_PAYLOAD_BYTES {
+            return Err(SendError::TooLong { len: at_most, limit: MAX_PAYLOAD_BYTES });
         }
-        self.head = Some(Head { kind, token, len });
-        if self.body.len() < len {
-            self.body.resize(len, 0);
+        self.head = Some(Head { kind, token, len: at_most });
+        if self.body.len() < at_most {
+            self.body.resize(at_most, 0);
         }
-        Ok(&mut self.body[..len])
+        Ok(&mut self.body[..at_most])
     }
 
-    fn commit(&mut self) {
-        assert!(self.head.is_some(), "commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let head = self.head.as_mut().expect("commit follows begin");
+        assert!(len <= head.len, "{len} bytes were written into room for {}", head.len);
+        head.len = len;
     }
 
     fn send_bulk(

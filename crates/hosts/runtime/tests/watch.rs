@@ -48,7 +48,7 @@ fn ask(calls: &Calls) -> Pending {
 fn answer(far: &mut End, pending: Pending) {
     let route = Route { from: THERE, to: HERE, kind: ANSWER, token: pending.0 };
     far.sender.begin(route, 1).expect("there is room").fill(b'!');
-    far.sender.commit();
+    far.sender.commit(1);
     far.sender.flush().expect("the link is good");
 }
 

@@ -68,16 +68,22 @@ impl<'a> ComparingOutbox<'a> {
 }
 
 impl Outbox for ComparingOutbox<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         if let Some(error) = self.refusal(to, kind, token) {
             return Err(error);
         }
-        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+        Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3)
     }
 
-    fn commit(&mut self) {
+    fn commit(&mut self, len: usize) {
         let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
-        self.sent(to, kind, token, &body, &Bytes::new());
+        self.sent(to, kind, token, &body[..len], &Bytes::new());
     }
 
     fn send_bulk(

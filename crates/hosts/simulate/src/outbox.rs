@@ -90,14 +90,21 @@ impl SimulatedOutbox<'_> {
 }
 
 impl Outbox for SimulatedOutbox<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        let label = self.check(to, len, 0)?;
-        let parcel = self.parcels.with_room(label, kind, token, len);
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        let label = self.check(to, at_most, 0)?;
+        let parcel = self.parcels.with_room(label, kind, token, at_most);
         Ok(self.begun.insert(parcel).body_mut())
     }
 
-    fn commit(&mut self) {
-        let parcel = self.begun.take().expect("commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let mut parcel = self.begun.take().expect("commit follows begin");
+        parcel.truncate(len);
         self.push(parcel);
     }
 

@@ -96,6 +96,22 @@ impl Parcel {
         }
     }
 
+    /// Keeps the first `len` bytes of the body.
+    ///
+    /// # Panics
+    /// If it has fewer.
+    #[inline]
+    pub(crate) fn truncate(&mut self, len: usize) {
+        let room = self.body().len();
+        assert!(len <= room, "{len} bytes were written into room for {room}");
+        match &mut self.body {
+            // No more than the bytes there are, which this type counts.
+            Body::Short { len: short, .. } => *short = len as u8,
+            Body::Long(bytes) if len < room => self.body = bytes[..len].into(),
+            Body::Long(_) => {}
+        }
+    }
+
     /// Whether it holds no memory besides its own.
     pub(crate) fn is_small(&self) -> bool {
         matches!(self.body, Body::Short { .. }) && self.bulk.is_empty()
@@ -129,6 +145,18 @@ mod tests {
             let body: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
             parcel.fill(&body);
             assert_eq!(parcel.body(), body, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_body_may_become_shorter_than_its_room() {
+        let label = Label { from: Address::new(1, 2), to: Address::new(3, 4), route: None };
+        for (room, len) in [(SHORT_BYTES, 3), (1000, 1000), (1000, 999), (1000, 3), (0, 0)] {
+            let mut parcel = Parcel::new(label, Kind(7), Token(9), Body::zeros(room));
+            let body: Vec<u8> = (0..room).map(|byte| byte as u8).collect();
+            parcel.body_mut().copy_from_slice(&body);
+            parcel.truncate(len);
+            assert_eq!(parcel.body(), &body[..len], "{len} of {room} bytes");
         }
     }
 

@@ -39,12 +39,20 @@ impl Effects {
 }
 
 impl Outbox for Effects {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
-        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3)
     }
 
-    fn commit(&mut self) {
-        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let (to, kind, token, mut body) = self.begun.take().expect("commit follows begin");
+        assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
+        body.truncate(len);
         let frame = OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() };
         self.list.push(Effect::Sent(to, frame));
     }

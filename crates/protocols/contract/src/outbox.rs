@@ -26,20 +26,27 @@ pub struct Stage(pub u8);
 
 /// Takes what a protocol sends. Object-safe on purpose: dynamic dispatch costs nothing measurable here.
 ///
-/// A frame is encoded where it will lie: `begin` gives the room, `commit` sends it. Frames to one address arrive in
+/// A frame is encoded where it will lie: `begin` gives the room, `commit` sends as much of it as was filled. Frames to one address arrive in
 /// the order of their commits, or not at all when the address fails.
 pub trait Outbox {
-    /// Room for a body of exactly `len` bytes. A second `begin` before `commit` abandons the first.
+    /// Room for a body of at most `at_most` bytes, of any content. A second `begin` before `commit` abandons the first. What is asked for has
+    /// to fit, though the body may become shorter.
     ///
     /// # Errors
     /// Why the frame cannot be taken; nothing was changed.
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError>;
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError>;
 
-    /// Sends the frame begun last.
+    /// Sends the frame begun last, with the first `len` bytes of its room as the body.
     ///
     /// # Panics
-    /// If none was begun: a defect of the calling protocol.
-    fn commit(&mut self);
+    /// If none was begun, or with less room: a defect of the calling protocol.
+    fn commit(&mut self, len: usize);
 
     /// Sends `head` as the body, and `bulk` with it, shared and not copied where the link allows.
     ///
@@ -77,7 +84,7 @@ pub trait Outbox {
     /// As [`Outbox::begin`].
     fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
         self.begin(to, kind, token, body.len())?.copy_from_slice(body);
-        self.commit();
+        self.commit(body.len());
         Ok(())
     }
 }

@@ -65,6 +65,15 @@ pub(crate) struct Admission {
     pub(crate) delayed: bool,
 }
 
+impl Admission {
+    /// For a message that became so many bytes shorter than what was admitted.
+    pub(crate) fn shortened(self, bytes: usize) -> Self {
+        let bytes = u32::try_from(bytes).expect("a body is shorter than 4 GiB");
+        // Answers cost none.
+        Admission { cost: self.cost.saturating_sub(bytes), ..self }
+    }
+}
+
 impl Encoded {
     /// # Errors
     /// As [`Outbox::begin`].

@@ -125,6 +125,10 @@ impl Encode for Limits {
         sink.u64(self.budget);
         sink.u32(self.fragments);
     }
+
+    fn max_len(&self) -> usize {
+        28
+    }
 }
 
 impl Decode<'_> for Limits {
@@ -146,6 +150,10 @@ impl Encode for Credit {
         sink.u32(self.slots);
         sink.u32(self.bytes);
     }
+
+    fn max_len(&self) -> usize {
+        8
+    }
 }
 
 impl Decode<'_> for Credit {
@@ -161,6 +169,10 @@ pub(crate) struct Proceed(pub(crate) u32);
 impl Encode for Proceed {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u32(self.0);
+    }
+
+    fn max_len(&self) -> usize {
+        4
     }
 }
 
@@ -178,6 +190,10 @@ impl Encode for Refused {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u16(self.0 as u16);
     }
+
+    fn max_len(&self) -> usize {
+        2
+    }
 }
 
 impl Decode<'_> for Refused {
@@ -193,6 +209,10 @@ pub(crate) struct Grant;
 
 impl Encode for Grant {
     fn encode(&self, _sink: &mut impl Sink) {}
+
+    fn max_len(&self) -> usize {
+        0
+    }
 }
 
 impl Decode<'_> for Grant {

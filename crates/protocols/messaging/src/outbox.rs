@@ -26,7 +26,8 @@ pub(crate) enum Begun {
     /// None, or one of this node: nothing is to be done at its commit but the commit.
     Untouched,
     /// One that lies in the link.
-    Admitted(Address, Admission),
+    /// With room for so many bytes.
+    Admitted(Address, Admission, usize),
     /// An answer that the link has no room for.
     Delayed(Address, Box<Encoded>),
 }
@@ -119,15 +120,21 @@ fn refusal(peers: &mut PeerMap<Peer>, now: Time, to: Address, error: SendError) 
 }
 
 impl Outbox for MessagingOutbox<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         self.begun = Begun::Untouched;
         if to.node == self.config.me.node {
-            return self.out.begin(to, kind, token, len);
+            return self.out.begin(to, kind, token, at_most);
         }
-        let admission = self.admit(to, kind, len, 0)?;
+        let admission = self.admit(to, kind, at_most, 0)?;
         if !admission.delayed {
-            self.begun = Begun::Admitted(to, admission);
-            match self.out.begin(to, kind, token, len + PREFIX_BYTES) {
+            self.begun = Begun::Admitted(to, admission, at_most);
+            match self.out.begin(to, kind, token, at_most + PREFIX_BYTES) {
                 Ok(room) => {
                     admission.prefix.write(room);
                     return Ok(&mut room[PREFIX_BYTES..]);
@@ -136,7 +143,7 @@ impl Outbox for MessagingOutbox<'_> {
                 Err(error) => return Err(refusal(self.peers, self.now, to, error)),
             }
         }
-        let body = vec![0; len + PREFIX_BYTES];
+        let body = vec![0; at_most + PREFIX_BYTES];
         let answer = Encoded { kind, token, body, bulk: Bytes::new(), announced: None };
         self.begun = Begun::Delayed(to, Box::new(answer));
         match &mut self.begun {
@@ -145,15 +152,20 @@ impl Outbox for MessagingOutbox<'_> {
         }
     }
 
-    fn commit(&mut self) {
+    fn commit(&mut self, len: usize) {
         match core::mem::replace(&mut self.begun, Begun::Untouched) {
-            Begun::Untouched => self.out.commit(),
-            Begun::Admitted(to, admission) => {
-                self.out.commit();
+            Begun::Untouched => self.out.commit(len),
+            Begun::Admitted(to, admission, at_most) => {
+                self.out.commit(len + PREFIX_BYTES);
                 self.counters.sent += 1;
-                self.channel(to).departed(&admission);
+                self.channel(to).departed(&admission.shortened(at_most - len));
             }
-            Begun::Delayed(to, answer) => self.delay(to, *answer),
+            Begun::Delayed(to, mut answer) => {
+                let body = len + PREFIX_BYTES;
+                assert!(body <= answer.body.len(), "{len} bytes are more than the room that was given");
+                answer.body.truncate(body);
+                self.delay(to, *answer);
+            }
         }
     }
 

@@ -172,6 +172,10 @@ impl Encode for Hello {
         sink.u32(self.received.0);
         sink.u32(self.window);
     }
+
+    fn max_len(&self) -> usize {
+        68
+    }
 }
 
 impl Decode<'_> for Hello {
@@ -204,6 +208,10 @@ impl Encode for Welcome {
         sink.u32(self.received.0);
         sink.u32(self.window);
     }
+
+    fn max_len(&self) -> usize {
+        48
+    }
 }
 
 impl Decode<'_> for Welcome {
@@ -229,6 +237,10 @@ impl Encode for Refused<'_> {
         let end = self.text.floor_char_boundary(MAX_TEXT_BYTES);
         sink.counted(&self.text.as_bytes()[..end]);
     }
+
+    fn max_len(&self) -> usize {
+        17 + self.text.len().min(MAX_TEXT_BYTES)
+    }
 }
 
 impl<'a> Decode<'a> for Refused<'a> {
@@ -245,6 +257,10 @@ impl Encode for Acknowledge {
         sink.u32(self.acknowledged.0);
         sink.u32(self.echo.0);
     }
+
+    fn max_len(&self) -> usize {
+        16
+    }
 }
 
 impl Decode<'_> for Acknowledge {
@@ -260,6 +276,10 @@ impl Decode<'_> for Acknowledge {
 impl Encode for Named {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.0);
+    }
+
+    fn max_len(&self) -> usize {
+        8
     }
 }
 

@@ -120,22 +120,28 @@ impl SessionOutbox<'_> {
 }
 
 impl Outbox for SessionOutbox<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         self.begun = Begun::Untouched;
         if to.node == self.config.me.node {
-            return self.out.begin(to, kind, token, len);
+            return self.out.begin(to, kind, token, at_most);
         }
         match self.way(to, kind, 0)? {
             Way::Numbered(prefix) => {
                 self.begun = Begun::Numbered(to);
-                let room = self.out.begin(to, kind, token, len + PREFIX_BYTES);
+                let room = self.out.begin(to, kind, token, at_most + PREFIX_BYTES);
                 let room = room.map_err(|error| without(error, PREFIX_BYTES))?;
                 prefix.write(room);
                 Ok(&mut room[PREFIX_BYTES..])
             }
             Way::Kept => {
-                self.reserve(to, kind, token, len, 0)?;
-                let body = vec![0; len + FENCED_PREFIX_BYTES];
+                self.reserve(to, kind, token, at_most, 0)?;
+                let body = vec![0; at_most + FENCED_PREFIX_BYTES];
                 let kept = Kept::new(kind, token, body, Bytes::new());
                 self.begun = Begun::Kept(to, Box::new(kept));
                 match &mut self.begun {
@@ -146,14 +152,19 @@ impl Outbox for SessionOutbox<'_> {
         }
     }
 
-    fn commit(&mut self) {
+    fn commit(&mut self, len: usize) {
         match core::mem::replace(&mut self.begun, Begun::Untouched) {
-            Begun::Untouched => self.out.commit(),
+            Begun::Untouched => self.out.commit(len),
             Begun::Numbered(to) => {
-                self.out.commit();
+                self.out.commit(len + PREFIX_BYTES);
                 self.numbered(to);
             }
-            Begun::Kept(to, frame) => self.keep(to, *frame),
+            Begun::Kept(to, mut frame) => {
+                let body = len + FENCED_PREFIX_BYTES;
+                assert!(body <= frame.body.len(), "{len} bytes are more than the room that was given");
+                frame.body.truncate(body);
+                self.keep(to, *frame);
+            }
         }
     }
 

@@ -90,7 +90,7 @@ fn one_way(name: &'static str, unit: Unit, prepare: Prepare) -> Case {
 fn send(end: &mut End) -> Result<(), Error> {
     let room = end.sender.begin(ROUTE, BODY.len());
     room.map_err(|error| Error::new(Code::Unreachable, error.to_string()))?.copy_from_slice(&BODY);
-    end.sender.commit();
+    end.sender.commit(BODY.len());
     end.sender.flush().map_err(lost)
 }
 

@@ -124,7 +124,7 @@ impl SharedSender {
         told.copy_from_slice(&outline.to_bytes());
         room.copy_from_slice(body);
         self.bulk.write(lead);
-        self.commit();
+        self.commit(BULK_OUTLINE_BYTES + body.len());
         if bulk.len() >= EARLY_WAKE_BYTES {
             self.wake_peer();
         }
@@ -152,18 +152,18 @@ impl SharedSender {
 
 impl Sender for SharedSender {
     #[inline]
-    fn begin(&mut self, route: Route, len: usize) -> Result<&mut [u8], SendError> {
-        if len > MAX_BODY_BYTES {
+    fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
+        if at_most > MAX_BODY_BYTES {
             self.ring.abandon();
-            return Err(SendError::TooLong { len, limit: MAX_BODY_BYTES });
+            return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
         }
-        self.reserve(Outline { route, inline_len: len, bulk_len: 0 })?;
+        self.reserve(Outline { route, inline_len: at_most, bulk_len: 0 })?;
         Ok(self.ring.room())
     }
 
     #[inline]
-    fn commit(&mut self) {
-        self.ring.commit();
+    fn commit(&mut self, len: usize) {
+        self.ring.commit(len);
         self.unannounced = self.unannounced.saturating_add(1);
         if self.unannounced > FEW_FRAMES {
             self.ring.fetch_ahead();
@@ -177,7 +177,7 @@ impl Sender for SharedSender {
         }
         if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
             self.begin(route, body.len())?.copy_from_slice(body);
-            self.commit();
+            self.commit(body.len());
             return Ok(());
         }
         let inline_len = BULK_OUTLINE_BYTES + body.len();

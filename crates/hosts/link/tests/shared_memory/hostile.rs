@@ -175,7 +175,7 @@ fn garbage_ends_in_frames_or_a_fault() {
                 Ok(room) => room.fill(1),
                 Err(_) => continue,
             }
-            end.sender.commit();
+            end.sender.commit(60_000);
             let _ = end.sender.flush();
         }
         let _ = drain(&mut end);
@@ -189,7 +189,7 @@ fn a_head_that_cannot_be_fails_the_link() {
     peer.write(0, &u64::MAX.to_le_bytes());
     let error = loop {
         match end.sender.begin(route, 60_000) {
-            Ok(_) => end.sender.commit(),
+            Ok(_) => end.sender.commit(60_000),
             Err(error) => break error,
         }
     };

@@ -51,7 +51,7 @@ impl Lengths {
         let route = Route { from: FROM, to: TO, kind: KIND, token: Token(number) };
         if bulk.is_empty() {
             sender.begin(route, body.len())?.copy_from_slice(body);
-            sender.commit();
+            sender.commit(body.len());
             return Ok(());
         }
         sender.send_bulk(route, body, Bytes::from_static(bulk))

@@ -28,7 +28,7 @@ fn say(end: &mut End, node: u16) {
     let at = |node| Address { node: NodeId(node), port: PORT };
     let route = Route { from: at(node), to: at(0), kind: Kind(0xf0), token: Token(1) };
     end.sender.begin(route, 0).expect("there is room");
-    end.sender.commit();
+    end.sender.commit(0);
     end.sender.flush().expect("the link is good");
 }
 

@@ -23,7 +23,7 @@ impl FarEnd {
         let route = Route { from: self.at, to: guard_at(port), kind, token: Token(token) };
         let Ok(room) = self.end.sender.begin(route, body.len()) else { return false };
         room.copy_from_slice(body);
-        self.end.sender.commit();
+        self.end.sender.commit(body.len());
         self.end.sender.flush().expect("the system does not refuse");
         true
     }

@@ -16,6 +16,7 @@ proptest! {
         slots: u32, bytes: u32, requests: u32, bulk in 0..=u32::MAX, budget: u64, fragments: u32,
     ) {
         let limits = Limits { slots, bytes, requests, bulk, budget, fragments };
+        prop_assert_eq!(limits.encoded_len(), limits.max_len());
         let sensible = slots >= 2 && bytes >= 4 && requests >= 1 && bulk as usize <= MAX_BULK_BYTES && fragments >= 1;
         prop_assert_eq!(Limits::decode_all(&encode_to_vec(&limits)).ok(), sensible.then_some(limits));
     }
@@ -38,4 +39,13 @@ fn an_announcement_of_nothing_or_of_a_control_frame_is_refused() {
     assert!(announce(1, 0xf0).is_ok());
     assert!(announce(0, 0xf0).is_err());
     assert!(announce(1, 0x01).is_err() && announce(1, 0x12).is_err());
+}
+
+#[test]
+fn the_short_frames_are_as_long_as_they_say() {
+    let credit = Credit { slots: u32::MAX, bytes: u32::MAX };
+    assert_eq!(credit.encoded_len(), credit.max_len());
+    assert_eq!(Proceed(u32::MAX).encoded_len(), Proceed(u32::MAX).max_len());
+    assert_eq!(Refused(Code::Malformed).encoded_len(), Refused(Code::Malformed).max_len());
+    assert_eq!(Grant.encoded_len(), Grant.max_len());
 }

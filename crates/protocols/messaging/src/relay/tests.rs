@@ -43,15 +43,21 @@ struct NoCredit {
 }
 
 impl Outbox for NoCredit {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         if self.full || kind == ASK {
             return Err(SendError::Full);
         }
-        self.sent.begin(to, kind, token, len)
+        self.sent.begin(to, kind, token, at_most)
     }
 
-    fn commit(&mut self) {
-        self.sent.commit();
+    fn commit(&mut self, len: usize) {
+        self.sent.commit(len);
     }
 
     fn send_bulk(&mut self, _: Address, _: Kind, _: Token, _: &[u8], _: Bytes) -> Result<(), SendError> {

@@ -18,6 +18,7 @@ proptest! {
             resume, received: Sequence(received), window,
         };
         let bytes = encode_to_vec(&hello);
+        prop_assert_eq!(bytes.len(), hello.max_len());
         prop_assert_eq!(Hello::decode_all(&bytes), Ok(hello));
         prop_assert!(Hello::decode_all(&bytes[..bytes.len() - 1]).is_err());
     }
@@ -31,13 +32,16 @@ proptest! {
             version, role: Role(role), resumed, attempt, session, incarnation: Incarnation(incarnation),
             features: Features(features), received: Sequence(received), window,
         };
+        prop_assert_eq!(encode_to_vec(&welcome).len(), welcome.max_len());
         prop_assert_eq!(Welcome::decode_all(&encode_to_vec(&welcome)), Ok(welcome));
     }
 
     #[test]
     fn a_refusal_comes_back_shortened_to_its_limit(number in 1u8..=5, attempt in attempts(), text in ".{0,400}") {
         let code = RefusalCode::from_number(number).expect("numbered from 1 to 5");
-        let bytes = encode_to_vec(&Refused { code, attempt, text: &text });
+        let refused = Refused { code, attempt, text: &text };
+        let bytes = encode_to_vec(&refused);
+        prop_assert!(bytes.len() <= refused.max_len());
         let back = Refused::decode_all(&bytes).expect("a refusal");
         prop_assert_eq!((back.code, back.attempt), (code, attempt));
         prop_assert!(text.starts_with(back.text) && back.text.len() <= MAX_TEXT_BYTES);
@@ -58,4 +62,12 @@ proptest! {
         let _ = (Hello::decode_all(&bytes), Welcome::decode_all(&bytes), Refused::decode_all(&bytes));
         let _ = (Acknowledge::decode_all(&bytes), Named::decode_all(&bytes), Prefix::read(&bytes, true));
     }
+}
+
+#[test]
+fn the_short_frames_are_as_long_as_they_say() {
+    let (session, echo) = (u64::MAX, Stamp(u32::MAX));
+    let acknowledge = Acknowledge { session, acknowledged: Sequence(u32::MAX), echo };
+    assert_eq!(acknowledge.encoded_len(), acknowledge.max_len());
+    assert_eq!(Named(session).encoded_len(), Named(session).max_len());
 }

@@ -277,13 +277,20 @@ impl Wire<'_> {
 }
 
 impl Outbox for Wire<'_> {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         self.room(to)?;
-        Ok(&mut self.begun.insert((to, kind, token, vec![0; len])).3)
+        Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3)
     }
 
-    fn commit(&mut self) {
-        let (to, kind, token, body) = self.begun.take().expect("commit follows begin");
+    fn commit(&mut self, len: usize) {
+        let (to, kind, token, mut body) = self.begun.take().expect("commit follows begin");
+        body.truncate(len);
         self.sent.push((to, OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }));
     }
 

@@ -125,7 +125,7 @@ fn order(end: &mut End, bytes: usize, count: u64) -> Result<(), Error> {
     let (first, second) = room.split_at_mut(8);
     first.copy_from_slice(&(bytes as u64).to_le_bytes());
     second.copy_from_slice(&count.to_le_bytes());
-    end.sender.commit();
+    end.sender.commit(16);
     end.sender.flush().map_err(lost)
 }
 
@@ -156,7 +156,7 @@ fn send_small(end: &mut End, body: &[u8], count: u64) -> Result<(), Error> {
     for number in 1..=count {
         when_there_is_room(end, |end| {
             end.sender.begin(ROUTE, body.len())?.copy_from_slice(body);
-            end.sender.commit();
+            end.sender.commit(body.len());
             Ok(())
         })?;
         if number % BURST == 0 || number == count {

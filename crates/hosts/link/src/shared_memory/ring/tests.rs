@@ -38,9 +38,14 @@ fn pattern(token: u64, len: usize) -> Vec<u8> {
 
 impl Pair {
     fn send(&mut self, token: u64, len: usize) -> Result<(), Refused> {
-        self.writer.begin(outline(token, len), &self.head)?;
-        self.writer.room().copy_from_slice(&pattern(token, len));
-        self.writer.commit();
+        self.send_in_room(token, len, len)
+    }
+
+    /// All of the room is written to.
+    fn send_in_room(&mut self, token: u64, len: usize, room: usize) -> Result<(), Refused> {
+        self.writer.begin(outline(token, room), &self.head)?;
+        self.writer.room().copy_from_slice(&pattern(token, room));
+        self.writer.commit(len);
         Ok(())
     }
 
@@ -100,6 +105,27 @@ fn an_abandoned_frame_is_never_seen() {
 }
 
 #[test]
+fn a_frame_ends_where_its_body_does_and_nothing_of_its_room_is_seen() {
+    let mut pair = pair();
+    let mut waiting = VecDeque::new();
+    for token in 0..if cfg!(miri) { 60 } else { 3_000u64 } {
+        let room = token as usize * 37 % LIMITS.inline_bytes;
+        let len = room * (token as usize % 4) / 3 % (room + 1);
+        while pair.send_in_room(token, len, room).is_err() {
+            assert_eq!(pair.receive(), waiting.pop_front());
+        }
+        waiting.push_back(token);
+    }
+    while let Some(token) = waiting.pop_front() {
+        assert_eq!(pair.receive(), Some(token));
+    }
+    assert_eq!(pair.receive(), None);
+    // Each of them takes one slot, however much room was asked for.
+    let fits = (0..).find(|n| pair.send_in_room(*n, 1, 64).is_err());
+    assert!(fits.is_some_and(|fits| fits >= SIZE as u64 / 64 - 4), "{fits:?}");
+}
+
+#[test]
 fn a_head_that_cannot_be_is_noticed() {
     for wrong in [4096, u64::MAX] {
         let mut pair = pair();
@@ -125,7 +151,7 @@ fn spoiled(spoil: impl FnOnce(&mut OwnArea)) -> Result<Option<u64>, String> {
     let mut writer = RingWriter::new(own);
     writer.begin(outline(1, 40), &AtomicU64::new(0)).expect("room");
     writer.room().fill(1);
-    writer.commit();
+    writer.commit(40);
     let RingWriter { mut store, .. } = writer;
     spoil(&mut store);
     RingReader::new(peer, LIMITS).next().map(|frame| frame.map(|frame| frame.header.token.0))
@@ -163,12 +189,12 @@ fn a_frame_across_the_end_is_refused() {
     for token in 0..9 {
         let len = 448 - HEADER_BYTES;
         writer.begin(outline(token, len), &head).expect("room");
-        writer.commit();
+        writer.commit(len);
         assert!(reader.next().expect("honest").is_some());
     }
     let at = 9 * 448;
     writer.begin(outline(9, 10), &AtomicU64::new(at as u64)).expect("room");
-    writer.commit();
+    writer.commit(10);
     writer.store.word(at).store(200, Ordering::Relaxed);
     assert!(reader.next().expect_err("it wraps").contains("does not fit there"));
 }
@@ -186,7 +212,7 @@ fn two_threads_hand_over_everything_in_order() {
                 std::thread::yield_now();
             }
             writer.room().copy_from_slice(&pattern(token, len));
-            writer.commit();
+            writer.commit(len);
         }
     });
     let mut expected = 0;
@@ -240,7 +266,7 @@ proptest! {
         let mut writer = RingWriter::new(own);
         for token in 0..frames {
             writer.begin(outline(token, 100), &AtomicU64::new(0)).expect("room");
-            writer.commit();
+            writer.commit(100);
         }
         for (word, value) in writes {
             writer.store.write(word * 4, &value.to_le_bytes());

@@ -20,7 +20,7 @@ pub(crate) enum Refused {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outline {
     pub(crate) route: Route,
-    /// Bytes after the header that lie in the ring.
+    /// Bytes after the header that lie in the ring, at most.
     pub(crate) inline_len: usize,
     /// Bytes of bulk that lie elsewhere and count in the header's length. 0: none.
     pub(crate) bulk_len: usize,
@@ -93,14 +93,15 @@ impl<S: WriteStore> RingWriter<S> {
         self.store.room(at, len)
     }
 
-    /// Publishes the frame begun last.
+    /// Publishes the frame begun last, with the first `len` bytes of its room. The next frame lies behind these.
     ///
     /// # Panics
-    /// If none was begun.
+    /// If none was begun, or with less room.
     #[inline]
-    pub(crate) fn commit(&mut self) {
+    pub(crate) fn commit(&mut self, len: usize) {
         let Outline { route, inline_len, bulk_len } = self.begun.take().expect("commit follows begin");
-        let length = u32::try_from(HEADER_BYTES + inline_len + bulk_len).expect("limits lie below 4 GiB");
+        assert!(len <= inline_len, "{len} bytes were written into room for {inline_len}");
+        let length = u32::try_from(HEADER_BYTES + len + bulk_len).expect("limits lie below 4 GiB");
         let header = Header {
             length,
             kind: route.kind,
@@ -112,7 +113,11 @@ impl<S: WriteStore> RingWriter<S> {
             check: 0,
         };
         let at = self.offset();
-        let next = self.tail + extent(HEADER_BYTES + inline_len) as u64;
+        let next = self.tail + extent(HEADER_BYTES + len) as u64;
+        if len < inline_len {
+            // The rest of the room may have been written to.
+            self.zeroed = self.zeroed.min(next);
+        }
         self.store.finish();
         self.zero_between(next, next + SLOT as u64);
         self.store.write(at + 4, &header.to_bytes()[4..]);

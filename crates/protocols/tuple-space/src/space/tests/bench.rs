@@ -44,14 +44,20 @@ impl Link {
 }
 
 impl Outbox for Link {
-    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
         // The refusal itself is an error of some length: only tuples are too long.
-        self.check(to, if kind == crate::codec::TUPLE { len } else { 0 })?;
-        self.effects.begin(to, kind, token, len)
+        self.check(to, if kind == crate::codec::TUPLE { at_most } else { 0 })?;
+        self.effects.begin(to, kind, token, at_most)
     }
 
-    fn commit(&mut self) {
-        self.effects.commit();
+    fn commit(&mut self, len: usize) {
+        self.effects.commit(len);
     }
 
     fn send_bulk(

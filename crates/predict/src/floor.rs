@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use crate::costs::CYCLES;
 use quintet::stack::{self, SPACE, SPACE_NODE, StackConfig};
-use quintet_contract::{Address, Incarnation, NodeId, Protocol, Span};
+use quintet_contract::{Address, Incarnation, LinkClass, NodeId, Protocol, Span};
 use quintet_messaging::Window;
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
@@ -143,6 +143,7 @@ impl<'a> Floor<'a> {
                     delay_min: delay,
                     delay_max: delay,
                     max_bulk_bytes: MEMORY_BULK_BYTES,
+                    class: LinkClass::Machine,
                     ..LinkModel::default()
                 };
                 self.simulation.connect(SPACE, client, memory);

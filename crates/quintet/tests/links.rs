@@ -1,7 +1,9 @@
 //! How a process uses its links can be chosen.
 
 use quintet::{Code, Lab, LinkConfig, ServeConfig, Server, Tuple, Value, Window, tuple};
-use quintet_contract::{Address, Effects, Frame, Incarnation, Input, PeerChange, Protocol, Time, Token};
+use quintet_contract::{
+    Address, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Time, Token,
+};
 use quintet_testbed::TempDir;
 use quintet_tuple_space::SpaceConfig;
 use std::time::Duration;
@@ -67,7 +69,8 @@ fn a_peer_is_told_the_window() {
         let mut served = quintet::stack::served(&config);
         let mut client = quintet::stack::client(there, &config);
         let (mut ours, mut theirs) = (Effects::default(), Effects::default());
-        let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 1 << 20 };
+        let up =
+            PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
         served.handle(Time::ZERO, Input::Started, &mut ours);
         client.handle(Time::ZERO, Input::Started, &mut theirs);
         served.handle(Time::ZERO, Input::Peer(there, up), &mut ours);

@@ -5,7 +5,7 @@ use crate::{BootstrapError, End, LinkAddress};
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
-use quintet_contract::{Address, Frame, Kind, SendError, Token};
+use quintet_contract::{Address, Frame, Kind, LinkInfo, SendError, Token};
 use std::os::fd::BorrowedFd;
 
 /// Where a frame goes and what it means.
@@ -36,7 +36,7 @@ pub trait Sender: Send {
     /// If none was begun, or with less room: a defect of the caller.
     fn commit(&mut self, len: usize);
 
-    /// Sends a body with bulk data of at most [`Sender::max_bulk_bytes`].
+    /// Sends a body with bulk data of at most [`LinkInfo::max_bulk_bytes`].
     ///
     /// # Errors
     /// As [`Sender::begin`].
@@ -52,8 +52,8 @@ pub trait Sender: Send {
     /// ends and [`Receiver::fd`] becomes readable; look here after it, and after [`Receiver::disarm`].
     fn has_room(&self) -> bool;
 
-    /// The largest bulk of one frame.
-    fn max_bulk_bytes(&self) -> usize;
+    /// What the link is, as the protocols that use it are told.
+    fn info(&self) -> LinkInfo;
 }
 
 /// The receiving half of one end.

@@ -6,11 +6,12 @@
 
 mod line;
 
-use crate::{End, LinkError, Receiver, Route};
+use crate::{End, LinkError, Receiver, Route, Sender};
+use bytes::Bytes;
 use core::num::NonZeroU64;
 use core::time::Duration;
 use line::Line;
-use quintet_contract::{Frame, Random};
+use quintet_contract::{Frame, LinkInfo, Random, SendError};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::time::{
@@ -58,11 +59,54 @@ pub fn impaired(end: End, impairment: Impairment, seed: u64) -> Result<End, Link
     let epoll = watch().map_err(|errno| refused("watch a link and a timer", errno))?;
     let line = Line::new(impairment, Random::new(seed, 0));
     let receiver = ImpairedReceiver { below: end.receiver, line, timer, epoll, failed: None };
-    Ok(End { sender: end.sender, receiver: Box::new(receiver) })
+    let loses_frames = impairment.loses_frames();
+    let sender = ImpairedSender { below: end.sender, loses_frames };
+    Ok(End { sender: Box::new(sender), receiver: Box::new(receiver) })
 }
 
 fn refused(doing: &str, errno: Errno) -> LinkError {
     LinkError::System(format!("cannot {doing}: {errno}"))
+}
+
+impl Impairment {
+    /// Whether frames may be lost, doubled or reordered.
+    fn loses_frames(&self) -> bool {
+        self.drop_per_million > 0 || self.duplicate_per_million > 0 || self.reorder_per_million > 0
+    }
+}
+
+/// Sends as the link below does, and says what the link has become.
+struct ImpairedSender {
+    below: Box<dyn Sender>,
+    loses_frames: bool,
+}
+
+impl Sender for ImpairedSender {
+    fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
+        self.below.begin(route, at_most)
+    }
+
+    fn commit(&mut self, len: usize) {
+        self.below.commit(len);
+    }
+
+    fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
+        self.below.send_bulk(route, body, bulk)
+    }
+
+    fn flush(&mut self) -> Result<(), LinkError> {
+        self.below.flush()
+    }
+
+    fn has_room(&self) -> bool {
+        self.below.has_room()
+    }
+
+    /// Of this direction nothing is known here, of the other everything: a protocol that repeats what is lost has to do so at both ends.
+    fn info(&self) -> LinkInfo {
+        let below = self.below.info();
+        LinkInfo { loses_frames: below.loses_frames || self.loses_frames, ..below }
+    }
 }
 
 struct ImpairedReceiver {

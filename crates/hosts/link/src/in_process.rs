@@ -8,7 +8,7 @@ use crate::{End, LinkError, Receiver, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::limits::{CONTROL_RING_BYTES, HEADER_BYTES, MAX_BODY_BYTES};
-use quintet_contract::{Frame, OwnedFrame, SendError};
+use quintet_contract::{Frame, LinkClass, LinkInfo, OwnedFrame, SendError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -161,8 +161,8 @@ impl Sender for QueueSender {
         queue.wanted == 0 || queue.fits(queue.wanted)
     }
 
-    fn max_bulk_bytes(&self) -> usize {
-        usize::MAX
+    fn info(&self) -> LinkInfo {
+        LinkInfo::new(LinkClass::Process, usize::MAX)
     }
 }
 

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
+use quintet_contract::{Address, Kind, LinkClass, OwnedFrame, SendError, Token};
 use quintet_link::{
     End, Impairment, LinkError, Receiver, Route, Sender, SharedMemoryListener, impaired,
     shared_memory_connect,
@@ -16,6 +16,17 @@ use std::collections::VecDeque;
 use std::thread;
 
 type Pair = fn() -> (End, End);
+
+#[test]
+fn a_link_says_how_far_it_reaches() {
+    let class = |(left, right): (End, End)| {
+        assert_eq!(left.sender.info(), right.sender.info());
+        left.sender.info().class
+    };
+    assert_eq!(class(in_process()), LinkClass::Process);
+    assert_eq!(class(shared_memory_pair()), LinkClass::Machine);
+    assert_eq!(class(impaired_pair()), LinkClass::Machine);
+}
 
 macro_rules! conformance {
     ($name:ident, $pair:expr) => {
@@ -141,7 +152,7 @@ fn random_traffic_arrives_as_it_was_sent(pair: Pair) {
     let (mut left, mut right) = pair();
     let mut random = quintet_contract::Random::new(1, 1);
     let mut expected = VecDeque::new();
-    let max_bulk = left.sender.max_bulk_bytes().min(100_000);
+    let max_bulk = left.sender.info().max_bulk_bytes.min(100_000);
     for n in 0..3_000 {
         let longest = [0, 40, 300, 5_000, MAX_BODY_BYTES as u64][random.below(5) as usize];
         let len = random.below(longest + 1);
@@ -278,7 +289,7 @@ fn bulk_arrives_beside_its_body(pair: Pair) {
 
 fn the_longest_bulk_fits_and_a_longer_one_is_refused(pair: Pair) {
     let (mut left, mut right) = pair();
-    let limit = left.sender.max_bulk_bytes();
+    let limit = left.sender.info().max_bulk_bytes;
     if limit > 1 << 30 {
         return;
     }

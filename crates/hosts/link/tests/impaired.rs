@@ -2,7 +2,7 @@
 #![cfg(not(loom))]
 
 use core::time::Duration;
-use quintet_contract::{Address, Kind, Token};
+use quintet_contract::{Address, Kind, LinkInfo, Token};
 use quintet_link::{End, Impairment, LinkError, Route, impaired, in_process_pair};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -94,4 +94,17 @@ fn what_was_under_way_comes_before_the_farewell() {
     assert_eq!(right.receiver.poll(100, &mut |_, _| {}), Ok(0));
     drop(left);
     assert_eq!(receive_all(&mut right), (0..10).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_link_made_worse_says_so() {
+    let fair = pair(LATE).1.sender.info();
+    assert!(!fair.loses_frames, "a late frame is not lost");
+    for worse in [
+        Impairment { drop_per_million: 1, ..LATE },
+        Impairment { duplicate_per_million: 1, ..LATE },
+        Impairment { reorder_per_million: 1, ..LATE },
+    ] {
+        assert_eq!(pair(worse).1.sender.info(), LinkInfo { loses_frames: true, ..fair });
+    }
 }

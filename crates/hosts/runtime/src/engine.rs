@@ -230,12 +230,12 @@ impl Engine {
     /// Adds a link to a node that has none, and tells the instances it joins that the peer is up.
     pub(crate) fn attach(&mut self, now: Time, attached: Attached) {
         let Attached { link, peer, joined, sender, waker } = attached;
-        let max_bulk_bytes = sender.max_bulk_bytes();
+        let info = sender.info();
         let (refused, is_dirty) = (Vec::new(), false);
         let outlet = Outlet { link, peer, sender, waker, joined: joined.clone(), refused, is_dirty };
         self.ways.outlets.insert(outlet);
         for (here, there) in joined {
-            let up = PeerChange::Up { incarnation: UNTOLD, max_bulk_bytes };
+            let up = PeerChange::Up { incarnation: UNTOLD, link: info };
             self.give(now, here, Input::Peer(Address { node: peer, port: there }, up));
         }
     }

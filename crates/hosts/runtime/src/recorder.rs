@@ -157,9 +157,7 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
             RecordedInput::Frame(from, Message { kind, token, body, bulk: journal.bulk(bulk) })
         }
         Input::Writable(to) => RecordedInput::Writable(to),
-        Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes }) => {
-            RecordedInput::Up(peer, incarnation, max_bulk_bytes as u64)
-        }
+        Input::Peer(peer, PeerChange::Up { incarnation, link }) => RecordedInput::Up(peer, incarnation, link),
         Input::Peer(peer, PeerChange::Down(cause)) => RecordedInput::Down(peer, cause),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::parcel::Parcel;
 use crate::picos::Picos;
-use quintet_contract::{Address, DownCause, Incarnation, Port};
+use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Port};
 
 /// An input of a node. It changes hands often, so it is two words: what is larger is boxed.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum News {
     /// It has room again.
     Writable(Address),
     /// A peer can be reached from now on.
-    Up { peer: Address, incarnation: Incarnation, max_bulk_bytes: usize },
+    Up { peer: Address, incarnation: Incarnation, link: LinkInfo },
     /// A peer cannot be reached any more.
     Down(Address, DownCause),
 }

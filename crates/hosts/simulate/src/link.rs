@@ -2,7 +2,7 @@
 
 use crate::choices::Chooser;
 use crate::picos::Picos;
-use quintet_contract::{Address, Random, Span};
+use quintet_contract::{Address, LinkClass, LinkInfo, Random, Span};
 
 /// How a link treats frames. The default is a good local network: 50 to 100 us, in order, nothing lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,10 @@ pub struct LinkModel {
     pub window_frames: usize,
     /// The largest bulk data of one frame.
     pub max_bulk_bytes: usize,
+    /// How far it reaches.
+    pub class: LinkClass,
+    /// Whether its nodes are told that it may be cut while both live on.
+    pub may_be_cut: bool,
 }
 
 impl Default for LinkModel {
@@ -33,6 +37,8 @@ impl Default for LinkModel {
             duplicates_per_million: 0,
             window_frames: 1024,
             max_bulk_bytes: quintet_contract::limits::FRAGMENT_BYTES,
+            class: LinkClass::Network,
+            may_be_cut: false,
         }
     }
 }
@@ -48,6 +54,16 @@ impl LinkModel {
             loss_per_million: 20_000,
             duplicates_per_million: 20_000,
             ..LinkModel::default()
+        }
+    }
+
+    /// What the nodes at its ends are told about it.
+    #[must_use]
+    pub fn info(&self) -> LinkInfo {
+        LinkInfo {
+            loses_frames: !self.in_order || self.loss_per_million > 0 || self.duplicates_per_million > 0,
+            may_be_cut: self.may_be_cut,
+            ..LinkInfo::new(self.class, self.max_bulk_bytes)
         }
     }
 
@@ -148,4 +164,25 @@ pub(crate) struct Passage {
     pub(crate) lost: bool,
     /// When a second copy arrives.
     pub(crate) copy: Option<Picos>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_tells_what_it_does_to_frames() {
+        let good = LinkModel::default();
+        assert_eq!(good.info(), LinkInfo::new(LinkClass::Network, good.max_bulk_bytes));
+        for bad in [
+            LinkModel { in_order: false, ..good },
+            LinkModel { loss_per_million: 1, ..good },
+            LinkModel { duplicates_per_million: 1, ..good },
+        ] {
+            assert_eq!(bad.info(), LinkInfo { loses_frames: true, ..good.info() });
+        }
+        let near = LinkModel { class: LinkClass::Machine, may_be_cut: true, ..good };
+        let told = LinkInfo { class: LinkClass::Machine, may_be_cut: true, ..good.info() };
+        assert_eq!(near.info(), told);
+    }
 }

@@ -296,9 +296,7 @@ fn input<'a>(
         Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.frame()),
         Arrival::News(news) => match **news {
             News::Writable(to) => Input::Writable(to),
-            News::Up { peer, incarnation, max_bulk_bytes } => {
-                Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
-            }
+            News::Up { peer, incarnation, link } => Input::Peer(peer, PeerChange::Up { incarnation, link }),
             News::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
         },
     })

@@ -131,10 +131,7 @@ fn input<'a>(recorded: &RecordedInput<'a>, bulk: &'a Bytes) -> Input<'a> {
             Input::Frame(from, Frame { kind, token, body, bulk })
         }
         RecordedInput::Writable(to) => Input::Writable(to),
-        RecordedInput::Up(peer, incarnation, max_bulk) => {
-            let max_bulk_bytes = usize::try_from(max_bulk).unwrap_or(usize::MAX);
-            Input::Peer(peer, PeerChange::Up { incarnation, max_bulk_bytes })
-        }
+        RecordedInput::Up(peer, incarnation, link) => Input::Peer(peer, PeerChange::Up { incarnation, link }),
         RecordedInput::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
     }
 }

@@ -8,7 +8,7 @@ use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, NodeId, SendError};
+use quintet_contract::{Address, LinkClass, LinkInfo, NodeId, SendError};
 
 /// Names a transfer device of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -58,6 +58,14 @@ impl Route {
 
     pub(crate) fn is_device(&self) -> bool {
         matches!(self.carrier, Carrier::Device { .. })
+    }
+
+    /// What the sender's end is told about it.
+    pub(crate) fn info(&self) -> LinkInfo {
+        match &self.carrier {
+            Carrier::Link(link) => link.model.info(),
+            Carrier::Device { .. } => LinkInfo::new(LinkClass::Network, FRAGMENT_BYTES),
+        }
     }
 
     /// The largest bulk of one frame.

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `protocol.rs` | [`Protocol`], [`Input`], [`PeerChange`]: read this first |
 //! | `outbox.rs` | [`Outbox`], [`SendError`], [`Stage`] |
+//! | `link_info.rs` | [`LinkInfo`]: what a link is, told when a peer comes |
 //! | `address.rs` | [`Address`], [`NodeId`], [`Port`], [`Incarnation`] |
 //! | `frame.rs` | [`Frame`], [`Kind`], [`Token`] |
 //! | `time.rs` | [`Time`], [`Span`] |
@@ -25,6 +26,7 @@ mod cell;
 mod effects;
 mod frame;
 pub mod limits;
+mod link_info;
 mod outbox;
 mod peer_map;
 mod protocol;
@@ -36,6 +38,7 @@ pub use bytes::Bytes;
 pub use cell::{CellReader, CellWriter, Words, cell};
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Token};
+pub use link_info::{Identity, LinkClass, LinkInfo};
 pub use outbox::{Outbox, SendError, Stage};
 pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};

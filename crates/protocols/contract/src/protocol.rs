@@ -1,6 +1,6 @@
 //! What a protocol is.
 
-use crate::{Address, Frame, Incarnation, Outbox, Time};
+use crate::{Address, Frame, Incarnation, LinkInfo, Outbox, Time};
 
 /// A state machine without I/O.
 ///
@@ -39,8 +39,8 @@ pub enum PeerChange {
     Up {
         /// Which of its lives this is.
         incarnation: Incarnation,
-        /// The largest bulk that its link takes in one frame; larger bulk is cut into fragments.
-        max_bulk_bytes: usize,
+        /// What its link is.
+        link: LinkInfo,
     },
     /// It cannot be reached any more.
     Down(DownCause),

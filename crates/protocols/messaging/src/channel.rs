@@ -7,7 +7,7 @@ use crate::credit::{Allowance, Ledger};
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
-use quintet_contract::{Address, Bytes, Incarnation, Kind, Outbox, SendError, Token};
+use quintet_contract::{Address, Bytes, Incarnation, Kind, LinkInfo, Outbox, SendError, Token};
 use std::collections::VecDeque;
 
 /// Both directions between this side and one life of a peer.
@@ -15,8 +15,7 @@ use std::collections::VecDeque;
 pub(crate) struct Channel {
     pub(crate) address: Address,
     pub(crate) incarnation: Incarnation,
-    /// The largest bulk that the link takes in one frame.
-    pub(crate) link_bulk: usize,
+    pub(crate) link: LinkInfo,
     /// What this side takes.
     pub(crate) own: Limits,
     /// What the peer takes; none before its OPEN.
@@ -102,11 +101,11 @@ pub(crate) fn send_with(
 }
 
 impl Channel {
-    pub(crate) fn new(address: Address, incarnation: Incarnation, link_bulk: usize, own: Limits) -> Self {
+    pub(crate) fn new(address: Address, incarnation: Incarnation, link: LinkInfo, own: Limits) -> Self {
         Channel {
             address,
             incarnation,
-            link_bulk,
+            link,
             own,
             peer: None,
             open_sent: false,
@@ -136,7 +135,7 @@ impl Channel {
             return Err(SendError::TooLong { len: bulk, limit: peer.bulk as usize });
         }
         if class == Class::Answer && self.permits > 0 {
-            let announce = bulk > self.link_bulk.min(ANSWER_DIRECT_BYTES);
+            let announce = bulk > self.link.max_bulk_bytes.min(ANSWER_DIRECT_BYTES);
             let prefix = Prefix { credit: self.returnable(), answer: true };
             let delayed = !self.backlog.is_empty();
             return Ok(Admission { prefix, request: false, cost: 0, announce, delayed });
@@ -151,8 +150,8 @@ impl Channel {
         body: usize,
         bulk: usize,
     ) -> Result<Admission, SendError> {
-        let announce =
-            bulk > self.link_bulk.min(peer.direct_bytes()) || bulk > 0 && body + bulk > peer.frame_bytes();
+        let announce = bulk > self.link.max_bulk_bytes.min(peer.direct_bytes())
+            || bulk > 0 && body + bulk > peer.frame_bytes();
         let cost = if announce { body } else { body + bulk };
         if cost > peer.frame_bytes() {
             return Err(SendError::TooLong { len: cost, limit: peer.frame_bytes() });

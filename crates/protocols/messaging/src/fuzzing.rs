@@ -3,8 +3,8 @@
 use crate::codec::{OPEN, PREFIX_BYTES};
 use crate::{Class, Messages, MessagingConfig};
 use quintet_contract::{
-    Address, Bytes, DownCause, Effects, Frame, Incarnation, Input, Kind, Outbox, PeerChange, Protocol, Time,
-    Token,
+    Address, Bytes, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox,
+    PeerChange, Protocol, Time, Token,
 };
 use quintet_wire::registry::USER;
 use quintet_wire::{Reader, encode_to_vec};
@@ -56,7 +56,7 @@ pub fn drive(bytes: &[u8]) {
     let open = encode_to_vec(&config.limits());
     let mut messages = Messages::new(config, Mirror);
     let mut out = Effects::default();
-    let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 100 };
+    let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 100) };
     messages.handle(Time::ZERO, Input::Started, &mut out);
     messages.handle(Time::ZERO, Input::Peer(PEER, up), &mut out);
     while let (Ok(action), Ok(kind), Ok(len)) = (reader.u8(), reader.u8(), reader.u16()) {

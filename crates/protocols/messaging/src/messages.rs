@@ -7,7 +7,8 @@ use crate::config::MessagingConfig;
 use crate::counters::{Counters, CreditState, Stall};
 use crate::outbox::{Begun, MessagingOutbox};
 use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, Outbox, PeerChange, PeerMap, Protocol, Time, Token,
+    Address, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, PeerChange, PeerMap, Protocol, Time,
+    Token,
 };
 use quintet_errors::Code;
 use quintet_wire::send;
@@ -154,8 +155,10 @@ impl<P: Protocol> Messages<P> {
     }
 
     fn opened(&mut self, now: Time, from: Address, incarnation: Incarnation, out: &mut dyn Outbox) {
-        let Some(limits) = self.channel(from).and_then(|channel| channel.peer) else { return };
-        let up = PeerChange::Up { incarnation, max_bulk_bytes: limits.bulk as usize };
+        let Some(channel) = self.channel(from) else { return };
+        let Some(limits) = channel.peer else { return };
+        let link = LinkInfo { max_bulk_bytes: limits.bulk as usize, ..channel.link.behind(PREFIX_BYTES) };
+        let up = PeerChange::Up { incarnation, link };
         self.tell(now, Input::Peer(from, up), out);
     }
 
@@ -188,9 +191,9 @@ impl<P: Protocol> Messages<P> {
 
     fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
         match change {
-            PeerChange::Up { incarnation, max_bulk_bytes } => {
+            PeerChange::Up { incarnation, link } => {
                 self.down(now, address, DownCause::Died, out);
-                let channel = Channel::new(address, incarnation, max_bulk_bytes, self.config.limits());
+                let channel = Channel::new(address, incarnation, link, self.config.limits());
                 self.peers.insert(address, Peer { channel: Some(Box::new(channel)), ..Peer::default() });
                 self.settle(now, address, out);
             }

@@ -50,7 +50,7 @@ impl Channel {
 
     fn send_fragments(&mut self, out: &mut dyn Outbox, counters: &mut Counters) -> Result<(), SendError> {
         let before = self.outgoing.bytes();
-        let sent = self.outgoing.send_some(self.address, self.link_bulk, out);
+        let sent = self.outgoing.send_some(self.address, self.link.max_bulk_bytes, out);
         self.eased |= self.outgoing.bytes() < before;
         counters.fragments_sent += sent.unwrap_or_else(|(count, _)| count);
         sent.map_err(|(_, error)| error)?;

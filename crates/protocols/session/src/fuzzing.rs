@@ -3,7 +3,8 @@
 use crate::codec::{Fence, HELLO, Hello, PREFIX_BYTES, Prefix};
 use crate::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_contract::{
-    Address, Effects, Frame, Incarnation, Input, Kind, Outbox, PeerChange, Protocol, Span, Time, Token,
+    Address, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, PeerChange, Protocol,
+    Span, Time, Token,
 };
 use quintet_wire::{Reader, encode_to_vec};
 
@@ -40,7 +41,7 @@ pub fn drive(bytes: &[u8]) {
     let retransmits = choice & 1 != 0;
     let mut sessions = Sessions::new(settings(retransmits, choice & 2 != 0), Mirror);
     let (mut out, mut now) = (Effects::default(), Time::ZERO);
-    let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 1024 };
+    let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1024) };
     sessions.handle(now, Input::Started, &mut out);
     sessions.handle(now, Input::Peer(PEER, up), &mut out);
     if choice & 4 != 0 {

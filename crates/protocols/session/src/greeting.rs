@@ -115,7 +115,7 @@ impl Peer {
             self.continue_session(suspended.stream, hello.received, turn);
         } else {
             self.forget(turn);
-            let bulk = self.max_bulk_bytes;
+            let bulk = self.link.max_bulk_bytes;
             let id = turn.number();
             let stream = Stream::new(id, hello.attempt, info, hello.window, self.settings, bulk);
             self.live(stream, false, turn);
@@ -164,7 +164,7 @@ impl Peer {
                 features: Features(welcome.features.0 & turn.config.features.0),
                 version: welcome.version,
             };
-            let bulk = self.max_bulk_bytes;
+            let bulk = self.link.max_bulk_bytes;
             let stream = Stream::new(welcome.session, attempt, info, welcome.window, self.settings, bulk);
             self.live(stream, false, turn);
         }

@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
 use crate::turn::{Notice, Turn};
-use quintet_contract::{Address, DownCause, Incarnation, Outbox, Span, Time};
+use quintet_contract::{Address, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time};
 
 /// A remote address.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(crate) struct Peer {
     pub(crate) cut_off: Option<Incarnation>,
     /// The peer's last refusal of this side.
     pub(crate) refusal: Option<Refusal>,
-    /// What the link takes in one frame.
-    pub(crate) max_bulk_bytes: usize,
+    /// What the link is; the last one, while there is none.
+    pub(crate) link: LinkInfo,
     attempts: u32,
 }
 
@@ -37,19 +37,19 @@ impl Peer {
             latest: None,
             cut_off: None,
             refusal: None,
-            max_bulk_bytes: 0,
+            link: LinkInfo::new(LinkClass::Process, 0),
             attempts: 0,
         }
     }
 
     /// The link is there. Another one while a link is there changes nothing: the HELLO that comes over it decides.
-    pub(crate) fn link_up(&mut self, max_bulk_bytes: usize, turn: &mut Turn<'_>) {
+    pub(crate) fn link_up(&mut self, link: LinkInfo, turn: &mut Turn<'_>) {
         if !matches!(self.phase, Phase::Unlinked(_)) {
             return;
         }
-        self.max_bulk_bytes = max_bulk_bytes;
+        self.link = link;
         // A smaller limit would strand bulk that was accepted under the larger one.
-        if self.phase.stream().is_some_and(|stream| stream.max_bulk_bytes > max_bulk_bytes) {
+        if self.phase.stream().is_some_and(|stream| stream.max_bulk_bytes > link.max_bulk_bytes) {
             self.forget(turn);
         }
         let suspended = self.phase.take_suspended();
@@ -99,7 +99,7 @@ impl Peer {
         self.refusal = None;
         if !resumed {
             let incarnation = stream.peer.incarnation;
-            turn.notice(Notice::Up { incarnation, max_bulk_bytes: stream.max_bulk_bytes });
+            turn.notice(Notice::Up { incarnation, link: stream.link_above(self.link) });
         }
         self.phase = Phase::Live(Box::new(Live::new(stream, turn.now, resumed)));
         self.live_mut().expect("it was made live in the line before")

@@ -157,8 +157,8 @@ impl<P: Protocol> Sessions<P> {
         let mut notices = core::mem::take(&mut self.notices);
         for notice in notices.drain(..) {
             let input = match notice {
-                Notice::Up { incarnation, max_bulk_bytes } => {
-                    Input::Peer(address, PeerChange::Up { incarnation, max_bulk_bytes })
+                Notice::Up { incarnation, link } => {
+                    Input::Peer(address, PeerChange::Up { incarnation, link })
                 }
                 Notice::Down(cause) => Input::Peer(address, PeerChange::Down(cause)),
                 Notice::Writable => Input::Writable(address),
@@ -219,7 +219,7 @@ impl<P: Protocol> Sessions<P> {
         }
         self.gone.retain(|gone| *gone != address);
         self.with_peer(now, address, out, |peer, turn| match change {
-            PeerChange::Up { max_bulk_bytes, .. } => peer.link_up(max_bulk_bytes, turn),
+            PeerChange::Up { link, .. } => peer.link_up(link, turn),
             PeerChange::Down(cause) => peer.link_down(cause, turn),
         });
         self.watch(address);

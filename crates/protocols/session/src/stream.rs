@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::stamp::Stamp;
 use crate::turn::{Notice, Turn};
 use crate::window::{Departure, Kept, Progress, Window};
-use quintet_contract::{Address, Frame, Incarnation, OwnedFrame, Time};
+use quintet_contract::{Address, Frame, Incarnation, LinkInfo, OwnedFrame, Time};
 
 /// What the handshake told about a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +92,15 @@ impl Stream {
     /// Bytes in front of a body.
     pub(crate) fn prefix_bytes(&self) -> usize {
         if self.lossy.is_some() { FENCED_PREFIX_BYTES } else { PREFIX_BYTES }
+    }
+
+    /// What the link is to the protocol above.
+    pub(crate) fn link_above(&self, link: LinkInfo) -> LinkInfo {
+        LinkInfo {
+            loses_frames: link.loses_frames && self.lossy.is_none(),
+            max_bulk_bytes: self.max_bulk_bytes,
+            ..link.behind(self.prefix_bytes())
+        }
     }
 
     /// What stands in front of the next body on a link that loses nothing.

@@ -2,7 +2,7 @@
 
 use crate::config::SessionConfig;
 use crate::counters::Counters;
-use quintet_contract::{DownCause, Incarnation, Outbox, Random, Time};
+use quintet_contract::{DownCause, Incarnation, LinkInfo, Outbox, Random, Time};
 
 /// The time, the way out, and what all sessions share.
 pub(crate) struct Turn<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct Turn<'a> {
 /// What the protocol above learns about a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    Up { incarnation: Incarnation, max_bulk_bytes: usize },
+    Up { incarnation: Incarnation, link: LinkInfo },
     Down(DownCause),
     Writable,
 }

@@ -16,12 +16,12 @@
 
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
-use quintet_contract::{Address, DownCause, Incarnation, Kind, SendError, Time, Token};
+use quintet_contract::{Address, DownCause, Incarnation, Kind, LinkInfo, SendError, Time, Token};
 
 /// The first bytes of a recording.
 pub const JOURNAL_MAGIC: [u8; 4] = *b"QREC";
 /// The version of the layout, the next four bytes.
-pub const JOURNAL_VERSION: u32 = 2;
+pub const JOURNAL_VERSION: u32 = 3;
 /// What stands before an entry.
 pub const HEAD_BYTES: usize = 12;
 /// The longest entry: the longest bulk with its type, number and length, or a step that sent very many frames.
@@ -78,7 +78,7 @@ pub enum RecordedInput<'a> {
     /// An address has room again.
     Writable(Address),
     /// A peer came: its incarnation and largest bulk.
-    Up(Address, Incarnation, u64),
+    Up(Address, Incarnation, LinkInfo),
     /// A peer went.
     Down(Address, DownCause),
 }
@@ -183,11 +183,11 @@ impl Encode for RecordedInput<'_> {
                 sink.u8(4);
                 sink.u32(to.to_bits());
             }
-            RecordedInput::Up(peer, incarnation, max_bulk) => {
+            RecordedInput::Up(peer, incarnation, link) => {
                 sink.u8(5);
                 sink.u32(peer.to_bits());
                 sink.u64(incarnation.0);
-                sink.u64(*max_bulk);
+                link.encode(sink);
             }
             RecordedInput::Down(peer, cause) => {
                 sink.u8(6);
@@ -216,7 +216,7 @@ impl<'a> Decode<'a> for RecordedInput<'a> {
         Ok(match tag {
             3 => RecordedInput::Frame(peer, Message::decode(reader)?),
             4 => RecordedInput::Writable(peer),
-            5 => RecordedInput::Up(peer, Incarnation(reader.u64()?), reader.u64()?),
+            5 => RecordedInput::Up(peer, Incarnation(reader.u64()?), LinkInfo::decode(reader)?),
             6 => RecordedInput::Down(peer, decode_cause(reader)?),
             other => return Err(reader.invalid("input type", other, 5)),
         })
@@ -331,6 +331,7 @@ mod tests {
     use super::*;
     use crate::encode_to_vec;
     use proptest::prelude::*;
+    use quintet_contract::{Identity, LinkClass};
 
     fn entries() -> Vec<Entry<'static>> {
         let at = Address::new(1, 2);
@@ -343,12 +344,19 @@ mod tests {
             Call::Observed(vec![1, 2]),
             Call::Disconnected(at),
         ];
+        let link = LinkInfo { loses_frames: true, ..LinkInfo::new(LinkClass::Machine, 1 << 40) };
+        let known = LinkInfo {
+            may_be_cut: true,
+            identity: Some(Identity([7; 32])),
+            ..LinkInfo::new(LinkClass::Network, 9)
+        };
         vec![
             Entry::Instance { number: 6, at, name: "tuple-space", config: b"{}" },
             Entry::Bulk(BulkId(5), b"large"),
             step(RecordedInput::Wake),
             step(RecordedInput::Writable(at)),
-            step(RecordedInput::Up(at, Incarnation(9), 1 << 40)),
+            step(RecordedInput::Up(at, Incarnation(9), link)),
+            step(RecordedInput::Up(at, Incarnation(9), known)),
             step(RecordedInput::Down(at, DownCause::Refused(11))),
             Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message), calls },
             Entry::End,
@@ -364,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_damaged_entry_is_read_or_refused(which in 0usize..8, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
+        fn a_damaged_entry_is_read_or_refused(which in 0usize..9, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
             let mut bytes = encode_to_vec(&entries()[which]);
             let at = at.index(bytes.len());
             bytes[at] = byte;

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `header.rs` | [`Header`]: the 32 bytes in front of every frame, with a picture |
 //! | `journal.rs` | the layout of the flight recorder's file |
+//! | `link_info.rs` | what a link is, as the recorder keeps it |
 //! | `registry.rs` | every protocol, port and kind number, given out once |
 //! | `encode.rs` | [`Sink`], [`Encode`]: writing, and counting with the same code |
 //! | `decode.rs` | [`Reader`], [`Decode`], [`DecodeError`]: reading what a stranger may have written |
@@ -16,6 +17,7 @@ mod decode;
 mod encode;
 mod header;
 pub mod journal;
+mod link_info;
 pub mod registry;
 
 pub use decode::{Decode, DecodeError, Reader};

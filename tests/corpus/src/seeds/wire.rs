@@ -1,7 +1,9 @@
 //! Headers and journal entries.
 
 use super::{Seed, named};
-use quintet_contract::{Address, DownCause, Incarnation, Kind, SendError, Time, Token};
+use quintet_contract::{
+    Address, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Time, Token,
+};
 use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
 use quintet_wire::{Header, encode_to_vec};
 
@@ -39,6 +41,10 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Observed(vec![1, 2]),
         Call::Disconnected(at),
     ];
+    let up = |link| RecordedInput::Up(at, Incarnation(9), link);
+    let shared = LinkInfo::new(LinkClass::Machine, 1 << 40);
+    let network = LinkInfo::new(LinkClass::Network, 1 << 16);
+    let known = LinkInfo { may_be_cut: true, identity: Some(Identity([7; 32])), ..network };
     let step = |input, calls| encode_to_vec(&Entry::Step { number: 6, now: Time(7), input, calls });
     named(
         "journal_entry",
@@ -51,7 +57,8 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("started", step(RecordedInput::Started, vec![])),
             ("wake", step(RecordedInput::Wake, vec![])),
             ("writable", step(RecordedInput::Writable(at), vec![])),
-            ("up", step(RecordedInput::Up(at, Incarnation(9), 1 << 40), vec![])),
+            ("up", step(up(shared), vec![])),
+            ("up-known", step(up(known), vec![])),
             ("down", step(RecordedInput::Down(at, DownCause::Misbehaved), vec![])),
             ("frame", step(RecordedInput::Frame(at, message), calls)),
             ("end", encode_to_vec(&Entry::End)),

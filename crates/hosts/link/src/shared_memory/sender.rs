@@ -12,6 +12,7 @@ use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_contract::SendError;
 use quintet_contract::limits::MAX_BODY_BYTES;
+use quintet_contract::{LinkClass, LinkInfo};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -207,8 +208,8 @@ impl Sender for SharedSender {
         self.fits(outline)
     }
 
-    fn max_bulk_bytes(&self) -> usize {
-        FRAME_BULK_BYTES
+    fn info(&self) -> LinkInfo {
+        LinkInfo::new(LinkClass::Machine, FRAME_BULK_BYTES)
     }
 }
 

@@ -4,7 +4,8 @@ use crate::guard::{Guard, Running, Seen, node};
 use crate::peer::FarEnd;
 use crate::{PORT, WORD, guard_at};
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Incarnation, Input, Kind, NodeId, Outbox, PeerChange, Protocol, Time,
+    Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId, Outbox,
+    PeerChange, Protocol, Time,
 };
 use quintet_link::{LinkError, SharedMemoryListener, shared_memory_connect};
 use quintet_runtime::{Instance, Recorder};
@@ -44,7 +45,8 @@ impl Client {
         let knock = PeerConfig { initiate: true, reliability: Reliability::Link };
         config.peers.insert(guard_at(PORT), knock);
         let mut client = Client { far, sessions: Sessions::new(config, Silent) };
-        let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 1000 };
+        let up =
+            PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1000) };
         client.give(Input::Peer(guard_at(PORT), up));
         client
     }

@@ -8,9 +8,9 @@ use crate::nodes::Place;
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
-use crate::route::{DeviceId, RouteId};
+use crate::route::{DeviceId, Route, RouteId};
 use core::fmt;
-use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Span, Time};
+use quintet_contract::{Address, Incarnation, LinkClass, LinkInfo, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_wire::registry::PORT_CALLERS;
 
 pub(super) enum Event {
@@ -133,8 +133,9 @@ impl Simulation {
     pub(super) fn announce(&mut self, to: Address, peer: Address) {
         let Some(node) = self.nodes.get(peer.node).filter(|node| node.alive) else { return };
         let incarnation = node.incarnation;
-        let max_bulk_bytes = self.routes.get(to, peer).map_or(0, |route| route.max_bulk_bytes());
-        self.deliver(to, News::Up { peer, incarnation, max_bulk_bytes }.into(), self.now);
+        let link = self.routes.get(to, peer).map(Route::info);
+        let link = link.unwrap_or(LinkInfo::new(LinkClass::Network, 0));
+        self.deliver(to, News::Up { peer, incarnation, link }.into(), self.now);
     }
 
     pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {

@@ -2,10 +2,10 @@
 
 use super::at;
 use quintet_contract::{
-    Bytes, DownCause, Incarnation, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Span, Time,
-    Token,
+    Bytes, DownCause, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId, Outbox, OwnedFrame, PeerChange,
+    Protocol, Span, Time, Token,
 };
-use quintet_session::{PING, PeerConfig, RefusalCode, Reliability, SessionConfig, Sessions};
+use quintet_session::{PING, PREFIX_BYTES, PeerConfig, RefusalCode, Reliability, SessionConfig, Sessions};
 use quintet_simulate::{LinkModel, Restart, Simulation};
 use quintet_wire::registry::{PORT_CALLERS, USER};
 
@@ -86,7 +86,10 @@ fn come_back(run: &mut Simulation, life: u64) {
 }
 
 const fn up(life: u64) -> PeerChange {
-    PeerChange::Up { incarnation: Incarnation(life), max_bulk_bytes: 65_536 }
+    PeerChange::Up {
+        incarnation: Incarnation(life),
+        link: LinkInfo::new(LinkClass::Network, 65_536).behind(PREFIX_BYTES),
+    }
 }
 
 #[test]

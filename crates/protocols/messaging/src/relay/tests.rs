@@ -1,10 +1,11 @@
 use super::*;
-use quintet_contract::{Bytes, Effects, Incarnation};
+use quintet_contract::{Bytes, Effects, Incarnation, LinkClass, LinkInfo};
 
 const CALLERS: Address = Address::new(1, 1);
 const SERVICE: Address = Address::new(2, 16);
 const ASK: Kind = Kind(0xf0);
-const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 1 << 20 };
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
 
 fn ask(relay: &mut Relay, token: u64, out: &mut Effects) {
     relay.handle(Time(0), Input::Frame(CALLERS, Frame::new(ASK, Token(token), b"?")), out);

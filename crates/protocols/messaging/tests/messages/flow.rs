@@ -4,7 +4,7 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
 use crate::{A, B, C, LOSSY, Node, URGENT, heard, layer, message, network, prompt, talker};
 use quintet_contract::{
-    Address, Bytes, DownCause, OwnedFrame, PeerChange, Random, SendError, Span, Time, Token,
+    Address, Bytes, DownCause, LinkInfo, OwnedFrame, PeerChange, Random, SendError, Span, Time, Token,
 };
 use quintet_messaging::MessagingConfig;
 use quintet_session::Reliability;
@@ -268,7 +268,10 @@ fn what_can_never_go_is_refused_at_once_with_its_limit() {
         [(Token(1), (BYTES / 2 - KEPT_BACK) as usize), (Token(2), 20_000), (Token(3), payload)]
     );
     let up = talker(&mut network, A).changes_of(B);
-    assert!(matches!(up[..], [PeerChange::Up { max_bulk_bytes: 20_000, .. }]), "{up:?}");
+    assert!(
+        matches!(up[..], [PeerChange::Up { link: LinkInfo { max_bulk_bytes: 20_000, .. }, .. }]),
+        "{up:?}"
+    );
 }
 
 #[test]

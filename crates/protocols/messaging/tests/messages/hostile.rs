@@ -4,13 +4,14 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST, Talker};
 use crate::{A, B, messages};
 use proptest::prelude::*;
 use quintet_contract::{
-    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, OwnedFrame, PeerChange, Protocol, Time,
-    Token,
+    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame, PeerChange,
+    Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PROCEED, REFUSED, fuzzing};
 
-const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 64_000) };
 
 fn raw(kind: Kind, body: Vec<u8>) -> OwnedFrame {
     OwnedFrame { kind, token: Token(5), body: body.into(), bulk: Bytes::new() }

@@ -3,9 +3,10 @@
 
 pub(crate) mod talker;
 
+use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
-    Address, Bytes, DownCause, Incarnation, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, Random,
-    SendError, Span, Time, Token,
+    Address, Bytes, DownCause, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, OwnedFrame, PeerChange,
+    Protocol, Random, SendError, Span, Time, Token,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +95,10 @@ impl<P: Protocol> Network<P> {
 
     pub(crate) fn half_link(&mut self, at: Address, about: Address) {
         let max_bulk_bytes = self.conditions.max_bulk_bytes;
-        let up = PeerChange::Up { incarnation: Incarnation(0), max_bulk_bytes };
+        let up = PeerChange::Up {
+            incarnation: Incarnation(0),
+            link: LinkInfo::new(LinkClass::Machine, max_bulk_bytes),
+        };
         self.input(at, Input::Peer(about, up));
     }
 
@@ -265,7 +269,10 @@ struct Wire<'a> {
 }
 
 impl Wire<'_> {
-    fn room(&mut self, to: Address) -> Result<(), SendError> {
+    fn room(&mut self, to: Address, body: usize) -> Result<(), SendError> {
+        if body > MAX_BODY_BYTES {
+            return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
+        }
         // Full once, full for the rest of this `handle`, as a real ring would be.
         if self.refused.contains(&to) || self.random.chance(self.full) {
             self.refused.push(to);
@@ -284,7 +291,7 @@ impl Outbox for Wire<'_> {
         token: Token,
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
-        self.room(to)?;
+        self.room(to, at_most)?;
         Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3)
     }
 
@@ -302,7 +309,7 @@ impl Outbox for Wire<'_> {
         head: &[u8],
         bulk: Bytes,
     ) -> Result<(), SendError> {
-        self.room(to)?;
+        self.room(to, head.len())?;
         self.sent.push((to, OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk }));
         Ok(())
     }

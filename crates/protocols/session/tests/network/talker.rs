@@ -1,7 +1,8 @@
 //! A protocol that sends what it is told to, answers requests, and writes down what it gets.
 
+use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
-    Address, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
+    Address, Input, Kind, LinkInfo, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
 };
 use quintet_wire::registry::USER;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,13 +20,14 @@ pub(crate) struct Talker {
     pub(crate) said: BTreeMap<Address, Vec<(Kind, Token)>>,
     /// What came, in order.
     pub(crate) received: BTreeMap<Address, Vec<OwnedFrame>>,
-    /// What was told about peers.
+    /// What was told about peers, but for the length of a body: in every test it is less than what the link takes.
     pub(crate) changes: Vec<(Address, PeerChange)>,
     /// Sends refused for good.
     pub(crate) too_long: Vec<(Address, Token, SendError)>,
     /// Peers whose links are to be closed, at the next prompt.
     pub(crate) cutting: BTreeSet<Address>,
-    up: BTreeSet<Address>,
+    /// The longest body to each peer that is up, as it was told.
+    pub(crate) up: BTreeMap<Address, usize>,
     own: Option<Address>,
 }
 
@@ -52,7 +54,7 @@ impl Talker {
 
     /// Sends to one peer until it is full.
     fn pump(&mut self, to: Address, out: &mut dyn Outbox) {
-        let Some(queue) = self.queues.get_mut(&to).filter(|_| self.up.contains(&to)) else { return };
+        let Some(queue) = self.queues.get_mut(&to).filter(|_| self.up.contains_key(&to)) else { return };
         while let Some(frame) = queue.front() {
             match send(to, frame.kind, frame, out) {
                 Ok(()) => self.said.entry(to).or_default().push((frame.kind, frame.token)),
@@ -95,7 +97,7 @@ impl Protocol for Talker {
             Input::Started | Input::Wake => {}
             Input::Frame(from, _) if Some(from.node) == self.own.map(|own| own.node) => {
                 std::mem::take(&mut self.cutting).into_iter().for_each(|peer| out.disconnect(peer));
-                self.up.clone().into_iter().for_each(|peer| self.pump(peer, out));
+                self.up.clone().into_keys().for_each(|peer| self.pump(peer, out));
             }
             Input::Frame(from, frame) => {
                 let frame = frame.to_owned();
@@ -104,11 +106,17 @@ impl Protocol for Talker {
             }
             Input::Writable(peer) => self.pump(peer, out),
             Input::Peer(peer, change) => {
-                self.changes.push((peer, change));
                 match change {
-                    PeerChange::Up { .. } => self.up.insert(peer),
-                    PeerChange::Down(_) => self.up.remove(&peer),
-                };
+                    PeerChange::Up { incarnation, link } => {
+                        self.up.insert(peer, link.max_body_bytes);
+                        let link = LinkInfo { max_body_bytes: MAX_BODY_BYTES, ..link };
+                        self.changes.push((peer, PeerChange::Up { incarnation, link }));
+                    }
+                    PeerChange::Down(_) => {
+                        self.up.remove(&peer);
+                        self.changes.push((peer, change));
+                    }
+                }
                 self.pump(peer, out);
             }
         }

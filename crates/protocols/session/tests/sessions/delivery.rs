@@ -2,9 +2,10 @@
 
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
-use crate::{A, B, C, config, node, prompt, retransmit, talker};
+use crate::{A, B, C, config, node, prompt, retransmit, talker, word};
 use quintet_contract::{
-    Address, Bytes, DownCause, Incarnation, Input, OwnedFrame, PeerChange, Protocol, Random, Span, Token,
+    Address, Bytes, DownCause, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
+    Random, SendError, Span, Token,
 };
 use quintet_session::{Counters, PING, Reliability, Sessions};
 
@@ -176,7 +177,8 @@ fn a_session_that_is_not_resumed_in_time_is_down_once_and_a_later_link_begins_a_
     network.link(A, B);
     network.run(Span::from_secs(1));
     for (at, about) in [(A, B), (B, A)] {
-        let up = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
+        let up =
+            PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 64_000) };
         assert_eq!(talker(&mut network, at).changes_of(about), [up, PeerChange::Down(DownCause::Died), up]);
     }
 }
@@ -238,4 +240,27 @@ fn an_acknowledgement_behind_a_control_frame_without_room_is_put_off() {
 
     network.conditions.full = 0;
     assert!(network.run_until(Span::from_millis(10), |network| network.nodes[&A].is_idle()));
+}
+
+#[test]
+fn a_body_may_be_as_long_as_is_told_and_no_longer() {
+    for reliability in [Reliability::Link, retransmit(4, 1 << 20)] {
+        let mut network = Network::new(1, Conditions::reliable());
+        [A, B].into_iter().for_each(|at| network.add(at, node(config(at, reliability))));
+        network.link(A, B);
+        meet(&mut network);
+        let longest = talker(&mut network, A).up[&B];
+        for (token, len) in [(1, longest), (2, longest + 1)] {
+            let frame = OwnedFrame { body: vec![7; len].into(), ..word(token) };
+            talker(&mut network, A).say(B, frame);
+        }
+        prompt(&mut network, A);
+        network.run(Span::from_secs(1));
+        assert_eq!(
+            talker(&mut network, B).from(A).iter().map(|frame| frame.body.len()).collect::<Vec<_>>(),
+            [longest]
+        );
+        let refused = SendError::TooLong { len: longest + 1, limit: longest };
+        assert_eq!(talker(&mut network, A).too_long, [(B, Token(2), refused)]);
+    }
 }

@@ -4,14 +4,16 @@ use crate::network::talker::Talker;
 use crate::network::{Conditions, Network};
 use crate::{A, B, config, node, retransmit, say, talker, word};
 use quintet_contract::{
-    Address, DownCause, Effects, Incarnation, Input, OwnedFrame, PeerChange, Protocol, Span, Time,
+    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
+    Span, Time,
 };
 use quintet_session::{
     CHALLENGE, Features, HELLO, PeerConfig, PeerInfo, REFUSED, RefusalCode, Reliability, Role, SessionConfig,
     Sessions, Versions, WELCOME,
 };
 
-const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 64_000) };
 
 /// Two nodes whose settings were changed, with a link between them.
 fn pair(
@@ -153,7 +155,7 @@ fn a_newer_incarnation_replaces_the_old_life_and_fences_its_frames() {
     network.add(A, node(second));
     network.half_link(A, B);
     network.run(Span::from_secs(1));
-    let up = PeerChange::Up { incarnation: Incarnation(2), max_bulk_bytes: 64_000 };
+    let up = PeerChange::Up { incarnation: Incarnation(2), link: LinkInfo::new(LinkClass::Machine, 64_000) };
     assert_eq!(talker(&mut network, B).changes_of(A), [UP, PeerChange::Down(DownCause::Died), up]);
     let before = network.nodes[&B].counters();
     for (from, to, frame) in &old {

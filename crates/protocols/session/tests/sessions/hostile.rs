@@ -5,12 +5,13 @@ use crate::network::{Conditions, Network};
 use crate::{A, B, config, node, prompt, retransmit, say, talker, word};
 use proptest::prelude::*;
 use quintet_contract::{
-    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, OwnedFrame, PeerChange, Protocol, Span,
-    Time, Token,
+    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame, PeerChange,
+    Protocol, Span, Time, Token,
 };
 use quintet_session::{ACKNOWLEDGE, GOODBYE, HELLO, PING, RefusalCode, Reliability, Sessions, fuzzing};
 
-const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(1), max_bulk_bytes: 64_000 };
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 64_000) };
 
 fn pair(reliability: Reliability) -> Network<Sessions<Talker>> {
     let mut network = Network::new(3, Conditions::reliable());

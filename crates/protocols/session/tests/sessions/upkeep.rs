@@ -2,15 +2,16 @@
 
 use super::{A, B, config, network::Conditions, network::Network, network::talker::Talker, node, retransmit};
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Incarnation, Input, Outbox, OwnedFrame, PeerChange, Protocol, Span,
-    Time,
+    Address, DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, Outbox, OwnedFrame,
+    PeerChange, Protocol, Span, Time,
 };
 use quintet_session::{
     HELLO, PING, PeerConfig, REFUSED, REMEMBERED_PEERS, Reliability, SessionConfig, Sessions, WELCOME,
 };
 
 const KEEP_ALIVE: Span = Span::from_millis(250);
-const UP: PeerChange = PeerChange::Up { incarnation: Incarnation(0), max_bulk_bytes: 1024 };
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(0), link: LinkInfo::new(LinkClass::Machine, 1024) };
 const DOWN: PeerChange = PeerChange::Down(DownCause::Died);
 
 /// Counts how often it is woken.

@@ -77,14 +77,16 @@ pub fn client(me: Address, config: &StackConfig) -> Sessions<Messages<Relay>> {
 }
 
 /// Makes what a recording names, for a replay.
-#[must_use]
-pub fn make(name: &str, at: Address, config: &[u8]) -> Option<Box<dyn Protocol>> {
-    let config = StackConfig::decode_all(config).ok()?;
-    Some(match name {
+///
+/// # Errors
+/// There is no such stack, or its configuration is damaged: in words.
+pub fn make(name: &str, at: Address, config: &[u8]) -> Result<Box<dyn Protocol>, String> {
+    let config = StackConfig::decode_all(config).map_err(|error| format!("its configuration: {error}"))?;
+    Ok(match name {
         EMBEDDED => Box::new(Space::new(config.space)),
         SERVED => Box::new(served(&config)),
         CLIENT => Box::new(client(at, &config)),
-        _ => return None,
+        _ => return Err("this program has no stack of this name".to_owned()),
     })
 }
 

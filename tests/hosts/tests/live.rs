@@ -151,13 +151,13 @@ fn record(dir: &TempDir) -> std::path::PathBuf {
     path
 }
 
-fn make(name: &str, at: Address, _config: &[u8]) -> Option<Box<dyn Protocol>> {
+fn make(name: &str, at: Address, _config: &[u8]) -> Result<Box<dyn Protocol>, String> {
     let (writer, reader) = cell([0; 2]);
-    Some(match name {
+    Ok(match name {
         "errand" => Box::new(Errand::new(at)),
         "leader" => Box::new(Leader::new(writer)),
         "follower" => Box::new(Follower::new(reader)),
-        _ => return None,
+        _ => return Err("no probe has this name".to_owned()),
     })
 }
 
@@ -181,7 +181,7 @@ fn a_replay_notices_another_protocol_damage_and_a_cut() {
         make(if name == "leader" { "errand" } else { name }, at, config)
     };
     assert!(matches!(replay(&recording[..], &swapped), Err(ReplayError::Different(_))));
-    let unknown = |_: &str, _: Address, _: &[u8]| None;
+    let unknown = |_: &str, _: Address, _: &[u8]| Err("nothing is known");
     assert!(matches!(replay(&recording[..], &unknown), Err(ReplayError::UnknownProtocol { .. })));
     let mut damaged = recording.clone();
     damaged[200] ^= 1;

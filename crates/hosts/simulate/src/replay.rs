@@ -11,16 +11,20 @@ use quintet_contract::{Address, Frame, Input, PeerChange, Protocol, Time};
 use quintet_wire::Decode;
 use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
 
-/// Makes a protocol from its name, address and recorded configuration.
-pub type Factory<'a> = &'a dyn Fn(&str, Address, &[u8]) -> Option<Box<dyn Protocol>>;
+/// Makes a protocol from its name, address and recorded configuration, or says why it cannot.
+pub type Factory<'a, E> = &'a dyn Fn(&str, Address, &[u8]) -> Result<Box<dyn Protocol>, E>;
 
 /// Replays a recording.
 ///
 /// # Errors
-/// The file is unreadable, damaged, of another version or without a step; a protocol is unknown; or the run differs: [`ReplayError`].
-pub fn replay(recording: impl Read, make: Factory<'_>) -> Result<Replayed, ReplayError> {
+/// The file is unreadable, damaged, of another version or without a step; a protocol is unknown, or its configuration is; or the
+/// run differs: [`ReplayError`].
+pub fn replay<E: Display>(recording: impl Read, make: Factory<'_, E>) -> Result<Replayed, ReplayError> {
+    let make: Factory<'_, String> =
+        &|name, at, config| make(name, at, config).map_err(|error| error.to_string());
     let mut recording = Recording::open(recording)?;
     let mut player =
         Player { make, instances: BTreeMap::new(), bulks: BTreeMap::new(), done: Replayed::default() };
@@ -43,7 +47,7 @@ pub fn replay(recording: impl Read, make: Factory<'_>) -> Result<Replayed, Repla
 }
 
 struct Player<'f> {
-    make: Factory<'f>,
+    make: Factory<'f, String>,
     instances: BTreeMap<u16, (Address, Box<dyn Protocol>)>,
     bulks: BTreeMap<BulkId, Bytes>,
     done: Replayed,
@@ -68,8 +72,9 @@ impl Player<'_> {
     fn play(&mut self, entry: Entry<'_>) -> Result<(), Problem> {
         match entry {
             Entry::Instance { number, at, name, config } => {
-                let unknown = || Problem::Final(ReplayError::UnknownProtocol { name: name.to_owned() });
-                let protocol = (self.make)(name, at, config).ok_or_else(unknown)?;
+                let protocol = (self.make)(name, at, config).map_err(|problem| {
+                    Problem::Final(ReplayError::UnknownProtocol { name: name.to_owned(), problem })
+                })?;
                 self.instances.insert(number, (at, protocol));
                 self.done.instances.push((at, name.to_owned()));
             }
@@ -153,8 +158,8 @@ mod tests {
         }
     }
 
-    fn make(_: &str, _: Address, _: &[u8]) -> Option<Box<dyn Protocol>> {
-        Some(Box::new(Idle))
+    fn make(name: &str, _: Address, _: &[u8]) -> Result<Box<dyn Protocol>, String> {
+        if name == "idle" { Ok(Box::new(Idle)) } else { Err("it is busy".to_owned()) }
     }
 
     /// A recording of these entries, and where each of its records ends.
@@ -220,6 +225,14 @@ mod tests {
             let more = &[more, &[0; 12]].concat();
             assert!(replay(&[cut, more].concat()[..], &make).is_err());
         }
+    }
+
+    #[test]
+    fn a_protocol_that_is_not_made_is_named_with_the_reason() {
+        let other = Entry::Instance { number: 0, at: Address::new(1, 16), name: "other", config: b"" };
+        let error = replay(&recording(&[other]).0[..], &make).expect_err("it is not made");
+        assert!(matches!(&error, ReplayError::UnknownProtocol { name, .. } if name == "other"));
+        assert!(error.to_string().contains("it is busy"), "{error}");
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub enum ReplayError {
     UnknownProtocol {
         /// Its name.
         name: String,
+        /// Why this program does not make it.
+        problem: String,
     },
     /// The replay went another way.
     Different(Box<Difference>),
@@ -79,11 +81,8 @@ impl fmt::Display for ReplayError {
                 write!(f, "the recording is damaged at byte {offset}: {problem}")
             }
             ReplayError::Empty => f.write_str("the recording holds no whole step"),
-            ReplayError::UnknownProtocol { name } => {
-                write!(
-                    f,
-                    "the recording needs the protocol {name:?} with a configuration this program does not know"
-                )
+            ReplayError::UnknownProtocol { name, problem } => {
+                write!(f, "the recording needs the protocol {name:?}, which cannot be made: {problem}")
             }
             ReplayError::Different(d) => write!(
                 f,

@@ -94,9 +94,9 @@ fn start(path: &Path, recorder: &Recorder) -> Running {
     Running::start(node, reports)
 }
 
-fn make(_name: &str, at: Address, _config: &[u8]) -> Option<Box<dyn Protocol>> {
+fn make(_name: &str, at: Address, _config: &[u8]) -> Result<Box<dyn Protocol>, String> {
     let (sender, _) = mpsc::channel();
-    Some(Box::new(guard_sessions(Guard::new(at.port, sender))))
+    Ok(Box::new(guard_sessions(Guard::new(at.port, sender))))
 }
 
 #[test]

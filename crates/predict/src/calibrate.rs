@@ -6,9 +6,9 @@ use crate::costs::WorkCosts;
 use crate::floor::{Floor, program_at, relay};
 use crate::program::{BEGIN, PairPlan, Pairs};
 use bytes::Bytes;
-use quintet::stack::SPACE;
 use quintet_contract::{Address, NodeId, OwnedFrame, Span, Token};
 use quintet_simulate::{Picos, ProcessorModel, Simulation};
+use quintet_stack::SPACE;
 use quintet_tuple_space::{Space, SpaceConfig};
 
 /// Groups of pairs that calibration simulates: they differ only at the beginning.

@@ -2,12 +2,10 @@
 
 use crate::cluster::Cluster;
 use crate::costs::CYCLES;
-use quintet::stack::{self, SPACE, SPACE_NODE, StackConfig};
 use quintet_contract::{Address, Incarnation, LinkClass, NodeId, Protocol, Span};
-use quintet_messaging::Window;
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
-use quintet_tuple_space::SpaceConfig;
+use quintet_stack::{self as stack, SPACE, SPACE_NODE, StackConfig};
 use quintet_wire::registry::PORT_CALLERS;
 use std::any::Any;
 
@@ -15,6 +13,8 @@ use std::any::Any;
 const MEMORY_BULK_BYTES: usize = 1 << 20;
 /// The cluster that all stacks name.
 const CLUSTER: u128 = 1;
+/// The life in which every node is.
+const LIFE: Incarnation = Incarnation(1);
 
 /// One core, and how many processes are on it.
 #[derive(Clone, Copy)]
@@ -74,17 +74,11 @@ impl<'a> Floor<'a> {
         Place { machine, core: core.id }
     }
 
-    fn config(&self, incarnation: u64) -> StackConfig {
-        let space = SpaceConfig { seed: self.seed, ..SpaceConfig::default() };
-        let (incarnation, window) = (Incarnation(incarnation), Window::default());
-        StackConfig { cluster: CLUSTER, incarnation, seed: self.seed, space, window }
-    }
-
     /// Puts the space on a machine.
     pub(crate) fn add_space(&mut self, machine: usize) -> Place {
         let place = self.place(machine);
         self.simulation.place(SPACE_NODE, place.core);
-        self.simulation.add(SPACE, stack::served(&self.config(1)));
+        self.simulation.add(SPACE, stack::served(&StackConfig::of_server(CLUSTER, LIFE, self.seed)));
         self.simulation.set_costs(SPACE, self.cluster.costs.of_the_space());
         self.space = Some(place);
         place
@@ -101,7 +95,8 @@ impl<'a> Floor<'a> {
         let place = self.place(machine);
         self.simulation.place(node, place.core);
         let relay = relay(node);
-        self.simulation.add(relay, stack::client(relay, &self.config(1)));
+        let config = StackConfig::of_client(CLUSTER, LIFE, self.seed);
+        self.simulation.add(relay, stack::client(relay, &config));
         self.add_side(program_at(node), program, place, self.cluster.costs.of_a_program());
         self.join(place, relay);
         place

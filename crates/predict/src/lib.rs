@@ -2,7 +2,7 @@
 //!
 //! A [`Job`] is a master that puts tasks and takes results, and workers that take tasks, compute, and put results. A
 //! [`Cluster`] is machines and what joins them. A run places the space and every process on cores, with the protocols that a
-//! live process has (`quintet::stack`), and plays the programs on top.
+//! live process has (`quintet_stack`), and plays the programs on top.
 //!
 //! ```
 //! use quintet_predict::{Cluster, Job, study};

@@ -43,9 +43,8 @@ impl Lab {
     /// A lab in this process with limits of its own, recorded if a recorder is given.
     #[must_use]
     pub fn embedded_with(space: SpaceConfig, recorder: Option<&Recorder>) -> Lab {
-        let (space, incarnation) = (life::keyed(space), life::incarnation());
-        let window = LinkConfig::default().window;
-        let config = StackConfig { cluster: 0, incarnation, seed: space.seed, space, window };
+        let space = life::keyed(space);
+        let config = StackConfig::of_server(0, life::incarnation(), space.seed).with_space(space);
         let instance = Instance::new(quintet_tuple_space::Space::new(space));
         let instance = match recorder {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
@@ -95,9 +94,7 @@ impl Lab {
         let seed = life::random();
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
         let me = Address { node, port: stack::PORT_RELAY };
-        let incarnation = life::incarnation();
-        let (space, window) = (SpaceConfig::default(), link.window);
-        let config = StackConfig { cluster, incarnation, seed, space, window };
+        let config = StackConfig::of_client(cluster, life::incarnation(), seed).with_window(link.window);
         let instance = Instance::new(stack::client(me, &config));
         let calls = Calls::linked(me, instance, stack::SPACE, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;

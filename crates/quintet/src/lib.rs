@@ -20,7 +20,6 @@
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
-//! | `stack.rs` | which protocols stand on which, live and replayed |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
 //! | `life.rs` | what is particular to this life of a process |
@@ -38,7 +37,6 @@ mod link_config;
 mod pending;
 mod serve;
 mod space;
-pub mod stack;
 mod watch;
 
 pub use error::Error;
@@ -51,6 +49,7 @@ pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Recorder};
+pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,
     SignatureState, SpaceConfig, State, Template, Tuple, Type, Value, ValueError, template, tuple,

@@ -46,13 +46,9 @@ impl Server {
         let system = |error: std::io::Error| Error::new(Code::Resource, error.to_string());
         let mut node = Node::new(stack::SPACE_NODE, Services::none()).map_err(system)?;
         let space = life::keyed(config.space);
-        let stack_config = StackConfig {
-            cluster: config.cluster,
-            incarnation: life::incarnation(),
-            seed: space.seed,
-            space,
-            window: config.link.window,
-        };
+        let stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
+            .with_space(space)
+            .with_window(config.link.window);
         let instance = Instance::new(stack::served(&stack_config));
         let instance = match &config.recorder {
             Some(recorder) => {

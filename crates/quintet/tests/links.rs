@@ -5,7 +5,6 @@ use quintet_contract::{
     Address, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Time, Token,
 };
 use quintet_testbed::TempDir;
-use quintet_tuple_space::SpaceConfig;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -58,13 +57,8 @@ fn work_goes_on_whatever_the_window_and_the_spin() {
 #[test]
 fn a_peer_is_told_the_window() {
     let told = |slots| {
-        let config = quintet::stack::StackConfig {
-            cluster: 0,
-            incarnation: Incarnation(1),
-            seed: 1,
-            space: SpaceConfig::default(),
-            window: Window { slots, bytes: 77_777 },
-        };
+        let config = quintet::stack::StackConfig::of_server(0, Incarnation(1), 1)
+            .with_window(Window { slots, bytes: 77_777 });
         let (here, there) = (quintet::stack::SPACE, Address::new(5, 16));
         let mut served = quintet::stack::served(&config);
         let mut client = quintet::stack::client(there, &config);

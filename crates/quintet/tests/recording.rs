@@ -1,6 +1,7 @@
 //! A live run again in the simulator's replay, byte for byte, with kills and large data in it.
 
-use quintet::{Array, ArrayOf, Lab, Recorder, ServeConfig, Server, SpaceConfig, stack, template, tuple};
+use quintet::stack::{self, StackConfig};
+use quintet::{Array, ArrayOf, Lab, Recorder, ServeConfig, Server, SpaceConfig, template, tuple};
 use quintet_simulate::{ReplayError, replay};
 use quintet_testbed::{Program, TempDir, argument};
 use std::fs::File;
@@ -55,11 +56,15 @@ fn a_served_job_with_a_killed_worker_replays() {
     assert!(replayed.bytes > 1_600_000 * 2, "the array came and went twice: {replayed:?}");
     // Another configuration is another run: the first answer differs.
     let other_cluster = |name: &str, at, config: &[u8]| {
-        let mut config = config.to_vec();
-        config[0] ^= 1;
-        stack::make(name, at, &config)
+        let mut config = StackConfig::from_bytes(config)?;
+        config.cluster ^= 1;
+        stack::make(name, at, &config.to_bytes())
     };
     assert!(matches!(replay(&recording[..], &other_cluster), Err(ReplayError::Different(_))));
+    // One of another version is no other run: it is refused, with its version.
+    let older = |name: &str, at, config: &[u8]| stack::make(name, at, &[&[0, 0], &config[2..]].concat());
+    let error = replay(&recording[..], &older).expect_err("no program reads version 0");
+    assert!(error.to_string().contains("of version 0"), "{error}");
 }
 
 /// Until the test kills this process.

@@ -1,0 +1,130 @@
+//! All that a stack is made with.
+
+use quintet_contract::{Address, Incarnation, Span};
+use quintet_messaging::{MessagingConfig, Window};
+use quintet_session::{PeerConfig, Reliability, SessionConfig};
+use quintet_tuple_space::SpaceConfig;
+use std::collections::BTreeMap;
+
+/// What a stack is made with: all that decides what it does, besides its inputs. A recording keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackConfig {
+    /// The cluster; both sides must name the same.
+    pub cluster: u128,
+    /// This life of the node.
+    pub incarnation: Incarnation,
+    /// Keys what is random.
+    pub seed: u64,
+    /// What a peer may have under way to this side.
+    pub window: Window,
+    /// Requests that may be unanswered, of one peer here and of this side there.
+    pub requests: u32,
+    /// How this side looks after its sessions.
+    pub upkeep: Upkeep,
+    /// Peers whose links may lose frames; no others' do.
+    pub links: BTreeMap<Address, Reliability>,
+    /// The space's limits. A client's are not used.
+    pub space: SpaceConfig,
+    /// A defect of the messages, in tests that show that it is found. No recording keeps it.
+    #[cfg(feature = "seeded-defects")]
+    pub messaging_defect: Option<quintet_messaging::Defect>,
+}
+
+/// How a side looks after its sessions. Zero is never.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Upkeep {
+    /// A peer unheard for this long is pinged.
+    pub keep_alive: Span,
+    /// A peer unheard for this long is down.
+    pub silence_limit: Span,
+    /// How long a session over a link that may lose frames outlives it.
+    pub resume_window: Span,
+}
+
+impl Upkeep {
+    /// A server's: a link tells it when a client's process ends, and a client that stands still costs it nothing.
+    pub const OF_SERVER: Upkeep =
+        Upkeep { keep_alive: Span::ZERO, silence_limit: Span::ZERO, resume_window: Span::ZERO };
+
+    /// A client's: it learns of a server that stands still within a second, by a ping after a quarter of it.
+    pub const OF_CLIENT: Upkeep = Upkeep {
+        keep_alive: Span::from_millis(250),
+        silence_limit: Span::from_millis(700),
+        resume_window: Span::ZERO,
+    };
+}
+
+impl StackConfig {
+    /// A server with the defaults of everything else.
+    #[must_use]
+    pub fn of_server(cluster: u128, incarnation: Incarnation, seed: u64) -> StackConfig {
+        StackConfig {
+            cluster,
+            incarnation,
+            seed,
+            window: Window::default(),
+            requests: 65_536,
+            upkeep: Upkeep::OF_SERVER,
+            links: BTreeMap::new(),
+            space: SpaceConfig { seed, ..SpaceConfig::default() },
+            #[cfg(feature = "seeded-defects")]
+            messaging_defect: None,
+        }
+    }
+
+    /// A client with the defaults of everything else.
+    #[must_use]
+    pub fn of_client(cluster: u128, incarnation: Incarnation, seed: u64) -> StackConfig {
+        StackConfig { upkeep: Upkeep::OF_CLIENT, ..StackConfig::of_server(cluster, incarnation, seed) }
+    }
+
+    /// The same with this window.
+    #[must_use]
+    pub fn with_window(self, window: Window) -> StackConfig {
+        StackConfig { window, ..self }
+    }
+
+    /// The same with these limits of the space, the seed of its hashing included.
+    #[must_use]
+    pub fn with_space(self, space: SpaceConfig) -> StackConfig {
+        StackConfig { space, ..self }
+    }
+
+    /// The sessions of a server: peers say HELLO.
+    pub(crate) fn server_sessions(&self, me: Address) -> SessionConfig {
+        let mut sessions = self.sessions(me);
+        let peers = self.links.iter();
+        sessions.peers =
+            peers.map(|(at, link)| (*at, PeerConfig { initiate: false, reliability: *link })).collect();
+        sessions
+    }
+
+    /// The sessions of a client: the one with its server, to which it says HELLO.
+    pub(crate) fn client_sessions(&self, me: Address, server: Address) -> SessionConfig {
+        let reliability = self.links.get(&server).copied().unwrap_or(Reliability::Link);
+        let mut sessions = self.sessions(me);
+        sessions.others = None;
+        sessions.peers.insert(server, PeerConfig { initiate: true, reliability });
+        sessions
+    }
+
+    fn sessions(&self, me: Address) -> SessionConfig {
+        let Upkeep { keep_alive, silence_limit, resume_window } = self.upkeep;
+        SessionConfig {
+            keep_alive,
+            silence_limit,
+            resume_window,
+            ..SessionConfig::new(me, self.cluster, self.incarnation, self.seed)
+        }
+    }
+
+    pub(crate) fn messaging(&self, me: Address) -> MessagingConfig {
+        let mut messaging = MessagingConfig::new(me, crate::class).with_window(self.window);
+        messaging.requests = self.requests;
+        #[cfg(feature = "seeded-defects")]
+        {
+            messaging.defect = self.messaging_defect;
+        }
+        messaging
+    }
+}

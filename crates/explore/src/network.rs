@@ -5,15 +5,15 @@ use crate::fault::Fault;
 use crate::history::SharedHistory;
 use crate::plan::{ClientPlan, Clock, Plan, Windows};
 use quintet_contract::{Address, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token};
-use quintet_messaging::{Messages, MessagingConfig};
-use quintet_session::{PeerConfig, Reliability, SessionConfig, Sessions};
+use quintet_messaging::{Messages, Window};
+use quintet_session::{Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
+pub(crate) use quintet_stack::SPACE;
+use quintet_stack::{self as stack, StackConfig, Upkeep};
 use quintet_tuple_space::{Space, SpaceConfig, stages};
-use quintet_wire::registry::{PORT_SPACE, PORT_USER, USER};
+use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
 
-/// Where the manager is.
-pub(crate) const SPACE: Address = Address { node: NodeId(0), port: PORT_SPACE };
 /// The client that looks into the space at the end of a run.
 pub(crate) const INSPECTOR: u16 = 100;
 /// Tells a client that it was given something to ask.
@@ -32,16 +32,13 @@ pub(crate) struct Seeded {
 
 impl Seeded {
     #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
-    fn space(self, config: SpaceConfig) -> SpaceConfig {
+    fn with_defect(self, config: StackConfig) -> StackConfig {
         #[cfg(feature = "seeded-defects")]
-        let config = SpaceConfig { defect: self.defect.and_then(crate::Defect::of_space), ..config };
-        config
-    }
-
-    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
-    fn messaging(self, config: MessagingConfig) -> MessagingConfig {
-        #[cfg(feature = "seeded-defects")]
-        let config = MessagingConfig { defect: self.defect.and_then(crate::Defect::of_messaging), ..config };
+        let config = StackConfig {
+            messaging_defect: self.defect.and_then(crate::Defect::of_messaging),
+            space: SpaceConfig { defect: self.defect.and_then(crate::Defect::of_space), ..config.space },
+            ..config
+        };
         config
     }
 }
@@ -82,12 +79,11 @@ impl Network {
             has_costs: plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::Slow { .. })),
             seeded,
         };
+        let config = network.manager_config(Incarnation(1));
         if network.has_messages {
-            let manager = network.manager_with_messages(Incarnation(1));
-            network.simulation.add(SPACE, manager);
+            network.simulation.add(SPACE, stack::served(&config));
         } else {
-            let manager = network.manager(Incarnation(1));
-            network.simulation.add(SPACE, manager);
+            network.simulation.add(SPACE, stack::served_without_messages(&config));
         }
         network.set_up(SPACE, plan.clock);
         network
@@ -108,62 +104,38 @@ impl Network {
         }
     }
 
-    fn manager_sessions(&self, life: Incarnation) -> SessionConfig {
-        let mut sessions = self.sessions(SPACE, life);
-        for (index, reliability) in self.clients.iter().enumerate() {
-            let peer = PeerConfig { initiate: false, reliability: *reliability };
-            sessions.peers.insert(address(number(index)), peer);
-        }
-        let inspector = PeerConfig { initiate: false, reliability: Reliability::Link };
-        sessions.peers.insert(address(INSPECTOR), inspector);
-        sessions
-    }
-
-    fn manager(&self, life: Incarnation) -> Sessions<Space> {
-        Sessions::new(self.manager_sessions(life), Space::new(self.seeded.space(self.space)))
-    }
-
-    fn manager_with_messages(&self, life: Incarnation) -> Sessions<Messages<Space>> {
-        let space = Space::new(self.seeded.space(self.space));
-        Sessions::new(self.manager_sessions(life), Messages::new(self.messaging(SPACE), space))
-    }
-
-    fn sessions(&self, me: Address, incarnation: Incarnation) -> SessionConfig {
-        SessionConfig {
+    /// What the stacks of this run have in common: their sessions end sooner than those of programs, so that a run may be short.
+    fn config(&self, life: Incarnation) -> StackConfig {
+        let Windows { slots, bytes, requests } = self.windows;
+        let upkeep = Upkeep {
             keep_alive: KEEP_ALIVE,
             silence_limit: SILENCE_LIMIT,
             resume_window: self.resume_window,
-            others: None,
-            ..SessionConfig::new(me, CLUSTER, incarnation, self.key)
-        }
+        };
+        let config = StackConfig { requests, upkeep, ..StackConfig::of_server(CLUSTER, life, self.key) };
+        self.seeded.with_defect(config.with_window(Window { slots, bytes }).with_space(self.space))
     }
 
-    fn messaging(&self, me: Address) -> MessagingConfig {
-        let mut config = MessagingConfig::new(me, quintet::stack::class);
-        self.windows.apply(&mut config);
-        self.seeded.messaging(config)
+    fn manager_config(&self, life: Incarnation) -> StackConfig {
+        let lossy = |(index, link): (usize, &Reliability)| {
+            (*link != Reliability::Link).then(|| (address(number(index)), *link))
+        };
+        let links = self.clients.iter().enumerate().filter_map(lossy).collect();
+        StackConfig { links, ..self.config(life) }
     }
 
-    fn client_sessions(
-        &self,
-        me: Address,
-        incarnation: Incarnation,
-        reliability: Reliability,
-    ) -> SessionConfig {
-        let mut sessions = self.sessions(me, incarnation);
-        sessions.peers.insert(SPACE, PeerConfig { initiate: true, reliability });
-        sessions
+    fn client_config(&self, life: Incarnation, reliability: Reliability) -> StackConfig {
+        StackConfig { links: [(SPACE, reliability)].into(), ..self.config(life) }
     }
 
     /// Adds a client and its link.
     pub(crate) fn add(&mut self, client: Client, link: LinkModel, reliability: Reliability, clock: Clock) {
         let at = address(client.number);
-        let sessions = self.client_sessions(at, Incarnation(1), reliability);
+        let config = self.client_config(Incarnation(1), reliability);
         if self.has_messages {
-            let messages = Messages::new(self.messaging(at), client);
-            self.simulation.add(at, Sessions::new(sessions, messages));
+            self.simulation.add(at, stack::client_of(at, &config, client));
         } else {
-            self.simulation.add(at, Sessions::new(sessions, client));
+            self.simulation.add(at, stack::client_without_messages(at, &config, client));
         }
         self.set_up(at, clock);
         self.simulation.connect(SPACE, at, link);
@@ -171,10 +143,11 @@ impl Network {
 
     /// Starts the crashed manager again, as a new process with an empty space.
     pub(crate) fn restart_manager(&mut self, life: u64) {
+        let config = self.manager_config(Incarnation(life));
         let instance: Box<dyn Hosted> = if self.has_messages {
-            Box::new(self.manager_with_messages(Incarnation(life)))
+            Box::new(stack::served(&config))
         } else {
-            Box::new(self.manager(Incarnation(life)))
+            Box::new(stack::served_without_messages(&config))
         };
         self.simulation.restart(SPACE.node, Restart::Fresh(vec![(SPACE.port, instance)]));
         self.set_costs(SPACE);
@@ -183,11 +156,11 @@ impl Network {
     /// Starts a crashed client again, as a new process.
     pub(crate) fn restart(&mut self, client: Client, plan: &ClientPlan, life: u64) {
         let at = address(client.number);
-        let sessions = self.client_sessions(at, Incarnation(life), plan.reliability);
+        let config = self.client_config(Incarnation(life), plan.reliability);
         let instance: Box<dyn Hosted> = if self.has_messages {
-            Box::new(Sessions::new(sessions, Messages::new(self.messaging(at), client)))
+            Box::new(stack::client_of(at, &config, client))
         } else {
-            Box::new(Sessions::new(sessions, client))
+            Box::new(stack::client_without_messages(at, &config, client))
         };
         let instances: Vec<(Port, Box<dyn Hosted>)> = vec![(at.port, instance)];
         self.simulation.restart(at.node, Restart::Fresh(instances));

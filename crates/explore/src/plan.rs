@@ -2,7 +2,6 @@
 
 use crate::fault::{self, Fault};
 use quintet_contract::Span;
-use quintet_messaging::MessagingConfig;
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, Chooser, LinkModel};
 use quintet_tuple_space::SpaceConfig;
@@ -43,9 +42,9 @@ pub(crate) struct Plan {
 /// The windows of the messages of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Windows {
-    slots: u32,
-    bytes: u32,
-    requests: u32,
+    pub(crate) slots: u32,
+    pub(crate) bytes: u32,
+    pub(crate) requests: u32,
 }
 
 /// How wrong a node's clock is.
@@ -206,10 +205,6 @@ impl Windows {
             windows.requests = *world.pick(&[4, 2, 1]);
         }
         windows
-    }
-
-    pub(crate) fn apply(self, config: &mut MessagingConfig) {
-        (config.window_slots, config.window_bytes, config.requests) = (self.slots, self.bytes, self.requests);
     }
 }
 

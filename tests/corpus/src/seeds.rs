@@ -3,6 +3,7 @@
 mod layers;
 mod models;
 mod space;
+mod stack;
 mod wire;
 
 /// An input with a name that says what it reaches.
@@ -27,6 +28,7 @@ pub fn seeds() -> Vec<Seed> {
         layers::sessions(),
         layers::messages(),
         models::files(),
+        stack::configurations(),
     ]
     .into_iter()
     .flatten()

@@ -2,6 +2,7 @@
 
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
 use quintet_model::Model;
+use quintet_stack::StackConfig;
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
 
@@ -15,7 +16,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
@@ -23,6 +24,7 @@ pub const TARGETS: [Target; 7] = [
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
     Target { name: "model", run: model },
+    Target { name: "stack_config", run: stack_config },
 ];
 
 /// Events of a run of a model that some input happens to be.
@@ -57,5 +59,15 @@ pub fn journal_entry(bytes: &[u8]) {
     if let Ok(entry) = Entry::decode_all(bytes) {
         let again = encode_to_vec(&entry);
         assert_eq!(Entry::decode_all(&again), Ok(entry));
+    }
+}
+
+/// Reads the bytes as the configuration of a stack. What can be read is the same after it was written and read again.
+///
+/// # Panics
+/// If it is not: a defect of the codec.
+pub fn stack_config(bytes: &[u8]) {
+    if let Ok(config) = StackConfig::from_bytes(bytes) {
+        assert_eq!(StackConfig::from_bytes(&config.to_bytes()), Ok(config));
     }
 }

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -44,6 +45,20 @@ impl Program {
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Program {
         self.0.env(name, value);
+        self
+    }
+
+    /// Leaves a variable out of its environment.
+    #[must_use]
+    pub fn without(mut self, name: impl AsRef<OsStr>) -> Program {
+        self.0.env_remove(name);
+        self
+    }
+
+    /// Starts it in this folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl AsRef<Path>) -> Program {
+        self.0.current_dir(folder);
         self
     }
 

@@ -11,9 +11,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "It exits with 0 also when it warns.\n\nExample:\n  quintet doctor --json")]
+#[command(
+    after_help = "It exits with 0 also when it warns, and runs nothing that lies in the working folder, unless --python names it.\n\nExample:\n  quintet doctor --json"
+)]
 pub(crate) struct Arguments {
-    /// The Python to look at; else that of $VIRTUAL_ENV or ./.venv, else python3
+    /// The Python to look at; else that of $VIRTUAL_ENV, else python3
     #[arg(long, value_name = "PYTHON")]
     python: Option<OsString>,
     /// Print a JSON object
@@ -45,9 +47,8 @@ impl Finding {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let python = arguments.python.clone().unwrap_or_else(crate::python::default_python);
     let mut findings = machine::findings();
-    findings.extend(programs::findings(&python));
+    findings.extend(programs::findings(arguments.python.as_deref()));
     if arguments.json {
         print_line(as_json(&findings))?;
     } else {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_space;
+mod doctor;
 mod job;
 mod kill_one;
 mod output;

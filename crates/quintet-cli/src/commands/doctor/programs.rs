@@ -1,25 +1,52 @@
 //! The programs and libraries that Quintet works with.
 
 use super::Finding;
+use crate::python::{default_python_elsewhere, find_elsewhere};
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Says the versions, one a line: `name version`, or the name alone where there is none.
+/// Says the versions, one a line: `name version`, or the name alone where there is none. Packages are looked for where workers
+/// would find them, but nothing is imported from there.
 const ASK: &str = "
-import importlib.metadata as m, platform
+import importlib.metadata as m, os, platform, site, sys
+sys.path += filter(os.path.isabs, os.environ.get('PYTHONPATH', '').split(os.pathsep))
+if sys.prefix == sys.base_prefix: sys.path.append(site.getusersitepackages())
 print('python', platform.python_version())
 for name in 'quintet', 'numpy', 'joblib', 'scikit-learn':
     try: print(name, m.version(name))
     except m.PackageNotFoundError: print(name)
 ";
+const ADVICE: &str = "install Python 3, or name one with --python";
+/// The environment that `quintet run` would use and this command does not.
+const BESIDE: &str = "./.venv/bin/python";
 
-pub(super) fn findings(python: &OsStr) -> Vec<Finding> {
+pub(super) fn findings(named: Option<&OsStr>) -> Vec<Finding> {
+    let mut findings = match chosen(named) {
+        Some(python) => asked(&python),
+        None => vec![Finding::warn("python", "no python3 on PATH", ADVICE)],
+    };
+    if named.is_none() && std::env::var_os("VIRTUAL_ENV").is_none() && Path::new(BESIDE).exists() {
+        let value = format!("{BESIDE} was not looked at: nothing is run that lies in the working folder");
+        let advice = format!("`quintet run` would use it; if it is yours: quintet doctor --python {BESIDE}");
+        findings.push(Finding::warn("environment", value, advice));
+    }
+    findings
+}
+
+/// A name without a folder is looked for as that of the default.
+fn chosen(named: Option<&OsStr>) -> Option<PathBuf> {
+    let Some(named) = named else { return default_python_elsewhere() };
+    if Path::new(named).components().count() > 1 { Some(named.into()) } else { find_elsewhere(named) }
+}
+
+fn asked(python: &Path) -> Vec<Finding> {
     let name = python.display();
-    let advice = "install Python 3, or name one with --python";
-    match Command::new(python).args(["-c", ASK]).output() {
-        Err(error) => vec![Finding::warn("python", format!("{name}: {error}"), advice)],
+    // Isolated: neither the working folder nor variables say what is imported.
+    match Command::new(python).args(["-I", "-c", ASK]).output() {
+        Err(error) => vec![Finding::warn("python", format!("{name}: {error}"), ADVICE)],
         Ok(output) if !output.status.success() => {
-            vec![Finding::warn("python", format!("{name}: {}", output.status), advice)]
+            vec![Finding::warn("python", format!("{name}: {}", output.status), ADVICE)]
         }
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();

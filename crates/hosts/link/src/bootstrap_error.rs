@@ -5,6 +5,7 @@ use core::fmt;
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::io::Errno;
+use std::path::PathBuf;
 
 /// Why a link was not made: where, the cause, and in its text what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +20,15 @@ pub enum BootstrapError {
     InUse {
         /// Where.
         address: LinkAddress,
+    },
+    /// Another process keeps the lock under which a socket is made at that path, or removed from it.
+    Locked {
+        /// Where.
+        address: LinkAddress,
+        /// The lock's file.
+        lock: PathBuf,
+        /// How long was waited.
+        waited: Duration,
     },
     /// A file that is no socket is there. It stays as it is.
     NotASocket {
@@ -122,6 +132,7 @@ impl BootstrapError {
         match self {
             BootstrapError::PathTooLong { address }
             | BootstrapError::InUse { address }
+            | BootstrapError::Locked { address, .. }
             | BootstrapError::NotASocket { address }
             | BootstrapError::NotLoopback { address }
             | BootstrapError::NameUnknown { address, .. }
@@ -153,7 +164,7 @@ impl BootstrapError {
             BootstrapError::Malformed { .. } => Code::Malformed,
             BootstrapError::Silent { .. } => Code::PeerSilent,
             BootstrapError::Left { .. } => Code::PeerDied,
-            BootstrapError::System { .. } => Code::Resource,
+            BootstrapError::Locked { .. } | BootstrapError::System { .. } => Code::Resource,
         }
     }
 }
@@ -168,6 +179,12 @@ impl fmt::Display for BootstrapError {
             BootstrapError::InUse { .. } => {
                 f.write_str("another process listens there; stop it or use another address")
             }
+            BootstrapError::Locked { lock, waited, .. } => write!(
+                f,
+                "another process has kept the lock {} for {waited:?}; see who it is (fuser, lsof) and stop it, or use another \
+                 path",
+                lock.display()
+            ),
             BootstrapError::NotASocket { .. } => {
                 f.write_str("there is a file that is no socket; use another path")
             }

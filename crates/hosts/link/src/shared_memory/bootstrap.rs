@@ -35,7 +35,7 @@ impl SharedMemoryListener {
     /// Listens at `path`, for this user only. A socket's file that a dead process left behind is replaced.
     ///
     /// # Errors
-    /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::NotASocket`],
+    /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::Locked`], [`BootstrapError::NotASocket`],
     /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
     pub fn bind(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref();

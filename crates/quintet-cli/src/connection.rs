@@ -3,8 +3,9 @@
 use clap::Args;
 use quintet::{Code, Error, Lab, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
-    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SettingError, Settings, Sources,
+    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
+    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError,
+    Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub(crate) struct ConnectionArguments {
 /// Which space, with all that was not given filled in.
 pub(crate) struct Connection {
     pub(crate) socket: PathBuf,
+    /// Whether somebody named the socket: it is not the default one.
+    pub(crate) chosen: bool,
     pub(crate) cluster: u128,
     pub(crate) settings: Settings,
 }
@@ -56,9 +59,11 @@ impl SettingArguments {
 impl ConnectionArguments {
     pub(crate) fn load(&self) -> Result<Connection, Error> {
         let settings = self.settings.load()?;
+        let chosen =
+            self.socket.is_some() || settings.origin(Setting::Location(&SOCKET_PATH)) != Origin::Default;
         let socket = self.socket.clone().unwrap_or_else(|| settings.socket_path());
         let cluster = self.cluster.unwrap_or_else(|| settings.number(&CLUSTER_ID).into());
-        Ok(Connection { socket, cluster, settings })
+        Ok(Connection { socket, chosen, cluster, settings })
     }
 }
 

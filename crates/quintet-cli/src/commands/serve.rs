@@ -1,12 +1,13 @@
 //! `quintet serve`.
 
+mod socket_folder;
+
 use crate::connection::{Connection, ConnectionArguments, link_config, refused, space_config};
 use crate::interrupt::on_interrupt;
 use clap::Args;
 use quintet::{Error, Recorder, ServeConfig, Server};
 use serde_json::json;
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut space = space_config(&connection.settings);
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;
-    make_folder(&connection.socket)?;
+    socket_folder::prepare(&connection.socket, connection.chosen)?;
     let link = link_config(&connection.settings);
     let events = Some(quintet::to_standard_error());
     let config = ServeConfig { cluster: connection.cluster, space, link, recorder: recorder.clone(), events };
@@ -60,13 +61,6 @@ pub(crate) fn recorder(path: Option<&Path>) -> Result<Option<Recorder>, Error> {
 /// Ends a recording if there is one.
 pub(crate) fn finish(recorder: Option<&Recorder>) -> Result<(), Error> {
     recorder.map_or(Ok(()), Recorder::finish).map_err(refused("write the recording"))
-}
-
-/// The folder of the default socket may be missing. It is made for this user only.
-fn make_folder(socket: &Path) -> Result<(), Error> {
-    let Some(folder) = socket.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(refused("make the socket's folder"))
 }
 
 fn announce(connection: &Connection, as_json: bool) {

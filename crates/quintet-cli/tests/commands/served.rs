@@ -5,6 +5,7 @@ use quintet::{Lab, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -153,4 +154,21 @@ fn the_doctor_and_the_completions_speak() {
         let (code, said) = result(quintet(["completions", shell]));
         assert!(code == 0 && said.contains("kill-one"), "{shell}");
     }
+}
+
+#[test]
+fn a_lock_that_another_process_keeps_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let lock = fs::File::create(folder.join("space.quintet-lock")).unwrap();
+    lock.lock().unwrap();
+    let (code, said) = result(quintet(["serve", "--socket", text(&folder.join("space"))]));
+    assert!(code == 71 && said.contains("space.quintet-lock: another process has kept this lock"), "{said}");
+}
+
+#[test]
+fn a_folder_that_others_may_change_is_refused() {
+    let folder = TempDir::new().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let (code, said) = result(quintet(["serve", "--socket", text(&folder.join("space"))]));
+    assert!(code == 77 && said.contains("lets everybody replace what is in it (mode 777)"), "{said}");
 }

@@ -75,11 +75,14 @@ fn a_worker_that_is_content_is_not_started_again() {
 #[test]
 fn what_a_worker_says_without_an_end_is_passed_on_while_it_runs() {
     let folder = TempDir::new().unwrap();
-    let worker = script(&folder, "worker", "head -c 100000 /dev/zero | tr '\\0' x\nexec sleep 1000");
+    let written = folder.join("written");
+    let line = format!("head -c 100000 /dev/zero | tr '\\0' x\n: > {}\nexec sleep 1000", text(&written));
+    let worker = script(&folder, "worker", &line);
     let master = script(&folder, "master", "exec sleep 1000");
     let job = quintet(["run", "-n", "1", "--python", text(&worker), text(&master)]);
     let piece = job.output().wait_for("[worker 0] ", LONG).expect("it comes before the worker ends");
     assert_eq!(piece.len(), 64 << 10);
+    wait_until(|| written.exists());
     send(&job, Signal::TERM);
     let (_, said) = result(job);
     assert_eq!(said.matches('x').count(), 100_000);

@@ -145,7 +145,7 @@ impl Job<'_> {
             return Ok(());
         }
         let place = i64::try_from(rank).unwrap_or(i64::MAX);
-        let again = !how.success() && self.killing.victim() != Some(place) && self.restarts.ask(place);
+        let again = !how.success() && self.killing.victim() != Some(place) && self.may_restart(place)?;
         let left = self.workers.iter().filter(|worker| !worker.ended).count() + self.restarts.due();
         let next = match left {
             _ if again => "it is started again".to_owned(),
@@ -154,11 +154,17 @@ impl Job<'_> {
         };
         self.launch.printer.say(&format!("worker {rank} ended with {}; {next}", child::in_words(how)));
         if again {
-            // After one answer, the space's thread has looked at every link since the worker ended.
-            self.lab.space().status()?;
             put(self.lab, What::Marker, place)?;
         }
         Ok(())
+    }
+
+    /// Whether one more worker may be started again; if so, that is due.
+    fn may_restart(&mut self, place: i64) -> Result<bool, Error> {
+        // After one answer, the space's thread has looked at every link since the worker ended. What the worker held may be counted
+        // in the next answer only: the limit has room for one such task of each worker.
+        let returned = self.lab.space().status()?.redone;
+        Ok(self.restarts.ask(place, returned))
     }
 
     /// The marker came: everything that the worker said before it ended is in the ledger.

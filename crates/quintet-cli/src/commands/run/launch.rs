@@ -22,7 +22,7 @@ pub(super) struct Launch {
     pub(super) lease: Duration,
     pub(super) link: LinkConfig,
     pub(super) workers: u64,
-    /// How many times in all a worker is started again that ended before its time.
+    /// How many times in all a worker is started again that ended before its time, not counting one for each task that it held.
     pub(super) restarts: u64,
     pub(super) python: OsString,
     pub(super) printer: Printer,

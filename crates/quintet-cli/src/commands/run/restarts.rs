@@ -7,21 +7,26 @@ use std::collections::BTreeSet;
 
 /// How many there may be, and which are due.
 pub(super) struct Restarts {
-    left: u64,
+    most: u64,
+    asked: u64,
     made: u64,
     due: BTreeSet<i64>,
 }
 
 impl Restarts {
-    /// At most so many.
+    /// At most so many, and one for each task that came back.
     pub(super) fn new(most: u64) -> Restarts {
-        Restarts { left: most, made: 0, due: BTreeSet::new() }
+        Restarts { most, asked: 0, made: 0, due: BTreeSet::new() }
     }
 
-    /// Whether a worker that ended may be started again. If so, that is due.
-    pub(super) fn ask(&mut self, rank: i64) -> bool {
-        let Some(left) = self.left.checked_sub(1) else { return false };
-        self.left = left;
+    /// Whether a worker that ended may be started again. If so, that is due. `returned`: tasks that came back so far because who
+    /// held them ended. Each of them comes back a limited number of times, so a restart for each is no end of restarts: however
+    /// many tasks end who takes them, all become dead letters.
+    pub(super) fn ask(&mut self, rank: i64, returned: u64) -> bool {
+        if self.asked >= self.most.saturating_add(returned) {
+            return false;
+        }
+        self.asked += 1;
         self.due.insert(rank)
     }
 
@@ -39,5 +44,19 @@ impl Restarts {
 
     pub(super) fn made(&self) -> u64 {
         self.made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_came_back_pays_for_a_restart() {
+        let mut restarts = Restarts::new(2);
+        let mut again = |returned| restarts.ask(0, returned) && restarts.take(0);
+        assert!(again(0) && again(0) && !again(0));
+        assert!(again(1) && !again(1) && again(3) && again(3) && !again(3));
+        assert_eq!((restarts.made(), restarts.due()), (5, 0));
     }
 }

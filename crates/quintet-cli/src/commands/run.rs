@@ -30,6 +30,7 @@ mod summary;
 
 use super::serve::{finish, recorder};
 use crate::connection::{SettingArguments, link_config, random, refused, space_config};
+use crate::output::tell;
 use clap::Args;
 use display::Printer;
 use happening::gather;
@@ -40,6 +41,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use tempfile::TempDir;
 
 #[derive(Args)]
 #[command(
@@ -91,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
     }
     // From here on a signal that asks to end is asked of the job, which then tidies up.
-    let (tell, happenings) = gather()?;
+    let (happened, happenings) = gather()?;
     let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
     let launch = Launch {
         socket: arguments.socket.clone().unwrap_or_else(|| folder.path().join("space")),
@@ -110,12 +112,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone(), events };
     let server = Server::start(&launch.socket, &config)?;
     let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
-    let outcome = job::run(&launch, &lab, &arguments.command, kill_one, tell, happenings);
+    let outcome = job::run(&launch, &lab, &arguments.command, kill_one, happened, happenings);
     drop(lab);
-    server.stop()?;
-    finish(recorder.as_ref())?;
-    folder.close().map_err(refused("remove the job's folder"))?;
+    let removed = |folder: TempDir| folder.close().map_err(refused("remove the job's folder"));
+    let tidied = [server.stop(), finish(recorder.as_ref()), removed(folder)];
+    // Whatever failed beside the job, its result is what it is.
+    let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
+    failures.iter().for_each(tell);
     let summary = outcome?;
-    summary.show(arguments.json)?;
+    summary.show(arguments.json, &failures)?;
     Ok(summary.exit_code())
 }

@@ -3,7 +3,7 @@
 use crate::tool::{
     LONG, idle_worker, is_alive, quintet, result, script, start, state, text, wait_until, wait_until_gone,
 };
-use quintet_testbed::{Child, TempDir};
+use quintet_testbed::{Child, Program, TempDir};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -35,7 +35,7 @@ fn the_last_object_is_all_of_standard_output() {
     let line =
         format!("{} run -n 0 --json {} > {}", env!("CARGO_BIN_EXE_quintet"), text(&master), text(&output));
     let shell = script(&folder, "shell", &line);
-    let (code, said) = result(quintet_testbed::Program::new(&shell).spawn().expect("started"));
+    let (code, said) = result(Program::new(&shell).spawn().expect("started"));
     assert_eq!((code, said.contains("noise")), (0, true), "{said}");
     let object: serde_json::Value = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     assert_eq!((&object["exit_status"], &object["tasks"]["done"]), (&0.into(), &0.into()));
@@ -86,6 +86,28 @@ fn what_a_worker_says_without_an_end_is_passed_on_while_it_runs() {
     send(&job, Signal::TERM);
     let (_, said) = result(job);
     assert_eq!(said.matches('x').count(), 100_000);
+}
+
+/// The status of a job that is recorded there, and what it says in the end.
+fn recorded_at(record: &str) -> (i32, serde_json::Value) {
+    let folder = TempDir::new().unwrap();
+    let master = script(&folder, "master", "exit 5");
+    let program = env!("CARGO_BIN_EXE_quintet");
+    let line = format!("exec {program} run -n 0 --json --record {record} {} 2>&-", text(&master));
+    let (code, said) = result(Program::new(script(&folder, "job", &line)).spawn().expect("started"));
+    (code, serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}")))
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_takes_no_result_away() {
+    let (code, object) = recorded_at("/dev/full");
+    assert_eq!((code, &object["exit_status"]), (5, &5.into()), "{object}");
+    assert_eq!(object["failures"][0]["error"], "Resource");
+    let said = object["failures"][0]["text"].as_str().expect("a text");
+    assert!(said.starts_with("write the recording: "), "{said}");
+    let folder = TempDir::new().unwrap();
+    let (code, object) = recorded_at(text(&folder.join("good.rec")));
+    assert_eq!((code, &object["failures"]), (5, &serde_json::json!([])));
 }
 
 #[test]

@@ -28,13 +28,14 @@ pub(super) struct Ended {
 }
 
 impl Summary {
-    /// Prints it: for a program on standard output, for a person on standard error.
+    /// Prints it: for a program on standard output, for a person on standard error. `failures`: what went wrong beside the job,
+    /// and was told.
     ///
     /// # Errors
     /// Standard output takes no more.
-    pub(super) fn show(&self, as_json: bool) -> Result<(), Error> {
+    pub(super) fn show(&self, as_json: bool, failures: &[Error]) -> Result<(), Error> {
         if as_json {
-            print_line(self.as_json())?;
+            print_line(self.as_json(failures))?;
         } else {
             tell(self.in_words());
         }
@@ -65,7 +66,9 @@ impl Summary {
         })
     }
 
-    fn as_json(&self) -> Value {
+    fn as_json(&self, failures: &[Error]) -> Value {
+        let failures =
+            failures.iter().map(|error| json!({"error": error.code().name(), "text": error.text()}));
         let redone = self.proof.as_ref();
         let redone = redone
             .map(|Redone { task, by, attempt, .. }| json!({"task": task, "by": by, "attempt": attempt}));
@@ -75,6 +78,7 @@ impl Summary {
             "missing": self.missing_proof(),
             "tasks": {"submitted": self.submitted, "done": self.done, "redone": self.redone},
             "killed": self.victim.map(|rank| json!({"worker": rank, "redone": redone})),
+            "failures": failures.collect::<Vec<_>>(),
             "restarts": self.restarts,
             "workers": self.workers.iter().map(|worker| in_words(worker.status)).collect::<Vec<_>>(),
         })

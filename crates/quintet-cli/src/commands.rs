@@ -11,3 +11,4 @@ pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod supervise_child;
+pub(crate) mod supervise_job;

@@ -34,7 +34,7 @@ mod whole_file;
 use clap::{Parser, Subcommand};
 use commands::{
     completions, doctor, exit_status, explore, replay, reproduce, run, serve, simulate, status,
-    supervise_child,
+    supervise_child, supervise_job,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -82,6 +82,8 @@ enum Command {
     #[command(hide = true)]
     SuperviseChild(supervise_child::Arguments),
     #[command(hide = true)]
+    SuperviseJob(supervise_job::Arguments),
+    #[command(hide = true)]
     BenchSide(bench::SideArguments),
     #[command(hide = true)]
     BenchMemory(bench::MemoryArguments),
@@ -120,6 +122,7 @@ impl Command {
             Command::Completions(arguments) => completions::run::<CommandLine>(&arguments),
             Command::ExitStatus => exit_status::run(),
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
+            Command::SuperviseJob(arguments) => supervise_job::run(&arguments),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),
             Command::BenchNodes(arguments) => arguments.run(),

@@ -1,7 +1,8 @@
 //! `quintet run`: a whole job from one command.
 //!
 //! A space is served from this process; workers and a master are its children. Everybody is told where the space is by
-//! environment variables. The kernel ends the children should this process die.
+//! environment variables. The kernel ends the children should this process die, and another process of this program all that
+//! they left: `supervise_job.rs`.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -29,6 +30,7 @@ mod restarts;
 mod summary;
 
 use super::serve::{finish, recorder};
+use super::supervise_job::Supervisor;
 use crate::connection::{SettingArguments, link_config, random, refused, space_config};
 use crate::output::tell;
 use clap::Args;
@@ -84,6 +86,28 @@ fn module_path(script: &OsStr) -> OsString {
     path
 }
 
+/// The job's folder, and who removes it, and ends whoever is left, if this process is killed. Dropped in this order.
+struct Room {
+    folder: TempDir,
+    supervisor: Supervisor,
+}
+
+impl Room {
+    fn make() -> Result<Room, Error> {
+        let folder =
+            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let supervisor = Supervisor::start(folder.path())?;
+        Ok(Room { folder, supervisor })
+    }
+
+    fn close(self) -> Result<(), Error> {
+        let Room { folder, supervisor } = self;
+        let closed = folder.close().map_err(refused("remove the job's folder"));
+        drop(supervisor);
+        closed
+    }
+}
+
 /// Runs the job. Its exit status is the master's, or 1 if no task was redone although one should have been.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let settings = arguments.settings.load()?;
@@ -94,12 +118,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     // From here on a signal that asks to end is asked of the job, which then tidies up.
     let (happened, happenings) = gather()?;
-    let folder = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+    let room = Room::make()?;
     let launch = Launch {
-        socket: arguments.socket.clone().unwrap_or_else(|| folder.path().join("space")),
+        socket: arguments.socket.clone().unwrap_or_else(|| room.folder.path().join("space")),
         cluster: u128::from(random()) << 64 | u128::from(random()),
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
         link: link_config(&settings),
+        job: room.supervisor.variable(),
         workers,
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
@@ -114,8 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, &arguments.command, kill_one, happened, happenings);
     drop(lab);
-    let removed = |folder: TempDir| folder.close().map_err(refused("remove the job's folder"));
-    let tidied = [server.stop(), finish(recorder.as_ref()), removed(folder)];
+    let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
     let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
     failures.iter().for_each(tell);

@@ -187,18 +187,43 @@ fn ctrl_z_stops_everybody_and_all_continue_together() {
     wait_until_gone(&processes);
 }
 
-#[test]
-fn no_child_outlives_a_job_that_is_killed() {
-    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let worker = idle_worker(&folder);
-    let master = script(&folder, "master", "echo idle master $$\nexec sleep 1000");
+/// A job whose master and workers have children, in groups of their own too; and all of their processes.
+fn large_family(folder: &TempDir, room: &TempDir) -> (Child, Vec<u32>) {
+    let children = "sleep 1000 & echo idle $!\nsetsid sh -c 'echo idle $$; exec sleep 1000' &";
+    let parent = |name| script(folder, name, &format!("{children}\necho idle $$\nwait"));
+    let (worker, master) = (parent("worker"), parent("master"));
     let arguments = ["run", "-n", "2", "--python", text(&worker), text(&master)];
-    let mut job = start(arguments, &[("TMPDIR", text(room.path()))]);
+    let job = start(arguments, &[("TMPDIR", text(room.path()))]);
     let mut processes: Vec<u32> = Vec::new();
-    while processes.len() < 3 {
-        let line = job.output().next_line(LONG).expect("all three speak");
+    while processes.len() < 9 {
+        let line = job.output().next_line(LONG).expect("all nine speak");
         processes.extend(line.rsplit(' ').next().and_then(|last| last.parse::<u32>().ok()));
     }
+    assert!(processes.iter().all(|process| is_alive(*process)));
+    (job, processes)
+}
+
+#[test]
+fn nothing_outlives_a_job_that_is_killed() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (mut job, processes) = large_family(&folder, &room);
+    assert_eq!(left_in(&room).len(), 1);
     job.kill().expect("killed");
     wait_until_gone(&processes);
+    wait_until(|| left_in(&room).is_empty());
+}
+
+#[test]
+fn nothing_outlives_a_job_in_a_job_that_is_killed() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let master = script(&folder, "master", "sleep 1000 & echo idle $!\necho idle $$\nwait");
+    let (program, room_path) = (env!("CARGO_BIN_EXE_quintet"), text(room.path()));
+    let inner = script(&folder, "inner", &format!("exec {program} run -n 0 {}", text(&master)));
+    let mut job = start(["run", "-n", "0", text(&inner)], &[("TMPDIR", room_path)]);
+    let process = || job.output().wait_for("idle ", LONG).and_then(|number| number.parse().ok());
+    let processes = [process().expect("a child speaks"), process().expect("its parent speaks")];
+    assert_eq!(left_in(&room).len(), 2);
+    job.kill().expect("killed");
+    wait_until_gone(&processes);
+    wait_until(|| left_in(&room).is_empty());
 }

@@ -21,6 +21,8 @@ pub(super) struct Launch {
     pub(super) cluster: u128,
     pub(super) lease: Duration,
     pub(super) link: LinkConfig,
+    /// The variable by which the job's processes are found should this one be killed, and its value.
+    pub(super) job: (&'static str, OsString),
     pub(super) workers: u64,
     /// How many times in all a worker is started again that ended before its time, not counting one for each task that it held.
     pub(super) restarts: u64,
@@ -78,6 +80,7 @@ impl Launch {
             .env(variable(&LINK_WINDOW_FRAMES), self.link.window.slots.to_string())
             .env(variable(&LINK_WINDOW_BYTES), self.link.window.bytes.to_string())
             .env(variable(&LINK_SPIN_US), self.link.spin.as_micros().to_string())
+            .env(self.job.0, &self.job.1)
             .env("QUINTET_WORKERS", self.workers.to_string())
             .env("QUINTET_EVENTS", "1")
             .env("PYTHONUNBUFFERED", "1");

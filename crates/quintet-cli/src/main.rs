@@ -12,6 +12,7 @@
 //! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
 //! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
+//! | `descriptors.rs` | how many descriptors this process may have |
 //! | `interrupt.rs` | ctrl-C and its kin |
 //! | `output.rs` | standard output and standard error |
 //! | `pinning.rs` | which processors there are, and staying on one |
@@ -25,6 +26,7 @@ mod chart;
 mod commands;
 mod companion;
 mod connection;
+mod descriptors;
 mod interrupt;
 mod output;
 mod pinning;

@@ -32,6 +32,7 @@ mod summary;
 use super::serve::{finish, recorder};
 use super::supervise_job::Supervisor;
 use crate::connection::{SettingArguments, link_config, random, refused, space_config};
+use crate::descriptors;
 use crate::output::tell;
 use clap::Args;
 use display::Printer;
@@ -44,6 +45,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// Descriptors that a worker takes of this process: two pipes, one to learn of its end, and its link's four.
+const DESCRIPTORS: u64 = 7;
+/// Those of this process itself, its master and the space, and room to start a child.
+const OWN_DESCRIPTORS: u64 = 48;
 
 #[derive(Args)]
 #[command(
@@ -116,6 +122,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if kill_one && workers < 2 {
         return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
     }
+    descriptors::raise();
+    descriptors::need(OWN_DESCRIPTORS + workers * DESCRIPTORS, &format!("{workers} workers"))?;
     // From here on a signal that asks to end is asked of the job, which then tidies up.
     let (happened, happenings) = gather()?;
     let room = Room::make()?;

@@ -3,6 +3,7 @@
 mod socket_folder;
 
 use crate::connection::{Connection, ConnectionArguments, link_config, refused, space_config};
+use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use clap::Args;
 use quintet::{Error, Recorder, ServeConfig, Server};
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let connection = arguments.connection.load()?;
+    descriptors::raise();
     let (interrupted, interrupts) = channel();
     on_interrupt(move |signal| {
         // It fails when the command is over.

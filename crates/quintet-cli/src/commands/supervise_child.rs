@@ -2,6 +2,7 @@
 //!
 //! The request must be made in the child itself, between its start and the program's: that is all this command does.
 
+use crate::descriptors;
 use clap::Args;
 use quintet::{Code, Error};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -13,6 +14,9 @@ use std::process::Command;
 pub(crate) struct Arguments {
     /// The process whose end ends this one
     parent: i32,
+    /// How many descriptors it may have, if not as many as its parent
+    #[arg(long, value_name = "NUMBER")]
+    descriptors: Option<u64>,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<OsString>,
@@ -25,7 +29,11 @@ pub(crate) struct Arguments {
 pub(crate) fn supervised(program: impl Into<OsString>) -> Result<Command, Error> {
     let this = std::env::current_exe().map_err(crate::connection::refused("find this program"))?;
     let mut command = Command::new(this);
-    command.arg("supervise-child").arg(std::process::id().to_string()).arg("--").arg(program.into());
+    command.arg("supervise-child");
+    if let Some(limit) = descriptors::of_children() {
+        command.arg("--descriptors").arg(limit.to_string());
+    }
+    command.arg(std::process::id().to_string()).arg("--").arg(program.into());
     Ok(command)
 }
 
@@ -36,6 +44,9 @@ pub(crate) fn run(arguments: &Arguments) -> Error {
     }
     if getppid().map(Pid::as_raw_pid) != Some(arguments.parent) {
         return Error::new(Code::PeerDied, "the parent ended before its child began");
+    }
+    if let Some(Err(error)) = arguments.descriptors.map(descriptors::lower) {
+        return error;
     }
     let [program, rest @ ..] = &arguments.command[..] else {
         return Error::new(Code::BadValue, "no program is named");

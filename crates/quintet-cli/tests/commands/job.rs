@@ -88,6 +88,25 @@ fn what_a_worker_says_without_an_end_is_passed_on_while_it_runs() {
     assert_eq!(said.matches('x').count(), 100_000);
 }
 
+/// A job of twelve idle workers under these limits.
+fn limited(limits: &str) -> (i32, String) {
+    let folder = TempDir::new().unwrap();
+    let (worker, master) = (idle_worker(&folder), script(&folder, "master", "echo master may $(ulimit -Sn)"));
+    let program = env!("CARGO_BIN_EXE_quintet");
+    let line = format!("{limits}\nexec {program} run -n 12 --python {} {}", text(&worker), text(&master));
+    result(Program::new(script(&folder, "job", &line)).spawn().expect("started"))
+}
+
+#[test]
+fn a_job_has_as_many_descriptors_as_the_system_allows_and_its_children_what_they_had() {
+    let (code, said) = limited("ulimit -Sn 40");
+    assert!(code == 0 && said.contains("master may 40"), "{said}");
+    let (code, said) = limited("ulimit -n 80");
+    let text =
+        "12 workers need 132 descriptors, and this process may have 80: take fewer, or raise the limit";
+    assert!(code == 71 && said.contains(text), "{said}");
+}
+
 /// The status of a job that is recorded there, and what it says in the end.
 fn recorded_at(record: &str) -> (i32, serde_json::Value) {
     let folder = TempDir::new().unwrap();

@@ -73,9 +73,10 @@ fn in_words(bytes: u64) -> String {
 }
 
 fn descriptors() -> Finding {
-    let limit = getrlimit(Resource::Nofile).current;
+    // `run` and `serve` raise their limit to it themselves.
+    let limit = getrlimit(Resource::Nofile).maximum;
     let enough = limit.is_none_or(|limit| limit >= DESCRIPTORS);
-    let advice = "each client takes a few descriptors: raise the limit with ulimit -n";
+    let advice = "each client takes a few descriptors: raise the hard limit (ulimit -Hn)";
     Finding::judge(
         enough,
         "descriptors",

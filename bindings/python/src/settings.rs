@@ -4,7 +4,7 @@ use crate::error::raise;
 use pyo3::prelude::*;
 use quintet::{Code, Error, LinkConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
+    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
     Setting, Sources,
 };
 use std::path::PathBuf;
@@ -49,7 +49,13 @@ impl Settings {
             socket: given.then(|| settings.socket_path()),
             cluster,
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-            link: LinkConfig { window, spin: Duration::from_micros(settings.number(&LINK_SPIN_US)) },
+            link: LinkConfig {
+                window,
+                spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
+                keep_alive: Duration::from_millis(settings.number(&LINK_KEEP_ALIVE_MS)),
+                silence_limit: Duration::from_millis(settings.number(&LINK_SILENCE_LIMIT_MS)),
+                resume_window: Duration::from_millis(settings.number(&LINK_RESUME_WINDOW_MS)),
+            },
         })
     }
 }

@@ -9,7 +9,7 @@ use quintet_messaging::{Messages, Window};
 use quintet_session::{Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 pub(crate) use quintet_stack::SPACE;
-use quintet_stack::{self as stack, StackConfig, Upkeep};
+use quintet_stack::{self as stack, Liveness, StackConfig};
 use quintet_tuple_space::{Space, SpaceConfig, stages};
 use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
@@ -107,12 +107,12 @@ impl Network {
     /// What the stacks of this run have in common: their sessions end sooner than those of programs, so that a run may be short.
     fn config(&self, life: Incarnation) -> StackConfig {
         let Windows { slots, bytes, requests } = self.windows;
-        let upkeep = Upkeep {
+        let liveness = Liveness {
             keep_alive: KEEP_ALIVE,
             silence_limit: SILENCE_LIMIT,
             resume_window: self.resume_window,
         };
-        let config = StackConfig { requests, upkeep, ..StackConfig::of_server(CLUSTER, life, self.key) };
+        let config = StackConfig { requests, liveness, ..StackConfig::of_server(CLUSTER, life, self.key) };
         self.seeded.with_defect(config.with_window(Window { slots, bytes }).with_space(self.space))
     }
 

@@ -3,9 +3,9 @@
 use clap::Args;
 use quintet::{Code, Error, Lab, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
-    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError,
-    Settings, Sources,
+    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
+    LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
+    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError, Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -110,6 +110,9 @@ pub(crate) fn link_config(settings: &Settings) -> LinkConfig {
             bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
         },
         spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
+        keep_alive: Duration::from_millis(settings.number(&LINK_KEEP_ALIVE_MS)),
+        silence_limit: Duration::from_millis(settings.number(&LINK_SILENCE_LIMIT_MS)),
+        resume_window: Duration::from_millis(settings.number(&LINK_RESUME_WINDOW_MS)),
     }
 }
 
@@ -140,10 +143,23 @@ mod tests {
 
     #[test]
     fn the_settings_of_links_reach_them() {
-        let given = ["link.window_frames=9", "link.window_bytes=2048", "link.spin_us=0"];
+        let given = [
+            "link.window_frames=9",
+            "link.window_bytes=2048",
+            "link.spin_us=0",
+            "link.keep_alive_ms=20",
+            "link.silence_limit_ms=30",
+            "link.resume_window_ms=0",
+        ];
         let sources = Sources { arguments: given.map(str::to_owned).into(), ..Sources::default() };
         let settings = Settings::load(&sources).expect("good values");
-        let expected = LinkConfig { window: Window { slots: 9, bytes: 2048 }, spin: Duration::ZERO };
+        let expected = LinkConfig {
+            window: Window { slots: 9, bytes: 2048 },
+            spin: Duration::ZERO,
+            keep_alive: Duration::from_millis(20),
+            silence_limit: Duration::from_millis(30),
+            resume_window: Duration::ZERO,
+        };
         assert_eq!(link_config(&settings), expected);
         assert_eq!(link_config(&Settings::default()), LinkConfig::default());
     }

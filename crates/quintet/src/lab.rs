@@ -58,8 +58,8 @@ impl Lab {
     /// [`SHORTEST_LEASE`].
     ///
     /// # Errors
-    /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer for most of a second
-    /// ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
+    /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer within
+    /// [`LinkConfig::silence_limit`] ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
     pub fn connect(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
         Lab::connect_with(socket, cluster, lease, LinkConfig::default())
     }
@@ -94,7 +94,9 @@ impl Lab {
         let seed = life::random();
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
         let me = Address { node, port: stack::PORT_RELAY };
-        let config = StackConfig::of_client(cluster, life::incarnation(), seed).with_window(link.window);
+        let config = StackConfig::of_client(cluster, life::incarnation(), seed)
+            .with_window(link.window)
+            .with_liveness(link.liveness_of_client());
         let instance = Instance::new(stack::client(me, &config));
         let calls = Calls::linked(me, instance, stack::SPACE, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;

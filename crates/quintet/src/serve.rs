@@ -48,7 +48,8 @@ impl Server {
         let space = life::keyed(config.space);
         let stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
             .with_space(space)
-            .with_window(config.link.window);
+            .with_window(config.link.window)
+            .with_liveness(config.link.liveness_of_server());
         let instance = Instance::new(stack::served(&stack_config));
         let instance = match &config.recorder {
             Some(recorder) => {

@@ -31,7 +31,7 @@ fn run_until(watch: &Watch, is_over: impl Fn() -> bool) {
     }
 }
 
-/// Until there is nothing to do. What comes by itself is at most a keep-alive every quarter of a second.
+/// Until there is nothing to do. What comes by itself is at most a keep-alive every second.
 fn settle(watch: &Watch) {
     let mut turns = 0;
     while is_readable(watch, Timespec::default()) {

@@ -1,7 +1,7 @@
 //! What a crash or a freeze of a process means to the others: nothing acknowledged is lost, a leased task is done again,
 //! nobody waits for the dead.
 
-use quintet::{Code, Lab, ServeConfig, Server, Template, Tuple, Value, template, tuple};
+use quintet::{Code, Lab, LinkConfig, ServeConfig, Server, Template, Tuple, Value, template, tuple};
 use quintet_link::SharedMemoryListener;
 use quintet_testbed::{Child, Program, TempDir, argument};
 use std::path::Path;
@@ -20,6 +20,12 @@ fn start(test: &str, socket: &Path) -> Child {
 
 fn connect(socket: impl AsRef<Path>, lease: Duration) -> quintet::Space {
     Lab::connect(socket.as_ref(), 0, lease).expect("the space is there").space()
+}
+
+/// A link whose silence is noticed within a second.
+fn impatient() -> LinkConfig {
+    let (keep_alive, silence_limit) = (Duration::from_millis(250), Duration::from_millis(700));
+    LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() }
 }
 
 /// In a child: serves at the socket that the test named, for ever.
@@ -129,7 +135,9 @@ fn a_frozen_space_is_noticed() {
     const NAME: &str = "a_frozen_space_is_noticed";
     serve_as_child();
     let dir = TempDir::new().unwrap();
-    let (server, space) = served_by_child(NAME, &dir.join("space"));
+    let socket = dir.join("space");
+    let (server, _) = served_by_child(NAME, &socket);
+    let space = Lab::connect_with(&socket, 0, LEASE, impatient()).expect("the space is there").space();
     let mut pending = space.initiate_take(&template!["never"], None).unwrap();
     server.freeze().unwrap();
     let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");
@@ -197,8 +205,8 @@ fn a_space_that_never_answers_a_connection_is_noticed() {
     let dir = TempDir::new().unwrap();
     let socket = dir.join("space");
     let mut listener = SharedMemoryListener::bind(&socket).expect("the folder is there");
-    let connecting =
-        std::thread::spawn(move || Lab::connect(&socket, 0, LEASE).err().map(|error| error.code()));
+    let connect = move || Lab::connect_with(&socket, 0, LEASE, impatient());
+    let connecting = std::thread::spawn(move || connect().err().map(|error| error.code()));
     // It makes the link and says nothing over it.
     let _link = loop {
         if let Some(end) = listener.accept().expect("the bootstrap goes well") {

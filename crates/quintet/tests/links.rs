@@ -42,7 +42,7 @@ fn a_frame_takes_half_of_the_servers_window_at_most() {
 #[test]
 fn work_goes_on_whatever_the_window_and_the_spin() {
     for (slots, spin) in [(2, Duration::ZERO), (300, Duration::from_micros(100))] {
-        let link = LinkConfig { window: Window { slots, bytes: 8192 }, spin };
+        let link = LinkConfig { window: Window { slots, bytes: 8192 }, spin, ..LinkConfig::default() };
         serving(link, |socket| {
             let space = Lab::connect_with(socket, 0, LEASE, link).expect("the space is there").space();
             for n in 0..200i64 {

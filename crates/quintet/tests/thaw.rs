@@ -1,6 +1,6 @@
 //! A space that stood still for longer than its clients wait: they are gone for it when it goes on.
 
-use quintet::{Code, Lab, ServeConfig, Server, Space, template, tuple};
+use quintet::{Code, Lab, LinkConfig, ServeConfig, Server, Space, template, tuple};
 use quintet_testbed::{Program, TempDir, argument};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +29,9 @@ fn a_client_that_gave_up_a_frozen_space_takes_nothing_from_it() {
     let socket = dir.join("space");
     let server = Program::this_test(NAME, &socket).expect("this executable is known").spawn().unwrap();
     server.output().wait_for("serving", LONG).expect("it serves");
-    let gone = connect(&socket);
+    let (keep_alive, silence_limit) = (Duration::from_millis(250), Duration::from_millis(700));
+    let impatient = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
+    let gone = Lab::connect_with(&socket, 0, LONG, impatient).expect("the space is there").space();
     let mut pending = gone.initiate_take(&template!["x"], None).unwrap();
     assert_eq!(gone.status().unwrap().waiters, 1);
     server.freeze().unwrap();

@@ -101,6 +101,30 @@ settings! {
         range: 0..=1_000,
         text: "How long a wait for frames spins before it sleeps. Less than a wake-up takes makes both sides sleep at every wait.",
     };
+    /// `link.keep_alive_ms`
+    LINK_KEEP_ALIVE_MS: Number = {
+        name: "link.keep_alive_ms",
+        unit: Unit::Milliseconds,
+        default: 1_000,
+        range: 10..=3_600_000,
+        text: "A server unheard for this long is asked for a sign of life, by a client that waits for it.",
+    };
+    /// `link.silence_limit_ms`
+    LINK_SILENCE_LIMIT_MS: Number = {
+        name: "link.silence_limit_ms",
+        unit: Unit::Milliseconds,
+        default: 10_000,
+        range: 10..=86_400_000,
+        text: "How long the server may leave that unanswered, and a client's first words; then the client gives it up, and all that waits for it fails. Longer than any pause that a program shall survive.",
+    };
+    /// `link.resume_window_ms`
+    LINK_RESUME_WINDOW_MS: Number = {
+        name: "link.resume_window_ms",
+        unit: Unit::Milliseconds,
+        default: 30_000,
+        range: 0..=86_400_000,
+        text: "How long a link that can be made again may be cut; within it all goes on where it was. Shared memory is not cut but by the end of a process, and not made again.",
+    };
     /// `run.workers`
     RUN_WORKERS: Number = {
         name: "run.workers",

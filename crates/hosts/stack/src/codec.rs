@@ -3,7 +3,7 @@
 //! ```text
 //! version u16 | cluster u128 | incarnation u64 | seed u64
 //! window: slots u32, bytes u32 | requests u32
-//! upkeep: keep-alive u64, silence limit u64, resume window u64
+//! liveness: keep-alive u64, silence limit u64, resume window u64
 //! links:    n u16 | n of: address u32 | 0 u8 (it loses nothing)
 //!                                     | 1 u8, first timeout u64, window frames u32, bytes u64
 //! services: n u16 | n of: port u16 | length u32 | what the service writes
@@ -13,7 +13,7 @@
 //! are equal bytes. A service that is not there has its defaults: it did not exist when the configuration was written. The version
 //! grows with every change of this layout or of a service's part.
 
-use crate::config::{StackConfig, Upkeep};
+use crate::config::{Liveness, StackConfig};
 use crate::error::StackError;
 use crate::service::{self, SERVICES};
 use quintet_contract::{Address, Incarnation, Port, Span};
@@ -43,7 +43,7 @@ impl StackConfig {
         to.u32(self.window.slots);
         to.u32(self.window.bytes);
         to.u32(self.requests);
-        for span in [self.upkeep.keep_alive, self.upkeep.silence_limit, self.upkeep.resume_window] {
+        for span in [self.liveness.keep_alive, self.liveness.silence_limit, self.liveness.resume_window] {
             to.u64(span.0);
         }
         to.u16(u16::try_from(self.links.len()).expect("a node has fewer links than there are nodes"));
@@ -77,7 +77,7 @@ impl StackConfig {
         config.window = Window { slots: reader.u32()?, bytes: reader.u32()? };
         config.requests = reader.u32()?;
         let mut span = || Ok::<_, DecodeError>(Span(reader.u64()?));
-        config.upkeep = Upkeep { keep_alive: span()?, silence_limit: span()?, resume_window: span()? };
+        config.liveness = Liveness { keep_alive: span()?, silence_limit: span()?, resume_window: span()? };
         config.links = read_links(&mut reader)?;
         read_services(&mut config, &mut reader)?;
         reader.finish()?;

@@ -20,7 +20,7 @@ pub struct StackConfig {
     /// Requests that may be unanswered, of one peer here and of this side there.
     pub requests: u32,
     /// How this side looks after its sessions.
-    pub upkeep: Upkeep,
+    pub liveness: Liveness,
     /// Peers whose links may lose frames; no others' do.
     pub links: BTreeMap<Address, Reliability>,
     /// The space's limits. A client's are not used.
@@ -32,25 +32,26 @@ pub struct StackConfig {
 
 /// How a side looks after its sessions. Zero is never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Upkeep {
+pub struct Liveness {
     /// A peer unheard for this long is pinged.
     pub keep_alive: Span,
     /// A peer unheard for this long is down.
     pub silence_limit: Span,
-    /// How long a session over a link that may lose frames outlives it.
+    /// How long a session outlives its link, where links can be made again.
     pub resume_window: Span,
 }
 
-impl Upkeep {
+impl Liveness {
     /// A server's: a link tells it when a client's process ends, and a client that stands still costs it nothing.
-    pub const OF_SERVER: Upkeep =
-        Upkeep { keep_alive: Span::ZERO, silence_limit: Span::ZERO, resume_window: Span::ZERO };
+    pub const OF_SERVER: Liveness =
+        Liveness { keep_alive: Span::ZERO, silence_limit: Span::ZERO, resume_window: Span::ZERO };
 
-    /// A client's: it learns of a server that stands still within a second, by a ping after a quarter of it.
-    pub const OF_CLIENT: Upkeep = Upkeep {
-        keep_alive: Span::from_millis(250),
-        silence_limit: Span::from_millis(700),
-        resume_window: Span::ZERO,
+    /// A client's, one, ten and thirty seconds: it learns of a frozen server in the time that somebody would wait for it, and a disk
+    /// or a machine that stands still for seconds ends no job.
+    pub const OF_CLIENT: Liveness = Liveness {
+        keep_alive: Span::from_secs(1),
+        silence_limit: Span::from_secs(10),
+        resume_window: Span::from_secs(30),
     };
 }
 
@@ -64,7 +65,7 @@ impl StackConfig {
             seed,
             window: Window::default(),
             requests: 65_536,
-            upkeep: Upkeep::OF_SERVER,
+            liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
             #[cfg(feature = "seeded-defects")]
@@ -75,13 +76,19 @@ impl StackConfig {
     /// A client with the defaults of everything else.
     #[must_use]
     pub fn of_client(cluster: u128, incarnation: Incarnation, seed: u64) -> StackConfig {
-        StackConfig { upkeep: Upkeep::OF_CLIENT, ..StackConfig::of_server(cluster, incarnation, seed) }
+        StackConfig { liveness: Liveness::OF_CLIENT, ..StackConfig::of_server(cluster, incarnation, seed) }
     }
 
     /// The same with this window.
     #[must_use]
     pub fn with_window(self, window: Window) -> StackConfig {
         StackConfig { window, ..self }
+    }
+
+    /// The same with this liveness.
+    #[must_use]
+    pub fn with_liveness(self, liveness: Liveness) -> StackConfig {
+        StackConfig { liveness, ..self }
     }
 
     /// The same with these limits of the space, the seed of its hashing included.
@@ -109,7 +116,7 @@ impl StackConfig {
     }
 
     fn sessions(&self, me: Address) -> SessionConfig {
-        let Upkeep { keep_alive, silence_limit, resume_window } = self.upkeep;
+        let Liveness { keep_alive, silence_limit, resume_window } = self.liveness;
         SessionConfig {
             keep_alive,
             silence_limit,

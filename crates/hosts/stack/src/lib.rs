@@ -44,7 +44,7 @@ mod space;
 mod stacks;
 
 pub use codec::CONFIG_VERSION;
-pub use config::{StackConfig, Upkeep};
+pub use config::{Liveness, StackConfig};
 pub use error::StackError;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{

@@ -36,7 +36,7 @@ prop_compose! {
         StackConfig {
             window: Window { slots, bytes },
             requests,
-            upkeep: Upkeep { keep_alive, silence_limit, resume_window },
+            liveness: Liveness { keep_alive, silence_limit, resume_window },
             links,
             space,
             ..StackConfig::of_server(cluster, Incarnation(incarnation), seed)

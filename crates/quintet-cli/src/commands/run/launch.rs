@@ -6,7 +6,10 @@ use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
 use quintet::{Error, LinkConfig};
-use quintet_settings::{LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Number, Setting};
+use quintet_settings::{
+    LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
+    LINK_WINDOW_FRAMES, Number, Setting,
+};
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::fd::AsFd;
@@ -80,6 +83,9 @@ impl Launch {
             .env(variable(&LINK_WINDOW_FRAMES), self.link.window.slots.to_string())
             .env(variable(&LINK_WINDOW_BYTES), self.link.window.bytes.to_string())
             .env(variable(&LINK_SPIN_US), self.link.spin.as_micros().to_string())
+            .env(variable(&LINK_KEEP_ALIVE_MS), self.link.keep_alive.as_millis().to_string())
+            .env(variable(&LINK_SILENCE_LIMIT_MS), self.link.silence_limit.as_millis().to_string())
+            .env(variable(&LINK_RESUME_WINDOW_MS), self.link.resume_window.as_millis().to_string())
             .env(self.job.0, &self.job.1)
             .env("QUINTET_WORKERS", self.workers.to_string())
             .env("QUINTET_EVENTS", "1")

@@ -78,6 +78,6 @@ impl Doorbell {
 }
 
 /// Makes an eventfd readable. It never blocks; when its counter is full it is readable already.
-pub(crate) fn strike(event: BorrowedFd<'_>) {
+fn strike(event: BorrowedFd<'_>) {
     let _ = write(event, &1u64.to_ne_bytes());
 }

@@ -7,8 +7,8 @@
 //!      process A                                 process B
 //!   memory of A, mapped for writing  ------>  the same, mapped for reading
 //!   the same, mapped for reading    <------   memory of B, mapped for writing
-//!   eventfd of A                    <------   struck when A sleeps
-//!   socket ------------------------------ socket: hello, then silence; hang-up tells a death
+//!   socket of A                     <------   its other end: shut down when A sleeps, which wakes it;
+//!                                             hang-up tells a death
 //! ```
 //!
 //! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time.
@@ -22,11 +22,12 @@
 //! | --- | --- |
 //! | `ring.rs`, `ring/` | the ring of frames: read its head first |
 //! | `bulk.rs`, `bulk/` | the ring of bulk, and how a frame's bulk crosses in pieces |
-//! | `bell.rs` | who wakes whom, without lost wake-ups |
+//! | `bell.rs`, `wake_socket.rs` | who wakes whom, without lost wake-ups, and how |
 //! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
 //! | `bootstrap.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
+//! | `closing.rs` | how to close what a peer gave |
 
 #[cfg(not(loom))]
 mod area;
@@ -34,6 +35,8 @@ mod bell;
 #[cfg(not(loom))]
 mod bootstrap;
 mod bulk;
+#[cfg(not(loom))]
+mod closing;
 #[cfg(not(loom))]
 mod connection;
 #[cfg(not(loom))]
@@ -58,6 +61,8 @@ mod ring;
 #[cfg(not(loom))]
 mod sender;
 mod store;
+#[cfg(not(loom))]
+mod wake_socket;
 
 #[cfg(not(loom))]
 pub use bootstrap::{SharedMemoryListener, shared_memory_connect};

@@ -1,5 +1,6 @@
 //! How two processes come to share memory: one listens on a Unix socket, the other connects to it.
 
+use super::closing::PeerSocket;
 use super::handshake::{give, join, receive, refuse};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::{BootstrapError, End, LinkAddress, Listener};
@@ -24,7 +25,7 @@ pub struct SharedMemoryListener {
     socket: OwnedFd,
     /// Readable when [`SharedMemoryListener::accept`] has something to do.
     epoll: OwnedFd,
-    pending: VecDeque<OwnedFd>,
+    pending: VecDeque<PeerSocket>,
     /// Makes room to take a connection when this process may have no more descriptors.
     spare: Option<OwnedFd>,
     /// Removes the socket's file at the end.
@@ -64,7 +65,7 @@ impl SharedMemoryListener {
                     self.forget(&socket)?;
                     let given = give(socket.as_fd(), &self.path)
                         .inspect_err(|error| refuse(socket.as_fd(), error.code()))?;
-                    return join(socket, given, offer, &self.path).map(Some);
+                    return join(given, offer, &self.path).map(Some);
                 }
                 Err(error) => {
                     refuse(socket.as_fd(), error.code());
@@ -86,7 +87,7 @@ impl SharedMemoryListener {
         loop {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = match accept_with(&self.socket, flags) {
-                Ok(socket) => socket,
+                Ok(socket) => PeerSocket::from(socket),
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => return self.turn_away(errno),
@@ -109,7 +110,7 @@ impl SharedMemoryListener {
     fn turn_away(&mut self, errno: Errno) -> Result<(), BootstrapError> {
         drop(self.spare.take());
         let turned_away = accept_with(&self.socket, SocketFlags::CLOEXEC)
-            .map(|socket| refuse(socket.as_fd(), Code::Resource));
+            .map(|socket| refuse(PeerSocket::from(socket).as_fd(), Code::Resource));
         self.spare = spare(&self.socket);
         match turned_away {
             Ok(()) => Err(BootstrapError::system(&self.path, "accept a connection", errno)),
@@ -122,7 +123,7 @@ impl SharedMemoryListener {
             .map_err(|errno| BootstrapError::system(&self.path, "watch a socket", errno))
     }
 
-    fn forget(&self, socket: &OwnedFd) -> Result<(), BootstrapError> {
+    fn forget(&self, socket: &PeerSocket) -> Result<(), BootstrapError> {
         epoll::delete(&self.epoll, socket)
             .map_err(|errno| BootstrapError::system(&self.path, "unwatch a socket", errno))
     }

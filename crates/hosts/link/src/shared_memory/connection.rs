@@ -7,8 +7,10 @@ use super::memory::{OwnLines, OwnMemory, PeerLines, PeerMemory};
 use super::receiver::SharedReceiver;
 use super::ring::{RingReader, RingWriter};
 use super::sender::SharedSender;
+use super::wake_socket::{PeerWaker, WakeSocket};
 use crate::doorbell::Doorbell;
 use crate::{End, LinkError, Maker};
+use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,8 +19,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Event data of the own bell.
 const BELL: u64 = 0;
-/// Event data of the bootstrap socket.
-const SOCKET: u64 = 1;
+/// Event data of the wake socket.
+const WAKE: u64 = 1;
 
 /// What both halves use.
 #[derive(Debug)]
@@ -27,12 +29,12 @@ pub(crate) struct Connection {
     pub(crate) peer: PeerLines,
     /// A process forked from the maker shares the memory and the descriptors with it, and must touch neither.
     maker: Maker,
-    /// Wakes this end: the peer strikes it, and this process's threads ring it.
+    /// Wakes this end: this process's threads ring it.
     pub(crate) bell: Arc<Doorbell>,
+    /// Wakes this end: its peer does. A hang-up tells that the peer's process ended.
+    wake: WakeSocket,
     /// Wakes the peer's end.
-    pub(crate) peer_event: OwnedFd,
-    /// Nothing more crosses it; its hang-up tells that the peer's process ended.
-    socket: OwnedFd,
+    pub(crate) peer_waker: PeerWaker,
     epoll: OwnedFd,
     /// This end has flushed frames since its receiver looked.
     pub(crate) sent: AtomicBool,
@@ -45,7 +47,7 @@ pub(crate) struct Connection {
 /// What ended a sleep.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Woken {
-    pub(crate) by_bell: bool,
+    pub(crate) by_peer: bool,
     pub(crate) by_hang_up: bool,
 }
 
@@ -53,35 +55,38 @@ pub(crate) struct Woken {
 pub(crate) struct Parts {
     pub(crate) own: OwnMemory,
     pub(crate) peer: PeerMemory,
-    pub(crate) bell: Doorbell,
-    pub(crate) peer_event: OwnedFd,
-    pub(crate) socket: OwnedFd,
+    pub(crate) wake: WakeSocket,
+    pub(crate) peer_waker: PeerWaker,
     pub(crate) maker: Maker,
 }
 
 /// The end made of these parts.
 ///
 /// # Errors
-/// The system refused an epoll descriptor.
+/// The system refused a descriptor.
 pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
-    let Parts { own, peer, bell, peer_event, socket, maker } = parts;
+    let Parts { own, peer, wake, peer_waker, maker } = parts;
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    // Edge-triggered: each strike is told once, and the bell need never be read.
+    let bell = Doorbell::new()?;
+    // Edge-triggered: each strike is told once, and neither need ever be read.
     let strikes = epoll::EventFlags::IN | epoll::EventFlags::ET;
     epoll::add(&epoll, bell.fd(), epoll::EventData::new_u64(BELL), strikes)?;
-    epoll::add(&epoll, &socket, epoll::EventData::new_u64(SOCKET), epoll::EventFlags::RDHUP)?;
+    let wakes = epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), wakes)?;
     let connection = Arc::new(Connection {
         own: own.lines,
         peer: peer.lines,
         maker,
         bell: Arc::new(bell),
-        peer_event,
-        socket,
+        wake,
+        peer_waker,
         epoll,
         sent: AtomicBool::new(false),
         failed: AtomicBool::new(false),
         failure: OnceLock::new(),
     });
+    // That it was added is told as a wake-up, of which nobody is to wake. A hang-up is told again.
+    connection.sleep(Some(Duration::ZERO));
     let ring: RingWriter<OwnArea> = RingWriter::new(own.ring);
     let inbound: RingReader<PeerArea> = RingReader::new(peer.ring, RING_LIMITS);
     Ok(End {
@@ -110,8 +115,8 @@ impl Connection {
         self.bell.ring();
     }
 
-    /// Sleeps until the bell is struck, the peer hangs up, or `limit` has passed. A strike before the sleep ends it too, once.
-    pub(crate) fn sleep(&self, limit: Option<core::time::Duration>) -> Woken {
+    /// Sleeps until the bell is struck, the peer wakes this end or hangs up, or `limit` has passed. A strike before the sleep ends it too, once.
+    pub(crate) fn sleep(&self, limit: Option<Duration>) -> Woken {
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         let empty = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(BELL) };
         let mut events = [empty; 2];
@@ -119,16 +124,31 @@ impl Connection {
         let count = epoll::wait(&self.epoll, &mut events, limit.as_ref()).unwrap_or(0);
         let mut woken = Woken::default();
         for event in &events[..count] {
-            let by_socket = event.data.u64() == SOCKET;
-            woken.by_hang_up |= by_socket;
-            woken.by_bell |= !by_socket;
+            woken.by_peer |= event.data.u64() == WAKE;
+            let flags = event.flags;
+            woken.by_hang_up |= flags.contains(epoll::EventFlags::HUP);
+        }
+        if woken.by_hang_up {
+            self.keep_telling_of_the_end();
         }
         woken
     }
 
+    /// From here on every sleep ends at once, and the descriptor stays readable.
+    #[cold]
+    fn keep_telling_of_the_end(&self) {
+        // It fails only for want of memory; then the receiver remembers what it was told.
+        let _ = epoll::modify(
+            &self.epoll,
+            &self.wake,
+            epoll::EventData::new_u64(WAKE),
+            epoll::EventFlags::empty(),
+        );
+    }
+
     /// Whether the peer's socket is closed, without waiting.
     pub(crate) fn has_hung_up(&self) -> bool {
-        let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::RDHUP)];
+        let mut fds = [PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::empty())];
         poll(&mut fds, Some(&Timespec::default())) == Ok(1)
     }
 

@@ -1,5 +1,6 @@
 //! The side that connects, while the connection is being made.
 
+use super::closing::PeerSocket;
 use super::handshake::{Given, Offer, give, join, receive};
 use crate::knock::Knock;
 use crate::socket_file::UnixPlace;
@@ -45,13 +46,18 @@ impl SharedMemoryDialer {
 impl Dialer for SharedMemoryDialer {
     fn finish(&mut self) -> Result<Option<End>, BootstrapError> {
         let Some(offer) = self.hear()? else { return Ok(None) };
-        let (Some(given), Some(socket)) = (self.given.take(), self.knock.take_socket()) else {
-            return Ok(None);
-        };
-        join(socket, given, offer, &self.path).map(Some)
+        let Some(given) = self.given.take() else { return Ok(None) };
+        join(given, offer, &self.path).map(Some)
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
         self.knock.fd()
+    }
+}
+
+impl Drop for SharedMemoryDialer {
+    fn drop(&mut self) {
+        // Nobody waits for what the listener may have sent beside its offer.
+        drop(self.knock.take_socket().map(PeerSocket::from));
     }
 }

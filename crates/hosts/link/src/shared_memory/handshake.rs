@@ -1,10 +1,11 @@
 //! The conversation on a bootstrap socket after it is connected: see `hello.rs` for what is said.
 
+use super::closing::close_elsewhere;
 use super::connection::{Parts, end};
 use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
 use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
+use super::wake_socket::{PeerWaker, WakeSocket};
 use crate::BootstrapError;
-use crate::doorbell::Doorbell;
 use crate::{End, Maker};
 use core::mem::MaybeUninit;
 use quintet_errors::Code;
@@ -19,32 +20,35 @@ use std::path::Path;
 
 /// Descriptors in one hello.
 const DESCRIPTORS: usize = 2;
+/// The most that the kernel lets one message carry (`SCM_MAX_FD`). There is room for all, so that none is closed by receiving.
+const MOST_DESCRIPTORS: usize = 253;
 
 /// What a peer gave.
 pub(super) struct Offer {
     memory: PeerMemory,
-    event: OwnedFd,
+    waker: PeerWaker,
 }
 
 /// What this process gave.
 pub(super) struct Given {
     memory: OwnMemory,
-    bell: Doorbell,
+    wake: WakeSocket,
     maker: Maker,
 }
 
-/// Makes this side's memory and bell, and sends them.
+/// Makes this side's memory and wake socket, and sends what the peer needs of them.
 pub(super) fn give(socket: BorrowedFd<'_>, path: &Path) -> Result<Given, BootstrapError> {
     let (memory, fd) =
         OwnMemory::create().map_err(|(doing, errno)| BootstrapError::system(path, doing, errno))?;
-    let bell = Doorbell::new().map_err(|errno| BootstrapError::system(path, "create an eventfd", errno))?;
+    let (wake, waker) = WakeSocket::pair()
+        .map_err(|errno| BootstrapError::system(path, "create a pair of sockets", errno))?;
     let maker = Maker::this_process()
         .map_err(|errno| BootstrapError::system(path, "map a page that a fork wipes", errno))?;
-    say(socket, Hello::OURS, &[fd.as_fd(), bell.fd()]).map_err(|errno| match errno {
+    say(socket, Hello::OURS, &[fd.as_fd(), waker.as_fd()]).map_err(|errno| match errno {
         Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => BootstrapError::Left { address: path.into() },
         errno => BootstrapError::system(path, "send on the bootstrap socket", errno),
     })?;
-    Ok(Given { memory, bell, maker })
+    Ok(Given { memory, wake, maker })
 }
 
 /// Tells a peer that it is not taken. Whether that arrives matters to nobody.
@@ -67,7 +71,7 @@ fn say(socket: BorrowedFd<'_>, hello: Hello, fds: &[BorrowedFd<'_>]) -> Result<(
 /// Receives what the peer gives; `None` if it has not spoken yet. Nothing is mapped before it was checked.
 pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offer>, BootstrapError> {
     let mut bytes = [0; HELLO_BYTES + 1];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let mut hear = || recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags);
@@ -82,19 +86,23 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
     if message.bytes == 0 {
         return Err(BootstrapError::Left { address: path.into() });
     }
-    let mut fds = Vec::with_capacity(DESCRIPTORS);
+    let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = message {
             fds.extend(received);
         }
     }
-    Hello::check(&bytes[..message.bytes]).map_err(|error| of_hello(error, path))?;
     // There was room for all of them, so the kernel left out what it could not give.
-    if message.flags.contains(ReturnFlags::CTRUNC) && fds.len() < DESCRIPTORS {
-        let doing = "receive the peer's descriptors (`ulimit -n` may be too small: raise it)";
-        return Err(BootstrapError::system(path, doing, Errno::MFILE));
+    let is_short = message.flags.contains(ReturnFlags::CTRUNC) && fds.len() < DESCRIPTORS;
+    match Hello::check(&bytes[..message.bytes]) {
+        Ok(()) if !is_short => accept_offer(fds, path).map(Some),
+        checked => {
+            close_elsewhere(fds);
+            checked.map_err(|error| of_hello(error, path))?;
+            let doing = "receive the peer's descriptors (`ulimit -n` may be too small: raise it)";
+            Err(BootstrapError::system(path, doing, Errno::MFILE))
+        }
     }
-    accept_offer(fds, path).map(Some)
 }
 
 fn of_hello(error: HelloError, path: &Path) -> BootstrapError {
@@ -109,24 +117,30 @@ fn of_hello(error: HelloError, path: &Path) -> BootstrapError {
 fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError> {
     let malformed = |what: String| BootstrapError::Malformed { address: path.into(), what };
     let count = fds.len();
-    let [memory, event] = <[OwnedFd; DESCRIPTORS]>::try_from(fds)
-        .map_err(|_| malformed(format!("{count} descriptors instead of {DESCRIPTORS}")))?;
-    let memory = PeerMemory::open(memory.as_fd()).map_err(|error| match error {
-        PeerMemoryError::Untrusted(what) => malformed(what),
-        PeerMemoryError::System(doing, errno) => BootstrapError::system(path, doing, errno),
+    let [memory, waker] = <[OwnedFd; DESCRIPTORS]>::try_from(fds).map_err(|fds| {
+        close_elsewhere(fds);
+        malformed(format!("{count} descriptors instead of {DESCRIPTORS}"))
     })?;
-    // A write to the bell must never block this process.
-    let flags = rustix::fs::fcntl_getfl(&event)
-        .map_err(|errno| BootstrapError::system(path, "examine the peer's bell", errno))?;
-    if !flags.contains(rustix::fs::OFlags::NONBLOCK) {
-        return Err(malformed("its bell would block".to_owned()));
+    let opened = PeerMemory::open(memory.as_fd());
+    match (opened, PeerWaker::new(waker)) {
+        (Ok(memory), Ok(waker)) => Ok(Offer { memory, waker }),
+        (Err(error), waker) => {
+            close_elsewhere([memory].into_iter().chain(waker.err().map(|(fd, _)| fd)).collect());
+            Err(match error {
+                PeerMemoryError::Untrusted(what) => malformed(what),
+                PeerMemoryError::System(doing, errno) => BootstrapError::system(path, doing, errno),
+            })
+        }
+        (Ok(_), Err((waker, what))) => {
+            close_elsewhere(vec![waker]);
+            Err(malformed(what))
+        }
     }
-    Ok(Offer { memory, event })
 }
 
 /// The end made of what both sides gave.
-pub(super) fn join(socket: OwnedFd, given: Given, offer: Offer, path: &Path) -> Result<End, BootstrapError> {
-    let Given { memory: own, bell, maker } = given;
-    end(Parts { own, peer: offer.memory, bell, peer_event: offer.event, socket, maker })
-        .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))
+pub(super) fn join(given: Given, offer: Offer, path: &Path) -> Result<End, BootstrapError> {
+    let Given { memory: own, wake, maker } = given;
+    end(Parts { own, peer: offer.memory, wake, peer_waker: offer.waker, maker })
+        .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor or an eventfd", errno))
 }

@@ -8,8 +8,8 @@
 //!  +-------+---------+---------+---------------+--------+--------+
 //! ```
 //!
-//! One message of a sequenced-packet socket, with two descriptors: the sender's memory, and the eventfd that wakes the
-//! sender. The side that connects speaks first. A hello whose `refusal` is not zero ([`Code`]) carries no descriptors and
+//! One message of a sequenced-packet socket, with two descriptors: the sender's memory, and the socket through which the sender
+//! is woken (`wake_socket.rs`). The side that connects speaks first. A hello whose `refusal` is not zero ([`Code`]) carries no descriptors and
 //! ends the conversation.
 
 use super::layout::MEMORY_BYTES;
@@ -20,7 +20,7 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 /// The first bytes.
 const MAGIC: [u8; 4] = *b"QNTL";
 /// The version of this conversation and of the memory's layout.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 /// Bytes of a hello. Later versions begin with the same eight.
 pub(crate) const HELLO_BYTES: usize = 24;
 

@@ -7,13 +7,12 @@ use super::connection::Connection;
 use super::layout::{RECEIVER_LEFT, SENDER_LEFT};
 use super::moderation::Moderation;
 use super::ring::RingReader;
-use crate::doorbell::strike;
 use crate::wait::{Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use core::hint::spin_loop;
 use core::time::Duration;
 use quintet_contract::Frame;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -46,9 +45,9 @@ struct Inbound {
     /// The frame read last, while its bulk is still being read. Nothing behind it is looked at.
     unfinished: Option<Route>,
     moderation: Moderation,
-    /// The socket is closed at the peer's side.
+    /// The wake socket is closed at the peer's side.
     hung_up: bool,
-    /// The peer struck the bell for room.
+    /// The peer woke this end, which wants room.
     room_came: bool,
 }
 
@@ -163,7 +162,7 @@ impl Waiting for Inbound {
         if self.arm() {
             let woken = self.connection.sleep(limit);
             self.hung_up |= woken.by_hang_up;
-            self.room_came |= woken.by_bell && self.connection.own.room_bell.load(Ordering::Relaxed) & 1 == 1;
+            self.room_came |= woken.by_peer && self.connection.own.room_bell.load(Ordering::Relaxed) & 1 == 1;
         }
         self.disarm();
     }
@@ -224,7 +223,7 @@ impl SharedReceiver {
         let Inbound { connection, ring, bulk, .. } = &mut self.inbound;
         let told = ring.publish(&connection.own.head) | bulk.publish(&connection.own.bulk_head);
         if told && self.room.is_wanted(&connection.peer.room_bell) {
-            strike(connection.peer_event.as_fd());
+            connection.peer_waker.wake();
         }
     }
 
@@ -338,6 +337,6 @@ impl Drop for SharedReceiver {
         }
         self.inbound.connection.own.left.fetch_or(RECEIVER_LEFT, Ordering::Release);
         // A sender that waits for room learns that there will be none.
-        strike(self.inbound.connection.peer_event.as_fd());
+        self.inbound.connection.peer_waker.wake();
     }
 }

@@ -7,13 +7,11 @@ use super::connection::Connection;
 use super::layout::{EARLY_WAKE_BYTES, FRAME_BULK_BYTES, PIECE_BYTES, RECEIVER_LEFT, SENDER_LEFT};
 use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
-use crate::doorbell::strike;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_contract::SendError;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{LinkClass, LinkInfo};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -139,7 +137,7 @@ impl SharedSender {
     #[inline]
     fn wake_peer(&mut self) {
         if self.frames.is_wanted(&self.connection.peer.frames_bell) {
-            strike(self.connection.peer_event.as_fd());
+            self.connection.peer_waker.wake();
         }
     }
 
@@ -219,6 +217,6 @@ impl Drop for SharedSender {
             return;
         }
         self.connection.own.left.fetch_or(SENDER_LEFT, Ordering::Release);
-        strike(self.connection.peer_event.as_fd());
+        self.connection.peer_waker.wake();
     }
 }

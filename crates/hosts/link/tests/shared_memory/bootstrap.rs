@@ -1,6 +1,6 @@
 //! How two processes find each other, and what becomes of those who do it wrong.
 
-use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, event, hear, hello, knock, memfd, say};
+use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, hear, hello, knock, memfd, pair, say, waker};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, End, LinkError, SharedMemoryListener, shared_memory_connect};
 use quintet_testbed::{Program, TempDir, argument};
@@ -61,7 +61,7 @@ fn accepting_never_waits() {
     assert!(!is_ready(&listener), "a silent peer keeps nobody busy");
     let _peer = RawPeer::offer(listener.path());
     assert!(listener.accept().expect("an offer").is_some(), "nor does it hold up others");
-    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    let (memory, (_own, bell)) = (memfd(MEMORY_BYTES, SEALS), waker());
     say(&silent, &hello(), &[memory.as_fd(), bell.as_fd()]);
     assert!(is_ready(&listener));
     assert!(listener.accept().expect("an offer").is_some());
@@ -80,7 +80,7 @@ fn silent_peers_are_bounded() {
 
 #[test]
 fn a_wrong_hello_is_refused() {
-    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    let (memory, (_own, bell)) = (memfd(MEMORY_BYTES, SEALS), waker());
     let fds = [memory.as_fd(), bell.as_fd()];
     let with = |at: usize, value: u8| {
         let mut bytes = hello();
@@ -88,7 +88,7 @@ fn a_wrong_hello_is_refused() {
         refused(&bytes, &fds)
     };
     assert!(matches!(with(0, b'X'), BootstrapError::Malformed { .. }));
-    assert!(matches!(with(4, 1), BootstrapError::OtherVersion { theirs: 1, ours: 2, .. }));
+    assert!(matches!(with(4, 1), BootstrapError::OtherVersion { theirs: 1, ours: 3, .. }));
     assert!(matches!(with(8, 1), BootstrapError::Malformed { .. }));
     assert!(matches!(with(16, 1), BootstrapError::Malformed { .. }));
     assert!(matches!(refused(&hello()[..20], &fds), BootstrapError::Malformed { .. }));
@@ -98,7 +98,7 @@ fn a_wrong_hello_is_refused() {
 
 #[test]
 fn wrong_descriptors_are_refused() {
-    let (memory, bell) = (memfd(MEMORY_BYTES, SEALS), event());
+    let (memory, (_own, bell)) = (memfd(MEMORY_BYTES, SEALS), waker());
     let complaint = |fds: &[BorrowedFd<'_>]| refused(&hello(), fds).to_string();
     assert!(complaint(&[]).contains("0 descriptors instead of 2"));
     assert!(complaint(&[memory.as_fd()]).contains("1 descriptors instead of 2"));
@@ -109,8 +109,10 @@ fn wrong_descriptors_are_refused() {
     assert!(complaint(&[small.as_fd(), bell.as_fd()]).contains("4096 bytes"));
     let unsealed = memfd(MEMORY_BYTES, SealFlags::GROW);
     assert!(complaint(&[unsealed.as_fd(), bell.as_fd()]).contains("lacks seals"));
-    let blocking = eventfd(0, EventfdFlags::CLOEXEC).expect("an eventfd");
-    assert!(complaint(&[memory.as_fd(), blocking.as_fd()]).contains("would block"));
+    let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("an eventfd");
+    assert!(complaint(&[memory.as_fd(), event.as_fd()]).contains("no socket"));
+    let stream = pair(SocketType::STREAM).1;
+    assert!(complaint(&[memory.as_fd(), stream.as_fd()]).contains("is a socket of"));
 }
 
 #[test]
@@ -198,7 +200,7 @@ fn a_listener_out_of_descriptors_says_so() {
         return;
     }
     let (_folder, mut listener) = listening();
-    let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), event(), knock(listener.path()));
+    let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), waker().1, knock(listener.path()));
     assert!(listener.accept().expect("it has not spoken").is_none());
     let late = knock(listener.path());
     let taken = take_all_descriptors();

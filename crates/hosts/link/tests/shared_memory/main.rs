@@ -1,6 +1,7 @@
 //! Shared memory beside peers that do not keep to the rules.
 #![cfg(not(loom))]
 
+mod blocking;
 mod bootstrap;
 mod hostile;
 mod raw_peer;

@@ -1,12 +1,12 @@
 //! A peer that does what it likes: it speaks the bootstrap's bytes and writes its memory by hand.
 
 use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES};
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{IoSlice, IoSliceMut, pwrite};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketType, connect, recvmsg, sendmsg, socket_with,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg,
+    socket_with, socketpair,
 };
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,7 +25,7 @@ pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).uni
 
 /// The hello that is accepted.
 pub(crate) fn hello() -> Vec<u8> {
-    let mut bytes = b"QNTL\x02\x00\x00\x00".to_vec();
+    let mut bytes = b"QNTL\x03\x00\x00\x00".to_vec();
     bytes.extend((MEMORY_BYTES as u64).to_le_bytes());
     bytes.extend((CONTROL_RING_BYTES as u32).to_le_bytes());
     bytes.extend((BULK_RING_BYTES as u32).to_le_bytes());
@@ -40,15 +40,20 @@ pub(crate) fn memfd(size: usize, seals: SealFlags) -> OwnedFd {
     fd
 }
 
-/// An eventfd as the link wants it.
-pub(crate) fn event() -> OwnedFd {
-    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("an eventfd")
+/// A socket to be woken by, and its other end, as the link wants it.
+pub(crate) fn waker() -> (OwnedFd, OwnedFd) {
+    pair(SocketType::SEQPACKET)
+}
+
+/// Two Unix sockets of this kind, connected.
+pub(crate) fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("two sockets")
 }
 
 /// A socket that knocks at `path` and says nothing yet.
 pub(crate) fn knock(path: &Path) -> OwnedFd {
-    let flags = rustix::net::SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).expect("a socket");
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .expect("a socket");
     connect(&socket, &SocketAddrUnix::new(path).expect("short")).expect("connected");
     socket
 }
@@ -80,16 +85,22 @@ pub(crate) fn hear(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
 /// A peer past the bootstrap, whose memory is still open for writing.
 pub(crate) struct RawPeer {
     memory: OwnedFd,
-    _event: OwnedFd,
+    /// What wakes it, in both senses.
+    pub(crate) wakers: (OwnedFd, OwnedFd),
     _socket: OwnedFd,
 }
 
 impl RawPeer {
     /// Knocks and makes an acceptable offer.
     pub(crate) fn offer(path: &Path) -> Self {
-        let (memory, event, socket) = (memfd(MEMORY_BYTES, SEALS), event(), knock(path));
-        say(&socket, &hello(), &[memory.as_fd(), event.as_fd()]);
-        RawPeer { memory, _event: event, _socket: socket }
+        Self::offer_to_be_woken_by(path, waker())
+    }
+
+    /// The same, to be woken by the second of these.
+    pub(crate) fn offer_to_be_woken_by(path: &Path, wakers: (OwnedFd, OwnedFd)) -> Self {
+        let (memory, socket) = (memfd(MEMORY_BYTES, SEALS), knock(path));
+        say(&socket, &hello(), &[memory.as_fd(), wakers.1.as_fd()]);
+        RawPeer { memory, wakers, _socket: socket }
     }
 
     /// Changes its memory under its reader.

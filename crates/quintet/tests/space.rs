@@ -299,7 +299,11 @@ fn a_live_tuple_that_cannot_be_put_says_so() {
 fn an_acknowledgement_that_waits_for_room_can_be_called_off() {
     let space = SpaceConfig { max_tuples: 2, ..SpaceConfig::default() };
     let space = Lab::embedded_with(space, None).space();
-    space.out_many(&[tuple!["task", 1i64], tuple!["filling", 1i64]], None).unwrap();
+    // The reserve for results is in use as well.
+    space.out_many(&[tuple!["first", 1i64], tuple!["filling", 1i64]], None).unwrap();
+    let early = [tuple!["early", 1i64], tuple!["early", 2i64]];
+    space.lease(&template!["first", ?i64], Some(LONG)).unwrap().acknowledge(&early).unwrap();
+    space.out(tuple!["task", 1i64]).unwrap();
     let results = [tuple!["result", 1i64], tuple!["result", 2i64]];
     let task = template!["task", ?i64];
     let lease = space.lease(&task, Some(LONG)).unwrap();

@@ -43,7 +43,7 @@ settings! {
         unit: Unit::Bytes,
         default: 1 << 30,
         range: 1..=1 << 50,
-        text: "Bytes of tuples a space holds, those under a lease included. At the limit an out waits.",
+        text: "Bytes of tuples a space holds, those under a lease included. At the limit an out waits; results of leased tuples have a quarter more.",
     };
     /// `space.max_tuples`
     SPACE_MAX_TUPLES: Number = {
@@ -51,7 +51,7 @@ settings! {
         unit: Unit::Count,
         default: 1 << 24,
         range: 1..=1 << 40,
-        text: "Tuples a space holds, those under a lease included. At the limit an out waits.",
+        text: "Tuples a space holds, those under a lease included. At the limit an out waits; results of leased tuples have a quarter more.",
     };
     /// `space.max_attempts`
     SPACE_MAX_ATTEMPTS: Number = {

@@ -14,7 +14,8 @@
 //!   needs it is as one that waits for its sender's link: it is answered when the index is ready, and tuples and younger requests pass it by
 //!   until then. A count does not wait and compares all.
 //! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first, behind every acknowledgement that waits
-//!   for room; bounds for what one sender may have unfinished. A tuple given to a plain take leaves the quota at once; one under
+//!   for room. The results of an acknowledgement have a reserve beyond them, so that a space full of tasks does not keep its own
+//!   results out: they wait only for earlier results to be taken. Bounds for what one sender may have unfinished. A tuple given to a plain take leaves the quota at once; one under
 //!   a lease counts until its end. Of the memory in which a bulk came, a tuple keeps at most twice what it counts for.
 //! - **A manager that did not run blames nobody.** Where it is called more than a millisecond after something was due (its host was
 //!   stopped, or busy), the leases that came due meanwhile live on, once, for as long as it is late, at most their time to live: so
@@ -206,7 +207,7 @@ impl Space {
         let entry = self.stores[settled.place.store].remove(settled.place.entry);
         self.room.unsettled_bytes -= entry.bytes();
         if seeded!(self.config, CreditCountedTwice) {
-            self.room.free(entry.bytes());
+            self.room.free(entry.bytes(), entry.account());
         }
     }
 

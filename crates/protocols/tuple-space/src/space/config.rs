@@ -3,7 +3,8 @@
 /// The limits of a space and the seed of its hashing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpaceConfig {
-    /// Bytes of tuples (heads and bulks) it holds, those under a lease included. Default 1 GiB.
+    /// Bytes of tuples (heads and bulks) it holds, those under a lease included. Results of leased tuples that find no room in it have a
+    /// reserve of a quarter more, or of one request. Default 1 GiB.
     pub max_bytes: u64,
     /// Tuples it holds, those under a lease included. Default 16,777,216.
     pub max_tuples: u64,

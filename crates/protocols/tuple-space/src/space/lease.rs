@@ -121,7 +121,7 @@ impl Space {
     pub(super) fn finish_lease(&mut self, id: LeaseId, lease: &Lease) {
         self.end_lease(id.0);
         let entry = self.stores[lease.place.store].remove(lease.place.entry);
-        self.room.free(entry.bytes());
+        self.room.free(entry.bytes(), entry.account());
     }
 
     /// Forgets a lease; its tuple stays hidden.
@@ -181,9 +181,9 @@ impl Space {
         let head = dead_letter(&self.stores.view(place), failure, entry.failed);
         let bulk = entry.bulk();
         let removed = self.stores[place.store].remove(place.entry);
-        self.room.free(removed.bytes());
+        self.room.free(removed.bytes(), removed.account());
         out.work(stages::STORE, 1);
-        self.put(now, &View::checked_tuple(&head, &bulk), bulk.clone(), out);
+        self.put(now, &View::checked_tuple(&head, &bulk), bulk.clone(), removed.account(), out);
     }
 }
 

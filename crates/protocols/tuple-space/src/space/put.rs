@@ -1,8 +1,8 @@
 //! Puts: `out`, and the results that come with an acknowledgement.
 
 use super::lease::Lease;
-use super::room::{Parked, ParkedKey, Size};
-use super::stores::Place;
+use super::room::{Account, Counted, Parked, ParkedKey, Size};
+use super::stores::{Place, Stores};
 use super::{Due, Space, Unanswered, stages};
 use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
 use bytes::Bytes;
@@ -20,8 +20,8 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         let size = Size::of(&put.tuples);
-        if !self.room.has_parked() && self.room.fits(size, Size::default()) {
-            self.put_all(now, &put.tuples, out);
+        if !self.room.has_parked() && self.room.fits(size) {
+            self.put_all(now, &put.tuples, Account::Quota, out);
             self.reply(from, DONE, token, out);
         } else if self.may_park(from, token, put, size, out) {
             self.park(now, Parked::new(from, token, None, put.deadline, &put.tuples));
@@ -42,9 +42,9 @@ impl Space {
             return self.refuse_lost(from, token, id, out);
         };
         let size = Size::of(&put.tuples);
-        if self.room.fits(size, self.size_of(lease.place)) {
+        if let Some(account) = self.room.for_results(size, self.counted(lease.place)) {
             self.finish_lease(id, &lease);
-            self.put_all(now, &put.tuples, out);
+            self.put_all(now, &put.tuples, account, out);
             self.reply(from, DONE, token, out);
         } else if self.may_park(from, token, put, size, out) {
             let key = self.park(now, Parked::new(from, token, Some(id), put.deadline, &put.tuples));
@@ -52,9 +52,9 @@ impl Space {
         }
     }
 
-    /// What the tuple at `place` takes of the quota.
-    fn size_of(&self, place: Place) -> Size {
-        Size { bytes: self.stores.entry(place).bytes(), tuples: 1 }
+    /// What the tuple at `place` counts for, and where.
+    fn counted(&self, place: Place) -> Counted {
+        counted(&self.stores, place)
     }
 
     /// Whether a put may wait for room; if not, it is answered.
@@ -119,38 +119,50 @@ impl Space {
 
     /// Does the parked requests for which there is room now.
     pub(super) fn serve_parked(&mut self, now: Time, out: &mut dyn Outbox) {
-        while let Some(key) = self.next_parked() {
+        while let Some((key, account)) = self.next_parked() {
             let Some(parked) = self.drop_parked(now, key) else { return };
             if let Some((id, lease)) = parked.lease.and_then(|id| Some((id, self.held(parked.address, id)?)))
             {
                 self.finish_lease(id, &lease);
             }
-            self.put_all(now, &parked.tuples(), out);
+            self.put_all(now, &parked.tuples(), account, out);
             self.reply(parked.address, DONE, parked.token, out);
         }
     }
 
-    fn next_parked(&mut self) -> Option<ParkedKey> {
+    fn next_parked(&mut self) -> Option<(ParkedKey, Account)> {
         let (stores, leases) = (&self.stores, &self.leases);
         self.room.next_parked(|lease| {
-            let freed = |lease: &Lease| stores.entry(lease.place).bytes();
-            leases.get(&lease.0).map_or(Size::default(), |lease| Size { bytes: freed(lease), tuples: 1 })
+            let lease: &Lease = leases.get(&lease.0).expect("a lease lives while its acknowledgement waits");
+            counted(stores, lease.place)
         })
     }
 
-    fn put_all(&mut self, now: Time, tuples: &PutTuples<'_>, out: &mut dyn Outbox) {
+    fn put_all(&mut self, now: Time, tuples: &PutTuples<'_>, account: Account, out: &mut dyn Outbox) {
         out.work(stages::STORE, tuples.len());
         for (tuple, bulk) in tuples.iter() {
-            self.put(now, &tuple, bulk, out);
+            self.put(now, &tuple, bulk, account, out);
         }
     }
 
     /// Puts one tuple for which there is room.
-    pub(super) fn put(&mut self, now: Time, tuple: &View<'_>, bulk: Bytes, out: &mut dyn Outbox) {
+    pub(super) fn put(
+        &mut self,
+        now: Time,
+        tuple: &View<'_>,
+        bulk: Bytes,
+        account: Account,
+        out: &mut dyn Outbox,
+    ) {
         let order = self.order();
         let store = self.stores.find_or_add(tuple.signature());
-        let entry = self.stores[store].add(order, tuple.head(), bulk);
-        self.room.add(tuple.bytes());
+        let entry = self.stores[store].add(order, tuple.head(), bulk, account);
+        self.room.add(tuple.bytes(), account);
         self.offer(now, Place { store, entry }, out);
     }
+}
+
+fn counted(stores: &Stores, place: Place) -> Counted {
+    let entry = stores.entry(place);
+    Counted { size: Size { bytes: entry.bytes(), tuples: 1 }, account: entry.account() }
 }

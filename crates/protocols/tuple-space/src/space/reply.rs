@@ -103,8 +103,9 @@ impl Space {
     fn hold_until_settled(&mut self, place: Place, asker: &Asker) {
         let store = &mut self.stores[place.store];
         store.hide(place.entry, &self.key);
-        let bytes = store.entry(place.entry).bytes();
-        self.room.free(bytes);
+        let entry = store.entry(place.entry);
+        let bytes = entry.bytes();
+        self.room.free(bytes, entry.account());
         self.room.unsettled_bytes += bytes;
         self.senders.get_or_add(asker.address).hold(asker.token, place);
         self.settle_surplus(asker);

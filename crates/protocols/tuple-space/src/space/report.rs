@@ -33,7 +33,7 @@ impl Space {
     fn state(&self) -> State {
         State {
             tuples: self.stores.iter().map(|store| store.shown() as u64).sum(),
-            bytes: self.room.used().bytes,
+            bytes: self.room.held().bytes,
             hidden: self.stores.iter().map(|store| store.hidden() as u64).sum(),
             waiters: self.waiters.len() as u64,
             leases: self.leases.len() as u64,

@@ -1,4 +1,8 @@
-//! The quota, and the requests that wait for room.
+//! The quota, the reserve for results, and the requests that wait for room.
+//!
+//! Results of an acknowledgement need room even where the space is full of tasks, or nothing would ever end. They find it in what their
+//! own tuple leaves, in what is free of the quota, or in a reserve beyond the quota that only results may use. Acknowledgements that wait
+//! wait for the reserve, which is emptied by taking results: no tuple that was put by an `out` can keep it full. (docs/design/0011.)
 
 use super::SpaceConfig;
 use crate::codec::{KeptTuples, LeaseId, PutTuples};
@@ -11,6 +15,25 @@ pub(super) struct Size {
     pub(super) bytes: u64,
     pub(super) tuples: u64,
 }
+
+/// Where a tuple counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Account {
+    /// The quota.
+    Quota,
+    /// The reserve: it came as a result for which the quota had no room.
+    Reserve,
+}
+
+/// What a tuple counts for, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Counted {
+    pub(super) size: Size,
+    pub(super) account: Account,
+}
+
+/// The reserve is this part of the quota.
+const RESERVE_SHARE: u64 = 4;
 
 /// Orders the requests that wait for room: acknowledgements first, as they free the room of the tuple they end, then
 /// by age.
@@ -38,6 +61,8 @@ pub(super) struct Parked {
 pub(super) struct Room {
     limit: Size,
     used: Size,
+    /// Of results for which the quota had no room.
+    reserve_used: Size,
     /// Bytes of takes that may still be undone: no longer counted as used, bounded by the quota once more.
     pub(super) unsettled_bytes: u64,
     parked: BTreeMap<ParkedKey, Parked>,
@@ -69,6 +94,22 @@ impl Size {
     pub(super) fn of(tuples: &PutTuples<'_>) -> Size {
         Size { bytes: tuples.total_bytes(), tuples: tuples.len().into() }
     }
+
+    fn is_within(self, limit: Size) -> bool {
+        self.bytes <= limit.bytes && self.tuples <= limit.tuples
+    }
+
+    fn plus(self, other: Size) -> Size {
+        let (bytes, tuples) =
+            (self.bytes.saturating_add(other.bytes), self.tuples.saturating_add(other.tuples));
+        Size { bytes, tuples }
+    }
+
+    fn minus(self, other: Size) -> Size {
+        let (bytes, tuples) =
+            (self.bytes.saturating_sub(other.bytes), self.tuples.saturating_sub(other.tuples));
+        Size { bytes, tuples }
+    }
 }
 
 impl Room {
@@ -76,6 +117,7 @@ impl Room {
         Room {
             limit: Size { bytes: config.max_bytes, tuples: config.max_tuples },
             used: Size::default(),
+            reserve_used: Size::default(),
             unsettled_bytes: 0,
             parked: BTreeMap::new(),
             waiting_bytes: 0,
@@ -84,8 +126,17 @@ impl Room {
         }
     }
 
-    pub(super) fn used(&self) -> Size {
-        self.used
+    /// What an account counts.
+    pub(super) fn used(&self, account: Account) -> Size {
+        match account {
+            Account::Quota => self.used,
+            Account::Reserve => self.reserve_used,
+        }
+    }
+
+    /// What both accounts count.
+    pub(super) fn held(&self) -> Size {
+        self.used.plus(self.reserve_used)
     }
 
     pub(super) fn limit(&self) -> Size {
@@ -94,29 +145,66 @@ impl Room {
 
     /// Whether it could ever fit.
     pub(super) fn could_fit(&self, size: Size) -> bool {
-        size.bytes <= self.limit.bytes && size.tuples <= self.limit.tuples
+        size.is_within(self.limit)
     }
 
-    /// Whether it fits now, once `freed` is given back.
-    pub(super) fn fits(&self, size: Size, freed: Size) -> bool {
-        let fits = |used: u64, freed: u64, wanted: u64, limit: u64| {
-            used.saturating_sub(freed).saturating_add(wanted) <= limit
+    /// Whether it fits the quota now.
+    pub(super) fn fits(&self, size: Size) -> bool {
+        self.used.plus(size).is_within(self.limit)
+    }
+
+    /// Where the results of a new acknowledgement find room once the tuple that it ends is gone; none: it has to wait, behind those that
+    /// wait already.
+    pub(super) fn for_results(&self, results: Size, ending: Counted) -> Option<Account> {
+        let is_first = !self.has_parked_results();
+        self.without_reserve(results, ending)
+            .or_else(|| self.from_reserve(results, ending).filter(|_| is_first))
+    }
+
+    /// The account in which results find room without taking of the reserve: none of them, whoever waits, is kept from that.
+    fn without_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
+        let left = match ending.account {
+            Account::Quota => self.used.minus(ending.size),
+            Account::Reserve => self.used,
         };
-        fits(self.used.bytes, freed.bytes, size.bytes, self.limit.bytes)
-            && fits(self.used.tuples, freed.tuples, size.tuples, self.limit.tuples)
+        if left.plus(results).is_within(self.limit) {
+            return Some(Account::Quota);
+        }
+        // They need no more than they leave.
+        results.is_within(ending.size).then_some(ending.account)
+    }
+
+    /// Whether results find room in the reserve. An empty one takes any request, so that none waits for ever.
+    fn from_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
+        let left = match ending.account {
+            Account::Quota => self.reserve_used,
+            Account::Reserve => self.reserve_used.minus(ending.size),
+        };
+        let reserve =
+            Size { bytes: self.limit.bytes / RESERVE_SHARE, tuples: self.limit.tuples / RESERVE_SHARE };
+        let fits =
+            left == Size::default() && self.could_fit(results) || left.plus(results).is_within(reserve);
+        fits.then_some(Account::Reserve)
     }
 
     /// Counts one tuple. A tuple that returns is counted also where it does not fit: it was here before.
-    pub(super) fn add(&mut self, bytes: u64) {
-        self.used.bytes += bytes;
-        self.used.tuples += 1;
+    pub(super) fn add(&mut self, bytes: u64, account: Account) {
+        let used = self.account(account);
+        *used = used.plus(Size { bytes, tuples: 1 });
     }
 
     /// Counts one tuple less.
-    pub(super) fn free(&mut self, bytes: u64) {
-        self.used.bytes = self.used.bytes.saturating_sub(bytes);
-        self.used.tuples = self.used.tuples.saturating_sub(1);
+    pub(super) fn free(&mut self, bytes: u64, account: Account) {
+        let used = self.account(account);
+        *used = used.minus(Size { bytes, tuples: 1 });
         self.freed = true;
+    }
+
+    fn account(&mut self, account: Account) -> &mut Size {
+        match account {
+            Account::Quota => &mut self.used,
+            Account::Reserve => &mut self.reserve_used,
+        }
     }
 
     /// How full it is, for an error.
@@ -126,6 +214,10 @@ impl Room {
             "it holds {} of {} bytes and {} of {} tuples",
             used.bytes, limit.bytes, used.tuples, limit.tuples
         )
+    }
+
+    fn has_parked_results(&self) -> bool {
+        self.parked.first_key_value().is_some_and(|(key, _)| !key.is_out)
     }
 
     /// Whether a request waits for room: a later `out` must not overtake it.
@@ -166,19 +258,32 @@ impl Room {
         self.parked.len()
     }
 
-    /// The request to serve next: any acknowledgement that fits, or, where none waits, the oldest put if it fits.
-    /// `freed_by` says what the end of a lease gives back. Looks only if something was freed since it last found none.
-    pub(super) fn next_parked(&mut self, freed_by: impl Fn(LeaseId) -> Size) -> Option<ParkedKey> {
+    /// The request to serve next, and where it finds room: any acknowledgement for which the quota has room, or the oldest, for which
+    /// the reserve has; where none waits, the oldest put if it fits. `ending` says what the end of a lease gives back. Looks only if
+    /// something was freed since it last found none.
+    pub(super) fn next_parked(
+        &mut self,
+        ending: impl Fn(LeaseId) -> Counted,
+    ) -> Option<(ParkedKey, Account)> {
         if !self.freed {
             return None;
         }
-        let acknowledgements = self.parked.iter().take_while(|(key, _)| !key.is_out);
-        let oldest_out = self.parked.first_key_value().filter(|(key, _)| key.is_out);
-        let mut candidates = acknowledgements.chain(oldest_out);
-        let fitting = candidates
-            .find(|(_, parked)| self.fits(parked.size, parked.lease.map_or(Size::default(), &freed_by)));
-        let next = fitting.map(|(key, _)| *key);
+        let next = match self.parked.first_key_value() {
+            Some((key, parked)) if key.is_out => self.fits(parked.size).then_some((*key, Account::Quota)),
+            Some(_) => self.next_results(ending),
+            None => None,
+        };
         self.freed = next.is_some();
         next
+    }
+
+    fn next_results(&self, ending: impl Fn(LeaseId) -> Counted) -> Option<(ParkedKey, Account)> {
+        let waiting = self.parked.iter().map_while(|(key, parked)| Some((*key, parked.size, parked.lease?)));
+        let mut waiting = waiting.map(|(key, size, lease)| (key, size, ending(lease)));
+        let (oldest, size, freed) = waiting.next()?;
+        let without = |(key, size, freed)| Some((key, self.without_reserve(size, freed)?));
+        without((oldest, size, freed))
+            .or_else(|| Some((oldest, self.from_reserve(size, freed)?)))
+            .or_else(|| waiting.find_map(without))
     }
 }

@@ -1,6 +1,7 @@
 //! The tuples of one signature, and the requests that wait for one.
 
 use super::index::{Choice, Index, IndexSet};
+use super::room::Account;
 use super::slab::Slab;
 use super::waiter::{Filed, Waiter};
 use crate::Signature;
@@ -19,6 +20,8 @@ pub(super) struct Entry {
     pub(super) failed: u32,
     /// It can be taken: it is in every index that covers its place.
     shown: bool,
+    /// Where it counts while it counts.
+    account: Account,
 }
 
 /// The tuples of one signature.
@@ -56,6 +59,10 @@ impl Entry {
     /// Bytes it counts for.
     pub(super) fn bytes(&self) -> u64 {
         (self.head.len() + self.bulk.as_ref().map_or(0, |bulk| bulk.len())) as u64
+    }
+
+    pub(super) fn account(&self) -> Account {
+        self.account
     }
 
     pub(super) fn is_shown(&self) -> bool {
@@ -111,9 +118,9 @@ impl Store {
     }
 
     /// Adds a tuple, hidden.
-    pub(super) fn add(&mut self, order: u64, head: &[u8], bulk: Bytes) -> u32 {
+    pub(super) fn add(&mut self, order: u64, head: &[u8], bulk: Bytes, account: Account) -> u32 {
         let bulk = (!bulk.is_empty()).then(|| Box::new(bulk));
-        self.entries.add(Entry { order, head: head.into(), bulk, failed: 0, shown: false })
+        self.entries.add(Entry { order, head: head.into(), bulk, failed: 0, shown: false, account })
     }
 
     /// Removes a hidden tuple.

@@ -1,7 +1,9 @@
 //! Checks that the parts of a space agree: for tests and fuzzing. It changes nothing.
 
 use super::Space;
+use super::room::{Account, Size};
 use super::sender::Unanswered;
+use super::store::Entry;
 
 impl Space {
     /// # Panics
@@ -12,22 +14,25 @@ impl Space {
     }
 
     fn verify_tuples(&self) {
-        let (mut bytes, mut tuples) = (0, 0);
+        let mut counted = [Size::default(); 2];
+        let mut count = |entry: &Entry| {
+            let account = &mut counted[usize::from(entry.account() == Account::Reserve)];
+            account.bytes += entry.bytes();
+            account.tuples += 1;
+        };
         self.stores.verify(&self.key);
         for store in self.stores.iter() {
             for (_, entry) in store.entries().filter(|(_, entry)| entry.is_shown()) {
-                bytes += entry.bytes();
-                tuples += 1;
+                count(entry);
             }
         }
         for lease in self.leases.values() {
             let entry = self.stores.entry(lease.place);
             assert!(!entry.is_shown(), "a leased tuple is hidden");
-            bytes += entry.bytes();
-            tuples += 1;
+            count(entry);
         }
-        let used = self.room.used();
-        assert_eq!((used.bytes, used.tuples), (bytes, tuples), "the quota counts shown and leased tuples");
+        let accounts = [Account::Quota, Account::Reserve].map(|account| self.room.used(account));
+        assert_eq!(accounts, counted, "quota and reserve count shown and leased tuples");
         let unsettled = self.senders.iter().flat_map(|sender| &sender.unsettled);
         let (mut unsettled_bytes, mut hidden) = (0, self.leases.len());
         for unsettled in unsettled {

@@ -228,9 +228,10 @@ impl Space {
     /// Undoes a plain take that is not settled.
     pub(super) fn undo(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
         let Some(taken) = self.senders.get_mut(from).and_then(|sender| sender.undo(token)) else { return };
-        let bytes = self.stores.entry(taken.place).bytes();
+        let entry = self.stores.entry(taken.place);
+        let (bytes, account) = (entry.bytes(), entry.account());
         self.room.unsettled_bytes -= bytes;
-        self.room.add(bytes);
+        self.room.add(bytes, account);
         self.bring_back(now, taken.place, out);
     }
 

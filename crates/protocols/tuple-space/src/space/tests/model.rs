@@ -18,6 +18,8 @@ struct Stored {
     tuple: Tuple,
     failed: u32,
     place: Place,
+    /// It counts in the reserve.
+    is_reserve: bool,
 }
 
 #[derive(Clone)]
@@ -67,6 +69,10 @@ pub(super) struct Model {
 fn bytes(tuple: &Tuple) -> u64 {
     let (head, bulk) = tuple.encode().unwrap();
     (head.len() + bulk.len()) as u64
+}
+
+fn size<'a>(tuples: impl IntoIterator<Item = &'a Tuple>) -> (u64, u64) {
+    tuples.into_iter().fold((0, 0), |(number, sum), tuple| (number + 1, sum + bytes(tuple)))
 }
 
 impl Model {
@@ -152,35 +158,69 @@ impl Model {
     pub(super) fn end(&mut self) {
         while let Some(at) = self.next_parked() {
             let parked = self.parked.remove(at);
-            if let Some(lease) = parked.lease {
-                self.stored.retain(|s| !matches!(s.place, Place::Leased { lease: id, .. } if id == lease));
-            }
-            self.put_all(&parked.tuples);
+            let is_reserve = match parked.lease {
+                None => false,
+                Some(lease) => {
+                    let is_reserve = self.room_for_results(&parked.tuples, lease, true).unwrap();
+                    self.stored
+                        .retain(|s| !matches!(s.place, Place::Leased { lease: id, .. } if id == lease));
+                    is_reserve
+                }
+            };
+            self.put_all(&parked.tuples, is_reserve);
             self.reply(parked.from, parked.token, Answer::Done);
         }
     }
 
     fn next_parked(&self) -> Option<usize> {
-        let ack = |p: &Parked| p.lease.is_some() && self.fits(&p.tuples, p.lease);
-        let is_out_next = self.parked.iter().all(|p| p.lease.is_none());
-        let fitting_out = self.parked.first().filter(|p| is_out_next && self.fits(&p.tuples, None));
-        self.parked.iter().position(ack).or(fitting_out.map(|_| 0))
+        let oldest = self.parked.iter().position(|p| p.lease.is_some());
+        let fits = |at: &usize| {
+            let parked = &self.parked[*at];
+            let lease = parked.lease.filter(|_| oldest.is_some());
+            lease.is_some_and(|id| self.room_for_results(&parked.tuples, id, Some(*at) == oldest).is_some())
+        };
+        let is_fitting_out = |p: &&Parked| oldest.is_none() && self.fits(&p.tuples, None);
+        (0..self.parked.len()).find(fits).or(self.parked.first().filter(is_fitting_out).map(|_| 0))
     }
 
-    fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
+    /// Number and bytes of what counts in the quota or the reserve, without the tuple under the lease `ending`.
+    fn counted(&self, is_reserve: bool, ending: Option<u64>) -> (u64, u64) {
         let counted = self.stored.iter().filter(|s| match s.place {
             Place::Shown => true,
             Place::Taken { .. } => false,
             Place::Leased { lease, .. } => Some(lease) != ending,
         });
-        let all: Vec<u64> = counted.map(|s| bytes(&s.tuple)).chain(tuples.iter().map(bytes)).collect();
-        all.len() as u64 <= self.config.max_tuples && all.iter().sum::<u64>() <= self.config.max_bytes
+        size(counted.filter(|s| s.is_reserve == is_reserve).map(|s| &s.tuple))
     }
 
-    fn put_all(&mut self, tuples: &[Tuple]) {
+    fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
+        let ((held, held_bytes), (number, bytes)) = (self.counted(false, ending), size(tuples));
+        held + number <= self.config.max_tuples && held_bytes + bytes <= self.config.max_bytes
+    }
+
+    /// Whether results count in the reserve; none: there is no room for them.
+    fn room_for_results(&self, tuples: &[Tuple], id: u64, is_oldest: bool) -> Option<bool> {
+        if self.fits(tuples, Some(id)) {
+            return Some(false);
+        }
+        let is_it = |s: &&Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
+        let ending = self.stored.iter().find(is_it).unwrap();
+        let ((number, bytes), (room, room_bytes)) = (size(tuples), size([&ending.tuple]));
+        if number <= room && bytes <= room_bytes {
+            return Some(ending.is_reserve);
+        }
+        let (held, held_bytes) = self.counted(true, Some(id));
+        let SpaceConfig { max_tuples, max_bytes, .. } = self.config;
+        let fits = held + number <= max_tuples / 4 && held_bytes + bytes <= max_bytes / 4;
+        let alone = held == 0 && number <= max_tuples && bytes <= max_bytes;
+        (is_oldest && (fits || alone)).then_some(true)
+    }
+
+    fn put_all(&mut self, tuples: &[Tuple], is_reserve: bool) {
         for tuple in tuples {
             let order = self.order();
-            self.stored.push(Stored { order, tuple: tuple.clone(), failed: 0, place: Place::Shown });
+            let (tuple, place) = (tuple.clone(), Place::Shown);
+            self.stored.push(Stored { order, tuple, failed: 0, place, is_reserve });
             self.offer(order);
         }
     }
@@ -287,7 +327,7 @@ impl Model {
 
     pub(super) fn out(&mut self, from: u16, token: u64, tuples: &[Tuple], deadline: Option<Span>) {
         if self.parked.is_empty() && self.fits(tuples, None) {
-            self.put_all(tuples);
+            self.put_all(tuples, false);
             self.reply(from, token, Answer::Done);
         } else {
             self.park(from, token, None, tuples, deadline);
@@ -328,9 +368,10 @@ impl Model {
         deadline: Option<Span>,
     ) {
         let Some(at) = self.held(from, id) else { return self.refuse(from, token, Code::LeaseLost) };
-        if self.fits(tuples, Some(id)) {
+        let is_oldest = self.parked.iter().all(|p| p.lease.is_none());
+        if let Some(is_reserve) = self.room_for_results(tuples, id, is_oldest) {
             self.stored.remove(at);
-            self.put_all(tuples);
+            self.put_all(tuples, is_reserve);
             self.reply(from, token, Answer::Done);
         } else if self.park(from, token, Some(id), tuples, deadline)
             && let Place::Leased { due, is_acknowledging, .. } = &mut self.stored[at].place
@@ -373,8 +414,9 @@ impl Model {
             return self.offer(order);
         }
         let mut values: Vec<Value> = vec![DEAD_LETTER.into(), reason.into(), i64::from(failed).into()];
-        values.extend(self.stored.remove(at).tuple);
-        self.put_all(&[Tuple::new(values).unwrap()]);
+        let Stored { tuple, is_reserve, .. } = self.stored.remove(at);
+        values.extend(tuple);
+        self.put_all(&[Tuple::new(values).unwrap()], is_reserve);
     }
 
     pub(super) fn renew(&mut self, from: u16) {

@@ -10,6 +10,24 @@ fn bench(max_tuples: u64) -> Bench {
     Bench::new(SpaceConfig { max_tuples, max_bytes: 400, ..SpaceConfig::default() })
 }
 
+/// The same, with two results in its reserve, which takes no more until they are gone: `(true)` twice.
+fn bench_with_full_reserve(max_tuples: u64) -> Bench {
+    let mut bench = bench(max_tuples);
+    (0..max_tuples).for_each(|_| bench.put(&tuple![0i64]));
+    let lease = leased(&mut bench, 50, 1);
+    let results = [tuple![true], tuple![true]];
+    let done = bench.ask(50, 2, Request::Ack { lease, deadline: None, tuples: &results });
+    assert_eq!(done, [(50, 2, Answer::Done)]);
+    for token in 3..max_tuples + 2 {
+        assert_eq!(bench.ask_settled(50, token, token, take(&template![?i64])).len(), 1);
+    }
+    bench
+}
+
+fn take(template: &crate::Template) -> Request<'_> {
+    Request::Take { wait: Wait::AtOnce, lease: None, template }
+}
+
 fn waiting(tuples: &[Tuple]) -> Request<'_> {
     Request::Out { deadline: None, tuples }
 }
@@ -87,7 +105,7 @@ fn a_leased_tuple_keeps_its_room_and_leaves_it_to_its_results() {
 
 #[test]
 fn an_acknowledgement_waits_for_room_before_any_out_and_keeps_its_lease() {
-    let mut bench = bench(2);
+    let mut bench = bench_with_full_reserve(2);
     bench.put(&tuple![1i64]);
     bench.put(&tuple!["x"]);
     let lease = leased(&mut bench, 1, 1);
@@ -107,7 +125,7 @@ fn an_acknowledgement_waits_for_room_before_any_out_and_keeps_its_lease() {
 
 #[test]
 fn no_out_takes_the_room_for_which_an_acknowledgement_waits() {
-    let mut bench = bench(4);
+    let mut bench = bench_with_full_reserve(4);
     bench.put(&tuple![1i64]);
     for _ in 0..3 {
         bench.put(&tuple!["x"]);
@@ -124,9 +142,102 @@ fn no_out_takes_the_room_for_which_an_acknowledgement_waits() {
     assert_eq!(bench.take(3, 3, Wait::AtOnce, &template!["x"]).last(), Some(&(2, 1, Answer::Done)));
 }
 
+/// A space full of tasks that are smaller than their results, as a job leaves it whose tasks were all put at once.
+fn full_of_tasks(tasks: u64) -> Bench {
+    let task = tuple!["task", vec![0u8; 10]];
+    let (head, _) = task.encode().expect("it is small");
+    let max_bytes = tasks * head.len() as u64;
+    let mut bench = Bench::new(SpaceConfig { max_bytes, ..SpaceConfig::default() });
+    (0..tasks).for_each(|_| bench.put(&task));
+    assert_eq!(error(&bench.out(9, 1, &tuple![1u8]), 9, 1).0, Code::SpaceFull);
+    bench
+}
+
+fn task_lease(bench: &mut Bench, from: u16, token: u64) -> Option<LeaseId> {
+    match bench.lease(from, token, Span(u64::MAX), &template!["task", ?Bytes]).as_slice() {
+        [(_, _, Answer::Tuple(_, Some(Attempt { lease, .. })))] => Some(*lease),
+        _ => None,
+    }
+}
+
+#[test]
+fn results_larger_than_their_tasks_find_room_in_a_space_full_of_tasks() {
+    let mut bench = full_of_tasks(130);
+    let limit = bench.status().bytes;
+    let result = [tuple!["result", vec![0u8; 60]]];
+    // Twenty workers, whose acknowledgements outrun who takes the results.
+    let (mut collected, mut waiting, mut tokens, mut rounds) = (0, std::collections::BTreeSet::new(), 1, 0);
+    while collected < 130 {
+        rounds += 1;
+        assert!(rounds < 1_000, "nothing moves: {collected} results, {} workers wait", waiting.len());
+        for worker in 1..=20u16 {
+            if waiting.contains(&worker) {
+                continue;
+            }
+            tokens += 2;
+            let Some(lease) = task_lease(&mut bench, worker, tokens) else { continue };
+            let ack = Request::Ack { lease, deadline: None, tuples: &result };
+            if bench.ask(worker, tokens + 1, ack).is_empty() {
+                waiting.insert(worker);
+            }
+        }
+        assert!(bench.status().bytes <= limit + limit / 4, "the bound is a quarter more");
+        tokens += 1;
+        let sent = bench.ask_settled(99, tokens, tokens, take(&template!["result", ?Bytes]));
+        collected += u32::from(matches!(sent.first(), Some((99, _, Answer::Tuple(..)))));
+        sent.iter().filter(|sent| sent.2 == Answer::Done).for_each(|sent| assert!(waiting.remove(&sent.0)));
+    }
+    assert!(waiting.is_empty());
+    assert_eq!(bench.ask_settled(9, 9, u64::MAX, Request::Status).len(), 1);
+}
+
+#[test]
+fn an_acknowledgement_is_served_whatever_its_size_and_whoever_comes_after_it() {
+    let mut bench = full_of_tasks(20);
+    let limit = bench.status().bytes as usize;
+    let leases: Vec<_> = (0..10).map(|n| task_lease(&mut bench, 1, n).expect("there are tasks")).collect();
+    let ack = |bench: &mut Bench, n: usize, result: &Tuple| {
+        let tuples = core::slice::from_ref(result);
+        bench.ask(1, 100 + n as u64, Request::Ack { lease: leases[n], deadline: None, tuples })
+    };
+    let (small, large) = (tuple!["small", vec![0u8; 100]], tuple!["large", vec![0u8; limit - 20]]);
+    assert_eq!(ack(&mut bench, 0, &small), [(1, 100, Answer::Done)], "room of its own");
+    bench.put(&tuple!["task", vec![0u8; 10]]);
+    assert_eq!(ack(&mut bench, 1, &large), [], "it waits until the reserve is empty");
+    assert_eq!(
+        ack(&mut bench, 2, &small),
+        [],
+        "there would be room in the reserve, but not before the other"
+    );
+    assert_eq!(
+        ack(&mut bench, 3, &tuple!["less"]),
+        [(1, 103, Answer::Done)],
+        "it needs no more than it leaves"
+    );
+    let found = bench.take(2, 1, Wait::AtOnce, &template!["small", ?Bytes]);
+    assert_eq!(found, [(2, 1, plain(small.clone())), (1, 101, Answer::Done)]);
+    let found = bench.take(2, 2, Wait::AtOnce, &template!["large", ?Bytes]);
+    assert_eq!(found, [(2, 2, plain(large)), (1, 102, Answer::Done)]);
+}
+
+#[test]
+fn a_result_in_the_reserve_leaves_its_room_to_its_own_result() {
+    let mut bench = bench_with_full_reserve(2);
+    (0..2).for_each(|_| bench.put(&tuple![0i64]));
+    let lease = match bench.lease(1, 1, Span::from_secs(1), &template![true]).as_slice() {
+        [(_, _, Answer::Tuple(_, Some(Attempt { lease, .. })))] => *lease,
+        other => panic!("no lease: {other:?}"),
+    };
+    let ack = Request::Ack { lease, deadline: None, tuples: &[tuple![false]] };
+    assert_eq!(bench.ask(1, 2, ack), [(1, 2, Answer::Done)]);
+    assert_eq!(bench.take(1, 3, Wait::AtOnce, &template![true]).len(), 1);
+    bench.ask(1, 3, Request::Return);
+    assert_eq!(bench.status().tuples, 4, "it returned to the reserve");
+}
+
 #[test]
 fn a_cancelled_acknowledgement_leaves_the_lease_alive() {
-    let mut bench = bench(2);
+    let mut bench = bench_with_full_reserve(2);
     bench.put(&tuple![1i64]);
     bench.put(&tuple!["x"]);
     let lease = leased(&mut bench, 1, 1);

@@ -64,7 +64,7 @@ impl StackConfig {
             incarnation,
             seed,
             window: Window::default(),
-            requests: 65_536,
+            requests: requests(&SpaceConfig::default()),
             liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
@@ -91,10 +91,11 @@ impl StackConfig {
         StackConfig { liveness, ..self }
     }
 
-    /// The same with these limits of the space, the seed of its hashing included.
+    /// The same with these limits of the space, the seed of its hashing included. More requests are taken than it lets wait, so that
+    /// it can refuse one too many and answer others.
     #[must_use]
     pub fn with_space(self, space: SpaceConfig) -> StackConfig {
-        StackConfig { space, ..self }
+        StackConfig { space, requests: requests(&space), ..self }
     }
 
     /// The sessions of a server: peers say HELLO.
@@ -134,4 +135,9 @@ impl StackConfig {
         }
         messaging
     }
+}
+
+/// Requests that may be unanswered where the space has these limits.
+fn requests(space: &SpaceConfig) -> u32 {
+    MessagingConfig::new(crate::SPACE, crate::class).with_waiting_requests(space.max_waiting).requests
 }

@@ -162,7 +162,7 @@ impl Channel {
             self.outgoing.is_empty() || self.outgoing.bytes().saturating_add(bulk as u64) <= peer.budget;
         if !self.backlog.is_empty()
             || !self.allowance.covers(cost, kept_back)
-            || request && self.awaiting >= peer.requests.min(self.own.requests)
+            || request && self.awaiting >= peer.requests
             || announce && !in_budget
         {
             return Err(SendError::Full);

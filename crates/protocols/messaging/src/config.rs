@@ -15,7 +15,8 @@ pub struct MessagingConfig {
     pub window_slots: u32,
     /// Their bytes; a single frame may take half of them, but for a few that are kept for urgent messages. 4 at least.
     pub window_bytes: u32,
-    /// Requests of one peer that may be unanswered here, and of this side there; 1 at least.
+    /// Requests of one peer that may be unanswered here; 1 at least. One more waits at the peer, and whatever it asks waits behind it: so
+    /// this is more than the protocol above lets wait, which then can refuse it and answer others.
     pub requests: u32,
     /// Large data accepted in one message; [`MAX_BULK_BYTES`] at most.
     pub max_bulk_bytes: usize,
@@ -90,13 +91,22 @@ impl MessagingConfig {
         MessagingConfig { window_slots: window.slots, window_bytes: window.bytes, ..self }
     }
 
+    /// The same for a protocol above that lets so many requests of a peer wait for long. As many as a usual window are taken beyond
+    /// them, which it answers at once.
+    #[must_use]
+    pub fn with_waiting_requests(self, waiting: usize) -> Self {
+        let beyond = Window::default().slots;
+        let requests = u32::try_from(waiting).unwrap_or(u32::MAX).saturating_add(beyond).min(MAX_REQUESTS);
+        MessagingConfig { requests, ..self }
+    }
+
     /// What peers are told.
     pub(crate) fn limits(&self) -> Limits {
         let bulk = self.max_bulk_bytes.min(MAX_BULK_BYTES);
         Limits {
             slots: self.window_slots.max(2),
             bytes: self.window_bytes.max(4),
-            requests: self.requests.max(1),
+            requests: self.requests.clamp(1, MAX_REQUESTS),
             bulk: u32::try_from(bulk).expect("MAX_BULK_BYTES fits 32 bits"),
             budget: u64::try_from(self.bulk_budget_bytes.max(bulk)).expect("a length fits 64 bits"),
             fragments: self.window_fragments.max(1),
@@ -142,6 +152,9 @@ impl Limits {
         self.bytes as usize / 4
     }
 }
+
+/// Unanswered requests are counted in 32 bits, with one more than there may be.
+const MAX_REQUESTS: u32 = u32::MAX - 1;
 
 /// The bytes of an urgent message.
 const URGENT_BYTES: u32 = 16;

@@ -31,8 +31,8 @@ struct Arriving {
     data: Reassembly,
 }
 
-/// What came from one peer and was not delivered. Bounded by the windows: frames by credit and by this side's own unanswered
-/// requests, large data by the budget.
+/// What came from one peer and was not delivered. Bounded by the windows: frames by credit and by what this side asked and has no answer
+/// to, large data by the budget.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     held: VecDeque<Held>,

@@ -32,10 +32,15 @@ impl Error {
             CallError::NotSent(_) | CallError::Failed(Code::Unreachable) => Code::PeerDied,
             CallError::Failed(code) => *code,
         };
-        match lost.filter(|_| code != Code::TooLarge) {
+        match lost.filter(|_| !matches!(code, Code::TooLarge | Code::Closed)) {
             Some(lost) => Error::new(code, format!("the connection is over: {lost}")),
             None => Error::new(code, why(code)),
         }
+    }
+
+    /// Whoever asks has closed the lab.
+    pub(crate) fn closed() -> Error {
+        Error::new(Code::Closed, why(Code::Closed))
     }
 
     /// Which error.
@@ -69,6 +74,7 @@ fn why(code: Code) -> &'static str {
             "a single message of it does not fit into half of the server's link.window_bytes, or into the link; \
              this connection goes on"
         }
+        Code::Closed => "this lab was closed by the program",
         Code::PeerSilent => "nothing was heard of the space for too long; the connection is over",
         Code::Malformed => "one side broke the protocol; the connection is over",
         Code::WrongCluster | Code::VersionMismatch | Code::DuplicateNode | Code::NotAllowed => {

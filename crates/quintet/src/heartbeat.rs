@@ -57,9 +57,15 @@ impl Heartbeat {
         Ok(Renewal(Arc::clone(&self.renewals)))
     }
 
+    /// Renews nothing any more.
+    pub(crate) fn end(&self) {
+        self.pulse.lock().ended = true;
+        self.pulse.end.notify_all();
+    }
+
     fn start(&self, period: Duration) -> Result<(), Error> {
         let mut state = self.pulse.lock();
-        if !state.started {
+        if !state.started && !state.ended {
             let (calls, renewals) = (Weak::clone(&self.calls), Arc::downgrade(&self.renewals));
             let pulse = Arc::clone(&self.pulse);
             let thread = Builder::new().name("quintet-lease".to_owned());
@@ -95,8 +101,7 @@ fn beat(pulse: &Pulse, period: Duration, calls: &Weak<Calls>, renewals: &Weak<()
 
 impl Drop for Heartbeat {
     fn drop(&mut self) {
-        self.pulse.lock().ended = true;
-        self.pulse.end.notify_all();
+        self.end();
     }
 }
 

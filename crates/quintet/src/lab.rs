@@ -11,6 +11,7 @@ use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::SpaceConfig;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often another node number is tried when one is in use.
@@ -20,6 +21,10 @@ const NODE_NUMBERS_TRIED: u32 = 5;
 pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
 
 /// A connection to everything. Cheap to clone; all clones are one connection.
+///
+/// [`Lab::close`] ends it. Dropped, it ends with the last of what was made from it and needs it: labs, spaces, watches,
+/// operations under way, leases, evaluations that run. So a forgotten [`Pending`](crate::Pending) may still take a tuple, and
+/// a [`Lease`](crate::Lease) is held on, after the lab was dropped: a program that is done closes.
 #[derive(Clone)]
 pub struct Lab {
     pub(crate) shared: Arc<Shared>,
@@ -31,6 +36,7 @@ pub(crate) struct Shared {
     /// How long a lease lives unless renewed; none: as long as this process.
     pub(crate) lease: Option<Duration>,
     pub(crate) heartbeat: Heartbeat,
+    closed: AtomicBool,
 }
 
 impl Lab {
@@ -108,7 +114,7 @@ impl Lab {
     pub(crate) fn over(calls: Calls, lease: Option<Duration>) -> Lab {
         let calls = Arc::new(calls);
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat }) }
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, closed: AtomicBool::new(false) }) }
     }
 
     /// The tuple space.
@@ -123,6 +129,21 @@ impl Lab {
     /// [`Code::Resource`]: the system refuses a descriptor.
     pub fn watch(&self) -> Result<Watch, Error> {
         Watch::new(self.clone())
+    }
+
+    /// Ends the connection at once, for all its clones and for everything that was made from it: what is under way ends with
+    /// [`Code::Closed`], leased tuples return to the space, and whatever is asked later fails with [`Code::Closed`]. What was
+    /// answered before can still be collected. A lab in this process ends with its tuples. A second call does nothing.
+    pub fn close(&self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.heartbeat.end();
+        self.shared.calls.close();
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.closed.load(Ordering::Acquire)
     }
 
     /// Whether the lab lives in this process.

@@ -222,8 +222,12 @@ impl Space {
     /// ```
     ///
     /// # Errors
-    /// [`Code::BadValue`] for a number of fields that no tuple has; [`Code::Resource`] if there is no thread.
+    /// [`Code::BadValue`] for a number of fields that no tuple has; [`Code::Closed`] after [`Lab::close`]; [`Code::Resource`] if
+    /// there is no thread.
     pub fn eval(&self, tuple: LiveTuple) -> Result<Evaluation, Error> {
+        if self.lab.is_closed() {
+            return Err(Error::closed());
+        }
         tuple.evaluate(self.clone())
     }
 

@@ -77,6 +77,28 @@ impl Pending {
         Some(outcome(calls, &received, self.renewal.as_ref()))
     }
 
+    /// As [`Pending::wait`], and the outcome stays: dropped, the operation is still undone. [`Pending::keep`] makes it the
+    /// program's. For programs that may yet turn away from what they see, as one that a signal interrupts.
+    #[must_use]
+    pub fn peek(&self, limit: Duration) -> Option<Result<Outcome, Error>> {
+        if self.finished {
+            return None;
+        }
+        let calls = &self.lab.shared.calls;
+        let received = calls.wait_uncollected(self.slot, limit)?;
+        Some(outcome(calls, &received, self.renewal.as_ref()))
+    }
+
+    /// Makes an outcome that [`Pending::peek`] has shown the program's own: nothing is undone any more. Before there is one it
+    /// does nothing.
+    pub fn keep(&mut self) {
+        let calls = &self.lab.shared.calls;
+        if !self.finished && calls.is_answered(self.slot) {
+            self.finished = true;
+            calls.forget(self.slot);
+        }
+    }
+
     /// Whether [`Pending::wait`] would give the outcome at once, or has given it. It looks, and takes nothing in from the
     /// link: a wait of any thread does that, or [`Watch::progress`](crate::Watch::progress).
     #[must_use]
@@ -120,7 +142,9 @@ impl Drop for Pending {
         if self.finished {
             return;
         }
-        self.cancel();
+        if !self.is_done() {
+            self.cancel();
+        }
         let (shared, slot) = (&self.lab.shared, self.slot);
         if shared.calls.wait_uncollected(slot, SOON).is_some() {
             return give_up(shared, slot);

@@ -1,9 +1,10 @@
-use crate::{Lab, Space, stack, template, tuple};
+use crate::{Lab, Outcome, Space, stack, template, tuple};
 use quintet_contract::{Address, Input, Outbox, OwnedFrame, Protocol, Time};
 use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::SpaceConfig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A space that lets frames lie while it is slow.
 struct Slow {
@@ -56,4 +57,24 @@ fn a_dropped_take_that_is_answered_much_later_returns_its_tuple() {
         assert_eq!(space.count(&template!["y"]).unwrap(), 0);
         assert_eq!(space.take_if(&template!["x"]).unwrap(), Some(tuple!["x"]), "leased: {lease}");
     }
+}
+
+#[test]
+fn what_was_only_looked_at_is_returned_and_what_was_kept_is_not() {
+    let space = Lab::embedded().space();
+    let seen = Some(Ok(Outcome::Tuple(tuple!["x"], None)));
+    for is_kept in [false, true] {
+        space.out(tuple!["x"]).unwrap();
+        let mut take = space.initiate_take(&template!["x"], None).unwrap();
+        assert_eq!((take.peek(Duration::ZERO), take.peek(Duration::ZERO)), (seen.clone(), seen.clone()));
+        if is_kept {
+            take.keep();
+            assert_eq!((take.peek(Duration::ZERO), take.wait(Duration::ZERO)), (None, None));
+        }
+        drop(take);
+        assert_eq!(space.take_if(&template!["x"]).unwrap().is_none(), is_kept);
+    }
+    let mut open = space.initiate_take(&template!["x"], None).unwrap();
+    open.keep();
+    assert!(!open.is_done());
 }

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a wait does not look for signals.
-pub(crate) const SLICE: Duration = Duration::from_millis(50);
+/// How long a wait does not look for signals: below what a person notices, and seldom enough to cost nothing.
+pub(crate) const SLICE: Duration = Duration::from_millis(20);
 
 /// A connection that can be closed while others use it.
 pub(crate) struct Connection {
@@ -83,28 +83,39 @@ impl Connection {
         self.lab()?.as_ref().map(quintet::Lab::space).ok_or_else(closed)
     }
 
-    /// Begins an operation and waits for its outcome. A signal's exception ends the wait and cancels the operation.
+    /// Begins an operation, waits for its outcome and makes of it what Python gets. A signal's exception, whenever it comes
+    /// before that is done, cancels the operation: a tuple that has come already goes back.
     ///
     /// # Errors
-    /// The operation's; `Closed`; the exception of a signal's handler.
-    pub(crate) fn run(
+    /// The operation's; `Closed`; the exception of a signal's handler; those of `make`.
+    pub(crate) fn run<'py, T>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         begin: impl FnOnce(&quintet::Space) -> Result<Pending, Error> + Send,
-    ) -> PyResult<Outcome> {
+        make: impl FnOnce(Python<'py>, Outcome) -> PyResult<T>,
+    ) -> PyResult<T> {
         let mut pending = py.detach(|| begin(&self.space()?)).map_err(raise)?;
+        let made = self.outcome(py, &pending).and_then(|outcome| make(py, outcome));
+        // The last look: what a signal's handler raises after it finds the outcome in the program's hands.
+        let made = made.and_then(|made| py.check_signals().map(|()| made));
+        match made {
+            Ok(_) => pending.keep(),
+            Err(_) => self.let_go(py, pending),
+        }
+        made
+    }
+
+    /// Waits for the outcome, which stays.
+    fn outcome(&self, py: Python<'_>, pending: &Pending) -> PyResult<Outcome> {
         loop {
-            if let Some(outcome) = py.detach(|| pending.wait(SLICE)) {
+            if let Some(outcome) = py.detach(|| pending.peek(SLICE)) {
                 return outcome.map_err(raise);
             }
-            if let Err(end) = self.look_about(py) {
-                self.let_go(py, pending);
-                return Err(end);
-            }
+            self.look_about(py)?;
         }
     }
 
-    /// Asks what is answered at once.
+    /// Asks what is answered at once and takes nothing.
     ///
     /// # Errors
     /// The operation's; `Closed`.

@@ -143,9 +143,17 @@ impl Lease {
     /// NumPy is not there; then the tuple returns.
     pub(crate) fn new(py: Python<'_>, connection: Arc<Connection>, outcome: Outcome) -> PyResult<Self> {
         let lease = connection.ask(py, |space| space.leased(outcome.clone()))?;
-        let fields = from_tuple(py, lease.tuple().clone())?.unbind();
         let attempt = lease.attempt();
-        Ok(Lease { connection, held: Mutex::new(Some(Held { lease, outcome })), fields, attempt })
+        match from_tuple(py, lease.tuple().clone()) {
+            Ok(fields) => {
+                let held = Mutex::new(Some(Held { lease, outcome }));
+                Ok(Lease { connection, held, fields: fields.unbind(), attempt })
+            }
+            Err(error) => {
+                connection.let_go(py, lease);
+                Err(error)
+            }
+        }
     }
 
     /// # Errors

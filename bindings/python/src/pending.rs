@@ -34,8 +34,8 @@ impl Pending {
         let end = end_of(limit(timeout)?);
         loop {
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(outcome) = self.look(py, left) {
-                return outcome;
+            if let Some(seen) = self.look(py, left) {
+                return self.collect(py, seen);
             }
             if end.is_some_and(|end| Instant::now() >= end) {
                 return Err(raise(Error::new(Code::TimedOut, "the operation goes on")));
@@ -91,7 +91,24 @@ impl Pending {
     }
 }
 
+/// What a look at an operation has shown.
+enum Seen {
+    /// It stays with the operation.
+    Outcome(Result<Outcome, Error>),
+    /// It was collected before.
+    Done(PyResult<Py<PyAny>>),
+}
+
 impl State {
+    /// The outcome, once it was collected.
+    fn done(&self) -> Option<PyResult<Py<PyAny>>> {
+        let State::Done(done) = self else { return None };
+        Some(Python::attach(|py| match done {
+            Ok(outcome) => Ok(outcome.clone_ref(py)),
+            Err(error) => Err(error.clone_ref(py)),
+        }))
+    }
+
     fn under_way(&self) -> Option<&quintet::Pending> {
         match self {
             State::UnderWay(pending) => Some(pending),
@@ -114,30 +131,46 @@ impl Pending {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The outcome, if it comes within `limit`.
-    fn look(&self, py: Python<'_>, limit: Duration) -> Option<PyResult<Py<PyAny>>> {
+    /// What is seen of the outcome within `limit`. It stays: dropped, the operation is still undone.
+    fn look(&self, py: Python<'_>, limit: Duration) -> Option<Seen> {
         if let Err(error) = self.connection.check_maker() {
-            return Some(Err(raise(error)));
+            return Some(Seen::Done(Err(raise(error))));
         }
-        // Both locks are never waited for together: the state's is taken without the interpreter, and what needs the
-        // interpreter is made on this thread before another one sees the state.
+        // Both locks are never waited for together: the state's is taken without the interpreter.
         py.detach(|| {
             let mut state = self.state();
-            let outcome = match &mut *state {
-                State::UnderWay(pending) => Some(pending.wait(limit)?),
-                State::Acknowledging(under_way) => Some(under_way.wait(limit)?.map(|()| Outcome::Done)),
-                State::Done(_) => None,
-            };
-            if let Some(outcome) = outcome {
-                let done = State::Done(Python::attach(|py| self.converted(py, outcome)));
-                // What was under way may have to call on the space once more, without the interpreter.
-                drop(std::mem::replace(&mut *state, done));
+            match &mut *state {
+                State::UnderWay(pending) => pending.peek(limit).map(Seen::Outcome),
+                State::Acknowledging(under_way) => {
+                    let outcome = under_way.wait(limit)?.map(|()| Outcome::Done);
+                    // What was under way may have to call on the space once more, without the interpreter.
+                    let done = Python::attach(|py| self.converted(py, outcome));
+                    drop(std::mem::replace(&mut *state, State::Done(done)));
+                    state.done().map(Seen::Done)
+                }
+                State::Done(_) => state.done().map(Seen::Done),
             }
-            let State::Done(done) = &*state else { return None };
-            Some(Python::attach(|py| match done {
-                Ok(outcome) => Ok(outcome.clone_ref(py)),
-                Err(error) => Err(error.clone_ref(py)),
-            }))
+        })
+    }
+
+    /// Makes what was seen the program's own, unless a signal's exception comes before that.
+    fn collect(&self, py: Python<'_>, seen: Seen) -> PyResult<Py<PyAny>> {
+        let outcome = match seen {
+            Seen::Done(done) => return done,
+            Seen::Outcome(outcome) => outcome,
+        };
+        // A lease goes back whenever it is dropped, and is made once it is kept.
+        let is_lease = matches!(outcome, Ok(Outcome::Tuple(_, Some(_))));
+        let early = if is_lease { None } else { Some(self.converted(py, outcome.clone())) };
+        py.check_signals()?;
+        py.detach(|| {
+            let mut state = self.state();
+            if let State::UnderWay(pending) = &mut *state {
+                pending.keep();
+                let made = early.unwrap_or_else(|| Python::attach(|py| self.converted(py, outcome)));
+                drop(std::mem::replace(&mut *state, State::Done(made)));
+            }
+            state.done().expect("what was seen under way is done now")
         })
     }
 

@@ -1,6 +1,7 @@
 //! The tuple space's operations.
 
 use crate::connection::{Connection, limit};
+use crate::error::raise;
 use crate::formal::to_template;
 use crate::lease::Lease;
 use crate::pending::Pending;
@@ -29,7 +30,7 @@ impl Space {
     #[pyo3(signature = (*fields, timeout = None))]
     fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<()> {
         let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
-        self.connection.run(py, |space| space.initiate_out(&[tuple], limit)).map(drop)
+        self.connection.run(py, |space| space.initiate_out(&[tuple], limit), done)
     }
 
     /// Puts all these tuples at one instant, or none.
@@ -41,7 +42,7 @@ impl Space {
         if tuples.is_empty() {
             return Ok(());
         }
-        self.connection.run(py, |space| space.initiate_out(&tuples, limit)).map(drop)
+        self.connection.run(py, |space| space.initiate_out(&tuples, limit), done)
     }
 
     /// Takes the oldest matching tuple, waiting for one, `timeout` seconds at most.
@@ -55,7 +56,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        one(py, self.connection.run(py, |space| space.initiate_take(&template, limit))?)
+        self.connection.run(py, |space| space.initiate_take(&template, limit), one)
     }
 
     /// Reads the oldest matching tuple, which stays, waiting for one, `timeout` seconds at most.
@@ -69,7 +70,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        one(py, self.connection.run(py, |space| space.initiate_read(&template, limit))?)
+        self.connection.run(py, |space| space.initiate_read(&template, limit), one)
     }
 
     /// Takes the oldest matching tuple if there is one. None is exact: at one instant there was none.
@@ -80,10 +81,7 @@ impl Space {
         template: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection
-            .ask(py, |space| space.take_if(&template))?
-            .map(|tuple| from_tuple(py, tuple))
-            .transpose()
+        self.connection.run(py, |space| space.initiate_take_if(&template), perhaps)
     }
 
     /// Reads the oldest matching tuple if there is one. None is exact.
@@ -94,10 +92,7 @@ impl Space {
         template: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection
-            .ask(py, |space| space.read_if(&template))?
-            .map(|tuple| from_tuple(py, tuple))
-            .transpose()
+        self.connection.run(py, |space| space.initiate_read_if(&template), perhaps)
     }
 
     /// Takes the oldest matching tuple under a lease: it is hidden until it is acknowledged, and returns if this process
@@ -107,7 +102,8 @@ impl Space {
     #[pyo3(signature = (*template, timeout = None))]
     fn lease(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Lease> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        let outcome = self.connection.run(py, |space| space.initiate_lease(&template, limit))?;
+        let begin = |space: &quintet::Space| space.initiate_lease(&template, limit);
+        let outcome = self.connection.run(py, begin, |_, outcome| Ok(outcome))?;
         Lease::new(py, Arc::clone(&self.connection), outcome)
     }
 
@@ -246,12 +242,27 @@ impl Space {
     }
 }
 
+fn done(_: Python<'_>, outcome: Outcome) -> PyResult<()> {
+    match outcome {
+        Outcome::Done => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
 fn one(py: Python<'_>, outcome: Outcome) -> PyTupleResult<'_> {
     match outcome {
         Outcome::Tuple(tuple, _) => from_tuple(py, tuple),
-        other => {
-            let text = format!("the space answered another question: {other:?}");
-            Err(crate::error::raise(Error::new(Code::Malformed, text)))
-        }
+        other => Err(unexpected(&other)),
     }
+}
+
+fn perhaps(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTuple>>> {
+    match outcome {
+        Outcome::NoMatch => Ok(None),
+        other => one(py, other).map(Some),
+    }
+}
+
+fn unexpected(outcome: &Outcome) -> PyErr {
+    raise(Error::new(Code::Malformed, format!("the space answered another question: {outcome:?}")))
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 from conftest import LONG_S
@@ -42,6 +45,97 @@ def test_an_interrupt_ends_the_wait_for_a_result(client):
     thread.join()
     space.out("kept", 1)
     assert take.result(LONG_S) == ("kept", 1), "the operation goes on"
+
+
+class Handled(Exception):
+    """Raised by a signal's handler."""
+
+
+@pytest.fixture(params=["interrupt", "handler"])
+def signal_and_put(request) -> Iterator[Callable[..., AbstractContextManager[None]]]:
+    """A block that a signal ends by an exception, what it waits for being put right after the signal."""
+
+    def handle(_number, _frame):
+        raise Handled
+
+    number, raised = (signal.SIGINT, KeyboardInterrupt) if request.param == "interrupt" else (signal.SIGUSR1, Handled)
+    before = signal.getsignal(number)
+    if number == signal.SIGUSR1:
+        signal.signal(number, handle)
+
+    @contextmanager
+    def block(other: quintet.Space) -> Iterator[None]:
+        begun = threading.Event()
+
+        def act():
+            begun.wait()
+            while other.status().waiters == 0:
+                threading.Event().wait(0)
+            os.kill(os.getpid(), number)
+            other.out("kept", 1)
+
+        thread = threading.Thread(target=act)
+        thread.start()
+        with pytest.raises(raised):
+            begun.set()
+            yield
+        thread.join()
+
+    yield block
+    signal.signal(number, before)
+
+
+@pytest.mark.parametrize("operation", ["take", "read", "lease"])
+def test_a_tuple_that_comes_with_a_signal_is_not_lost(client, signal_and_put, operation):
+    space, other = client().space, client().space
+    for _ in range(5):
+        with signal_and_put(other):
+            getattr(space, operation)("kept", int, timeout=LONG_S)
+        assert other.take("kept", int, timeout=LONG_S) == ("kept", 1)
+        assert other.status().waiters == 0
+
+
+def test_a_result_that_comes_with_a_signal_can_be_asked_for_again_or_goes_back(client, signal_and_put):
+    space, other = client().space, client().space
+    for operation in (space.initiate_take, space.initiate_lease):
+        for is_asked_again in (True, False):
+            pending = operation("kept", int)
+            with signal_and_put(other):
+                pending.result(LONG_S)
+            if is_asked_again:
+                assert tuple(pending.result(LONG_S)) == ("kept", 1)
+                assert other.take_if("kept", int) is None
+            del pending
+            if not is_asked_again or operation == space.initiate_lease:
+                assert other.take("kept", int, timeout=LONG_S) == ("kept", 1)
+
+
+def test_a_tuple_that_comes_with_a_signal_to_an_event_loop_is_not_lost(tmp_path, signal_and_put):
+    with quintet.serve(tmp_path / "space") as server, quintet.connect(server.address) as other:
+
+        async def take() -> None:
+            async with quintet.aio.connect(server.address) as lab:
+                await lab.space.take("kept", int, timeout=LONG_S)
+
+        for _ in range(3):
+            with signal_and_put(other.space):
+                asyncio.run(take())
+            assert other.space.take("kept", int, timeout=LONG_S) == ("kept", 1)
+
+
+def test_what_was_only_looked_at_goes_back(client):
+    space = client().space
+    space.out("kept", 1)
+    take = space.initiate_take("kept", int)
+    assert wait_until_done(take) and "done" in repr(take)
+    del take
+    assert space.take_if("kept", int) == ("kept", 1)
+
+
+def wait_until_done(pending: quintet.Pending) -> bool:
+    while not pending.done():
+        threading.Event().wait(0)
+    return True
 
 
 def test_an_interrupt_ends_an_acknowledgement_that_waits_for_room(tmp_path):

@@ -110,8 +110,8 @@ class Space:
                 return  # The loop was closed: nobody waits any more.
 
         pending = begin(*fields, **limit)
-        self._progress.begin(tell)
         try:
+            self._progress.begin(tell)
             pending.notify(tell)
             await done.wait()
             if not pending.done():

@@ -49,12 +49,13 @@ impl Connection {
         self.maker.let_go(py, value);
     }
 
-    /// Ends it: waits end with `Closed`. What is under way keeps the link until it has ended.
+    /// Ends it at once: what is under way ends with `Closed`, and leases return.
     pub(crate) fn close(&self) {
         let lab = match self.lab() {
             Ok(mut lab) => lab.take(),
             Err(_) => return,
         };
+        lab.iter().for_each(quintet::Lab::close);
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop((lab, watch));
     }

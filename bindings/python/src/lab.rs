@@ -20,7 +20,8 @@ pub(crate) fn address(socket: &Path) -> PyResult<String> {
     Ok(format!("quintet://{}", socket.display()))
 }
 
-/// A connection to everything. Made by `quintet.connect`; a context manager that closes it.
+/// A connection to everything. Made by `quintet.connect`; a context manager that closes it. Not closed, it ends with the last
+/// of its spaces, leases and operations under way.
 #[pyclass(frozen, weakref, module = "quintet")]
 pub(crate) struct Lab {
     connection: Arc<Connection>,
@@ -72,13 +73,15 @@ impl Lab {
         self.connection.is_closed()
     }
 
-    /// Ends the connection. Waits of other threads end with Closed. A second call does nothing, nor one in a forked child.
+    /// Ends the connection at once, for everything that was made from it: what is under way and the waits of other threads end
+    /// with Closed, leased tuples return to the space, whatever is done later raises Closed. What was answered before can still
+    /// be asked for. A second call does nothing, nor one in a forked child.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.connection.close());
     }
 
     /// A descriptor for the program's own event loop: readable while `progress` has something to do. It is good until the
-    /// lab is closed and nothing is under way any more. One loop may watch a lab at a time.
+    /// lab is closed. One loop may watch a lab at a time.
     ///
     /// Raises Closed, or Resource if the system refuses a descriptor.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {

@@ -122,8 +122,12 @@ impl Space {
 
     /// Evaluates the callables among the fields in a new thread; when all have ended, their results and the other fields
     /// are put as one tuple. A failure is put as ("quintet.failed", name of the callable, traceback). Returns the thread.
+    ///
+    /// Raises Closed.
     #[pyo3(signature = (*fields))]
     fn eval<'py>(this: &Bound<'py, Self>, fields: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let connection = &this.get().connection;
+        this.py().detach(|| connection.space()).map_err(raise)?;
         this.py().import("quintet.evaluation")?.call_method1("start", (this, fields))
     }
 

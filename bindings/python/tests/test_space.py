@@ -205,3 +205,34 @@ def test_a_closed_lab_ends_the_waits_of_other_threads():
     with pytest.raises(quintet.Closed):
         space.out(1)
     assert lab.closed and "closed" in repr(lab) and "closed" in repr(space)
+
+
+def test_a_closed_lab_ends_what_was_made_from_it(socket):
+    address = f"quintet://{socket}"
+    with quintet.connect(address) as other:
+        lab = quintet.connect(address)
+        space = lab.space
+        other.space.out("task", 1)
+        lease, take = space.lease("task", int), space.initiate_take("x")
+        lab.close()
+        again = other.space.lease("task", int, timeout=LONG_S)
+        assert again.attempt == 2, "the lease has returned"
+        again.acknowledge()
+        for late in (take.result, lease.acknowledge, space.initiate_status, space.status, lambda: space.eval("x", int)):
+            with pytest.raises(quintet.Closed, match="closed by the program"):
+                late()
+        assert take.done()
+        while other.space.status().waiters > 0:
+            threading.Event().wait(0)
+        other.space.out("x")
+        assert other.space.take_if("x") == ("x",), "the take under way has ended"
+
+
+def test_what_was_answered_before_the_close_can_be_asked_for(client):
+    lab = client()
+    lab.space.out("x")
+    take = lab.space.initiate_take("x")
+    while not take.done():
+        threading.Event().wait(0)
+    lab.close()
+    assert take.result() == ("x",)

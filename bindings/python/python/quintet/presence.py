@@ -30,12 +30,14 @@ def announced(space: Space, rank: int) -> Iterator[None]:
 
     Raises as `Space.initiate_out`.
     """
-    put = space.initiate_out(tasks.WORKER, rank, os.getpid())
+    put = None
     try:
+        put = space.initiate_out(tasks.WORKER, rank, os.getpid())
         yield
     finally:
         try:
-            put.cancel()
+            if put is not None:
+                put.cancel()
             space.take_if(tasks.WORKER, rank, os.getpid())
         except Error:
             pass  # The space has ended.

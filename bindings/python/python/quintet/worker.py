@@ -10,15 +10,14 @@ It takes tasks also from a space that is full, and is not counted as a worker un
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections import deque
-from types import FrameType
 from typing import Any
 
 from quintet import presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
 from quintet.connecting import connect
+from quintet.ending import Ending
 from quintet.errors import GONE, BadValue, Code, Error, LeaseLost, TooLarge
 
 THREAD_SETTINGS = (
@@ -35,21 +34,23 @@ RESULT_BYTES = MAX_BYTES - 64 * 1024
 """The payload that surely fits into a message beside the other fields."""
 
 
-def work(space: Space, rank: int) -> None:
-    """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process."""
-    events = _Events(space, rank)
+def work(space: Space, rank: int, ending: Ending | None = None) -> None:
+    """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process, whose `ending`
+    interrupts it.
+    """
+    events, ending = _Events(space, rank), ending or Ending()
     try:
         with presence.announced(space, rank):
             while True:
-                _work_once(space, rank, events)
+                _work_once(space, rank, events, ending)
     except GONE:
         return
 
 
-def _work_present(space: Space, rank: int) -> None:
+def _work_present(space: Space, rank: int, ending: Ending | None = None) -> None:
     try:
         with presence.held(space, rank):
-            work(space, rank)
+            work(space, rank, ending)
     except GONE:
         return
 
@@ -70,11 +71,11 @@ class _Events:
         self._puts.append(self._space.initiate_out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
 
 
-def _work_once(space: Space, rank: int, events: _Events) -> None:
-    lease = space.lease(tasks.TASK, str, int, bytes)
+def _work_once(space: Space, rank: int, events: _Events, ending: Ending) -> None:
+    lease = ending.within(space.lease, tasks.TASK, str, int, bytes)
     try:
         events.tell(tasks.HOLDING, lease)
-        ok, result = tasks.run(lease[3])
+        ok, result = ending.within(tasks.run, lease[3])
     except BaseException:
         _give_back(lease)
         raise
@@ -84,7 +85,8 @@ def _work_once(space: Space, rank: int, events: _Events) -> None:
     # Before the result: whoever has all results has been told of all tasks.
     events.tell(tasks.DONE, lease)
     try:
-        lease.acknowledge(
+        ending.within(
+            lease.acknowledge,
             _result(lease, rank, ok, result),
             instead=lambda error: [_result(lease, rank, False, tasks.failure(error))],
         )
@@ -115,23 +117,19 @@ def _rank() -> int:
         raise BadValue(Code.BadValue, f"QUINTET_RANK is {text!r}, expected a number") from None
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise tasks.Ended
-
-
 def main() -> int:
     """The process of a worker. Returns its exit status."""
     for setting in THREAD_SETTINGS:
         os.environ.setdefault(setting, "1")
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, _end)
+    ending = Ending()
+    ending.listen()
     try:
         rank = _rank()
-        with connect() as lab:
+        with ending.within(connect) as lab:
             if lab.is_embedded:
                 print("quintet.worker: set QUINTET_SOCKET: an embedded space has no tasks for other processes", file=sys.stderr)
                 return 2
-            _work_present(lab.space, rank)
+            _work_present(lab.space, rank, ending)
     except tasks.Ended:
         return 0
     except Error as error:

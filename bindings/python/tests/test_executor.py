@@ -340,3 +340,51 @@ def test_a_task_is_given_back_on_sigterm(worker, monkeypatch):
         process.terminate()
         assert process.wait(LONG_S) == 0
         assert lab.space.lease(tasks.TASK, str, int, bytes, timeout=LONG_S).attempt == 2
+
+
+@pytest.fixture
+def unlucky_thread(monkeypatch):
+    """Has the next thread of that name not start."""
+
+    def next_one(name: str) -> None:
+        start = threading.Thread.start
+
+        def fail(thread):
+            if thread.name == name:
+                monkeypatch.setattr(threading.Thread, "start", start)
+                raise KeyboardInterrupt
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", fail)
+
+    return next_one
+
+
+def test_an_executor_whose_workers_could_not_be_started_starts_them_the_next_time(unlucky_thread):
+    with quintet.connect() as lab:
+        unlucky_thread("quintet-worker-0")
+        with pytest.raises(KeyboardInterrupt):
+            quintet.Executor(lab)
+        with quintet.Executor(lab) as executor:
+            assert executor.submit(pow, 2, 3).result(LONG_S) == 8
+
+
+@pytest.mark.parametrize("name", ["quintet-worker-0", "quintet-collect"])
+def test_an_executor_that_could_not_be_made_closes_its_lab(unlucky_thread, monkeypatch, name):
+    made = []
+    monkeypatch.setattr("quintet.executor.connect", lambda: made.append(quintet.connect()) or made[0])
+    unlucky_thread(name)
+    with pytest.raises(KeyboardInterrupt):
+        quintet.Executor()
+    assert made[0].closed
+
+
+def test_a_shutdown_that_was_interrupted_can_be_made_again(unlucky_thread):
+    executor = quintet.Executor()
+    unlucky_thread("quintet-finish")
+    with pytest.raises(KeyboardInterrupt):
+        executor.shutdown()
+    again = threading.Thread(target=executor.shutdown, daemon=True)
+    again.start()
+    again.join(LONG_S)
+    assert not again.is_alive()

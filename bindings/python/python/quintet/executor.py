@@ -73,10 +73,16 @@ class Executor(_Executor):
         self._error: Error | None = None
         self._idle = threading.Condition(self._lock)
         self._events = tasks.events_wanted()
-        if self.lab.is_embedded:
-            _ensure_workers(self.lab)
+        self._finisher: threading.Thread | None = None
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
-        self._collector.start()
+        try:
+            if self.lab.is_embedded:
+                _ensure_workers(self.lab)
+            self._collector.start()
+        except BaseException:
+            if self._own:
+                self.lab.close()
+            raise
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Puts a task. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error, after the space was lost, what
@@ -107,11 +113,13 @@ class Executor(_Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more tasks. `wait` for those under way; `cancel_futures` takes back those no worker has yet."""
         with self._lock:
-            first, self._ended = not self._ended, True
+            self._ended = True
             futures = list(self._futures.values())
-        if first:
-            # Ends the collection once nothing is under way.
-            threading.Thread(target=self._finish, name="quintet-finish", daemon=True).start()
+            if self._finisher is None:
+                # Ends the collection once nothing is under way. If it cannot be started, the next call tries again.
+                finisher = threading.Thread(target=self._finish, name="quintet-finish", daemon=True)
+                finisher.start()
+                self._finisher = finisher
         if cancel_futures:
             for future in futures:
                 future.cancel()
@@ -219,6 +227,6 @@ def _ensure_workers(lab: Lab) -> None:
     with _workers_lock:
         if lab in _workers:
             return
+        for rank in range(EMBEDDED_WORKERS):
+            threading.Thread(target=work, args=(lab.space, rank), name=f"quintet-worker-{rank}", daemon=True).start()
         _workers.add(lab)
-    for rank in range(EMBEDDED_WORKERS):
-        threading.Thread(target=work, args=(lab.space, rank), name=f"quintet-worker-{rank}", daemon=True).start()

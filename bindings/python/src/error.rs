@@ -1,16 +1,23 @@
 //! Errors as Python exceptions. The classes stand in `quintet/errors.py`; there is one for each code.
 
+use crate::words::in_python;
 use pyo3::prelude::*;
 use quintet::{Code, Error, Fault, Retry};
+use std::borrow::Cow;
 
 /// The exception for an error.
 pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
     let error = error.into();
+    // What nearly matched is told in the types of tuples.
+    let text = match error.code() {
+        Code::TimedOut => in_python(error.text()).into(),
+        _ => Cow::Borrowed(error.text()),
+    };
     Python::attach(|py| {
         let made = py
             .import("quintet.errors")
             .and_then(|errors| errors.getattr("from_code"))
-            .and_then(|make| make.call1((error.code() as u16, error.text())));
+            .and_then(|make| make.call1((error.code() as u16, &*text)));
         made.map_or_else(|failed| failed, PyErr::from_value)
     })
 }

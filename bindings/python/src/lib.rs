@@ -10,7 +10,7 @@
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
-//! | `error.rs` | errors as Python exceptions |
+//! | `error.rs`, `words.rs` | errors as Python exceptions, in Python's words |
 //! | `fork.rs` | what a forked child must leave alone |
 //!
 //! Nothing here waits while it holds the interpreter: a callback that needs the interpreter may run on the thread that is
@@ -31,6 +31,7 @@ mod simulate;
 mod space;
 mod status;
 mod value;
+mod words;
 
 use pyo3::prelude::*;
 

@@ -1,5 +1,6 @@
 //! The space's numbers. The classes stand in `quintet/status.py`.
 
+use crate::words::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use quintet::State;
@@ -13,7 +14,7 @@ pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<
     let rows = PyList::empty(py);
     for row in &state.rows {
         rows.append(types.getattr("SignatureStatus")?.call1((
-            row.signature.to_string(),
+            in_python(&row.signature.to_string()),
             row.tuples,
             row.hidden,
             row.waiters,

@@ -77,3 +77,13 @@ while space.status().waiters < 4:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 0
     assert "panicked" not in ended.stderr
+
+
+def test_types_are_told_in_the_words_of_python():
+    with quintet.connect() as lab, pytest.raises(quintet.TimedOut) as raised:
+        lab.space.out('i64 "text"', b"", 1.5)
+        lab.space.take('i64 "text"', str, float, timeout=0)
+    assert raised.value.text.startswith(r'nothing matched ("i64 \"text\"", str, float) within')
+    assert raised.value.text.endswith("1 tuple differs only in field 1: bytes, wanted str")
+    with quintet.connect() as lab, pytest.raises(quintet.TimedOut, match=r"float32\[2,\?\], True, bytes\[2\]\) within.*no tuple"):
+        lab.space.take(quintet.array("f4", (2, None)), True, b"ab", timeout=0)

@@ -87,3 +87,8 @@ def test_types_are_told_in_the_words_of_python():
     assert raised.value.text.endswith("1 tuple differs only in field 1: bytes, wanted str")
     with quintet.connect() as lab, pytest.raises(quintet.TimedOut, match=r"float32\[2,\?\], True, bytes\[2\]\) within.*no tuple"):
         lab.space.take(quintet.array("f4", (2, None)), True, b"ab", timeout=0)
+
+
+def test_names_that_are_imported_later_are_listed():
+    assert {"Executor", "aio", "simulate", "connect", "__version__"} <= set(dir(quintet))
+    assert set(quintet.__all__) <= set(dir(quintet))

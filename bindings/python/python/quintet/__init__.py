@@ -86,3 +86,8 @@ def __getattr__(name: str) -> object:
 
         return importlib.import_module(f"quintet.{name}")
     raise AttributeError(f"module 'quintet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """All names, those that are imported later among them."""
+    return sorted({*globals(), *__all__})

@@ -5,7 +5,8 @@ use crate::value::{shared, type_name};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use quintet::{Array, ElementType, Value};
+use quintet::{Array, Code, ElementType, Error, Value};
+use quintet_contract::limits::MAX_BULK_BYTES;
 
 static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
@@ -53,7 +54,7 @@ pub(crate) fn type_string(element: ElementType) -> String {
 /// The value of a NumPy array (with one copy) or scalar; none if the field is neither.
 ///
 /// # Errors
-/// `BadValue` for a dtype that no tuple can hold, and for a masked array.
+/// `BadValue` for a dtype that no tuple can hold, and for a masked array; `TooLarge`.
 pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<Value>> {
     let numpy = numpy(field.py())?;
     let is_array = field.is_instance(&numpy.getattr("ndarray")?)?;
@@ -66,10 +67,24 @@ pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Op
         return Err(bad_value(index, format!("{name} of dtype {dtype} cannot be in a tuple")));
     };
     if is_array {
+        check_size(field, index)?;
         to_array(&plain_array(field, index)?, element).map(|array| Some(Value::Array(array)))
     } else {
         to_scalar(field, element).map(Some)
     }
+}
+
+/// Before anything is copied.
+///
+/// # Errors
+/// `TooLarge`.
+fn check_size(field: &Bound<'_, PyAny>, index: usize) -> PyResult<()> {
+    let bytes: u64 = field.getattr("nbytes")?.extract()?;
+    if bytes <= MAX_BULK_BYTES as u64 {
+        return Ok(());
+    }
+    let text = format!("field {index}: an array of {bytes} bytes, above the limit of {MAX_BULK_BYTES}");
+    Err(raise(Error::new(Code::TooLarge, text)))
 }
 
 /// The array without what its subclass makes of it.

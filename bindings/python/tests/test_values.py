@@ -80,6 +80,14 @@ def test_fixed_and_free_dimensions(client):
     assert repr(quintet.array("f8", (3, None))) == "quintet.array(\"<f8\", (3, None))"
 
 
+@pytest.mark.parametrize("dtype", ["u1", "?", "f8"])
+def test_an_array_above_the_limit_is_too_large_before_it_is_copied(dtype):
+    element = numpy.zeros((), dtype=dtype)
+    large = numpy.broadcast_to(element, quintet.MAX_BYTES // element.itemsize + 1)
+    with quintet.connect() as lab, pytest.raises(quintet.TooLarge, match="field 1: an array of .* above the limit"):
+        lab.space.out("x", large)
+
+
 def test_a_received_array_keeps_its_data(client):
     space = client().space
     space.out("a", numpy.arange(200_000))

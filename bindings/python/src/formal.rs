@@ -9,8 +9,8 @@ use quintet::{Code, ElementType, Error, Field, Template, Type};
 use quintet_contract::limits::MAX_DIMENSIONS;
 
 /// Any array of an element type and a number of dimensions, some of which may be fixed. Made by `quintet.array`.
-#[pyclass(frozen, eq, module = "quintet")]
-#[derive(PartialEq)]
+#[pyclass(frozen, eq, hash, module = "quintet")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct ArrayFormal {
     element: ElementType,
     dimensions: Vec<Option<u64>>,
@@ -26,6 +26,13 @@ impl ArrayFormal {
             .collect();
         let comma = if sizes.len() == 1 { "," } else { "" };
         format!("quintet.array({:?}, ({}{comma}))", type_string(self.element), sizes.join(", "))
+    }
+
+    /// How it is pickled and copied: as the call that makes it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("quintet")?.getattr("array")?;
+        let sizes = PyTuple::new(py, &self.dimensions)?;
+        (make, (type_string(self.element), sizes)).into_pyobject(py)
     }
 }
 
@@ -94,9 +101,10 @@ fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
     }
     let is_plain_value = field.is_instance_of::<PyString>() || field.is_instance_of::<PyInt>();
     if !is_plain_value && let Some(dtype) = named_dtype(field)? {
-        return match element_type(&dtype)? {
-            Some(element) => Ok(Field::Formal(Type::Scalar(element))),
-            None => Err(bad_value(index, format!("no tuple holds the dtype {dtype}"))),
+        return match (element_type(&dtype)?, flexible(&dtype)?) {
+            (Some(element), _) => Ok(Field::Formal(Type::Scalar(element))),
+            (None, Some(formal)) => Ok(Field::Formal(formal)),
+            (None, None) => Err(bad_value(index, format!("no tuple holds the dtype {dtype}"))),
         };
     }
     if let Ok(class) = field.cast::<PyType>() {
@@ -108,6 +116,17 @@ fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
         return Err(bad_value(index, format!("{class} is not the type of a field{hint}")));
     }
     to_value(field, index).map(Field::Actual)
+}
+
+/// The type that NumPy's text and bytes of any length stand for.
+fn flexible(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Type>> {
+    let kind: char = dtype.getattr("kind")?.extract()?;
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    Ok(match (kind, width) {
+        ('U', 0) => Some(Type::Text),
+        ('S', 0) => Some(Type::Binary),
+        _ => None,
+    })
 }
 
 /// The type that one of Python's own classes stands for.

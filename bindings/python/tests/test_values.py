@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import gc
+import pickle
 
 import numpy
 import pytest
@@ -78,6 +80,23 @@ def test_fixed_and_free_dimensions(client):
     assert space.take_if("a", quintet.array("f8", (2, None))) is None
     assert space.take("a", quintet.array("f8", (3, None)))[1].shape == (3, 5)
     assert repr(quintet.array("f8", (3, None))) == "quintet.array(\"<f8\", (3, None))"
+
+
+def test_formals_of_arrays_are_values():
+    formal = quintet.array("f8", (3, None))
+    others = [copy.copy(formal), copy.deepcopy(formal), pickle.loads(pickle.dumps(formal)), quintet.array(">f8", (3, None))]
+    assert all(other == formal and hash(other) == hash(formal) for other in others)
+    assert {formal: 1}[others[2]] == 1
+    assert len({formal, quintet.array("f4", (3, None)), quintet.array("f8", 2), quintet.array("f8", ())}) == 4
+
+
+def test_what_numpy_calls_text_and_bytes(client):
+    space = client().space
+    space.out(numpy.str_("s"), numpy.bytes_(b"b"))
+    assert space.read(numpy.str_, numpy.bytes_) == space.read(str, bytes) == ("s", b"b")
+    assert space.take(numpy.dtype("U"), numpy.dtype("S")) == ("s", b"b")
+    with pytest.raises(quintet.BadValue, match="dtype <U5"):
+        space.take(numpy.dtype("U5"))
 
 
 @pytest.mark.parametrize("dtype", ["u1", "?", "f8"])

@@ -120,16 +120,20 @@ impl Request<'_> {
         token: Token,
         settled: Token,
     ) -> Result<(), RequestError> {
-        let plan = self.plan()?;
-        let body = Body { request: self, settled: Settled(settled.0), plan: &plan };
-        match plan.bulk()? {
-            bulk if bulk.is_empty() => send(out, to, self.kind(), token, &body)?,
-            bulk => out.send_bulk(to, self.kind(), token, &encode_to_vec(&body), bulk)?,
-        }
-        Ok(())
+        Ok(self.planned()?.send(out, to, token, settled)?)
     }
 
-    /// Checks the sizes of what it carries.
+    /// Checks the sizes of what it carries, and gathers its long data. What is wrong with the request shows here; sent after
+    /// this, only the link can refuse it.
+    ///
+    /// # Errors
+    /// It can never be sent.
+    pub fn planned(&self) -> Result<PlannedRequest<'_>, TooLarge> {
+        let plan = self.plan()?;
+        let bulk = plan.bulk()?;
+        Ok(PlannedRequest { request: self, plan, bulk })
+    }
+
     fn plan(&self) -> Result<Plan<'_>, TooLarge> {
         Ok(match self {
             Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
@@ -144,6 +148,34 @@ impl Request<'_> {
             }
             _ => Plan::Tuples(&[], 0),
         })
+    }
+}
+
+/// A request that can be sent: its sizes were checked.
+pub struct PlannedRequest<'a> {
+    request: &'a Request<'a>,
+    plan: Plan<'a>,
+    bulk: Bytes,
+}
+
+impl PlannedRequest<'_> {
+    /// Sends it, as [`Request::send`] does.
+    ///
+    /// # Errors
+    /// Why the link did not take it.
+    pub fn send(
+        &self,
+        out: &mut dyn Outbox,
+        to: Address,
+        token: Token,
+        settled: Token,
+    ) -> Result<(), SendError> {
+        let PlannedRequest { request, plan, bulk } = self;
+        let body = Body { request, settled: Settled(settled.0), plan };
+        if bulk.is_empty() {
+            return send(out, to, request.kind(), token, &body);
+        }
+        out.send_bulk(to, request.kind(), token, &encode_to_vec(&body), bulk.clone())
     }
 }
 

@@ -51,7 +51,7 @@ mod value;
 pub use array::Array;
 pub use bytes::Bytes;
 pub use bytestring::ByteString;
-pub use client::{Request, RequestError};
+pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{Answer, Attempt, LeaseId, Refusal, SignatureState, State, TooLarge, Wait};
 pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};

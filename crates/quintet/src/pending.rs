@@ -5,8 +5,7 @@ use crate::lab::Shared;
 use crate::{Error, Granted, Lab};
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::{Answer, Attempt, Request, RequestError, State, Tuple};
-use std::cell::Cell;
+use quintet_tuple_space::{Answer, Attempt, Request, State, Tuple};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,27 +185,16 @@ pub(crate) fn tell(calls: &Calls, about: Option<Slot>, request: &Request<'_>) {
     let _ = send(calls, request, |writer| calls.tell(about, writer));
 }
 
-/// Hands a request to the host, keeping what the request itself found wrong.
+/// Hands a request to the host. What is wrong with the request itself is found before that.
 fn send<T>(
     calls: &Calls,
     request: &Request<'_>,
     hand_over: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
 ) -> Result<T, Error> {
-    let too_large = Cell::new(None);
-    let writer = |out: &mut dyn quintet_contract::Outbox, to, token, settled| {
-        request.send(out, to, token, settled).map_err(|error| match error {
-            RequestError::Link(error) => error,
-            RequestError::TooLarge(what) => {
-                too_large.set(Some(what));
-                quintet_contract::SendError::Full
-            }
-        })
-    };
-    let handed = hand_over(&writer);
-    match too_large.take() {
-        Some(what) => Err(what.into()),
-        None => handed.map_err(|error| Error::of_call(&error, calls.lost())),
-    }
+    let planned = request.planned()?;
+    let writer =
+        |out: &mut dyn quintet_contract::Outbox, to, token, settled| planned.send(out, to, token, settled);
+    hand_over(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
 }
 
 fn outcome(

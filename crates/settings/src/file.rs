@@ -1,8 +1,15 @@
 //! Reading the settings file.
 
 use crate::error::{Place, SettingError};
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
+
+/// The longest file that is read. One with every setting is far below it.
+pub const LONGEST_FILE_BYTES: u64 = 1 << 20;
 
 /// A key with its value, as the file has them.
 #[derive(PartialEq, Eq, Debug)]
@@ -13,6 +20,25 @@ pub(crate) struct Given {
     pub(crate) value: Option<String>,
     /// As the file has it.
     pub(crate) source: String,
+}
+
+/// The text of a plain file. Neither a pipe that nobody writes to nor a file without an end keeps a program from beginning.
+///
+/// # Errors
+/// It is no plain file, is longer than [`LONGEST_FILE_BYTES`] or no text; what the system says.
+pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("a flag of open(2) fits an int");
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let mut text = String::new();
+    // The length may change meanwhile: what is read decides.
+    if file.take(LONGEST_FILE_BYTES + 1).read_to_string(&mut text)? as u64 > LONGEST_FILE_BYTES {
+        let text = format!("it is longer than {LONGEST_FILE_BYTES} bytes, the most that settings take");
+        return Err(io::Error::other(text));
+    }
+    Ok(text)
 }
 
 /// Every key of the file, tables joined by dots.

@@ -40,6 +40,7 @@ mod settings;
 mod table;
 
 pub use error::{Place, SettingError};
+pub use file::LONGEST_FILE_BYTES;
 pub use markdown::markdown;
 pub use setting::{Environment, Location, Number, Setting, Switch, Text, Unit};
 pub use settings::{DEFAULT_FILE, Origin, Settings, Sources};

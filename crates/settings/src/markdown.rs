@@ -10,7 +10,7 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask docs` from crates/settings/src/table.rs; edit that. -->
 
 A value comes from the first of these that has one: an argument `NAME=VALUE`, the environment variable, `quintet.toml`, the default.
-Of two variables the shorter one counts. In the file, a name's part before the dot is a table:
+Of two variables the shorter one counts. The file is a plain one of at most 1 MiB; in it, a name's part before the dot is a table:
 
 ```toml
 [space]

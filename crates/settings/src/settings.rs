@@ -5,7 +5,6 @@ use crate::file;
 use crate::setting::{Environment, Location, Number, Setting, Switch, Text, Value};
 use crate::table::{ALL, CLUSTER_NAME, SHORT_VARIABLES, SOCKET_PATH};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ pub struct Sources {
     pub arguments: Vec<String>,
     /// The environment.
     pub environment: Environment,
-    /// The file. One that is named must exist; without a name [`DEFAULT_FILE`] is read if `look_for_file` is set.
+    /// The file: a plain one, of at most [`LONGEST_FILE_BYTES`](crate::LONGEST_FILE_BYTES). One that is named must exist; without a name [`DEFAULT_FILE`] is read if `look_for_file` is set.
     pub file: Option<PathBuf>,
     /// Whether [`DEFAULT_FILE`] is read when no file is named.
     pub look_for_file: bool,
@@ -66,7 +65,7 @@ impl Sources {
             None if self.look_for_file => Path::new(DEFAULT_FILE),
             None => return Ok(None),
         };
-        match fs::read_to_string(path) {
+        match file::text_of(path) {
             Ok(text) => Ok(Some((path, text))),
             Err(error) if error.kind() == ErrorKind::NotFound && self.file.is_none() => Ok(None),
             Err(error) => Err(SettingError::Unreadable { path: path.to_owned(), cause: error.to_string() }),

@@ -2,6 +2,10 @@ use super::*;
 use crate::{RUN_KILL_ONE, SPACE_LEASE_MS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES};
 use proptest::prelude::*;
 use quintet_testbed::TempDir;
+use rustix::fs::{CWD, Mode, mkfifoat};
+use std::fs;
+use std::sync::mpsc;
+use std::time::Duration;
 
 fn variables(list: &[(&str, &str)]) -> Environment {
     list.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
@@ -119,6 +123,44 @@ fn a_file_that_was_named_must_exist_and_the_default_one_need_not() {
     assert_eq!(error.code(), quintet_errors::Code::BadFile);
     assert!(matches!(error, SettingError::Unreadable { .. }), "{error}");
     assert!(Settings::load(&Sources { look_for_file: true, ..Sources::default() }).is_ok());
+}
+
+/// Why this file is not read, said within a time in which nothing here ends by itself.
+fn refused(path: PathBuf) -> String {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        tell.send(Settings::load(&Sources { file: Some(path), ..Sources::default() }))
+    });
+    let loaded = told.recv_timeout(Duration::from_secs(60)).expect("it does not wait");
+    let error = loaded.expect_err("it is not read");
+    assert!(matches!(error, SettingError::Unreadable { .. }), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_pipe_a_device_and_a_folder_are_no_settings_files() {
+    let folder = TempDir::new().unwrap();
+    let pipe = folder.join("pipe");
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    for path in [pipe, folder.path().to_owned(), PathBuf::from("/dev/zero")] {
+        let said = refused(path);
+        assert!(said.ends_with("it is no plain file"), "{said}");
+    }
+}
+
+#[test]
+fn a_file_beyond_the_limit_is_not_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.join("quintet.toml");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(3 << 30).unwrap();
+    let said = refused(path.clone());
+    assert!(said.contains("longer than 1048576 bytes"), "{said}");
+    let comment = |length: usize| [b"#".repeat(length), b"\n[run]\nworkers = 7".to_vec()].concat();
+    let longest = usize::try_from(crate::LONGEST_FILE_BYTES).unwrap() - comment(0).len();
+    fs::write(&path, comment(longest)).unwrap();
+    let sources = Sources { file: Some(path), ..Sources::default() };
+    assert_eq!(Settings::load(&sources).unwrap().number(&crate::RUN_WORKERS), 7);
 }
 
 #[test]

@@ -157,3 +157,12 @@ impl fmt::Display for LinkError {
 }
 
 impl core::error::Error for LinkError {}
+
+impl LinkError {
+    /// A forked process uses its parent's end.
+    #[cfg(not(loom))]
+    pub(crate) fn inherited() -> Self {
+        let what = "use a link in a forked process: it belongs to the process that made it; connect anew after the fork";
+        LinkError::System(what.to_owned())
+    }
+}

@@ -1,6 +1,7 @@
 //! Listens and dials, whatever the kind of link.
 
 use crate::shared_memory::{SharedMemoryDialer, SharedMemoryListener};
+use crate::stream::{ListenLimits, StreamDialer, StreamListener};
 use crate::{BootstrapError, Dialer, End, LinkAddress, Listener};
 use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,7 +15,9 @@ use std::time::Instant;
 pub fn listen(address: &LinkAddress) -> Result<Box<dyn Listener>, BootstrapError> {
     match address {
         LinkAddress::SharedMemory(path) => Ok(Box::new(SharedMemoryListener::bind(path)?)),
-        other => Err(BootstrapError::system(other, "listen over sockets", Errno::OPNOTSUPP)),
+        LinkAddress::Unix(_) | LinkAddress::Tcp { .. } => {
+            Ok(Box::new(StreamListener::bind(address, ListenLimits::default())?))
+        }
     }
 }
 
@@ -25,7 +28,8 @@ pub fn listen(address: &LinkAddress) -> Result<Box<dyn Listener>, BootstrapError
 pub fn dial(address: &LinkAddress) -> Result<Box<dyn Dialer>, BootstrapError> {
     match address {
         LinkAddress::SharedMemory(path) => Ok(Box::new(SharedMemoryDialer::begin(path)?)),
-        other => Err(BootstrapError::system(other, "connect over sockets", Errno::OPNOTSUPP)),
+        LinkAddress::Unix(path) => Ok(Box::new(StreamDialer::unix(path)?)),
+        LinkAddress::Tcp { host, port } => Ok(Box::new(StreamDialer::tcp(host, *port)?)),
     }
 }
 

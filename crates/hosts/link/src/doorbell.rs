@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 pub(crate) struct Doorbell {
     armed: AtomicBool,
     rung: AtomicBool,
+    /// It was struck since the last [`Doorbell::drain_if_struck`].
+    struck: AtomicBool,
     event: OwnedFd,
 }
 
@@ -24,7 +26,12 @@ impl Doorbell {
     /// The system refused the descriptor.
     pub(crate) fn new() -> Result<Self, Errno> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Doorbell { armed: AtomicBool::new(false), rung: AtomicBool::new(false), event })
+        Ok(Doorbell {
+            armed: AtomicBool::new(false),
+            rung: AtomicBool::new(false),
+            struck: AtomicBool::new(false),
+            event,
+        })
     }
 
     /// Ends the present wait, or the next one if there is none.
@@ -38,6 +45,8 @@ impl Doorbell {
         fence(Ordering::SeqCst);
         if self.armed.load(Ordering::Relaxed) {
             strike(self.event.as_fd());
+            // After it, so that a strike is never left behind for good.
+            self.struck.store(true, Ordering::Release);
         }
     }
 
@@ -71,6 +80,13 @@ impl Doorbell {
         let _ = read(&self.event, &mut counter);
     }
 
+    /// As [`Doorbell::drain`], without a system call if nobody struck.
+    pub(crate) fn drain_if_struck(&self) {
+        if self.struck.load(Ordering::Relaxed) && self.struck.swap(false, Ordering::Acquire) {
+            self.drain();
+        }
+    }
+
     /// Readable when the bell was struck while armed.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
@@ -78,6 +94,6 @@ impl Doorbell {
 }
 
 /// Makes an eventfd readable. It never blocks; when its counter is full it is readable already.
-fn strike(event: BorrowedFd<'_>) {
+pub(crate) fn strike(event: BorrowedFd<'_>) {
     let _ = write(event, &1u64.to_ne_bytes());
 }

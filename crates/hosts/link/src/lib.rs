@@ -11,9 +11,10 @@
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user |
+//! | `stream.rs` | Unix sockets and TCP: [`StreamListener`], [`over_stream`] |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
-//! | `socket_file.rs`, `path_lock.rs`, `knock.rs` | Unix sockets: who listens at a path, and connecting to it |
+//! | `socket_file.rs`, `path_lock.rs`, `knock.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
@@ -36,6 +37,10 @@ mod path_lock;
 mod shared_memory;
 #[cfg(not(loom))]
 mod socket_file;
+#[cfg(not(loom))]
+mod spare;
+#[cfg(not(loom))]
+mod stream;
 #[cfg(any(not(loom), test))]
 mod sync;
 mod wait;
@@ -53,6 +58,8 @@ pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
 pub use shared_memory::{SharedMemoryDialer, SharedMemoryListener, shared_memory_connect};
+#[cfg(not(loom))]
+pub use stream::{Checksums, ListenLimits, StreamListener, over_stream};
 pub use wait::{Patience, SPIN, Waiting};
 
 /// One end of a link: what its owner sends with and receives from. The halves may be used from two threads, and only in the

@@ -29,6 +29,12 @@ impl UnixPlace {
         UnixPlace { address: path.into(), path: path.to_owned(), kind: SocketType::SEQPACKET }
     }
 
+    /// Where a stream socket listens.
+    pub(crate) fn stream(path: &Path) -> Self {
+        let address = LinkAddress::Unix(path.to_owned());
+        UnixPlace { address, path: path.to_owned(), kind: SocketType::STREAM }
+    }
+
     /// A socket that never blocks, and the address of the path.
     ///
     /// # Errors

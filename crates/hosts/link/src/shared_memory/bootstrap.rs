@@ -3,11 +3,12 @@
 use super::closing::PeerSocket;
 use super::handshake::{give, join, receive, refuse};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
+use crate::spare::Spare;
 use crate::{BootstrapError, End, LinkAddress, Listener};
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::epoll;
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,8 +27,8 @@ pub struct SharedMemoryListener {
     /// Readable when [`SharedMemoryListener::accept`] has something to do.
     epoll: OwnedFd,
     pending: VecDeque<PeerSocket>,
-    /// Makes room to take a connection when this process may have no more descriptors.
-    spare: Option<OwnedFd>,
+    /// To tell somebody when this process may have no more descriptors.
+    spare: Spare,
     /// Removes the socket's file at the end.
     file: SocketFile,
 }
@@ -43,7 +44,7 @@ impl SharedMemoryListener {
         let (socket, file) = SocketFile::listen(UnixPlace::shared_memory(path))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))?;
-        let (path, spare) = (path.to_owned(), spare(&socket));
+        let (path, spare) = (path.to_owned(), Spare::of(&socket));
         let pending = VecDeque::new();
         let listener = SharedMemoryListener { path, socket, epoll, pending, spare, file };
         listener.watch(listener.socket.as_fd())?;
@@ -105,17 +106,14 @@ impl SharedMemoryListener {
         }
     }
 
-    /// There is no descriptor for who knocks, if anybody does: tells one of them. Left alone they would keep the listener
-    /// ready for ever.
+    /// There is no descriptor for who knocks, if anybody does: tells one of them.
     fn turn_away(&mut self, errno: Errno) -> Result<(), BootstrapError> {
-        drop(self.spare.take());
-        let turned_away = accept_with(&self.socket, SocketFlags::CLOEXEC)
-            .map(|socket| refuse(PeerSocket::from(socket).as_fd(), Code::Resource));
-        self.spare = spare(&self.socket);
-        match turned_away {
-            Ok(()) => Err(BootstrapError::system(&self.path, "accept a connection", errno)),
-            Err(_) => Ok(()),
-        }
+        let Some(turned_away) = self.spare.turn_away(&self.socket) else { return Ok(()) };
+        let turned_away = PeerSocket::from(turned_away);
+        refuse(turned_away.as_fd(), Code::Resource);
+        drop(turned_away);
+        self.spare.renew(&self.socket);
+        Err(BootstrapError::system(&self.path, "accept a connection", errno))
     }
 
     fn watch(&self, socket: BorrowedFd<'_>) -> Result<(), BootstrapError> {
@@ -148,11 +146,6 @@ impl Listener for SharedMemoryListener {
     fn address(&self) -> LinkAddress {
         self.file.address().clone()
     }
-}
-
-/// A descriptor of no other use, if there is one.
-fn spare(socket: &OwnedFd) -> Option<OwnedFd> {
-    fcntl_dupfd_cloexec(socket, 0).ok()
 }
 
 /// Connects to the process that listens at `path`. Waits for its answer, at most five seconds.

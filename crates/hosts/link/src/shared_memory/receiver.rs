@@ -248,8 +248,7 @@ impl SharedReceiver {
 
     #[cold]
     fn fail_inherited(&mut self) -> LinkError {
-        let what = "use a link in a forked process: it belongs to the process that made it; connect anew after the fork";
-        self.fail(LinkError::System(what.to_owned()))
+        self.fail(LinkError::inherited())
     }
 
     fn fail(&mut self, error: LinkError) -> LinkError {

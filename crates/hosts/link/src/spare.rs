@@ -1,0 +1,31 @@
+//! A descriptor kept in reserve, to turn somebody away when this process may have no more of them.
+
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::net::{SocketFlags, accept_with};
+use std::os::fd::OwnedFd;
+
+/// A descriptor of no other use, if there is one.
+#[derive(Debug)]
+pub(crate) struct Spare(Option<OwnedFd>);
+
+impl Spare {
+    pub(crate) fn of(socket: &OwnedFd) -> Self {
+        Spare(fcntl_dupfd_cloexec(socket, 0).ok())
+    }
+
+    /// Takes the connection of one for whom there is no descriptor, if anybody waits: left alone they would keep the listener
+    /// ready for ever. Drop it, then call [`Spare::renew`].
+    pub(crate) fn turn_away(&mut self, socket: &OwnedFd) -> Option<OwnedFd> {
+        drop(self.0.take());
+        let turned_away = accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).ok();
+        if turned_away.is_none() {
+            self.renew(socket);
+        }
+        turned_away
+    }
+
+    /// Takes a descriptor into reserve again.
+    pub(crate) fn renew(&mut self, socket: &OwnedFd) {
+        *self = Spare::of(socket);
+    }
+}

@@ -1,0 +1,56 @@
+//! Links over connected stream sockets: Unix sockets between processes of one user, and TCP.
+//!
+//! Each side says a preamble of 16 bytes, and then nothing but frames as `quintet-wire` lays them out, bulk behind the body:
+//!
+//! ```text
+//!   preamble | header, body | header, length of bulk, body, bulk | header, body | ... | farewell
+//! ```
+//!
+//! A frame that does not fit into the socket waits in the end that sent it, whose either half writes it out when the socket
+//! takes more. An end says farewell with a word in place of a frame's length, so that a stream that was cut is told from one
+//! that was closed. A farewell that does not get out before the end is dropped is a cut.
+//!
+//! On TCP each frame carries a CRC-32C. Encryption between machines would happen where bytes meet the socket: in
+//! `Connection::write_out`, `Batch::write_out` and `Inbound::receive`. Until there is one, TCP is listened at on loopback only.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `layout.rs` | limits, and what stands in place of frames |
+//! | `reader.rs`, `check.rs` | takes frames out of bytes; checksums |
+//! | `connection.rs`, `outgoing.rs` | what two halves share; what did not fit into the socket |
+//! | `sender.rs`, `receiver.rs` | the two halves |
+//! | `preamble.rs`, `listener.rs`, `pending.rs`, `dialer.rs` | how two sides find each other |
+//! | `tcp.rs`, `tcp_knock.rs` | what is peculiar to TCP |
+
+mod check;
+mod connection;
+mod dialer;
+mod layout;
+mod listener;
+mod outgoing;
+mod pending;
+mod preamble;
+mod reader;
+mod receiver;
+mod sender;
+mod tcp;
+mod tcp_knock;
+
+use crate::{BootstrapError, End, LinkAddress};
+pub use connection::{Checksums, over_stream};
+pub(crate) use dialer::StreamDialer;
+pub use listener::{ListenLimits, StreamListener};
+use std::os::fd::OwnedFd;
+
+/// Bytes that leave the machine are checked.
+fn checksums_over(address: &LinkAddress) -> Checksums {
+    match address {
+        LinkAddress::Tcp { .. } => Checksums::Crc32c,
+        LinkAddress::Unix(_) | LinkAddress::SharedMemory(_) => Checksums::Without,
+    }
+}
+
+/// The end of a connection that was made at that address.
+fn end_at(address: &LinkAddress, socket: OwnedFd, checksums: Checksums) -> Result<End, BootstrapError> {
+    connection::end(socket, checksums).map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
+}

@@ -1,0 +1,255 @@
+//! What the two halves of one end share, and how an end sleeps.
+
+use super::outgoing::Outgoing;
+use super::receiver::StreamReceiver;
+use super::sender::StreamSender;
+use crate::doorbell::Doorbell;
+use crate::{End, LinkError, Maker};
+use core::mem::MaybeUninit;
+use core::time::Duration;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+/// Bytes discarded by one read of what nobody will take.
+const DISCARD_BYTES: usize = 16 * 1024;
+/// Reads of them, at most.
+const DISCARDS: usize = 64;
+
+/// What both halves use.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: OwnedFd,
+    /// A process forked from the maker shares the socket with it, and must leave it alone.
+    maker: Maker,
+    /// Rung by this process's threads.
+    pub(super) bell: Arc<Doorbell>,
+    /// Covers the bell and the socket.
+    epoll: OwnedFd,
+    outgoing: Mutex<Outgoing>,
+    /// Something is outgoing; readable without the lock.
+    unsent: AtomicBool,
+    /// There is room for what was refused last, and the receiving half has not told yet.
+    room_came: AtomicBool,
+    /// Nothing can be sent any more.
+    broken: AtomicBool,
+    /// Why, where it is more than that the peer left: the receiving half tells it.
+    failure: OnceLock<LinkError>,
+}
+
+/// Whether frames carry a checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checksums {
+    /// None: the bytes never leave the machine.
+    Without,
+    /// CRC-32C over every frame.
+    Crc32c,
+}
+
+/// An end over a connected stream socket, on which nothing was said yet or the last byte of a preamble. The other side must
+/// use the same checksums.
+///
+/// # Errors
+/// [`LinkError::System`]: the system refused a descriptor or memory.
+pub fn over_stream(socket: OwnedFd, checksums: Checksums) -> Result<End, LinkError> {
+    end(socket, checksums).map_err(|(doing, errno)| LinkError::System(format!("cannot {doing}: {errno}")))
+}
+
+/// As [`over_stream`].
+///
+/// # Errors
+/// What was tried, and what the system said.
+pub(super) fn end(socket: OwnedFd, checksums: Checksums) -> Result<End, (&'static str, Errno)> {
+    let is_checked = checksums == Checksums::Crc32c;
+    let connection = Arc::new(Connection::new(socket)?);
+    Ok(End {
+        sender: Box::new(StreamSender::new(Arc::clone(&connection), checksums)),
+        receiver: Box::new(StreamReceiver::new(connection, is_checked)),
+    })
+}
+
+impl Connection {
+    fn new(socket: OwnedFd) -> Result<Self, (&'static str, Errno)> {
+        let maker = Maker::this_process().map_err(|errno| ("map a page that a fork wipes", errno))?;
+        let bell = Doorbell::new().map_err(|errno| ("create an eventfd", errno))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|errno| ("create an epoll descriptor", errno))?;
+        for fd in [bell.fd(), socket.as_fd()] {
+            epoll::add(&epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
+                .map_err(|errno| ("watch a socket", errno))?;
+        }
+        Ok(Connection {
+            socket,
+            maker,
+            bell: Arc::new(bell),
+            epoll,
+            outgoing: Mutex::default(),
+            unsent: AtomicBool::new(false),
+            room_came: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        })
+    }
+
+    /// Whether another process made it, from which this one was forked.
+    #[inline]
+    pub(super) fn is_inherited(&self) -> bool {
+        !self.maker.is_this_process()
+    }
+
+    /// Whether nothing can be sent any more.
+    #[inline]
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Nothing can be sent any more. Whoever waits for room learns that there will be none.
+    pub(super) fn break_off(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+        self.room_came.store(true, Ordering::Release);
+    }
+
+    /// Why sending failed, if it is more than that the peer left.
+    pub(super) fn failure(&self) -> Option<&LinkError> {
+        self.failure.get()
+    }
+
+    /// What is outgoing. A panic while the lock is held leaves it whole, so a poisoned lock is as good as any.
+    pub(super) fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something did not fit into the socket.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent.load(Ordering::Relaxed)
+    }
+
+    /// Writes what did not fit, on the way of the receiving half.
+    #[inline]
+    pub(super) fn write_unsent(&self) {
+        if self.has_unsent() {
+            self.try_write_unsent();
+        }
+    }
+
+    #[cold]
+    fn try_write_unsent(&self) {
+        // Whoever holds the lock writes by itself.
+        let mut outgoing = match self.outgoing.try_lock() {
+            Ok(outgoing) => outgoing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        self.write_out(&mut outgoing);
+        if outgoing.grants() {
+            self.room_came.store(true, Ordering::Release);
+        }
+    }
+
+    /// Writes what is outgoing, as much as the socket takes; the rest is written when it takes more. The place where a link
+    /// between machines would encrypt.
+    pub(super) fn write_out(&self, outgoing: &mut Outgoing) {
+        let written = outgoing.write_out(self.socket());
+        self.wrote(outgoing, written);
+    }
+
+    /// What becomes of the rest after a write.
+    pub(super) fn wrote(&self, outgoing: &mut Outgoing, written: Result<(), Errno>) {
+        match written {
+            Ok(()) | Err(Errno::AGAIN) => {}
+            Err(errno) => {
+                outgoing.discard();
+                // What came before the peer left is still to be read, and then that it left.
+                if !is_end(errno) {
+                    let _ = self.failure.set(LinkError::System(format!("cannot send: {errno}")));
+                    self.bell.ring();
+                }
+                self.break_off();
+            }
+        }
+        self.watch_room(outgoing);
+        self.unsent.store(!outgoing.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Has the end woken when the socket takes more, as long as something is unsent.
+    fn watch_room(&self, outgoing: &mut Outgoing) {
+        let wanted = !outgoing.is_empty();
+        if wanted == outgoing.is_watched {
+            return;
+        }
+        let room = if wanted { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let flags = epoll::EventFlags::IN | room;
+        // It refuses only descriptors that it does not watch.
+        if epoll::modify(&self.epoll, &self.socket, epoll::EventData::new_u64(0), flags).is_ok() {
+            outgoing.is_watched = wanted;
+        }
+    }
+
+    /// Whether something else than a frame ends a wait.
+    #[inline]
+    pub(super) fn was_called(&self) -> bool {
+        self.bell.was_rung() || self.room_came.load(Ordering::Acquire) || self.failure.get().is_some()
+    }
+
+    /// Takes note of what ended a wait.
+    #[inline]
+    pub(super) fn answer(&self) {
+        if self.room_came.load(Ordering::Relaxed) {
+            self.room_came.store(false, Ordering::Relaxed);
+        }
+        self.bell.answer();
+    }
+
+    /// Sleeps until the bell is struck, the socket has something or takes more, or `limit` has passed.
+    pub(super) fn sleep(&self, limit: Option<Duration>) {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let empty = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        // An interruption ends the sleep early, which a sleep may do.
+        let _ = epoll::wait(&self.epoll, &mut [empty; 2], limit.as_ref());
+    }
+
+    /// Readable when the bell was struck, the socket has something, or takes more of what is unsent.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// Whether this is how the system tells that the other side is gone.
+pub(super) fn is_end(errno: Errno) -> bool {
+    let ends = [
+        Errno::PIPE,
+        Errno::CONNRESET,
+        Errno::CONNABORTED,
+        Errno::NOTCONN,
+        Errno::TIMEDOUT,
+        Errno::HOSTUNREACH,
+        Errno::NETUNREACH,
+        Errno::NETRESET,
+        Errno::NETDOWN,
+    ];
+    ends.contains(&errno)
+}
+
+impl Drop for Connection {
+    /// Closing a TCP socket that was not read empty throws away what was sent and is still on its way.
+    fn drop(&mut self) {
+        if self.is_inherited() {
+            return;
+        }
+        let mut bytes = [MaybeUninit::<u8>::uninit(); DISCARD_BYTES];
+        for _ in 0..DISCARDS {
+            match recv(&self.socket, &mut bytes[..], RecvFlags::DONTWAIT) {
+                Ok((_, count)) if count > 0 => {}
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The side that dials, while the connection is being made.
+
+use super::preamble::{Heard, Preamble, Role};
+use super::tcp_knock::TcpKnock;
+use super::{checksums_over, end_at};
+use crate::knock::Knock;
+use crate::socket_file::UnixPlace;
+use crate::{BootstrapError, Dialer, End, LinkAddress};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// A connection over a stream socket that is being made.
+pub(crate) struct StreamDialer {
+    address: LinkAddress,
+    way: Way,
+    ours: Preamble,
+    /// What the listener said, once this side has spoken.
+    heard: Option<Heard>,
+}
+
+/// How a socket comes to be connected.
+enum Way {
+    Unix(Knock),
+    Tcp(TcpKnock),
+}
+
+impl Way {
+    fn connected(&mut self) -> Result<Option<BorrowedFd<'_>>, BootstrapError> {
+        match self {
+            Way::Unix(knock) => knock.connected(),
+            Way::Tcp(knock) => knock.connected(),
+        }
+    }
+
+    fn take_socket(&mut self) -> Option<OwnedFd> {
+        match self {
+            Way::Unix(knock) => knock.take_socket(),
+            Way::Tcp(knock) => knock.take_socket(),
+        }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Way::Unix(knock) => knock.fd(),
+            Way::Tcp(knock) => knock.fd(),
+        }
+    }
+}
+
+impl StreamDialer {
+    /// Begins to connect to the process that listens at `path`.
+    ///
+    /// # Errors
+    /// [`BootstrapError`].
+    pub(crate) fn unix(path: &Path) -> Result<Self, BootstrapError> {
+        let place = UnixPlace::stream(path);
+        let address = place.address.clone();
+        StreamDialer::begin(address, Way::Unix(Knock::begin(place)?))
+    }
+
+    /// Begins to connect to the process that listens at that port of that host.
+    ///
+    /// # Errors
+    /// [`BootstrapError`].
+    pub(crate) fn tcp(host: &str, port: u16) -> Result<Self, BootstrapError> {
+        let address = LinkAddress::Tcp { host: host.to_owned(), port };
+        StreamDialer::begin(address, Way::Tcp(TcpKnock::begin(host, port)?))
+    }
+
+    fn begin(address: LinkAddress, way: Way) -> Result<Self, BootstrapError> {
+        let ours = Preamble { role: Role::Dialled, checksums: checksums_over(&address) };
+        let mut dialer = StreamDialer { address, way, ours, heard: None };
+        dialer.is_answered()?;
+        Ok(dialer)
+    }
+
+    /// Says what is to be said, once, and hears the answer.
+    fn is_answered(&mut self) -> Result<bool, BootstrapError> {
+        let Some(socket) = self.way.connected()? else { return Ok(false) };
+        let heard = match &mut self.heard {
+            Some(heard) => heard,
+            unspoken => {
+                // Whoever was turned away finds that it cannot send, and then reads why.
+                let mut heard = Heard::default();
+                self.ours
+                    .say(socket, &self.address)
+                    .map_err(|error| heard.hear(socket, self.ours, &self.address).err().unwrap_or(error))?;
+                unspoken.insert(heard)
+            }
+        };
+        heard.hear(socket, self.ours, &self.address)
+    }
+}
+
+impl Dialer for StreamDialer {
+    fn finish(&mut self) -> Result<Option<End>, BootstrapError> {
+        if !self.is_answered()? {
+            return Ok(None);
+        }
+        let Some(socket) = self.way.take_socket() else { return Ok(None) };
+        end_at(&self.address, socket, self.ours.checksums).map(Some)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.way.fd()
+    }
+}

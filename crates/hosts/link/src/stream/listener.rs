@@ -1,0 +1,189 @@
+//! The side that listens: takes connections, and hears their preambles, for a limited time each.
+
+use super::pending::{Arrival, Pending, TIMER};
+use super::preamble::{Heard, Preamble, Role};
+use super::{checksums_over, end_at, tcp};
+use crate::socket_file::{SocketFile, UnixPlace, check_user};
+use crate::spare::Spare;
+use crate::{BootstrapError, End, LinkAddress, Listener};
+use core::time::Duration;
+use quintet_errors::Code;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+/// Event data of the socket that listens.
+const SOCKET: u64 = 1;
+/// Events taken by one look.
+const EVENTS: usize = 64;
+
+/// What a listener grants to connections that have not made themselves known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListenLimits {
+    /// The time to do so.
+    pub preamble: Duration,
+    /// How many may take that time at once. For one more, the oldest is dropped, of those that said nothing if there are any.
+    pub pending: usize,
+}
+
+impl Default for ListenLimits {
+    fn default() -> Self {
+        ListenLimits { preamble: Duration::from_secs(5), pending: 256 }
+    }
+}
+
+/// Waits for peers on a Unix stream socket or a TCP port.
+#[derive(Debug)]
+pub struct StreamListener {
+    address: LinkAddress,
+    ours: Preamble,
+    socket: OwnedFd,
+    /// Covers the socket, those who have not made themselves known, and the timer of their limits.
+    epoll: OwnedFd,
+    pending: Pending,
+    spare: Spare,
+    /// Of a Unix socket: removes the file at the end.
+    file: Option<SocketFile>,
+}
+
+impl StreamListener {
+    /// Listens at a Unix socket's path, for this user only, or at a TCP port that other machines cannot reach.
+    ///
+    /// # Errors
+    /// [`BootstrapError`].
+    pub fn bind(address: &LinkAddress, limits: ListenLimits) -> Result<Self, BootstrapError> {
+        let (socket, address, file) = match address {
+            LinkAddress::Tcp { host, port } => {
+                let (socket, address) = tcp::listen_at(host, *port)?;
+                (socket, address, None)
+            }
+            LinkAddress::Unix(path) | LinkAddress::SharedMemory(path) => {
+                let (socket, file) = SocketFile::listen(UnixPlace::stream(path))?;
+                (socket, file.address().clone(), Some(file))
+            }
+        };
+        let refused = |doing, errno| BootstrapError::system(&address, doing, errno);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|errno| refused("create an epoll descriptor", errno))?;
+        epoll::add(&epoll, &socket, epoll::EventData::new_u64(SOCKET), epoll::EventFlags::IN)
+            .map_err(|errno| refused("watch a socket", errno))?;
+        let pending =
+            Pending::new(limits, epoll.as_fd()).map_err(|errno| refused("create a timer", errno))?;
+        let ours = Preamble { role: Role::Listened, checksums: checksums_over(&address) };
+        let spare = Spare::of(&socket);
+        Ok(StreamListener { address, ours, socket, epoll, pending, spare, file })
+    }
+
+    /// The next connection that is complete, if there is one.
+    fn next(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
+        if self.pending.drop_expired(now, self.ours) {
+            let waited = self.pending.limits().preamble;
+            return Err(BootstrapError::Silent { address: self.address.clone(), waited });
+        }
+        let (events, count) = self.look()?;
+        let mut knocked = false;
+        for event in &events[..count] {
+            match event.data.u64() {
+                TIMER => self.pending.timer_rang(),
+                SOCKET => knocked = true,
+                token => {
+                    if let Some(arrival) = self.pending.take(token, self.epoll.as_fd())
+                        && let Some(end) = self.hear(arrival)?
+                    {
+                        return Ok(Some(end));
+                    }
+                }
+            }
+        }
+        if knocked { self.admit(now) } else { Ok(None) }
+    }
+
+    /// Takes everybody who knocks and is allowed to, until one of them is a connection that is complete.
+    fn admit(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
+        while let Some(socket) = self.take()? {
+            let until = now + self.pending.limits().preamble;
+            if let Some(end) = self.hear(Arrival { socket, heard: Heard::default(), until })? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the descriptors have.
+    fn look(&self) -> Result<([epoll::Event; EVENTS], usize), BootstrapError> {
+        let empty = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [empty; EVENTS];
+        match epoll::wait(&self.epoll, &mut events, Some(&Timespec::default())) {
+            Ok(count) => Ok((events, count)),
+            Err(Errno::INTR) => Ok((events, 0)),
+            Err(errno) => Err(BootstrapError::system(&self.address, "look at the sockets", errno)),
+        }
+    }
+
+    /// Hears what came of a preamble. The connection, if that is whole; else it is pending.
+    fn hear(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
+        let fd = arrival.socket.as_fd();
+        let heard = arrival.heard.hear(fd, self.ours, &self.address);
+        let answered = heard.and_then(|whole| {
+            if whole {
+                self.ours.say(fd, &self.address)?;
+            }
+            Ok(whole)
+        });
+        match answered {
+            Ok(true) => end_at(&self.address, arrival.socket, self.ours.checksums).map(Some),
+            Ok(false) => self
+                .pending
+                .add(arrival, self.epoll.as_fd(), self.ours)
+                .map(|()| None)
+                .map_err(|errno| BootstrapError::system(&self.address, "watch a socket", errno)),
+            Err(error) => {
+                self.ours.refuse(fd, error.code());
+                Err(error)
+            }
+        }
+    }
+
+    /// The next one who knocks and is allowed to.
+    fn take(&mut self) -> Result<Option<OwnedFd>, BootstrapError> {
+        let socket = loop {
+            match accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(socket) => break socket,
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
+                    let Some(turned_away) = self.spare.turn_away(&self.socket) else { return Ok(None) };
+                    self.ours.refuse(turned_away.as_fd(), Code::Resource);
+                    drop(turned_away);
+                    self.spare.renew(&self.socket);
+                    return Err(BootstrapError::system(&self.address, "accept a connection", errno));
+                }
+                Err(errno) => {
+                    return Err(BootstrapError::system(&self.address, "accept a connection", errno));
+                }
+            }
+        };
+        let checked = match &self.file {
+            Some(_) => check_user(socket.as_fd(), &self.address),
+            None => tcp::tune_accepted(socket.as_fd(), &self.address),
+        };
+        checked.inspect_err(|error| self.ours.refuse(socket.as_fd(), error.code()))?;
+        Ok(Some(socket))
+    }
+}
+
+impl Listener for StreamListener {
+    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+        self.next(Instant::now())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    fn address(&self) -> LinkAddress {
+        self.address.clone()
+    }
+}

@@ -1,0 +1,337 @@
+//! Takes frames out of the bytes of a stream. Its writer may be hostile, and the bytes come in any pieces.
+//!
+//! Bytes are read into one bounded buffer; what was announced counts for nothing before it was checked against the limits.
+//! Bodies are handed out where they lie there. Bulk is read into memory of its own, of which there is room for the whole
+//! only after a part of it has come.
+
+use super::check::{check_more, check_of, check_of_front};
+use super::layout::{
+    BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
+    READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
+};
+use crate::Route;
+use bytes::Bytes;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
+use quintet_wire::Header;
+
+/// The buffer: what is left of a frame, and one read behind it.
+const BUFFER_BYTES: usize = MAX_INLINE_BYTES + READ_BYTES;
+
+/// Reads one direction of a link.
+#[derive(Debug)]
+pub(super) struct FrameReader {
+    buffer: Box<[u8]>,
+    /// What was received and not taken.
+    filled: Range<usize>,
+    /// The number of the next frame.
+    sequence: u32,
+    /// Whether frames carry a checksum.
+    is_checked: bool,
+    /// The frame whose bulk is on its way, or is whole and not taken. Its body lies in the buffer in front of what is filled.
+    incoming: Option<Incoming>,
+    /// The last frame taken had bulk.
+    after_bulk: bool,
+    /// What came that is no frame.
+    fault: Option<String>,
+    /// The sender said that it sends no more.
+    sender_left: bool,
+}
+
+/// A frame of which the bulk is not all there.
+#[derive(Debug)]
+struct Incoming {
+    header: Header,
+    body: Range<usize>,
+    bulk: Vec<u8>,
+    len: usize,
+    /// The checksum of what came.
+    check: u32,
+}
+
+impl Incoming {
+    fn left(&self) -> usize {
+        self.len - self.bulk.len()
+    }
+
+    /// Makes room for more: a little at first, and for all of it when that has come.
+    fn make_room(&mut self) {
+        if self.bulk.len() == self.bulk.capacity() {
+            let more = if self.bulk.len() < EARNEST_BYTES { EARNEST_BYTES } else { self.left() };
+            self.bulk.reserve_exact(more.min(self.left()));
+        }
+    }
+}
+
+/// What the stream says next.
+#[derive(Debug)]
+pub(super) enum Item<'a> {
+    Frame {
+        route: Route,
+        body: &'a [u8],
+        bulk: Bytes,
+    },
+    /// The peer receives no more.
+    ReceiverLeft,
+}
+
+/// Where the next bytes of the stream go.
+pub(super) enum Room<'a> {
+    /// Bulk goes where it stays.
+    Bulk(&'a mut [MaybeUninit<u8>]),
+    Buffer(&'a mut [u8]),
+}
+
+impl FrameReader {
+    pub(super) fn new(is_checked: bool) -> Self {
+        FrameReader {
+            buffer: vec![0; BUFFER_BYTES].into(),
+            filled: 0..0,
+            sequence: 0,
+            is_checked,
+            incoming: None,
+            after_bulk: false,
+            fault: None,
+            sender_left: false,
+        }
+    }
+
+    /// Whether [`FrameReader::next`] has something to tell, without more bytes.
+    #[inline]
+    pub(super) fn has_item(&self) -> bool {
+        if self.fault.is_some() {
+            return true;
+        }
+        if let Some(incoming) = &self.incoming {
+            return incoming.left() == 0;
+        }
+        self.word().is_some_and(|word| self.filled.len() >= word as usize && word != SENDER_LEFT)
+    }
+
+    /// Whether a frame has come of whose bulk the rest is still on its way.
+    pub(super) fn awaits_bulk(&self) -> bool {
+        self.incoming.as_ref().is_some_and(|incoming| incoming.left() > 0)
+    }
+
+    /// Whether the sender said that it sends no more, and everything before that was taken.
+    pub(super) fn sender_left(&self) -> bool {
+        self.sender_left || (self.incoming.is_none() && self.word() == Some(SENDER_LEFT))
+    }
+
+    /// The length of the next frame, or what stands in its place.
+    #[inline]
+    fn word(&self) -> Option<u32> {
+        let word = self.buffer[self.filled.clone()].first_chunk::<WORD_BYTES>()?;
+        Some(u32::from_le_bytes(*word))
+    }
+
+    /// Room for what is to be received next. None while there is a whole frame to be taken first, or nothing more is wanted.
+    pub(super) fn room(&mut self) -> Option<Room<'_>> {
+        if self.has_item() || self.sender_left() {
+            return None;
+        }
+        if let Some(incoming) = &mut self.incoming {
+            // What the buffer held of it was absorbed.
+            incoming.make_room();
+            let left = incoming.left();
+            let spare = incoming.bulk.spare_capacity_mut();
+            let len = left.min(spare.len());
+            return Some(Room::Bulk(&mut spare[..len]));
+        }
+        let wanted = if self.after_bulk { READ_BEHIND_BULK_BYTES } else { READ_BYTES };
+        if self.filled.is_empty() {
+            self.filled = 0..0;
+        } else if self.buffer.len() - self.filled.end < wanted {
+            self.buffer.copy_within(self.filled.clone(), 0);
+            self.filled = 0..self.filled.len();
+        }
+        let end = self.buffer.len().min(self.filled.end + wanted);
+        Some(Room::Buffer(&mut self.buffer[self.filled.end..end]))
+    }
+
+    /// So many bytes were written to the front of [`FrameReader::room`].
+    pub(super) fn received(&mut self, count: usize) {
+        if let Some(incoming) = &mut self.incoming {
+            let done = incoming.bulk.len();
+            assert!(
+                count <= incoming.left() && count <= incoming.bulk.capacity() - done,
+                "more than the room"
+            );
+            // SAFETY: the capacity was checked, and whoever received has written that many bytes behind the length.
+            unsafe { incoming.bulk.set_len(done + count) };
+            if self.is_checked {
+                incoming.check = check_more(incoming.check, &incoming.bulk[done..]);
+            }
+            return;
+        }
+        self.filled.end += count;
+        if !self.has_item() {
+            self.prepare();
+        }
+    }
+
+    /// The first frame is not whole. Finds out now what is wrong with it, and whether it has bulk.
+    fn prepare(&mut self) {
+        if let Err(fault) = self.begin_bulk() {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// The next frame, or what stands in its place.
+    ///
+    /// # Errors
+    /// What came that is no frame. For good.
+    pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        if self.incoming.is_none() {
+            match self.word() {
+                None => return Ok(None),
+                Some(SENDER_LEFT) => {
+                    self.sender_left = true;
+                    return Ok(None);
+                }
+                Some(RECEIVER_LEFT) => {
+                    self.filled.start += WORD_BYTES;
+                    return Ok(Some(Item::ReceiverLeft));
+                }
+                Some(_) => {}
+            }
+        }
+        match self.next_frame() {
+            Err(fault) => Err(self.fault.insert(fault).clone()),
+            Ok(None) => Ok(None),
+            Ok(Some((header, body, bulk))) => {
+                let route =
+                    Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
+                Ok(Some(Item::Frame { route, body: &self.buffer[body], bulk }))
+            }
+        }
+    }
+
+    fn next_frame(&mut self) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
+        if self.incoming.is_none() {
+            let Some(header) = self.header()? else { return Ok(None) };
+            if !header.has_bulk {
+                return self.whole(header);
+            }
+            self.begin_bulk()?;
+        }
+        match self.incoming.take() {
+            Some(incoming) if incoming.left() == 0 => self.whole_bulk(incoming),
+            unfinished => {
+                self.incoming = unfinished;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The header of the next frame, if it is there, compared with the limits and the frame before.
+    fn header(&self) -> Result<Option<Header>, String> {
+        let Some(bytes) = self.buffer[self.filled.clone()].first_chunk::<HEADER_BYTES>() else {
+            return match self.word() {
+                Some(word @ 2..) if (word as usize) < HEADER_BYTES || word as usize > MAX_FRAME_BYTES => {
+                    Err(self.fault(&format!(
+                        "frame length {word} lies outside {HEADER_BYTES} to {MAX_FRAME_BYTES} bytes"
+                    )))
+                }
+                _ => Ok(None),
+            };
+        };
+        let header = Header::from_bytes(bytes, MAX_FRAME_BYTES as u32)
+            .map_err(|error| self.fault(&error.to_string()))?;
+        if header.sequence != self.sequence {
+            let what = format!("its number is {} instead of {}", header.sequence, self.sequence);
+            return Err(self.fault(&what));
+        }
+        if !self.is_checked && header.check != 0 {
+            return Err(self.fault("it carries a checksum, where none is used"));
+        }
+        let body = header.length as usize - HEADER_BYTES;
+        if !header.has_bulk && body > MAX_BODY_BYTES {
+            return Err(self.fault(&format!("its body of {body} bytes exceeds {MAX_BODY_BYTES}")));
+        }
+        Ok(Some(header))
+    }
+
+    /// A frame without bulk, if all of it is there.
+    fn whole(&mut self, header: Header) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
+        let len = header.length as usize;
+        if self.filled.len() < len {
+            return Ok(None);
+        }
+        let start = self.filled.start;
+        if self.is_checked {
+            self.compare(header, check_of(&self.buffer[start..start + len], &[]))?;
+        }
+        self.filled.start += len;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.after_bulk = false;
+        Ok(Some((header, start + HEADER_BYTES..start + len, Bytes::new())))
+    }
+
+    /// If the next frame has bulk and all in front of that is there: takes what the buffer holds of it, and has the rest
+    /// received where it stays.
+    fn begin_bulk(&mut self) -> Result<(), String> {
+        let Some(header) = self.header()? else { return Ok(()) };
+        if !header.has_bulk {
+            return Ok(());
+        }
+        let start = self.filled.start;
+        let told = self.buffer[start + HEADER_BYTES..self.filled.end].first_chunk::<BULK_LENGTH_BYTES>();
+        let Some(told) = told else { return Ok(()) };
+        let len = u32::from_le_bytes(*told) as usize;
+        let possible = (header.length as usize).saturating_sub(HEADER_BYTES + BULK_LENGTH_BYTES);
+        if len == 0 || len > possible.min(FRAME_BULK_BYTES) {
+            let possible = possible.min(FRAME_BULK_BYTES);
+            return Err(self.fault(&format!("bulk of {len} bytes, where {possible} are possible")));
+        }
+        let body = start + HEADER_BYTES + BULK_LENGTH_BYTES..start + header.length as usize - len;
+        if body.len() > MAX_BODY_BYTES {
+            return Err(self.fault(&format!("its body of {} bytes exceeds {MAX_BODY_BYTES}", body.len())));
+        }
+        if body.end > self.filled.end {
+            return Ok(());
+        }
+        let check = if self.is_checked { check_of_front(&self.buffer[start..body.end]) } else { 0 };
+        self.filled.start = body.end;
+        self.incoming = Some(Incoming { header, body, bulk: Vec::new(), len, check });
+        self.absorb();
+        Ok(())
+    }
+
+    /// Moves what the buffer holds of the bulk that is coming.
+    fn absorb(&mut self) {
+        let Some(incoming) = &mut self.incoming else { return };
+        let count = incoming.left().min(self.filled.len());
+        let piece = &self.buffer[self.filled.start..self.filled.start + count];
+        incoming.make_room();
+        incoming.bulk.extend_from_slice(piece);
+        if self.is_checked {
+            incoming.check = check_more(incoming.check, piece);
+        }
+        self.filled.start += count;
+    }
+
+    fn whole_bulk(&mut self, incoming: Incoming) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
+        if self.is_checked {
+            self.compare(incoming.header, incoming.check)?;
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        self.after_bulk = true;
+        Ok(Some((incoming.header, incoming.body, incoming.bulk.into())))
+    }
+
+    fn compare(&self, header: Header, check: u32) -> Result<(), String> {
+        if header.check == check {
+            return Ok(());
+        }
+        Err(self.fault(&format!("its checksum is {:#010x} instead of {check:#010x}", header.check)))
+    }
+
+    fn fault(&self, what: &str) -> String {
+        format!("frame {} of the stream: {what}", self.sequence)
+    }
+}

@@ -1,0 +1,235 @@
+//! The receiving half of an end.
+
+use super::connection::{Connection, is_end};
+use super::layout::RECEIVER_LEFT;
+use super::outgoing::Piece;
+use super::reader::{FrameReader, Item, Room};
+use crate::wait::{Patience, Waiting};
+use crate::{LinkError, Receiver, Route};
+use bytes::Bytes;
+use core::cell::RefCell;
+use core::time::Duration;
+use quintet_contract::Frame;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// How long a wait reads in vain before it sleeps, unless told otherwise: about 60 reads. A wake-up through a socket takes
+/// longer than one through shared memory, and so a spin must as well.
+const SPIN: Duration = Duration::from_micros(24);
+
+/// Reads one direction of a link.
+pub(super) struct StreamReceiver {
+    inbound: Inbound,
+    failed: Option<LinkError>,
+    patience: Patience,
+}
+
+/// What is read, and what a wait looks at.
+struct Inbound {
+    connection: Arc<Connection>,
+    reader: FrameReader,
+    /// How the stream ended, once it did.
+    ended: Option<LinkError>,
+}
+
+impl Inbound {
+    /// Receives what is there, with one read. The place where a link between machines would decrypt.
+    fn receive(&mut self) {
+        if self.ended.is_some() {
+            return;
+        }
+        let socket = self.connection.socket();
+        let received = match self.reader.room() {
+            None => return,
+            Some(Room::Bulk(room)) => recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count),
+            Some(Room::Buffer(room)) => recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count),
+        };
+        match received {
+            Ok(0) => self.ended = Some(LinkError::PeerDied),
+            Ok(count) => self.reader.received(count),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) if is_end(errno) => self.ended = Some(LinkError::PeerDied),
+            Err(errno) => self.ended = Some(LinkError::System(format!("cannot receive: {errno}"))),
+        }
+    }
+
+    /// Whether a wait is over, as far as that is known without a look at the socket.
+    #[inline]
+    fn is_ready(&self) -> bool {
+        self.reader.has_item()
+            || self.connection.was_called()
+            || self.ended.is_some()
+            || self.reader.sender_left()
+    }
+
+    fn arm(&self) -> bool {
+        self.connection.bell.arm();
+        !self.is_ready()
+    }
+
+    fn disarm(&self) {
+        self.connection.bell.disarm();
+        self.connection.bell.drain_if_struck();
+    }
+
+    /// How the stream ended, where nothing is left to take.
+    fn end(&self) -> Option<LinkError> {
+        if self.reader.sender_left() {
+            return Some(LinkError::Closed);
+        }
+        self.connection.failure().or(self.ended.as_ref()).cloned()
+    }
+}
+
+/// A wait looks by reading.
+struct Looking<'a>(RefCell<&'a mut Inbound>);
+
+impl Waiting for Looking<'_> {
+    #[inline]
+    fn ready(&self) -> bool {
+        let mut inbound = self.0.borrow_mut();
+        if inbound.is_ready() {
+            return true;
+        }
+        inbound.connection.write_unsent();
+        inbound.receive();
+        inbound.is_ready()
+    }
+
+    fn is_near(&self) -> bool {
+        self.0.borrow().reader.awaits_bulk()
+    }
+
+    fn sleep(&mut self, limit: Option<Duration>) {
+        let inbound = self.0.get_mut();
+        if inbound.arm() {
+            inbound.connection.sleep(limit);
+        }
+        inbound.disarm();
+    }
+}
+
+impl StreamReceiver {
+    pub(super) fn new(connection: Arc<Connection>, is_checked: bool) -> Self {
+        let inbound = Inbound { connection, reader: FrameReader::new(is_checked), ended: None };
+        StreamReceiver { inbound, failed: None, patience: Patience::new(SPIN) }
+    }
+
+    /// Delivers what was received.
+    #[inline]
+    fn deliver(
+        &mut self,
+        limit: usize,
+        deliver: &mut dyn FnMut(Route, Frame<'_>),
+    ) -> Result<usize, LinkError> {
+        let mut count = 0;
+        while count < limit {
+            match self.inbound.reader.next() {
+                Ok(Some(Item::Frame { route, body, bulk })) => {
+                    deliver(route, Frame { kind: route.kind, token: route.token, body, bulk: &bulk });
+                    count += 1;
+                }
+                Ok(Some(Item::ReceiverLeft)) => self.inbound.connection.break_off(),
+                Ok(None) => break,
+                Err(what) => {
+                    let error = self.fail(LinkError::Malformed(what));
+                    return if count > 0 { Ok(count) } else { Err(error) };
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn fail(&mut self, error: LinkError) -> LinkError {
+        self.inbound.connection.break_off();
+        self.failed.insert(error).clone()
+    }
+}
+
+impl Receiver for StreamReceiver {
+    fn set_spin(&mut self, spin: Duration) {
+        self.patience = Patience::new(spin);
+    }
+
+    #[inline]
+    fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        if self.inbound.connection.is_inherited() {
+            return Err(self.fail(LinkError::inherited()));
+        }
+        self.inbound.connection.write_unsent();
+        let count = self.deliver(limit, deliver)?;
+        if count > 0 || limit == 0 {
+            return Ok(count);
+        }
+        self.inbound.receive();
+        let count = self.deliver(limit, deliver)?;
+        match self.inbound.end() {
+            Some(end) if count == 0 => Err(self.fail(end)),
+            _ => Ok(count),
+        }
+    }
+
+    #[inline]
+    fn has_frames(&self) -> bool {
+        self.failed.is_none() && self.inbound.reader.has_item()
+    }
+
+    fn awaits_bulk(&self) -> bool {
+        self.inbound.reader.awaits_bulk()
+    }
+
+    fn is_free_to_look_at(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn wait(&mut self, limit: Option<Duration>) {
+        if self.failed.is_some() || self.inbound.connection.is_inherited() {
+            return;
+        }
+        self.patience.wait(&mut Looking(RefCell::new(&mut self.inbound)), limit);
+        self.inbound.connection.answer();
+    }
+
+    fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
+        let bell = Arc::clone(&self.inbound.connection.bell);
+        Arc::new(move || bell.ring())
+    }
+
+    fn arm(&mut self) -> bool {
+        self.failed.is_none() && !self.inbound.connection.is_inherited() && self.inbound.arm()
+    }
+
+    fn disarm(&mut self) {
+        if self.inbound.connection.is_inherited() {
+            return;
+        }
+        self.inbound.disarm();
+        self.inbound.connection.write_unsent();
+        self.inbound.connection.answer();
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.inbound.connection.fd()
+    }
+}
+
+impl Drop for StreamReceiver {
+    fn drop(&mut self) {
+        let connection = &self.inbound.connection;
+        if connection.is_inherited() || connection.is_broken() {
+            return;
+        }
+        let mut outgoing = connection.outgoing();
+        if !outgoing.sender_left {
+            let word = Bytes::copy_from_slice(&RECEIVER_LEFT.to_le_bytes());
+            outgoing.append(Piece { bytes: word, is_bulk: false });
+            connection.write_out(&mut outgoing);
+        }
+    }
+}

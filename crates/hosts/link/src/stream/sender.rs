@@ -1,0 +1,289 @@
+//! The sending half of an end.
+
+use super::check::check_of;
+use super::connection::{Checksums, Connection};
+use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT};
+use super::outgoing::{Cost, Outgoing, Piece, write_pieces};
+use crate::{LinkError, Route, Sender};
+use bytes::Bytes;
+use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
+use quintet_contract::{LinkClass, LinkInfo, SendError};
+use quintet_wire::Header;
+use rustix::io::Errno;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// Writes one direction of a link.
+pub(super) struct StreamSender {
+    connection: Arc<Connection>,
+    batch: Batch,
+    /// The frame begun last, and the room for its body.
+    begun: Option<(Route, usize)>,
+    /// The number of the next frame.
+    sequence: u32,
+    /// Whether frames carry a checksum.
+    is_checked: bool,
+    class: LinkClass,
+}
+
+/// Frames since the last flush, encoded where they lie.
+struct Batch {
+    buffer: Box<[u8]>,
+    filled: usize,
+    /// Bulk, and how many bytes of the buffer come before it.
+    bulk: Vec<(usize, Bytes)>,
+    bulk_bytes: usize,
+}
+
+/// Bytes of a batch.
+enum Segment<'a> {
+    Frames(&'a [u8]),
+    Bulk(&'a Bytes),
+}
+
+impl<'a> Segment<'a> {
+    fn bytes(&self) -> &'a [u8] {
+        match self {
+            Segment::Frames(bytes) => bytes,
+            Segment::Bulk(bytes) => bytes,
+        }
+    }
+
+    /// What comes after the first bytes, to be kept: bulk is not copied.
+    fn piece(&self, skip: usize) -> Piece {
+        match self {
+            Segment::Frames(bytes) => Piece { bytes: Bytes::copy_from_slice(&bytes[skip..]), is_bulk: false },
+            Segment::Bulk(bytes) => Piece { bytes: bytes.slice(skip..), is_bulk: true },
+        }
+    }
+}
+
+impl Batch {
+    fn new() -> Self {
+        Batch { buffer: vec![0; SEND_BYTES].into(), filled: 0, bulk: Vec::new(), bulk_bytes: 0 }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { frame_bytes: self.filled, bulk_bytes: self.bulk_bytes }
+    }
+
+    fn clear(&mut self) {
+        self.filled = 0;
+        self.bulk_bytes = 0;
+        self.bulk.clear();
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+        let mut start = 0;
+        let mut bulk = self.bulk.iter();
+        let pairs = core::iter::from_fn(move || {
+            if start > self.filled {
+                return None;
+            }
+            let next = bulk.next();
+            let end = next.map_or(self.filled, |(end, _)| *end);
+            let frames = Segment::Frames(&self.buffer[start..end]);
+            start = if next.is_some() { end } else { self.filled + 1 };
+            Some([Some(frames), next.map(|(_, bulk)| Segment::Bulk(bulk))])
+        });
+        pairs.flatten().flatten()
+    }
+
+    /// What comes after the first `skip` bytes.
+    fn after(&self, mut skip: usize) -> impl Iterator<Item = (Segment<'_>, usize)> {
+        self.segments().map(move |segment| {
+            let skipped = skip.min(segment.bytes().len());
+            skip -= skipped;
+            (segment, skipped)
+        })
+    }
+
+    /// Writes as much as the socket takes. How much, and what it said where that is not all.
+    fn write_out(&self, socket: BorrowedFd<'_>) -> (usize, Result<(), Errno>) {
+        let mut sent = 0;
+        while sent < self.filled + self.bulk_bytes {
+            let pieces = self.after(sent).map(|(segment, skip)| &segment.bytes()[skip..]);
+            match write_pieces(socket, pieces.filter(|piece| !piece.is_empty())) {
+                Ok(count) => sent += count,
+                Err(errno) => return (sent, Err(errno)),
+            }
+        }
+        (sent, Ok(()))
+    }
+}
+
+impl StreamSender {
+    pub(super) fn new(connection: Arc<Connection>, checksums: Checksums) -> Self {
+        let is_checked = checksums == Checksums::Crc32c;
+        // What leaves the machine is checked.
+        let class = if is_checked { LinkClass::Network } else { LinkClass::Machine };
+        StreamSender { connection, batch: Batch::new(), begun: None, sequence: 0, is_checked, class }
+    }
+
+    /// Sees that there is room, or asks to be woken when there is some.
+    #[inline]
+    fn admit(&mut self, cost: Cost) -> Result<(), SendError> {
+        if self.connection.is_broken() || self.connection.is_inherited() {
+            return Err(SendError::Unreachable);
+        }
+        if !self.connection.has_unsent() && cost.fits_beside(self.batch.cost()) {
+            return Ok(());
+        }
+        self.make_room(cost)
+    }
+
+    #[cold]
+    fn make_room(&mut self, cost: Cost) -> Result<(), SendError> {
+        let unsent = self.connection.outgoing().cost();
+        let batch = self.batch.cost();
+        let together = Cost {
+            frame_bytes: unsent.frame_bytes + batch.frame_bytes,
+            bulk_bytes: unsent.bulk_bytes + batch.bulk_bytes,
+        };
+        if cost.fits_beside(together) {
+            return Ok(());
+        }
+        self.hand_over();
+        if self.connection.is_broken() {
+            return Err(SendError::Unreachable);
+        }
+        let mut outgoing = self.connection.outgoing();
+        if cost.fits_beside(outgoing.cost()) {
+            outgoing.wanted = None;
+            return Ok(());
+        }
+        outgoing.wanted = Some(cost);
+        Err(SendError::Full)
+    }
+
+    /// Writes the batch; what the socket does not take is outgoing, behind what was before.
+    fn hand_over(&mut self) {
+        let mut outgoing = self.connection.outgoing();
+        if outgoing.is_empty() {
+            let (count, written) = self.batch.write_out(self.connection.socket());
+            if written.is_err() {
+                keep(&mut outgoing, &self.batch, count);
+                self.connection.wrote(&mut outgoing, written);
+            }
+        } else {
+            keep(&mut outgoing, &self.batch, 0);
+            self.connection.write_out(&mut outgoing);
+        }
+        self.batch.clear();
+    }
+
+    /// Ends the frame that lies behind what is filled, with a body of that length, and `bulk` behind it.
+    fn finish(&mut self, route: Route, inline_len: usize, bulk: Bytes) {
+        let Route { from, to, kind, token } = route;
+        let front = HEADER_BYTES + inline_len;
+        let length = u32::try_from(front + bulk.len()).expect("limits lie below 4 GiB");
+        let (sequence, has_bulk) = (self.sequence, !bulk.is_empty());
+        let mut header = Header { length, kind, has_bulk, token, from, to, sequence, check: 0 };
+        let frame = &mut self.batch.buffer[self.batch.filled..self.batch.filled + front];
+        frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        if self.is_checked {
+            header.check = check_of(frame, &bulk);
+            frame[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&header.check.to_le_bytes());
+        }
+        self.batch.filled += front;
+        self.sequence = sequence.wrapping_add(1);
+        if has_bulk {
+            self.batch.bulk_bytes += bulk.len();
+            self.batch.bulk.push((self.batch.filled, bulk));
+        }
+    }
+
+    /// Room behind what is filled and a header.
+    fn room(&mut self, inline_len: usize) -> &mut [u8] {
+        let start = self.batch.filled + HEADER_BYTES;
+        &mut self.batch.buffer[start..start + inline_len]
+    }
+}
+
+/// Keeps what comes after the first bytes of the batch.
+fn keep(outgoing: &mut Outgoing, batch: &Batch, sent: usize) {
+    for (segment, skip) in batch.after(sent) {
+        outgoing.append(segment.piece(skip));
+    }
+}
+
+impl Sender for StreamSender {
+    #[inline]
+    fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
+        self.begun = None;
+        if at_most > MAX_BODY_BYTES {
+            return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
+        }
+        self.admit(Cost { frame_bytes: HEADER_BYTES + at_most, bulk_bytes: 0 })?;
+        self.begun = Some((route, at_most));
+        Ok(self.room(at_most))
+    }
+
+    #[inline]
+    fn commit(&mut self, len: usize) {
+        let (route, at_most) = self.begun.take().expect("commit follows begin");
+        assert!(len <= at_most, "{len} bytes were written into room for {at_most}");
+        self.finish(route, len, Bytes::new());
+    }
+
+    fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
+        self.begun = None;
+        if bulk.len() > FRAME_BULK_BYTES {
+            return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });
+        }
+        if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
+            self.begin(route, body.len())?.copy_from_slice(body);
+            self.commit(body.len());
+            return Ok(());
+        }
+        let inline_len = BULK_LENGTH_BYTES + body.len();
+        self.admit(Cost { frame_bytes: HEADER_BYTES + inline_len, bulk_bytes: bulk.len() })?;
+        let (told, room) = self.room(inline_len).split_at_mut(BULK_LENGTH_BYTES);
+        let len = u32::try_from(bulk.len()).expect("limits lie below 4 GiB");
+        told.copy_from_slice(&len.to_le_bytes());
+        room.copy_from_slice(body);
+        self.finish(route, inline_len, bulk);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LinkError> {
+        if self.connection.is_inherited() {
+            return Ok(());
+        }
+        if self.batch.filled > 0 {
+            self.hand_over();
+        } else {
+            self.connection.write_unsent();
+        }
+        // What was sent may have been received before the peer left, so that is told by the next `begin` and by `poll`.
+        self.connection.failure().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    fn has_room(&self) -> bool {
+        // That nothing can be sent is told by the next `begin`, so let it come.
+        if !self.connection.has_unsent() || self.connection.is_inherited() || self.connection.is_broken() {
+            return true;
+        }
+        let mut outgoing = self.connection.outgoing();
+        self.connection.write_out(&mut outgoing);
+        outgoing.wanted.is_none() || outgoing.grants()
+    }
+
+    fn info(&self) -> LinkInfo {
+        LinkInfo { may_be_cut: true, ..LinkInfo::new(self.class, FRAME_BULK_BYTES) }
+    }
+}
+
+impl Drop for StreamSender {
+    fn drop(&mut self) {
+        if self.connection.is_inherited() || self.connection.is_broken() {
+            return;
+        }
+        self.hand_over();
+        let mut outgoing = self.connection.outgoing();
+        let farewell = Bytes::copy_from_slice(&SENDER_LEFT.to_le_bytes());
+        outgoing.append(Piece { bytes: farewell, is_bulk: false });
+        outgoing.sender_left = true;
+        self.connection.write_out(&mut outgoing);
+    }
+}

@@ -59,6 +59,8 @@ pub use maker::Maker;
 #[cfg(not(loom))]
 pub use shared_memory::{SharedMemoryDialer, SharedMemoryListener, shared_memory_connect};
 #[cfg(not(loom))]
+pub use stream::fuzzing;
+#[cfg(not(loom))]
 pub use stream::{Checksums, ListenLimits, StreamListener, over_stream};
 pub use wait::{Patience, SPIN, Waiting};
 

@@ -21,10 +21,12 @@
 //! | `sender.rs`, `receiver.rs` | the two halves |
 //! | `preamble.rs`, `listener.rs`, `pending.rs`, `dialer.rs` | how two sides find each other |
 //! | `tcp.rs`, `tcp_knock.rs` | what is peculiar to TCP |
+//! | `fuzzing.rs` | entry points for fuzzers |
 
 mod check;
 mod connection;
 mod dialer;
+pub mod fuzzing;
 mod layout;
 mod listener;
 mod outgoing;

@@ -335,3 +335,39 @@ impl FrameReader {
         format!("frame {} of the stream: {what}", self.sequence)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::{Address, Kind, Token};
+
+    #[test]
+    fn what_is_announced_only_takes_little_memory() {
+        let header = Header {
+            length: (HEADER_BYTES + BULK_LENGTH_BYTES + FRAME_BULK_BYTES) as u32,
+            kind: Kind(0xf0),
+            has_bulk: true,
+            token: Token(1),
+            from: Address::new(1, 1),
+            to: Address::new(2, 2),
+            sequence: 0,
+            check: 0,
+        };
+        let mut reader = FrameReader::new(false);
+        let announced = [&header.to_bytes()[..], &(FRAME_BULK_BYTES as u32).to_le_bytes()].concat();
+        let Some(Room::Buffer(room)) = reader.room() else { panic!("it waits for a frame") };
+        room[..announced.len()].copy_from_slice(&announced);
+        reader.received(announced.len());
+        let mut came = 0;
+        while came < FRAME_BULK_BYTES {
+            let Some(Room::Bulk(room)) = reader.room() else { panic!("it waits for bulk") };
+            let len = room.len();
+            assert!(came + len <= EARNEST_BYTES || came >= EARNEST_BYTES, "room for {len} after {came}");
+            room.fill(MaybeUninit::new(7));
+            reader.received(len);
+            came += len;
+        }
+        let item = reader.next().expect("nothing is wrong").expect("it is whole");
+        assert!(matches!(item, Item::Frame { bulk, .. } if bulk == vec![7; FRAME_BULK_BYTES]));
+    }
+}

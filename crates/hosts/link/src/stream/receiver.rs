@@ -4,7 +4,7 @@ use super::connection::{Connection, is_end};
 use super::layout::RECEIVER_LEFT;
 use super::outgoing::Piece;
 use super::reader::{FrameReader, Item, Room};
-use crate::wait::{Patience, Waiting};
+use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use bytes::Bytes;
 use core::cell::RefCell;
@@ -15,9 +15,8 @@ use rustix::net::{RecvFlags, recv};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// How long a wait reads in vain before it sleeps, unless told otherwise: about 60 reads. A wake-up through a socket takes
-/// longer than one through shared memory, and so a spin must as well.
-const SPIN: Duration = Duration::from_micros(24);
+/// How many times longer than through shared memory a wake-up through a socket takes, and so a spin must as well: about 60 reads.
+const SLOWER: u32 = 3;
 
 /// Reads one direction of a link.
 pub(super) struct StreamReceiver {
@@ -114,7 +113,7 @@ impl Waiting for Looking<'_> {
 impl StreamReceiver {
     pub(super) fn new(connection: Arc<Connection>, is_checked: bool) -> Self {
         let inbound = Inbound { connection, reader: FrameReader::new(is_checked), ended: None };
-        StreamReceiver { inbound, failed: None, patience: Patience::new(SPIN) }
+        StreamReceiver { inbound, failed: None, patience: Patience::new(wait::SPIN * SLOWER) }
     }
 
     /// Delivers what was received.
@@ -149,8 +148,9 @@ impl StreamReceiver {
 }
 
 impl Receiver for StreamReceiver {
+    /// The time for shared memory.
     fn set_spin(&mut self, spin: Duration) {
-        self.patience = Patience::new(spin);
+        self.patience = Patience::new(spin * SLOWER);
     }
 
     #[inline]

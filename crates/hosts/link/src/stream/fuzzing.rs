@@ -1,0 +1,77 @@
+//! Entry points for fuzzers.
+
+use super::reader::{FrameReader, Item, Room};
+use crate::Route;
+use quintet_contract::limits::MAX_BODY_BYTES;
+
+/// What a stream came to: its frames, and how it ended.
+type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<String>, bool);
+
+/// Reads the bytes as a stream of frames, once in large pieces and once in pieces of a few bytes. The first byte chooses the
+/// pieces and whether frames carry checksums.
+///
+/// # Panics
+/// If the pieces made a difference: a defect of the reader.
+pub fn frames(bytes: &[u8]) {
+    let Some((choice, stream)) = bytes.split_first() else { return };
+    let is_checked = choice & 1 == 1;
+    let whole = read(stream, stream.len().max(1), is_checked);
+    let pieces = read(stream, 1 + usize::from(choice >> 1), is_checked);
+    assert!(whole == pieces, "pieces make a difference: {:?} and {:?}", whole.1, pieces.1);
+}
+
+fn read(stream: &[u8], piece: usize, is_checked: bool) -> Told {
+    let mut reader = FrameReader::new(is_checked);
+    let mut told: Told = (Vec::new(), None, false);
+    for mut piece in stream.chunks(piece) {
+        while told.1.is_none() {
+            take(&mut reader, &mut told);
+            let Some(count) = give(&mut reader, piece) else { break };
+            piece = &piece[count..];
+            if piece.is_empty() {
+                break;
+            }
+        }
+    }
+    if told.1.is_none() {
+        take(&mut reader, &mut told);
+    }
+    told.2 = reader.sender_left();
+    told
+}
+
+/// Has the reader receive the front of these bytes. How many; none if it wants no more.
+fn give(reader: &mut FrameReader, bytes: &[u8]) -> Option<usize> {
+    let count = match reader.room()? {
+        Room::Bulk(room) => {
+            for (slot, byte) in room.iter_mut().zip(bytes) {
+                slot.write(*byte);
+            }
+            room.len().min(bytes.len())
+        }
+        Room::Buffer(room) => {
+            let count = room.len().min(bytes.len());
+            room[..count].copy_from_slice(&bytes[..count]);
+            count
+        }
+    };
+    reader.received(count);
+    Some(count)
+}
+
+fn take(reader: &mut FrameReader, told: &mut Told) {
+    loop {
+        match reader.next() {
+            Ok(Some(Item::Frame { route, body, bulk })) => {
+                assert!(body.len() <= MAX_BODY_BYTES, "a body beyond its limit");
+                told.0.push((route, body.to_vec(), bulk.to_vec()));
+            }
+            Ok(Some(Item::ReceiverLeft)) => {}
+            Ok(None) => return,
+            Err(fault) => {
+                told.1 = Some(fault);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Stream links beside peers that do not keep to the rules, and sockets that take little at a time.
+#![cfg(not(loom))]
+
+mod flow;
+mod hostile;
+mod meeting;
+mod raw;

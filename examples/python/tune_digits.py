@@ -51,8 +51,8 @@ def differences(one: GridSearchCV, other: GridSearchCV) -> list[str]:
 def wait_for_workers() -> None:
     """Until each of QUINTET_WORKERS has announced itself. Raises TimedOut after a minute."""
     wanted = int(os.environ.get("QUINTET_WORKERS", "0"))
-    if not os.environ.get("QUINTET_SOCKET"):
-        print("no cluster (QUINTET_SOCKET is not set): two threads of this process are the workers")
+    if not os.environ.get("QUINTET_SPACE"):
+        print("no cluster (QUINTET_SPACE is not set): two threads of this process are the workers")
         return
     with quintet.connect() as lab:
         for rank in range(wanted):

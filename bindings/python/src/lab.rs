@@ -5,19 +5,53 @@ use crate::error::raise;
 use crate::settings::Settings;
 use crate::space::Space;
 use pyo3::prelude::*;
-use quintet::{Code, Error};
+use quintet::{AddressError, Code, Error, LinkAddress};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The address of a socket of this machine.
+/// Before the path of an address in the form that names a cluster or a socket of this machine.
+const SCHEME: &str = "quintet://";
+
+/// Where a text says that a space is: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `quintet:///PATH`, or a path for shared memory.
+/// Paths become absolute, so that the address is good in every folder.
 ///
 /// # Errors
-/// `Resource`: the path is relative and there is no working folder.
-pub(crate) fn address(socket: &Path) -> PyResult<String> {
-    let socket =
-        std::path::absolute(socket).map_err(|error| raise(Error::new(Code::Resource, error.to_string())))?;
-    Ok(format!("quintet://{}", socket.display()))
+/// `BadValue`: it is none of these. `Resource`: the path is relative and there is no working folder.
+pub(crate) fn parse_address(text: &str) -> PyResult<LinkAddress> {
+    let bad = |what: String| raise(Error::new(Code::BadValue, what));
+    let parsed = match text.strip_prefix(SCHEME) {
+        Some(path) if path.starts_with('/') => Ok(LinkAddress::SharedMemory(path.into())),
+        Some(_) => {
+            let what = format!("the address {text:?}; a socket of this machine is quintet:///path/to/socket");
+            return Err(bad(what));
+        }
+        None => text.parse().map_err(|error: AddressError| bad(error.to_string())),
+    };
+    absolute(parsed?)
+}
+
+/// Where a path or a text says that a space is to be served. A path object, and a text without a kind of link, is a path.
+///
+/// # Errors
+/// As [`parse_address`].
+pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress> {
+    let has_kind = |text: &str| ["shm:", "unix:", "tcp:"].iter().any(|kind| text.starts_with(kind));
+    match place.extract::<String>() {
+        Ok(text) if has_kind(&text) => parse_address(&text),
+        _ => absolute(LinkAddress::SharedMemory(place.extract::<PathBuf>()?)),
+    }
+}
+
+fn absolute(address: LinkAddress) -> PyResult<LinkAddress> {
+    let whole = |path: PathBuf| {
+        std::path::absolute(path).map_err(|error| raise(Error::new(Code::Resource, error.to_string())))
+    };
+    Ok(match address {
+        LinkAddress::SharedMemory(path) => LinkAddress::SharedMemory(whole(path)?),
+        LinkAddress::Unix(path) => LinkAddress::Unix(whole(path)?),
+        tcp @ LinkAddress::Tcp { .. } => tcp,
+    })
 }
 
 /// A connection to everything. Made by `quintet.connect`; a context manager that closes it. Not closed, it ends with the last
@@ -37,14 +71,15 @@ impl Lab {
         Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), address: None }
     }
 
-    /// Connects to the space at a socket of this machine. A signal's exception ends the wait for its answer.
+    /// Connects to the space at an address. A signal's exception ends the wait for its answer.
     ///
-    /// Raises Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
+    /// Raises BadValue for what is no address; Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
-    fn link(py: Python<'_>, socket: PathBuf, settings: &Settings) -> PyResult<Lab> {
-        let address = Some(address(&socket)?);
+    fn link(py: Python<'_>, address: &str, settings: &Settings) -> PyResult<Lab> {
+        let place = parse_address(address)?;
+        let address = Some(place.to_string());
         let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
-        let connect = move || quintet::Lab::connect_with(&socket, cluster, lease, link);
+        let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
         let lab = connect_in_a_thread(py, connect)?;
         Ok(Lab { connection: Arc::new(Connection::new(lab)), address })
     }

@@ -2,31 +2,30 @@
 
 use crate::error::raise;
 use crate::fork::Maker;
-use crate::lab::address;
+use crate::lab::address_to_serve;
 use pyo3::prelude::*;
 use quintet::{Error, ServeConfig, SpaceConfig};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// A space that serves other processes of this user from a thread of this one. A context manager that stops it.
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Server {
     maker: Maker,
-    socket: PathBuf,
+    address: String,
     cluster: u128,
     server: Mutex<Option<quintet::Server>>,
 }
 
 #[pymethods]
 impl Server {
-    /// Serves at a socket, as a member of a cluster. `max_bytes`, `max_tuples`: what the space holds at most.
+    /// Serves at a path, over shared memory, or at an address, as a member of a cluster. `max_bytes`, `max_tuples`: what the space holds at most.
     ///
-    /// Raises Resource or another Error if the socket is in use or cannot be made.
+    /// Raises BadValue for what is no address, Resource or another Error if it is in use or cannot be listened at.
     #[new]
-    #[pyo3(signature = (socket, cluster = 0, *, max_bytes = None, max_tuples = None))]
+    #[pyo3(signature = (address, cluster = 0, *, max_bytes = None, max_tuples = None))]
     fn new(
         py: Python<'_>,
-        socket: PathBuf,
+        address: &Bound<'_, PyAny>,
         cluster: u128,
         max_bytes: Option<u64>,
         max_tuples: Option<u64>,
@@ -39,14 +38,16 @@ impl Server {
         };
         let events = Some(quintet::to_standard_error());
         let config = ServeConfig { cluster, space, events, ..ServeConfig::default() };
-        let server = py.detach(|| quintet::Server::start(&socket, &config)).map_err(raise)?;
-        Ok(Server { maker: Maker::this_process(), socket, cluster, server: Mutex::new(Some(server)) })
+        let address = address_to_serve(address)?;
+        let server = py.detach(|| quintet::Server::start(address, &config)).map_err(raise)?;
+        let address = server.addresses()[0].to_string();
+        Ok(Server { maker: Maker::this_process(), address, cluster, server: Mutex::new(Some(server)) })
     }
 
     /// What `quintet.connect` takes to come here.
     #[getter]
-    fn address(&self) -> PyResult<String> {
-        address(&self.socket)
+    fn address(&self) -> &str {
+        &self.address
     }
 
     /// The cluster that it belongs to.
@@ -72,7 +73,7 @@ impl Server {
     }
 
     fn __repr__(&self) -> String {
-        format!("<quintet.Server at {}>", self.socket.display())
+        format!("<quintet.Server at {}>", self.address)
     }
 }
 

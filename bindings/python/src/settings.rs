@@ -4,10 +4,9 @@ use crate::error::raise;
 use pyo3::prelude::*;
 use quintet::{Code, Error, LinkConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS,
-    Setting, Sources,
+    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
+    LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Sources,
 };
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// The number of a cluster, which may be larger than the setting `cluster.id`.
@@ -18,7 +17,7 @@ const CLUSTER: &str = "QUINTET_CLUSTER";
 pub(crate) struct Settings {
     /// None if no source gives one.
     #[pyo3(get)]
-    socket: Option<PathBuf>,
+    address: Option<String>,
     pub(crate) cluster: u128,
     pub(crate) lease: Duration,
     pub(crate) link: LinkConfig,
@@ -35,7 +34,7 @@ impl Settings {
         let sources = Sources::of_this_process(Vec::new(), 0);
         let settings = quintet_settings::Settings::load(&sources)
             .map_err(|error| raise(Error::new(error.code(), error.to_string())))?;
-        let given = settings.origin(Setting::Location(&SOCKET_PATH)) != Origin::Default;
+        let given = settings.origin(Setting::Location(&SPACE_ADDRESS)) != Origin::Default;
         let cluster = match sources.environment.get(CLUSTER) {
             Some(number) => cluster(number)?,
             None => settings.number(&CLUSTER_ID).into(),
@@ -46,7 +45,7 @@ impl Settings {
             bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
         };
         Ok(Settings {
-            socket: given.then(|| settings.socket_path()),
+            address: given.then(|| settings.space_address().to_string_lossy().into_owned()),
             cluster,
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
             link: LinkConfig {

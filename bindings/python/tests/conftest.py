@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -17,8 +18,8 @@ LONG_S = 30.0
 
 SERVE = """
 import sys, quintet
-with quintet.serve(sys.argv[1]):
-    print("ready", flush=True)
+with quintet.serve(sys.argv[1]) as server:
+    print(server.address, flush=True)
     sys.stdin.read()
 """
 
@@ -30,15 +31,21 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+@contextlib.contextmanager
+def serving(address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that serves a space, and where it does."""
+    command = [sys.executable, "-c", SERVE, address]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    yield server, server.stdout.readline().strip()
+    server.communicate()
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that serves a space."""
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(tmp_path / "space")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout.readline() == "ready\n"
-    yield server
-    server.communicate()
+    with serving(str(tmp_path / "space")) as (server, address):
+        assert address == f"shm:{tmp_path}/space"
+        yield server
 
 
 @pytest.fixture
@@ -47,30 +54,30 @@ def socket(server: subprocess.Popen[str], tmp_path: Path) -> Path:
     return tmp_path / "space"
 
 
-@pytest.fixture(params=["embedded", "served"])
-def client(request: pytest.FixtureRequest) -> Iterator[Callable[[], quintet.Lab]]:
+@pytest.fixture(params=["embedded", "shm:{}/space", "unix:{}/space", "tcp:127.0.0.1:0"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], quintet.Lab]]:
     """Makes clients of one space, each with a connection of its own where there are connections."""
     if request.param == "embedded":
         lab = quintet.connect()
         yield lambda: lab
         lab.close()
         return
-    path = request.getfixturevalue("socket")
     labs: list[quintet.Lab] = []
+    with serving(request.param.format(tmp_path)) as (_, address):
 
-    def connect() -> quintet.Lab:
-        labs.append(quintet.connect(f"quintet://{path}"))
-        return labs[-1]
+        def connect() -> quintet.Lab:
+            labs.append(quintet.connect(address))
+            return labs[-1]
 
-    yield connect
-    for lab in labs:
-        lab.close()
+        yield connect
+        for lab in labs:
+            lab.close()
 
 
 @pytest.fixture
 def worker(socket: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts workers of the served space, which is the environment's from then on."""
-    monkeypatch.setenv("QUINTET_SOCKET", str(socket))
+    monkeypatch.setenv("QUINTET_SPACE", str(socket))
     workers: list[subprocess.Popen[str]] = []
 
     def start(**settings: str) -> subprocess.Popen[str]:

@@ -136,7 +136,10 @@ def test_an_acknowledgement_waits_for_room_beside_others(tmp_path):
         with quintet.serve(tmp_path / "space", max_tuples=2) as server:
             async with aio.connect(server.address) as lab:
                 space = lab.space
-                await space.out_many([("task", 1), ("filling", 1)])
+                await space.out_many([("task", 1), ("before",)])
+                async with space.lease("before") as before:
+                    await space.acknowledge(before, ("reserve", 1), ("reserve", 2))
+                await space.out("filling", 1)
                 results = ("result", 1), ("result", 2)
                 async with space.lease("task", int) as task:
                     waiting = asyncio.ensure_future(space.acknowledge(task, *results))

@@ -37,8 +37,8 @@ def test_the_built_in_that_fits(ours, built_in):
 def test_addresses(tmp_path, monkeypatch):
     with pytest.raises(quintet.Unreachable):
         quintet.connect(f"quintet://{tmp_path}/nobody")
-    for address in ("quintet://host", "http://x", ""):
-        with pytest.raises(quintet.BadValue, match="quintet:///path"):
+    for address, said in {"quintet://host": "quintet:///path", "http://x": "shm:PATH", "": "shm:PATH", "tcp:x": "HOST:PORT"}.items():
+        with pytest.raises(quintet.BadValue, match=said):
             quintet.connect(address)
     with quintet.connect() as lab:
         assert lab.is_embedded and "embedded" in repr(lab)
@@ -46,7 +46,7 @@ def test_addresses(tmp_path, monkeypatch):
         with pytest.raises(quintet.WrongCluster):
             quintet.connect(server.address)
         monkeypatch.setenv("QUINTET_CLUSTER", str(2**100))
-        monkeypatch.setenv("QUINTET_SOCKET", str(tmp_path / "space"))
+        monkeypatch.setenv("QUINTET_SPACE", str(tmp_path / "space"))
         with quintet.connect() as lab:
             assert not lab.is_embedded and str(tmp_path) in repr(lab)
             take = lab.space.initiate_take("never")

@@ -170,7 +170,7 @@ def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
             return getattr(self._space, name)
 
     with quintet.serve(tmp_path / "space") as server:
-        monkeypatch.setenv("QUINTET_SOCKET", str(tmp_path / "space"))
+        monkeypatch.setenv("QUINTET_SPACE", str(tmp_path / "space"))
         executor = quintet.Executor()
         future = executor.submit(pow, 2, 3)
         executor._space = Silent(executor.lab.space)
@@ -266,10 +266,10 @@ def test_a_worker_is_present_from_when_there_is_room(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [("CLUSTER", "8", "WrongCluster"), ("RANK", "x", "BadValue"), ("LEASE_MS", "abc", "BadValue"),
-     ("SOCKET", "/none", "Unreachable")],
+     ("SPACE", "/none", "Unreachable")],
 )  # fmt: skip
 def test_a_worker_that_cannot_begin_says_why(socket, name, value, code):
-    environment = {**os.environ, "QUINTET_SOCKET": str(socket), f"QUINTET_{name}": value}
+    environment = {**os.environ, "QUINTET_SPACE": str(socket), f"QUINTET_{name}": value}
     command = [sys.executable, "-m", "quintet.worker"]
     worker = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG_S)
     assert worker.returncode == quintet.errors.from_code(quintet.Code[code], "").exit_status
@@ -322,7 +322,7 @@ def test_a_terminated_worker_takes_its_announcement_back(worker):
 
 def test_a_worker_ends_with_its_space(tmp_path, monkeypatch):
     with quintet.serve(tmp_path / "space") as server, quintet.connect(server.address) as lab:
-        environment = {**os.environ, "QUINTET_SOCKET": str(tmp_path / "space")}
+        environment = {**os.environ, "QUINTET_SPACE": str(tmp_path / "space")}
         process = subprocess.Popen([sys.executable, "-m", "quintet.worker"], env=environment, stderr=subprocess.PIPE)
         lab.space.take(tasks.WORKER, int, process.pid, timeout=LONG_S)
     _, text = process.communicate(timeout=LONG_S)

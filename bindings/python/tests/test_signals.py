@@ -141,7 +141,9 @@ def wait_until_done(pending: quintet.Pending) -> bool:
 def test_an_interrupt_ends_an_acknowledgement_that_waits_for_room(tmp_path):
     with quintet.serve(tmp_path / "space", max_tuples=2) as server, quintet.connect(server.address) as lab:
         space = lab.space
-        space.out_many([("task", 1), ("filling", 1)])
+        space.out_many([("task", 1), ("before",)])
+        space.lease("before").acknowledge(("reserve", 1), ("reserve", 2))
+        space.out("filling", 1)
         task = space.lease("task", int)
 
         def interrupt():

@@ -47,7 +47,7 @@ sys.exit(worker.main())
 @pytest.mark.parametrize("name", [tasks.WORKER, presence.PRESENCE])
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_a_worker_that_is_asked_to_end_while_it_begins_leaves_nothing(socket, monkeypatch, name, number):
-    monkeypatch.setenv("QUINTET_SOCKET", str(socket))
+    monkeypatch.setenv("QUINTET_SPACE", str(socket))
     ended = subprocess.run([sys.executable, "-c", ASKED_TO_END, name, number], timeout=LONG_S, stderr=subprocess.PIPE, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     with quintet.connect() as lab:

@@ -1,10 +1,10 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{Code, Error, Lab, LinkConfig, SpaceConfig, Window};
+use quintet::{AddressError, Code, Error, Lab, LinkAddress, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
     CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
-    LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SOCKET_PATH, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
+    LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
     SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError, Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
@@ -25,12 +25,9 @@ pub(crate) struct SettingArguments {
     settings_file: Option<PathBuf>,
 }
 
-/// Which space.
+/// Which cluster, and all settings.
 #[derive(Args)]
-pub(crate) struct ConnectionArguments {
-    /// The space's socket; else the setting socket.path
-    #[arg(long, env = "QUINTET_SOCKET", value_name = "PATH")]
-    socket: Option<PathBuf>,
+pub(crate) struct ClusterArguments {
     /// The number of its cluster; else the setting cluster.id
     #[arg(long, env = "QUINTET_CLUSTER", value_name = "N")]
     cluster: Option<u128>,
@@ -38,13 +35,20 @@ pub(crate) struct ConnectionArguments {
     settings: SettingArguments,
 }
 
-/// Which space, with all that was not given filled in.
-pub(crate) struct Connection {
-    pub(crate) socket: PathBuf,
-    /// Whether somebody named the socket: it is not the default one.
-    pub(crate) chosen: bool,
-    pub(crate) cluster: u128,
+/// The same with all that was not given filled in.
+pub(crate) struct Cluster {
+    pub(crate) number: u128,
     pub(crate) settings: Settings,
+}
+
+/// Which space.
+#[derive(Args)]
+pub(crate) struct SpaceArguments {
+    /// Where the space is: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path; else the setting space.address
+    #[arg(long, value_name = "ADDRESS")]
+    space: Option<LinkAddress>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 impl SettingArguments {
@@ -56,21 +60,35 @@ impl SettingArguments {
     }
 }
 
-impl ConnectionArguments {
-    pub(crate) fn load(&self) -> Result<Connection, Error> {
+impl ClusterArguments {
+    pub(crate) fn load(&self) -> Result<Cluster, Error> {
         let settings = self.settings.load()?;
-        let chosen =
-            self.socket.is_some() || settings.origin(Setting::Location(&SOCKET_PATH)) != Origin::Default;
-        let socket = self.socket.clone().unwrap_or_else(|| settings.socket_path());
-        let cluster = self.cluster.unwrap_or_else(|| settings.number(&CLUSTER_ID).into());
-        Ok(Connection { socket, chosen, cluster, settings })
+        let number = self.cluster.unwrap_or_else(|| settings.number(&CLUSTER_ID).into());
+        Ok(Cluster { number, settings })
     }
 }
 
-impl Connection {
+impl Cluster {
+    /// Where the settings say that the space is.
+    pub(crate) fn address(&self) -> Result<LinkAddress, Error> {
+        let address = self.settings.space_address();
+        let parsed = address.to_string_lossy().parse();
+        parsed.map_err(|error: AddressError| Error::new(Code::BadValue, format!("space.address: {error}")))
+    }
+
+    /// Whether somebody named that place: it is not the default one.
+    pub(crate) fn has_chosen_address(&self) -> bool {
+        self.settings.origin(Setting::Location(&SPACE_ADDRESS)) != Origin::Default
+    }
+}
+
+impl SpaceArguments {
+    /// Connects to it.
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
-        let lease = Duration::from_millis(self.settings.number(&SPACE_LEASE_MS));
-        Lab::connect_with(&self.socket, self.cluster, lease, link_config(&self.settings))
+        let cluster = self.cluster.load()?;
+        let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
+        let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
+        Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
     }
 }
 

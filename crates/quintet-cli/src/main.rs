@@ -11,7 +11,7 @@
 //! | `bench.rs` | `quintet bench`: measurements beside peers |
 //! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
-//! | `connection.rs` | `--socket`, `--cluster` and settings, for the commands that share them |
+//! | `connection.rs` | `--space`, `--cluster` and settings, for the commands that share them |
 //! | `descriptors.rs` | how many descriptors this process may have |
 //! | `interrupt.rs` | ctrl-C and its kin |
 //! | `output.rs` | standard output and standard error |

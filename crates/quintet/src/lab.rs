@@ -6,16 +6,18 @@ use crate::stack::{self, StackConfig};
 use crate::{Error, LinkConfig, Recorder, Space, Watch};
 use quintet_contract::{Address, NodeId};
 use quintet_errors::Code;
-use quintet_link::shared_memory_connect;
+use quintet_link::LinkAddress;
 use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::SpaceConfig;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often another node number is tried when one is in use.
 const NODE_NUMBERS_TRIED: u32 = 5;
+
+/// How long a connection may take to be made.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The shortest time for which a lease may live: what renews it needs some time itself.
 pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
@@ -59,15 +61,15 @@ impl Lab {
         Lab::over(Calls::embedded(stack::SPACE, instance), None)
     }
 
-    /// Connects to the space that listens at `socket`, as a member of `cluster`. `lease`: how long a leased tuple stays
-    /// hidden after this process was last heard; it is renewed every third of that while the process lives. At least
+    /// Connects to the space that listens at `address`, as a member of `cluster`: a path, for shared memory, or a
+    /// [`LinkAddress`] of any kind. `lease`: how long a leased tuple stays hidden after this process was last heard; it is renewed every third of that while the process lives. At least
     /// [`SHORTEST_LEASE`].
     ///
     /// # Errors
     /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer within
     /// [`LinkConfig::silence_limit`] ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
-    pub fn connect(socket: &Path, cluster: u128, lease: Duration) -> Result<Lab, Error> {
-        Lab::connect_with(socket, cluster, lease, LinkConfig::default())
+    pub fn connect(address: impl Into<LinkAddress>, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+        Lab::connect_with(address, cluster, lease, LinkConfig::default())
     }
 
     /// As [`connect`](Lab::connect), over a link that is used as `link` says.
@@ -75,18 +77,19 @@ impl Lab {
     /// # Errors
     /// As [`connect`](Lab::connect).
     pub fn connect_with(
-        socket: &Path,
+        address: impl Into<LinkAddress>,
         cluster: u128,
         lease: Duration,
         link: LinkConfig,
     ) -> Result<Lab, Error> {
+        let address = address.into();
         if lease < SHORTEST_LEASE {
             let text = format!("a lease of {lease:?} is too short: it lives for {SHORTEST_LEASE:?} or more");
             return Err(Error::new(Code::BadValue, text));
         }
         let mut tried = 1;
         loop {
-            match Lab::connect_once(socket, cluster, lease, link) {
+            match Lab::connect_once(&address, cluster, lease, link) {
                 Err(error) if error.code() == Code::PeerDied && tried < NODE_NUMBERS_TRIED => tried += 1,
                 other => return other,
             }
@@ -94,8 +97,13 @@ impl Lab {
     }
 
     /// Takes a node number by chance. If it is in use the link is closed, which the first call shows.
-    fn connect_once(socket: &Path, cluster: u128, lease: Duration, link: LinkConfig) -> Result<Lab, Error> {
-        let mut end = shared_memory_connect(socket)?;
+    fn connect_once(
+        address: &LinkAddress,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let mut end = quintet_link::connect(address, CONNECT_LIMIT)?;
         end.receiver.set_spin(link.spin);
         let seed = life::random();
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);

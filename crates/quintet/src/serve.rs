@@ -1,14 +1,13 @@
-//! A space for other processes of this machine.
+//! A space for other processes.
 
 use crate::life;
 use crate::stack::{self, StackConfig};
 use crate::{Error, EventSink, LinkConfig, Recorder, SpaceConfig};
 use quintet_errors::Code;
-use quintet_link::SharedMemoryListener;
+use quintet_link::{LinkAddress, Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
 use quintet_wire::registry::PORT_SPACE;
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -31,39 +30,40 @@ pub struct ServeConfig {
 /// process forks has the handle and not the thread: there, to stop or drop it does nothing.
 pub struct Server {
     handle: NodeHandle,
+    addresses: Vec<LinkAddress>,
     /// The process whose thread it is.
     process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
 }
 
 impl Server {
-    /// Serves at `socket`, for processes of this user.
+    /// Serves at one address: a path, for shared memory, or a [`LinkAddress`] of any kind. Shared memory and Unix sockets are for
+    /// processes of this user; TCP is for every process that reaches the port, on loopback.
     ///
     /// # Errors
-    /// The socket is in use, or cannot be made; or the system refused.
-    pub fn start(socket: &Path, config: &ServeConfig) -> Result<Server, Error> {
-        let listener = SharedMemoryListener::bind(socket)?;
-        let system = |error: std::io::Error| Error::new(Code::Resource, error.to_string());
-        let mut node = Node::new(stack::SPACE_NODE, Services::none()).map_err(system)?;
-        let space = life::keyed(config.space);
-        let stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
-            .with_space(space)
-            .with_window(config.link.window)
-            .with_liveness(config.link.liveness_of_server());
-        let instance = Instance::new(stack::served(&stack_config));
-        let instance = match &config.recorder {
-            Some(recorder) => {
-                instance.recorded(recorder, stack::SPACE, stack::SERVED, &stack_config.to_bytes())
-            }
-            None => instance,
-        };
-        node.set_spin(config.link.spin);
-        config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
-        node.add(PORT_SPACE, instance);
-        node.listen(Box::new(listener), PORT_SPACE).map_err(system)?;
+    /// The address is in use, or cannot be listened at; or the system refused.
+    pub fn start(address: impl Into<LinkAddress>, config: &ServeConfig) -> Result<Server, Error> {
+        Server::start_at(&[address.into()], config)
+    }
+
+    /// Serves one space at several addresses.
+    ///
+    /// # Errors
+    /// As [`Server::start`], of the first address that cannot be listened at: then nothing is served.
+    pub fn start_at(addresses: &[LinkAddress], config: &ServeConfig) -> Result<Server, Error> {
+        let listeners = addresses.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
+        let addresses = listeners.iter().map(|listener| listener.address()).collect();
+        let mut node = node(config, listeners).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
-        Ok(Server { handle, process: std::process::id(), thread: Some(thread.map_err(system)?) })
+        let thread = Some(thread.map_err(refused)?);
+        Ok(Server { handle, addresses, process: std::process::id(), thread })
+    }
+
+    /// Where it serves: as asked, with the port that the system gave where port 0 was asked for.
+    #[must_use]
+    pub fn addresses(&self) -> &[LinkAddress] {
+        &self.addresses
     }
 
     /// Ends it.
@@ -86,8 +86,31 @@ impl Server {
         }
         self.handle.stop();
         let ended = thread.join().expect("the space's thread does not panic");
-        ended.map_err(|error| Error::new(Code::Resource, error.to_string()))
+        ended.map_err(refused)
     }
+}
+
+fn refused(error: std::io::Error) -> Error {
+    Error::new(Code::Resource, error.to_string())
+}
+
+/// The node of a space, with everything that it listens at.
+fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Result<Node> {
+    let space = life::keyed(config.space);
+    let stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
+        .with_space(space)
+        .with_window(config.link.window)
+        .with_liveness(config.link.liveness_of_server());
+    let mut instance = Instance::new(stack::served(&stack_config));
+    if let Some(recorder) = &config.recorder {
+        instance = instance.recorded(recorder, stack::SPACE, stack::SERVED, &stack_config.to_bytes());
+    }
+    let mut node = Node::new(stack::SPACE_NODE, Services::none())?;
+    node.set_spin(config.link.spin);
+    config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
+    node.add(PORT_SPACE, instance);
+    listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SPACE))?;
+    Ok(node)
 }
 
 impl Drop for Server {

@@ -3,7 +3,7 @@
 use crate::error::{Place, SettingError};
 use crate::file;
 use crate::setting::{Environment, Location, Number, Setting, Switch, Text, Value};
-use crate::table::{ALL, CLUSTER_NAME, SHORT_VARIABLES, SOCKET_PATH};
+use crate::table::{ALL, CLUSTER_NAME, SHORT_VARIABLES, SPACE_ADDRESS};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -141,13 +141,13 @@ impl Settings {
         }
     }
 
-    /// The socket of the service: as given, else by default named after the cluster.
+    /// Where the space is: as given, else a socket named after the cluster.
     #[must_use]
-    pub fn socket_path(&self) -> PathBuf {
-        let path = self.location(&SOCKET_PATH);
-        match self.value(SOCKET_PATH.name) {
-            Some(_) => path,
-            None => path.with_file_name(format!("{}.sock", self.text(&CLUSTER_NAME))),
+    pub fn space_address(&self) -> PathBuf {
+        let address = self.location(&SPACE_ADDRESS);
+        match self.value(SPACE_ADDRESS.name) {
+            Some(_) => address,
+            None => address.with_file_name(format!("{}.sock", self.text(&CLUSTER_NAME))),
         }
     }
 

@@ -30,12 +30,12 @@ settings! {
         range: 0..=i64::MAX as u64,
         text: "Tells clusters apart: peers with another number are refused. The same in every process of a cluster.",
     };
-    /// `socket.path`
-    SOCKET_PATH: Location = {
-        name: "socket.path",
+    /// `space.address`
+    SPACE_ADDRESS: Location = {
+        name: "space.address",
         default: default_socket,
         default_text: "$XDG_RUNTIME_DIR/quintet/local.sock, or /tmp/quintet-UID/local.sock",
-        text: "The Unix socket at which processes of this user find the service. Where it is not given, its name follows cluster.name.",
+        text: "Where the space is: shm:PATH or unix:PATH, shared memory or a socket for processes of this user, or tcp:HOST:PORT. A path alone is shared memory. Where it is not given, its name follows cluster.name.",
     };
     /// `space.max_bytes`
     SPACE_MAX_BYTES: Number = {
@@ -144,7 +144,7 @@ settings! {
 /// Short variables for settings that a job gives each of its processes: they win over the longer ones, so that what stands
 /// in the environment of the job does not hide it. With the name of the setting.
 pub static SHORT_VARIABLES: &[(&str, &str)] =
-    &[("QUINTET_SOCKET", "socket.path"), ("QUINTET_LEASE_MS", "space.lease_ms")];
+    &[("QUINTET_SPACE", "space.address"), ("QUINTET_LEASE_MS", "space.lease_ms")];
 
 /// In the user's runtime folder if there is one, which only that user can enter; else in one of their own below `/tmp`.
 fn default_socket(environment: &Environment, user: u32) -> PathBuf {

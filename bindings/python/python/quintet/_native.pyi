@@ -1,7 +1,6 @@
 """The native half: see the classes' own documentation."""
 
 import os
-import pathlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
@@ -29,13 +28,13 @@ def codes() -> list[tuple[int, str, str, str, str, int]]: ...
 class Settings:
     def __init__(self) -> None: ...
     @property
-    def socket(self) -> pathlib.Path | None: ...
+    def address(self) -> str | None: ...
 
 class Lab:
     @staticmethod
     def embedded() -> Lab: ...
     @staticmethod
-    def link(socket: str | os.PathLike[str], settings: Settings) -> Lab: ...
+    def link(address: str, settings: Settings) -> Lab: ...
     @property
     def space(self) -> Space: ...
     @property
@@ -103,7 +102,7 @@ class Lease:
 class Server:
     def __init__(
         self,
-        socket: str | os.PathLike[str],
+        address: str | os.PathLike[str],
         cluster: int = 0,
         *,
         max_bytes: int | None = None,

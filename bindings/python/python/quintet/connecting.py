@@ -8,9 +8,6 @@ import weakref
 
 from quintet import _native
 from quintet._native import Lab, Server, Settings
-from quintet.errors import BadValue, Code
-
-SCHEME = "quintet://"
 
 _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 
@@ -18,8 +15,9 @@ _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 def connect(address: str | None = None) -> Lab:
     """Connects to a space.
 
-    `address` is "quintet:///path/to/socket". Without one the settings decide: the space is at socket.path
-    (QUINTET_SOCKET_PATH or QUINTET_SOCKET) if the environment or quintet.toml in the working folder gives it, else the lab
+    `address` is "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", or a path with a slash, which
+    means shared memory; "quintet:///path/to/socket" is the same. Without one the settings decide: the space is at space.address
+    (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else the lab
     is embedded in this process. The settings cluster.id, space.lease_ms and those of link count for every connection;
     docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id.
 
@@ -31,30 +29,26 @@ def connect(address: str | None = None) -> Lab:
     NotAllowed, WrongCluster, VersionMismatch or Resource.
     """
     settings = Settings()
-    socket = settings.socket if address is None else _path(address)
-    lab = Lab.embedded() if socket is None else Lab.link(socket, settings)
+    address = settings.address if address is None else address
+    lab = Lab.embedded() if address is None else Lab.link(address, settings)
     _open.add(lab)
     return lab
 
 
 def serve(
-    socket: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
+    address: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
 ) -> Server:
-    """Serves a space to the processes of this user at `socket`, from a thread of this process.
+    """Serves a space at `address`, from a thread of this process: a path, or what `connect` takes.
+
+    Shared memory and Unix sockets are for the processes of this user; TCP, on loopback only, is for every process that reaches
+    the port and names the same cluster. Port 0 is a free one: the server's `address` says which.
 
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
     no room waits.
 
-    Raises Error if the socket is in use or cannot be made.
+    Raises BadValue for what is no address, another Error if it is in use or cannot be listened at.
     """
-    return Server(socket, cluster, max_bytes=max_bytes, max_tuples=max_tuples)
-
-
-def _path(address: str) -> str:
-    path = address[len(SCHEME) :]
-    if not address.startswith(SCHEME) or not path.startswith("/"):
-        raise BadValue(Code.BadValue, f"the address {address!r}; a socket of this machine is quintet:///path/to/socket")
-    return path
+    return Server(address, cluster, max_bytes=max_bytes, max_tuples=max_tuples)
 
 
 def _leave_to_the_parent() -> None:

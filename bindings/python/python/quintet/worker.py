@@ -1,6 +1,6 @@
 """Does the tasks of a space: `python -m quintet.worker`.
 
-The space is that of `quintet.connect()` (QUINTET_SOCKET); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
+The space is that of `quintet.connect()` (QUINTET_SPACE); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
 space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space. If it cannot begin it says why in
 one line, and its exit status is that of the error.
 
@@ -127,7 +127,7 @@ def main() -> int:
         rank = _rank()
         with ending.within(connect) as lab:
             if lab.is_embedded:
-                print("quintet.worker: set QUINTET_SOCKET: an embedded space has no tasks for other processes", file=sys.stderr)
+                print("quintet.worker: set QUINTET_SPACE: an embedded space has no tasks for other processes", file=sys.stderr)
                 return 2
             _work_present(lab.space, rank, ending)
     except tasks.Ended:

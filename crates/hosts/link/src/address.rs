@@ -30,10 +30,16 @@ pub enum LinkAddress {
     },
 }
 
-impl<P: AsRef<Path> + ?Sized> From<&P> for LinkAddress {
-    /// A path alone means shared memory.
-    fn from(path: &P) -> Self {
-        LinkAddress::SharedMemory(path.as_ref().to_owned())
+/// A path alone means shared memory. A text is parsed, so that it may name any kind of link.
+impl From<&Path> for LinkAddress {
+    fn from(path: &Path) -> Self {
+        LinkAddress::SharedMemory(path.to_owned())
+    }
+}
+
+impl From<&PathBuf> for LinkAddress {
+    fn from(path: &PathBuf) -> Self {
+        path.as_path().into()
     }
 }
 
@@ -112,7 +118,7 @@ impl FromStr for LinkAddress {
             Some(("shm", path)) => Ok(LinkAddress::SharedMemory(checked_path(path, text)?)),
             Some(("unix", path)) => Ok(LinkAddress::Unix(checked_path(path, text)?)),
             Some(("tcp", place)) => tcp(place, text),
-            _ if text.starts_with('.') || text.contains('/') => {
+            _ if !text.contains("://") && (text.starts_with('.') || text.contains('/')) => {
                 Ok(LinkAddress::SharedMemory(checked_path(text, text)?))
             }
             _ => Err(AddressError::Unknown(text.to_owned())),

@@ -34,11 +34,11 @@ use super::supervise_job::Supervisor;
 use crate::connection::{SettingArguments, link_config, random, refused, space_config};
 use crate::descriptors;
 use crate::output::tell;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use display::Printer;
 use happening::gather;
 use launch::Launch;
-use quintet::{Code, Error, Lab, ServeConfig, Server};
+use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -65,9 +65,12 @@ pub(crate) struct Arguments {
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Serve the space here instead of in a folder of its own
-    #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    /// How master and workers are linked with the space
+    #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
+    link: LinkKind,
+    /// Serve the space here instead of in a folder of its own: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "link")]
+    listen: Option<LinkAddress>,
     /// The Python of workers and scripts; else that of $VIRTUAL_ENV or ./.venv, else python3
     #[arg(long, value_name = "PYTHON")]
     python: Option<OsString>,
@@ -79,6 +82,28 @@ pub(crate) struct Arguments {
     /// The master and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "SCRIPT [ARGS]")]
     command: Vec<OsString>,
+}
+
+/// A kind of link between the processes of a job.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LinkKind {
+    /// Shared memory
+    Shm,
+    /// A Unix socket
+    Unix,
+    /// TCP on loopback
+    Tcp,
+}
+
+impl LinkKind {
+    /// Where a job with this folder is served.
+    fn address(self, folder: &Path) -> LinkAddress {
+        match self {
+            LinkKind::Shm => LinkAddress::SharedMemory(folder.join("space")),
+            LinkKind::Unix => LinkAddress::Unix(folder.join("space")),
+            LinkKind::Tcp => LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 },
+        }
+    }
 }
 
 /// The script's folder in front of what is on Python's path already, so that workers find the modules beside it.
@@ -127,11 +152,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     // From here on a signal that asks to end is asked of the job, which then tidies up.
     let (happened, happenings) = gather()?;
     let room = Room::make()?;
+    let recorder = recorder(arguments.record.as_deref())?;
+    // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
+    let cluster = u128::from(random()) << 64 | u128::from(random());
+    let (space, link) = (space_config(&settings), link_config(&settings));
+    let events = Some(quintet::to_standard_error());
+    let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
+    let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
+    let server = Server::start(listen, &config)?;
     let launch = Launch {
-        socket: arguments.socket.clone().unwrap_or_else(|| room.folder.path().join("space")),
-        cluster: u128::from(random()) << 64 | u128::from(random()),
+        address: server.addresses()[0].clone(),
+        cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-        link: link_config(&settings),
+        link,
         job: room.supervisor.variable(),
         workers,
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
@@ -139,12 +172,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         printer: Printer::new(arguments.json),
         module_path: module_path(&arguments.command[0]),
     };
-    let recorder = recorder(arguments.record.as_deref())?;
-    let (space, link) = (space_config(&settings), launch.link);
-    let events = Some(quintet::to_standard_error());
-    let config = ServeConfig { cluster: launch.cluster, space, link, recorder: recorder.clone(), events };
-    let server = Server::start(&launch.socket, &config)?;
-    let lab = Lab::connect_with(&launch.socket, launch.cluster, launch.lease, link)?;
+    let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, &arguments.command, kill_one, happened, happenings);
     drop(lab);
     let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];

@@ -2,11 +2,11 @@
 
 mod socket_folder;
 
-use crate::connection::{Connection, ConnectionArguments, link_config, refused, space_config};
+use crate::connection::{ClusterArguments, link_config, refused, space_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use clap::Args;
-use quintet::{Error, Recorder, ServeConfig, Server};
+use quintet::{Error, LinkAddress, Recorder, ServeConfig, Server};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,14 @@ use std::sync::mpsc::channel;
 
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  quintet serve --socket /tmp/space --max-bytes 1000000 --record space.rec"
+    after_help = "Shared memory and Unix sockets are for processes of this user. TCP is for every process that reaches the port, on this machine\nonly: it is not encrypted.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  quintet serve --max-bytes 1000000 --record space.rec"
 )]
 pub(crate) struct Arguments {
+    /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path; several times for several; else at the setting space.address
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<LinkAddress>,
     #[command(flatten)]
-    connection: ConnectionArguments,
+    cluster: ClusterArguments,
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -32,22 +35,27 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let connection = arguments.connection.load()?;
+    let cluster = arguments.cluster.load()?;
     descriptors::raise();
     let (interrupted, interrupts) = channel();
     on_interrupt(move |signal| {
         // It fails when the command is over.
         let _ = interrupted.send(signal);
     })?;
-    let mut space = space_config(&connection.settings);
+    let mut space = space_config(&cluster.settings);
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;
-    socket_folder::prepare(&connection.socket, connection.chosen)?;
-    let link = link_config(&connection.settings);
+    let chosen = !arguments.listen.is_empty() || cluster.has_chosen_address();
+    let listen =
+        if arguments.listen.is_empty() { vec![cluster.address()?] } else { arguments.listen.clone() };
+    for address in &listen {
+        socket_folder::prepare(address, chosen)?;
+    }
+    let link = link_config(&cluster.settings);
     let events = Some(quintet::to_standard_error());
-    let config = ServeConfig { cluster: connection.cluster, space, link, recorder: recorder.clone(), events };
-    let server = Server::start(&connection.socket, &config)?;
-    announce(&connection, arguments.json);
+    let config = ServeConfig { cluster: cluster.number, space, link, recorder: recorder.clone(), events };
+    let server = Server::start_at(&listen, &config)?;
+    announce(server.addresses(), cluster.number, arguments.json);
     // The sender lives as long as the process.
     let _ = interrupts.recv();
     server.stop()?;
@@ -65,12 +73,13 @@ pub(crate) fn finish(recorder: Option<&Recorder>) -> Result<(), Error> {
     recorder.map_or(Ok(()), Recorder::finish).map_err(refused("write the recording"))
 }
 
-fn announce(connection: &Connection, as_json: bool) {
-    let Connection { socket, cluster, .. } = connection;
+fn announce(addresses: &[LinkAddress], cluster: u128, as_json: bool) {
+    let addresses: Vec<String> = addresses.iter().map(LinkAddress::to_string).collect();
     let line = if as_json {
-        json!({"socket": socket.display().to_string(), "cluster": cluster.to_string(), "process": std::process::id()}).to_string()
+        json!({"addresses": addresses, "cluster": cluster.to_string(), "process": std::process::id()})
+            .to_string()
     } else {
-        format!("serving at {} (cluster {cluster}); ctrl-C ends it", socket.display())
+        format!("serving at {} (cluster {cluster}); ctrl-C ends it", addresses.join(" and "))
     };
     // Nobody may be reading; the space serves all the same.
     let _ = writeln!(std::io::stdout(), "{line}");

@@ -1,6 +1,6 @@
 //! `quintet status`.
 
-use crate::connection::ConnectionArguments;
+use crate::connection::SpaceArguments;
 use crate::output::{print, print_line};
 use clap::Args;
 use quintet::{Error, State};
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quintet status --socket /tmp/space --json")]
+#[command(after_help = "Example:\n  quintet status --space tcp:127.0.0.1:7400 --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    connection: ConnectionArguments,
+    space: SpaceArguments,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let state = arguments.connection.load()?.lab()?.space().status()?;
+    let state = arguments.space.lab()?.space().status()?;
     if arguments.json {
         print_line(as_json(&state))?;
     } else {

@@ -1,19 +1,19 @@
 //! `quintet run --kill-one` with a real master and real workers: this test's own executable.
 
 use crate::tool::{quintet, result, script, text};
-use quintet::{Lab, template, tuple};
+use quintet::{Lab, LinkAddress, template, tuple};
 use quintet_testbed::TempDir;
 use std::env;
-use std::path::Path;
 use std::time::Duration;
 
 const TASKS: i64 = 20;
 const LEASE: Duration = Duration::from_secs(10);
 
 pub(crate) fn lab() -> Option<Lab> {
-    let socket = env::var_os("QUINTET_SOCKET")?;
+    let address: LinkAddress =
+        env::var("QUINTET_SPACE").ok()?.parse().expect("the job says where its space is");
     let cluster = env::var("QUINTET_CLUSTER").ok()?.parse().ok()?;
-    Some(Lab::connect(Path::new(&socket), cluster, LEASE).expect("the job's space is there"))
+    Some(Lab::connect(address, cluster, LEASE).expect("the job's space is there"))
 }
 
 /// A job's master; nothing in the ordinary run of the tests. The other tasks wait for the first, so that it is its holder

@@ -35,8 +35,8 @@ fn commands<'a>(recording: &'a str, socket: &'a str) -> Vec<Vec<&'a str>> {
         vec!["replay", "--json", recording],
         vec!["reproduce", "thomas-1991", "--simulated", "--seeds", "1", "--json"],
         vec!["run", "-n", "0", "--json", "true"],
-        vec!["status", "--socket", socket],
-        vec!["status", "--socket", socket, "--json"],
+        vec!["status", "--space", socket],
+        vec!["status", "--space", socket, "--json"],
         vec!["bench", "--list"],
     ]
 }
@@ -64,7 +64,7 @@ fn an_error_keeps_its_status_when_its_object_cannot_be_shown() {
     let folder = TempDir::new().unwrap();
     let socket = folder.join("nobody");
     for stdout in [Stdio::from(full_disk()), Stdio::from(nobody())] {
-        let (code, said) = said_to(stdout, &["status", "--json", "--socket", text(&socket)]);
+        let (code, said) = said_to(stdout, &["status", "--json", "--space", text(&socket)]);
         assert!(code == Some(69) && !said.contains("panicked"), "{said}");
     }
 }

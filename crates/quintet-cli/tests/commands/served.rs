@@ -1,11 +1,12 @@
 //! `serve`, `status`, `replay` and `explore`.
 
 use crate::tool::{LONG, quintet, result, text};
-use quintet::{Lab, template, tuple};
+use quintet::{Lab, LinkAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -16,17 +17,17 @@ fn object(said: &str) -> Value {
 
 /// A served space that says that it is ready.
 fn served(socket: &str, record: &str) -> Child {
-    let server = quintet(["serve", "--socket", socket, "--cluster", "7", "--record", record, "--json"]);
+    let server = quintet(["serve", "--listen", socket, "--cluster", "7", "--record", record, "--json"]);
     let ready = server.output().next_line(LONG).expect("it says that it serves");
     assert_eq!(
-        (object(&ready)["socket"].as_str(), object(&ready)["cluster"].as_str()),
-        (Some(socket), Some("7"))
+        (object(&ready)["addresses"][0].as_str(), object(&ready)["cluster"].as_str()),
+        (Some(&*format!("shm:{socket}")), Some("7"))
     );
     server
 }
 
 fn traffic(socket: &str) -> Lab {
-    let lab = Lab::connect(socket.as_ref(), 7, LEASE).expect("the space is there");
+    let lab = Lab::connect(Path::new(socket), 7, LEASE).expect("the space is there");
     let space = lab.space();
     space.out(tuple!["x", 1i64]).unwrap();
     space.out(tuple!["x", 2i64]).unwrap();
@@ -41,11 +42,11 @@ fn a_served_space_shows_its_state_and_its_recording_replays() {
     let (socket, record) = (folder.join("space"), folder.join("space.rec"));
     let server = served(text(&socket), text(&record));
     let lab = traffic(text(&socket));
-    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "7", "--json"]));
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "7", "--json"]));
     assert_eq!((code, &object(&said)["tuples"]), (0, &Value::from(2)), "{said}");
-    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "7"]));
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "7"]));
     assert!(code == 0 && said.contains("(text, i64)"), "{said}");
-    let (code, said) = result(quintet(["status", "--socket", text(&socket), "--cluster", "8"]));
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "8"]));
     assert_eq!(code, 77, "another cluster: {said}");
     drop(lab);
     server.terminate().unwrap();
@@ -90,11 +91,70 @@ fn damage(record: &std::path::Path, folder: &TempDir) {
 }
 
 #[test]
+fn one_space_is_served_over_three_kinds_of_link_at_once() {
+    let folder = TempDir::new().unwrap();
+    let (memory, unix) = (folder.join("memory"), format!("unix:{}", text(&folder.join("unix"))));
+    let [first, second, third] = [text(&memory), &unix, "tcp:127.0.0.1:0"];
+    let server = quintet([
+        "serve",
+        "--cluster",
+        "7",
+        "--json",
+        "--listen",
+        first,
+        "--listen",
+        second,
+        "--listen",
+        third,
+    ]);
+    let ready = server.output().next_line(LONG).expect("it says that it serves");
+    let addresses: Vec<String> = serde_json::from_value(object(&ready)["addresses"].clone()).unwrap();
+    assert!(addresses[1] == unix && !addresses[2].ends_with(":0"), "{ready}");
+    let labs: Vec<Lab> = addresses
+        .iter()
+        .map(|address| {
+            let address: LinkAddress = address.parse().expect("it is said so that it can be used");
+            Lab::connect(address, 7, LEASE).expect("the space is there")
+        })
+        .collect();
+    for (n, from) in (0i64..).zip(&labs) {
+        from.space().out(tuple!["small", n]).unwrap();
+        from.space().out(tuple!["large", n, vec![5u8; 3_000_000]]).unwrap();
+        for to in &labs {
+            assert_eq!(to.space().read(&template!["small", n]).unwrap(), tuple!["small", n]);
+            let large = to.space().read(&template!["large", n, ?[u8]]).unwrap();
+            assert_eq!(large, tuple!["large", n, vec![5u8; 3_000_000]]);
+        }
+    }
+    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster", "7"]));
+    assert!(code == 0 && said.contains("(text, i64)"), "{said}");
+    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster", "8"]));
+    assert!(code == 77 && !said.contains("cluster 0"), "nobody is told the number: {said}");
+    drop(labs);
+    server.terminate().unwrap();
+    assert_eq!(result(server).0, 0);
+}
+
+#[test]
+fn an_address_that_is_none_or_open_to_others_is_refused_with_what_to_write() {
+    for (address, expected) in [
+        ("tcp:127.0.0.1", "tcp:HOST:PORT"),
+        ("space", "shm:PATH"),
+        ("tcp:0.0.0.0:0", "127.0.0.1"),
+        ("unix:", "names no path"),
+        ("http://lab:80/", "shm:PATH"),
+    ] {
+        let (code, said) = result(quintet(["serve", "--listen", address]));
+        assert!(code != 0 && said.contains(expected), "{address}: {said}");
+    }
+}
+
+#[test]
 fn a_space_that_is_not_there_is_unreachable() {
     let folder = TempDir::new().unwrap();
-    let (code, said) = result(quintet(["status", "--socket", text(&folder.join("nobody"))]));
+    let (code, said) = result(quintet(["status", "--space", text(&folder.join("nobody"))]));
     assert_eq!(code, 69, "{said}");
-    let (code, said) = result(quintet(["status", "--json", "--socket", text(&folder.join("nobody"))]));
+    let (code, said) = result(quintet(["status", "--json", "--space", text(&folder.join("nobody"))]));
     let line = said.lines().find(|line| line.starts_with('{')).expect("an object");
     assert_eq!((code, &object(line)["error"]), (69, &"Unreachable".into()), "{said}");
 }
@@ -161,14 +221,14 @@ fn a_lock_that_another_process_keeps_is_an_error() {
     let folder = TempDir::new().unwrap();
     let lock = fs::File::create(folder.join("space.quintet-lock")).unwrap();
     lock.lock().unwrap();
-    let (code, said) = result(quintet(["serve", "--socket", text(&folder.join("space"))]));
-    assert!(code == 71 && said.contains("space.quintet-lock: another process has kept this lock"), "{said}");
+    let (code, said) = result(quintet(["serve", "--listen", text(&folder.join("space"))]));
+    assert!(code == 71 && said.contains("another process has kept the lock") && said.contains("space.quintet-lock"), "{said}");
 }
 
 #[test]
 fn a_folder_that_others_may_change_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let (code, said) = result(quintet(["serve", "--socket", text(&folder.join("space"))]));
+    let (code, said) = result(quintet(["serve", "--listen", text(&folder.join("space"))]));
     assert!(code == 77 && said.contains("lets everybody replace what is in it (mode 777)"), "{said}");
 }

@@ -95,13 +95,13 @@ fn errors_outside_a_file_name_their_place_too() {
 
 #[test]
 fn a_short_variable_goes_before_the_long_one_and_after_an_argument() {
-    let long = [("QUINTET_SPACE_LEASE_MS", "50"), ("QUINTET_SOCKET_PATH", "/long")];
-    let short = [("QUINTET_LEASE_MS", "40"), ("QUINTET_SOCKET", "/short")];
+    let long = [("QUINTET_SPACE_LEASE_MS", "50"), ("QUINTET_SPACE_ADDRESS", "/long")];
+    let short = [("QUINTET_LEASE_MS", "40"), ("QUINTET_SPACE", "tcp:lab:7400")];
     let environment = variables(&[long, short].concat());
     let mut sources = Sources { environment, ..Sources::default() };
     let settings = Settings::load(&sources).unwrap();
     assert_eq!(settings.number(&SPACE_LEASE_MS), 40);
-    assert_eq!(settings.socket_path(), Path::new("/short"));
+    assert_eq!(settings.space_address(), Path::new("tcp:lab:7400"));
     sources.arguments = vec!["space.lease_ms=60".into()];
     assert_eq!(Settings::load(&sources).unwrap().number(&SPACE_LEASE_MS), 60);
     sources.environment = variables(&[("QUINTET_LEASE_MS", "x")]);
@@ -164,19 +164,19 @@ fn a_file_beyond_the_limit_is_not_read() {
 }
 
 #[test]
-fn the_socket_lies_where_only_its_user_looks_and_is_named_after_the_cluster() {
+fn the_space_is_where_only_its_user_looks_and_named_after_the_cluster() {
     let path = |arguments: &[&str], environment: &[(&str, &str)]| {
         let arguments = arguments.iter().map(|argument| argument.to_string()).collect();
         let sources =
             Sources { arguments, environment: variables(environment), user: 1000, ..Sources::default() };
-        Settings::load(&sources).unwrap().socket_path()
+        Settings::load(&sources).unwrap().space_address()
     };
     assert_eq!(path(&[], &[]), Path::new("/tmp/quintet-1000/local.sock"));
     assert_eq!(path(&["cluster.name=lab"], &[]), Path::new("/tmp/quintet-1000/lab.sock"));
     let runtime = [("XDG_RUNTIME_DIR", "/run/user/1000")];
     assert_eq!(path(&[], &runtime), Path::new("/run/user/1000/quintet/local.sock"));
     assert_eq!(path(&[], &[("XDG_RUNTIME_DIR", "")]), Path::new("/tmp/quintet-1000/local.sock"));
-    assert_eq!(path(&["socket.path=/x/y", "cluster.name=lab"], &runtime), Path::new("/x/y"));
+    assert_eq!(path(&["space.address=/x/y", "cluster.name=lab"], &runtime), Path::new("/x/y"));
 }
 
 #[test]

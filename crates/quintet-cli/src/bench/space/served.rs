@@ -63,7 +63,7 @@ impl Served {
 }
 
 fn serve(socket: &Path) -> Result<Companion, Error> {
-    let arguments = ["serve".into(), "--cluster".into(), "0".into(), "--socket".into(), socket.into()];
+    let arguments = ["serve".into(), "--cluster".into(), "0".into(), "--listen".into(), socket.into()];
     let mut server = Companion::start(arguments)?;
     let mut line = String::new();
     if let Some(output) = server.output() {

@@ -5,7 +5,7 @@ use super::display::Printer;
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::{Error, LinkConfig};
+use quintet::{Error, LinkAddress, LinkConfig};
 use quintet_settings::{
     LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
     LINK_WINDOW_FRAMES, Number, Setting,
@@ -14,13 +14,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What all children of a job share.
 pub(super) struct Launch {
-    pub(super) socket: PathBuf,
+    pub(super) address: LinkAddress,
     pub(super) cluster: u128,
     pub(super) lease: Duration,
     pub(super) link: LinkConfig,
@@ -77,7 +77,7 @@ impl Launch {
 
     fn start(&self, mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
         command
-            .env("QUINTET_SOCKET", &self.socket)
+            .env("QUINTET_SPACE", self.address.to_string())
             .env("QUINTET_CLUSTER", self.cluster.to_string())
             .env("QUINTET_LEASE_MS", self.lease.as_millis().to_string())
             .env(variable(&LINK_WINDOW_FRAMES), self.link.window.slots.to_string())

@@ -4,7 +4,7 @@
 //! for. So it is this user's or the system's; and where everybody may write, as in `/tmp`, nobody may touch what is another's.
 
 use crate::connection::refused;
-use quintet::{Code, Error};
+use quintet::{Code, Error, LinkAddress};
 use rustix::fs::{FileType, Stat, lstat, stat};
 use rustix::process::geteuid;
 use std::os::unix::fs::DirBuilderExt;
@@ -17,12 +17,13 @@ const STICKY: u32 = 0o1000;
 /// The user whose processes may do anything anyway.
 const SYSTEM: u32 = 0;
 
-/// Makes the folder, for this user only, if it is missing. If it is there, it must be one that others leave alone. `chosen`:
+/// Makes the folder of an address that has one, for this user only, if it is missing. If it is there, it must be one that others leave alone. `chosen`:
 /// somebody named it; then the system's user may serve in everybody's.
 ///
 /// # Errors
 /// The system refused; [`Code::NotAllowed`]: the folder is another user's, or all may write in it and remove what is there.
-pub(super) fn prepare(socket: &Path, chosen: bool) -> Result<(), Error> {
+pub(super) fn prepare(address: &LinkAddress, chosen: bool) -> Result<(), Error> {
+    let (LinkAddress::SharedMemory(socket) | LinkAddress::Unix(socket)) = address else { return Ok(()) };
     let Some(folder) = socket.parent() else { return Ok(()) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -34,7 +35,8 @@ pub(super) fn prepare(socket: &Path, chosen: bool) -> Result<(), Error> {
     let fault = fault(&named, user, chosen).or_else(|| fault(&meant, user, chosen));
     fault.map_or(Ok(()), |fault| {
         let folder = folder.display();
-        let text = format!("the socket's folder {folder} {fault}; use a folder of your own: --socket PATH");
+        let text =
+            format!("the socket's folder {folder} {fault}; use a folder of your own: --listen ADDRESS");
         Err(Error::new(Code::NotAllowed, text))
     })
 }
@@ -81,7 +83,7 @@ mod tests {
         for (mode, good) in [(0o777, false), (0o1777, true), (0o775, true), (0o700, true)] {
             set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
             for place in [folder.path(), &link] {
-                let prepared = prepare(&place.join("space"), true).map_err(|error| error.code());
+                let prepared = prepare(&(&place.join("space")).into(), true).map_err(|error| error.code());
                 assert_eq!(prepared, if good { Ok(()) } else { Err(Code::NotAllowed) }, "{mode:o}");
             }
         }
@@ -90,8 +92,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_made_for_this_user_only() {
         let folder = TempDir::new().unwrap();
-        prepare(&folder.join("a/b/space"), false).expect("it is made");
+        prepare(&(&folder.join("a/b/space")).into(), false).expect("it is made");
         assert_eq!(stat(folder.join("a/b")).unwrap().st_mode & 0o777, 0o700);
-        prepare(Path::new("space"), true).expect("the working folder is there");
+        prepare(&Path::new("space").into(), true).expect("the working folder is there");
     }
 }

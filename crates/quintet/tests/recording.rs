@@ -3,7 +3,7 @@
 use quintet::stack::{self, StackConfig};
 use quintet::{Array, ArrayOf, Lab, Recorder, ServeConfig, Server, SpaceConfig, template, tuple};
 use quintet_simulate::{ReplayError, replay};
-use quintet_testbed::{Program, TempDir, argument};
+use quintet_testbed::{Program, StalledDisk, TempDir, argument};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -65,6 +65,25 @@ fn a_served_job_with_a_killed_worker_replays() {
     let older = |name: &str, at, config: &[u8]| stack::make(name, at, &[&[0, 0], &config[2..]].concat());
     let error = replay(&recording[..], &older).expect_err("no program reads version 0");
     assert!(error.to_string().contains("of version 0"), "{error}");
+}
+
+#[test]
+fn clients_are_served_while_the_disk_of_the_recording_stands_still() {
+    let (dir, disk) = (TempDir::new().unwrap(), StalledDisk::default());
+    let recorder = Recorder::to_writer(disk.clone()).unwrap();
+    let config = ServeConfig { recorder: Some(recorder.clone()), ..ServeConfig::default() };
+    let server = Server::start(&dir.join("space"), &config).unwrap();
+    let space = Lab::connect(&dir.join("space"), 0, LONG).unwrap().space();
+    for n in 0..200i64 {
+        space.out(tuple!["x", n, vec![7u8; 10_000]]).unwrap();
+        space.take(&template!["x", n, ?quintet::Bytes]).unwrap();
+    }
+    assert!(disk.taken().is_empty());
+    disk.go_on();
+    server.stop().unwrap();
+    recorder.finish().unwrap();
+    let replayed = replay(&disk.taken()[..], &stack::make).expect("the same, byte for byte");
+    assert!(replayed.steps >= 400, "{replayed:?}");
 }
 
 /// Until the test kills this process.

@@ -1,6 +1,11 @@
 //! The flight recorder: writes what every protocol of this process was given and did.
 //!
+//! A thread of its own writes the file, out of a buffer of 64 MiB: the host goes on while a disk stands still. If the buffer is full,
+//! the host waits two seconds for room; then the recording ends with an error, and the host goes on without it.
+//!
 //! The file's layout stands in `quintet_wire::journal`; `quintet_simulate::replay` reads it.
+
+mod writer;
 
 use bytes::Bytes;
 use quintet_contract::{
@@ -13,16 +18,17 @@ use quintet_wire::journal::{
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use writer::{Limits, Writer, copy};
 
 /// Records into one file. Clones write to the same file.
 #[derive(Clone)]
 pub struct Recorder(Arc<Mutex<Journal>>);
 
 struct Journal {
-    file: BufWriter<File>,
+    file: Writer,
     /// Bulk data seen before, by content.
     bulks: HashMap<[u64; 2], BulkId>,
     instances: u16,
@@ -42,11 +48,18 @@ impl Recorder {
     /// Begins a recording, replacing the file if there is one.
     ///
     /// # Errors
-    /// The file cannot be created or written.
+    /// The file cannot be created; the system refuses a thread.
     pub fn create(path: &Path) -> io::Result<Recorder> {
-        let mut file = BufWriter::new(File::create(path)?);
-        file.write_all(&JOURNAL_MAGIC)?;
-        file.write_all(&JOURNAL_VERSION.to_le_bytes())?;
+        Recorder::to_writer(File::create(path)?)
+    }
+
+    /// Begins a recording that is written to `to`, in pieces of some size and in a thread of its own.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn to_writer(to: impl Write + Send + 'static) -> io::Result<Recorder> {
+        let file = Writer::start(to, Limits::default())?;
+        file.put([&JOURNAL_MAGIC, &JOURNAL_VERSION.to_le_bytes()])?;
         let journal = Journal { file, bulks: HashMap::new(), instances: 0, failed: None, ended: false };
         Ok(Recorder(Arc::new(Mutex::new(journal))))
     }
@@ -61,23 +74,19 @@ impl Recorder {
         })
     }
 
-    /// Ends the recording: what happens from now on is not in it. A recorder that met an error stopped there and let the run
-    /// go on.
+    /// Ends the recording: what happens from now on is not in it. Waits until all is written. A recorder that met an error stopped
+    /// there and let the run go on.
     ///
     /// # Errors
-    /// The first error since the recording began: a full disk, for example.
+    /// The first error since the recording began: a full disk, for example, or one that took nothing for too long.
     pub fn finish(&self) -> io::Result<()> {
-        self.with(|journal| {
+        let file = self.with(|journal| {
             journal.write(&Entry::End);
             journal.ended = true;
-            if journal.failed.is_none() {
-                journal.failed = journal.file.flush().err();
-            }
-            match &journal.failed {
-                Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
-                None => Ok(()),
-            }
-        })
+            journal.failed.as_ref().map_or(Ok(journal.file.clone()), |error| Err(copy(error)))
+        })?;
+        // Outside the lock: what is not recorded any more need not wait for it.
+        file.finish().inspect_err(|error| self.with(|journal| journal.failed = Some(copy(error))))
     }
 
     fn with<T>(&self, use_it: impl FnOnce(&mut Journal) -> T) -> T {
@@ -101,8 +110,7 @@ impl Journal {
         head[4..8].copy_from_slice(&crc32fast::hash(&entry).to_le_bytes());
         let check = crc32fast::hash(&head[..8]);
         head[8..].copy_from_slice(&check.to_le_bytes());
-        self.file.write_all(&head)?;
-        self.file.write_all(&entry)
+        self.file.put([&head, &entry])
     }
 
     /// The number of this bulk data; writes the data when it is new.
@@ -116,6 +124,18 @@ impl Journal {
             self.write(&Entry::Bulk(id, bulk));
         }
         id
+    }
+}
+
+impl Drop for Journal {
+    /// A recording that nobody finished is written as far as it goes.
+    fn drop(&mut self) {
+        if self.ended || self.failed.is_some() {
+            self.file.close();
+        } else {
+            // Nobody is left who would be told.
+            let _ = self.file.finish();
+        }
     }
 }
 

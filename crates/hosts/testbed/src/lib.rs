@@ -9,9 +9,11 @@
 mod child;
 mod output;
 mod role;
+mod stalled_disk;
 mod temp_dir;
 
 pub use child::{Child, Program};
 pub use output::Output;
 pub use role::{argument, die_with_parent};
+pub use stalled_disk::StalledDisk;
 pub use temp_dir::TempDir;

@@ -169,7 +169,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         workers,
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
-        printer: Printer::new(arguments.json),
+        printer: Printer::new(arguments.json, happened.clone()),
         module_path: module_path(&arguments.command[0]),
     };
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;

@@ -4,9 +4,11 @@ use crate::tool::{
     LONG, idle_worker, is_alive, quintet, result, script, start, state, text, wait_until, wait_until_gone,
 };
 use quintet_testbed::{Child, Program, TempDir};
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, OFlags, fcntl_setfl, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 /// What the job put into the folder for temporary files that it was given.
 fn left_in(folder: &TempDir) -> Vec<String> {
@@ -105,6 +107,38 @@ fn a_job_has_as_many_descriptors_as_the_system_allows_and_its_children_what_they
     let text =
         "12 workers need 132 descriptors, and this process may have 80: take fewer, or raise the limit";
     assert!(code == 71 && said.contains(text), "{said}");
+}
+
+/// The ends of a pipe that takes nothing more.
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().expect("there is a pipe");
+    fcntl_setfl(&writer, OFlags::NONBLOCK).expect("it can be filled");
+    while writer.write(&[b'.'; 1]).is_ok() {}
+    fcntl_setfl(&writer, OFlags::empty()).expect("who writes waits");
+    (reader, writer)
+}
+
+#[test]
+fn a_job_comes_to_its_end_although_nobody_reads_what_it_says() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let worker = script(&folder, "worker", "exit 3");
+    let (begun, master) = (folder.join("begun"), folder.join("master"));
+    script(&folder, "master", &format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", text(&begun)));
+    let (mut reader, writer) = full_pipe();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
+    command.args(["run", "-n", "1", "--python", text(&worker), text(&master)]).env("TMPDIR", room.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+    let mut job = command.spawn().expect("started");
+    // It has the other end of the pipe.
+    drop(command);
+    wait_until(|| begun.exists());
+    let master = fs::read_to_string(&begun).unwrap().trim().parse().expect("a number");
+    // Of the worker's ends nobody hears; of the last one the job ends.
+    wait_until_gone(&[master]);
+    wait_until(|| left_in(&room).is_empty());
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said).expect("it is read");
+    assert_eq!(job.wait().expect("it ends").code(), Some(69), "{}", String::from_utf8_lossy(&said));
 }
 
 /// The status of a job that is recorded there, and what it says in the end.

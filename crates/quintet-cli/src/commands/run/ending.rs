@@ -30,7 +30,9 @@ impl Job<'_> {
             self.master.signal_group(Signal::KILL);
         }
         self.workers.iter().for_each(|worker| worker.signal_group(Signal::KILL));
-        let done = |job: &Self| job.open_outputs == 0 && job.children().all(|child| child.ended);
+        let done = |job: &Self| {
+            job.open_outputs == 0 && job.children().all(|child| child.ended) && job.launch.printer.is_silent()
+        };
         let limit = Instant::now() + LAST_WORDS;
         let mut heard = None;
         while !done(self) && heard != Some(self.launch.printer.pieces()) && Instant::now() < limit {

@@ -22,6 +22,8 @@ pub(super) enum Happening {
     Ended(Who, ExitStatus),
     /// A child closed one of its captured outputs.
     Silent,
+    /// Something that this process said of the job was written.
+    Said,
     /// This process is asked to end.
     Interrupt(Signal),
     /// This process is asked to stop where it is.

@@ -108,6 +108,7 @@ impl Job<'_> {
             Happening::Event(event) => self.event(&event)?,
             Happening::Ended(who, how) => self.ended(who, how)?,
             Happening::Silent => self.open_outputs -= 1,
+            Happening::Said => {}
             Happening::Interrupt(signal) => self.interrupted(signal),
             Happening::Pause => self.pause(),
             Happening::Resume => self.resume(),

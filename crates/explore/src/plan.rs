@@ -233,6 +233,9 @@ impl fmt::Display for ClientPlan {
         }
         match self.reliability {
             Reliability::Link => {}
+            Reliability::Retain { window_frames, .. } => {
+                write!(f, ", {window_frames} frames kept for the next link")?;
+            }
             Reliability::Retransmit { window_frames, .. } => {
                 write!(f, ", retransmission with a window of {window_frames}")?;
             }

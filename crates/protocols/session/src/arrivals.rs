@@ -1,5 +1,6 @@
 //! Frames that came before an earlier one, and acknowledgements owed: the receiving half of retransmission.
 
+use crate::config::WindowLimits;
 use crate::sequence::Sequence;
 use crate::stamp::Stamp;
 use quintet_contract::{Bytes, Frame, OwnedFrame, Span, Time};
@@ -28,9 +29,8 @@ pub(crate) enum Place {
 pub(crate) struct Arrivals {
     /// By number. Only looked up, never iterated, so that the wrap does not matter.
     held: BTreeMap<u32, OwnedFrame>,
-    bytes: usize,
-    limit_frames: u32,
-    limit_bytes: usize,
+    bytes: u64,
+    limits: WindowLimits,
     unacknowledged: u32,
     due: Option<Time>,
     /// The stamp to send back.
@@ -38,17 +38,9 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(crate) fn new(limit_frames: u32, limit_bytes: usize) -> Self {
+    pub(crate) fn new(limits: WindowLimits) -> Self {
         let held = BTreeMap::new();
-        Arrivals {
-            held,
-            bytes: 0,
-            limit_frames,
-            limit_bytes,
-            unacknowledged: 0,
-            due: None,
-            echo: Stamp::NONE,
-        }
+        Arrivals { held, bytes: 0, limits, unacknowledged: 0, due: None, echo: Stamp::NONE }
     }
 
     /// Notes the arrival of frame `sequence`, whose body begins after `prefix` bytes, when `expected` is next.
@@ -73,8 +65,8 @@ impl Arrivals {
             return Place::Duplicate;
         }
         let body = &frame.body[prefix..];
-        let bytes = body.len() + frame.bulk.len();
-        if ahead >= i64::from(self.limit_frames) || self.bytes.saturating_add(bytes) > self.limit_bytes {
+        let bytes = (body.len() + frame.bulk.len()) as u64;
+        if ahead >= i64::from(self.limits.frames) || self.bytes.saturating_add(bytes) > self.limits.bytes {
             return Place::Beyond;
         }
         self.bytes += bytes;
@@ -87,7 +79,7 @@ impl Arrivals {
     /// The frame `expected`, if it came early.
     pub(crate) fn take(&mut self, expected: Sequence) -> Option<OwnedFrame> {
         let frame = self.held.remove(&expected.0)?;
-        self.bytes -= frame.body.len() + frame.bulk.len();
+        self.bytes -= (frame.body.len() + frame.bulk.len()) as u64;
         Some(frame)
     }
 
@@ -135,7 +127,7 @@ mod tests {
 
     #[test]
     fn early_frames_wait_within_the_bounds() {
-        let mut arrivals = Arrivals::new(4, 10);
+        let mut arrivals = Arrivals::new(WindowLimits { frames: 4, bytes: 10 });
         assert_eq!(place(&mut arrivals, 1, 0, b"..abc"), Place::Held);
         assert_eq!(place(&mut arrivals, 1, 0, b"..abc"), Place::Duplicate);
         assert_eq!(place(&mut arrivals, 4, 0, b"..a"), Place::Beyond, "by frames");
@@ -148,7 +140,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_wait_a_little_for_company() {
-        let mut arrivals = Arrivals::new(4, 10);
+        let mut arrivals = Arrivals::new(WindowLimits { frames: 4, bytes: 10 });
         assert_eq!(place(&mut arrivals, 0, 0, b".."), Place::Next);
         assert_eq!(arrivals.deadline(), Some(Time(100) + ACKNOWLEDGE_DELAY));
         (1..ACKNOWLEDGE_EVERY).for_each(|n| assert_eq!(place(&mut arrivals, n, n, b".."), Place::Next));

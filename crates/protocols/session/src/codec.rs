@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! HELLO    oldest u16, newest u16, attempt u32, nonce u64, cluster u128, node u16, role u8, reliability u8,
-//!          incarnation u64, features u64, resume u64 (0: none), received u32, window u32
+//!          incarnation u64, features u64, resume u64 (0: none), received u32, window: frames u32, bytes u64
 //! WELCOME  version u16, role u8, resumed u8, attempt u32, nonce u64, session u64, incarnation u64, features u64,
-//!          received u32, window u32
+//!          received u32, window: frames u32, bytes u64
 //! REFUSED  code u8, attempt u32, nonce u64, text (u32 length, UTF-8)
 //! ACKNOWLEDGE  session u64, acknowledged u32, echo u32
 //! PING, PONG, GOODBYE, RESET, CHALLENGE  session u64
@@ -13,10 +13,11 @@
 //! ```
 //!
 //! `departed` is the sender's stamp, `echo` that of the frame from the peer which is answered first of those not yet answered (0:
-//! none).
+//! none). `reliability` is 0 where the link sees to everything, 1 with retransmission, 2 where frames are kept for the next link.
 //!
 //! HELLO's first four bytes and REFUSED never change, so that two versions can tell each other that they differ.
 
+use crate::config::WindowLimits;
 use crate::refusal::RefusalCode;
 use crate::sequence::Sequence;
 use crate::stamp::Stamp;
@@ -44,7 +45,7 @@ pub const RESET: Kind = SESSION.kind(7);
 /// Asks whether a session is known there (as RFC 5961, section 4, asks before it believes a SYN).
 pub const CHALLENGE: Kind = SESSION.kind(8);
 
-/// Bytes in front of a body on a link that loses nothing.
+/// Bytes in front of a body on a link that loses nothing. A link carries one session, so that the handshake is fence enough.
 pub const PREFIX_BYTES: usize = 8;
 /// Bytes in front of a body with retransmission: the session's number fences frames of earlier sessions, two stamps measure the
 /// round trip.
@@ -66,15 +67,16 @@ pub(crate) struct Hello {
     pub(crate) cluster: u128,
     pub(crate) node: NodeId,
     pub(crate) role: Role,
-    pub(crate) retransmits: bool,
+    /// [`Reliability::number`](crate::Reliability::number)
+    pub(crate) reliability: u8,
     pub(crate) incarnation: Incarnation,
     pub(crate) features: Features,
     /// The session to continue; 0 for none.
     pub(crate) resume: u64,
     /// The next frame expected in the session to continue.
     pub(crate) received: Sequence,
-    /// Frames this side can hold back.
-    pub(crate) window: u32,
+    /// What this side keeps unacknowledged, or can hold back.
+    pub(crate) window: WindowLimits,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +89,7 @@ pub(crate) struct Welcome {
     pub(crate) incarnation: Incarnation,
     pub(crate) features: Features,
     pub(crate) received: Sequence,
-    pub(crate) window: u32,
+    pub(crate) window: WindowLimits,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -165,16 +167,16 @@ impl Encode for Hello {
         sink.bytes(&self.cluster.to_le_bytes());
         sink.u16(self.node.0);
         sink.u8(self.role.0);
-        sink.u8(u8::from(self.retransmits));
+        sink.u8(self.reliability);
         sink.u64(self.incarnation.0);
         sink.u64(self.features.0);
         sink.u64(self.resume);
         sink.u32(self.received.0);
-        sink.u32(self.window);
+        self.window.encode(sink);
     }
 
     fn max_len(&self) -> usize {
-        68
+        76
     }
 }
 
@@ -186,12 +188,12 @@ impl Decode<'_> for Hello {
             cluster: u128::from_le_bytes(reader.array()?),
             node: NodeId(reader.u16()?),
             role: Role(reader.u8()?),
-            retransmits: flag(reader, "reliability")?,
+            reliability: at_most(reader, "reliability", 2)?,
             incarnation: Incarnation(reader.u64()?),
             features: Features(reader.u64()?),
             resume: reader.u64()?,
             received: Sequence(reader.u32()?),
-            window: reader.u32()?,
+            window: WindowLimits::decode(reader)?,
         })
     }
 }
@@ -206,11 +208,11 @@ impl Encode for Welcome {
         sink.u64(self.incarnation.0);
         sink.u64(self.features.0);
         sink.u32(self.received.0);
-        sink.u32(self.window);
+        self.window.encode(sink);
     }
 
     fn max_len(&self) -> usize {
-        48
+        56
     }
 }
 
@@ -219,13 +221,13 @@ impl Decode<'_> for Welcome {
         Ok(Welcome {
             version: reader.u16()?,
             role: Role(reader.u8()?),
-            resumed: flag(reader, "resumed")?,
+            resumed: at_most(reader, "resumed", 1)? == 1,
             attempt: Attempt::decode(reader)?,
             session: reader.u64()?,
             incarnation: Incarnation(reader.u64()?),
             features: Features(reader.u64()?),
             received: Sequence(reader.u32()?),
-            window: reader.u32()?,
+            window: WindowLimits::decode(reader)?,
         })
     }
 }
@@ -302,11 +304,23 @@ impl Decode<'_> for Attempt {
     }
 }
 
-fn flag(reader: &mut Reader<'_>, field: &'static str) -> Result<bool, DecodeError> {
+impl Encode for WindowLimits {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.frames);
+        sink.u64(self.bytes);
+    }
+}
+
+impl Decode<'_> for WindowLimits {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(WindowLimits { frames: reader.u32()?, bytes: reader.u64()? })
+    }
+}
+
+fn at_most(reader: &mut Reader<'_>, field: &'static str, limit: u8) -> Result<u8, DecodeError> {
     match reader.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(reader.invalid(field, other, 1)),
+        number if number <= limit => Ok(number),
+        number => Err(reader.invalid(field, number, 1)),
     }
 }
 

@@ -23,9 +23,10 @@ pub struct SessionConfig {
     /// A peer unheard for this long is pinged; zero: never.
     pub keep_alive: Span,
     /// A peer unheard for this long is [`Down(Silent)`](quintet_contract::DownCause::Silent), and its link is closed if it is one
-    /// that loses nothing; zero: never.
+    /// that loses nothing; zero: never. With [`Reliability::Retain`] the link is closed and the session may be resumed over
+    /// another one first.
     pub silence_limit: Span,
-    /// How long a session outlives its link, with [`Reliability::Retransmit`].
+    /// How long a session outlives its link, with [`Reliability::Retain`] and [`Reliability::Retransmit`]; zero: not at all.
     pub resume_window: Span,
     /// Peers with settings of their own.
     pub peers: BTreeMap<Address, PeerConfig>,
@@ -38,24 +39,41 @@ pub struct SessionConfig {
 pub struct PeerConfig {
     /// Whether this side says HELLO. Exactly one side should; if both do, the smaller address does.
     pub initiate: bool,
-    /// Whether the link may lose frames.
+    /// What the link leaves to the session. Both sides must say the same.
     pub reliability: Reliability,
 }
 
 /// Who sees to it that every frame arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reliability {
-    /// The link: shared memory, in-process, TCP. Nothing is kept; a gap is a broken peer.
+    /// The link, and its end is the peer's: shared memory, in-process. Nothing is kept; a gap is a broken peer.
     Link,
+    /// The link, until it is cut, which need not be the peer's end: Unix sockets, TCP. Frames are kept until they are acknowledged
+    /// and sent again over the next link, within the resume window. No timers and no stamps; a gap is a broken peer.
+    Retain {
+        /// Unacknowledged frames at most; 1 at least. The smaller of both sides' counts.
+        window_frames: u32,
+        /// Their bytes. While less than half of them is kept, or nothing, a frame goes however long it is. The smaller of both
+        /// sides' counts.
+        window_bytes: usize,
+    },
     /// The session: frames are kept until they are acknowledged, and sent again.
     Retransmit {
         /// Wait for an acknowledgement before a round trip was measured.
         initial_timeout: Span,
-        /// Unacknowledged frames at most, and frames held back for an earlier one; 1 at least.
+        /// Unacknowledged frames at most, and frames held back for an earlier one; 1 at least. The smaller of both sides' counts.
         window_frames: u32,
-        /// Their bytes at most. A single frame above it is sent when nothing else is unacknowledged.
+        /// Their bytes at most. A single frame above it is sent when nothing else is unacknowledged. The smaller of both sides'
+        /// counts.
         window_bytes: usize,
     },
+}
+
+/// What may be sent and not be acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct WindowLimits {
+    pub(crate) frames: u32,
+    pub(crate) bytes: u64,
 }
 
 /// What a node is. The number's meaning is the program's.
@@ -100,17 +118,13 @@ impl SessionConfig {
     pub fn peer(&self, address: Address) -> Option<PeerConfig> {
         self.peers.get(&address).copied().or(self.others)
     }
-
-    /// Frames from `address` that can be held back for an earlier one.
-    pub(crate) fn window_frames(&self, address: Address) -> u32 {
-        match self.peer(address).map(|peer| peer.reliability) {
-            Some(Reliability::Retransmit { window_frames, .. }) => window_frames.max(1),
-            Some(Reliability::Link) | None => 0,
-        }
-    }
 }
 
 impl Reliability {
+    /// Links that may be cut: a window of 1,024 frames and 4 MiB.
+    pub const RETAINED: Reliability =
+        Reliability::Retain { window_frames: 1024, window_bytes: 4 * 1024 * 1024 };
+
     /// Frames that may be lost: a window of 256 frames and 4 MiB.
     pub const LOSSY: Reliability = Reliability::Retransmit {
         initial_timeout: Span::from_millis(100),
@@ -118,8 +132,39 @@ impl Reliability {
         window_bytes: 4 * 1024 * 1024,
     };
 
+    pub(crate) fn retains(self) -> bool {
+        matches!(self, Reliability::Retain { .. })
+    }
+
     pub(crate) fn retransmits(self) -> bool {
         matches!(self, Reliability::Retransmit { .. })
+    }
+
+    /// Its number on the wire. The windows are told apart.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Reliability::Link => 0,
+            Reliability::Retransmit { .. } => 1,
+            Reliability::Retain { .. } => 2,
+        }
+    }
+
+    /// What this side keeps of what it sends; where frames may be lost, also what it holds back for an earlier one.
+    pub(crate) fn window(self) -> WindowLimits {
+        match self {
+            Reliability::Link => WindowLimits::default(),
+            Reliability::Retain { window_frames, window_bytes }
+            | Reliability::Retransmit { window_frames, window_bytes, .. } => {
+                WindowLimits { frames: window_frames.max(1), bytes: window_bytes as u64 }
+            }
+        }
+    }
+}
+
+impl WindowLimits {
+    /// What both sides allow; one frame in any case.
+    pub(crate) fn common(self, other: WindowLimits) -> WindowLimits {
+        WindowLimits { frames: self.frames.min(other.frames).max(1), bytes: self.bytes.min(other.bytes) }
     }
 }
 

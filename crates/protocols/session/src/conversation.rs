@@ -34,7 +34,7 @@ impl Peer {
     }
 
     fn receive_payload(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
-        let fenced = self.settings.reliability.retransmits();
+        let fenced = self.reliability.retransmits();
         if fenced && let Ok(Prefix { fence: Some(fence), .. }) = Prefix::read(frame.body, fenced) {
             self.believe(fence.session, turn);
         }
@@ -52,8 +52,12 @@ impl Peer {
         arrival
     }
 
-    /// A listener that kept a session and hears a frame of it goes on with it: the peer has not noticed the cut.
+    /// A listener that kept a session and hears a frame of it goes on with it: the peer has not noticed the cut. Not where the
+    /// link loses nothing: there the peer says HELLO over every link, and this frame is an earlier link's.
     fn believe(&mut self, session: u64, turn: &mut Turn<'_>) {
+        if !self.reliability.retransmits() {
+            return;
+        }
         let Phase::Listening(listening) = &mut self.phase else { return };
         let Some(kept) = listening.suspended.take_if(|kept| kept.stream.id == session) else { return };
         let first = kept.stream.first_kept();
@@ -65,7 +69,7 @@ impl Peer {
     /// side knocks: then it may be the first frame of the session whose WELCOME is still under way.
     fn unknown(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) {
         turn.counters.fenced += 1;
-        if !self.settings.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
+        if !self.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
             return;
         }
         if let (
@@ -105,7 +109,7 @@ impl Peer {
         let Some(live) = self.live_mut() else { return };
         live.hear(turn.now);
         match kind {
-            PING | CHALLENGE => live.owed.pong = true,
+            PING | CHALLENGE => live.pinged(),
             GOODBYE => self.over(DownCause::Closed, turn),
             RESET => self.over(DownCause::Died, turn),
             _ => {}
@@ -117,7 +121,7 @@ impl Peer {
         let linked = !matches!(self.phase, Phase::Unlinked(_));
         let kept = self.phase.stream().is_some_and(|stream| stream.id == session);
         let idle = matches!(self.phase, Phase::Listening(_) | Phase::Ended(_));
-        if kind == CHALLENGE && linked && !kept || kind == PING && idle {
+        if !kept && (kind == CHALLENGE && linked || kind == PING && idle) {
             self.reset(session, turn);
         }
     }
@@ -126,7 +130,7 @@ impl Peer {
     /// on another they may be anyone's.
     pub(crate) fn unreadable(&mut self, turn: &mut Turn<'_>) {
         turn.counters.fenced += 1;
-        if !self.settings.reliability.retransmits() {
+        if !self.reliability.retransmits() {
             self.cut(turn);
         }
     }

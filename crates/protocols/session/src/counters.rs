@@ -13,6 +13,8 @@ pub struct Counters {
     pub reordered: u64,
     /// Transmissions beyond the first of a frame.
     pub retransmitted: u64,
+    /// Sessions that went on over another link.
+    pub resumed: u64,
     /// Handshakes refused here.
     pub refused: u64,
     /// Frames ignored because they belong to no session here: an earlier life's, a forgotten session's, or not decodable.

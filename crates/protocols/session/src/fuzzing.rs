@@ -1,12 +1,13 @@
 //! Entry points for fuzzers and corpus tests: bytes in, no panic out.
 
-use crate::codec::{Fence, HELLO, Hello, PREFIX_BYTES, Prefix};
+use crate::codec::{Attempt, Fence, HELLO, Hello, PREFIX_BYTES, Prefix, WELCOME, Welcome};
+use crate::sequence::Sequence;
 use crate::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_contract::{
     Address, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, PeerChange, Protocol,
     Span, Time, Token,
 };
-use quintet_wire::{Reader, encode_to_vec};
+use quintet_wire::{Decode, Reader, encode_to_vec};
 
 const ME: Address = Address::new(1, 16);
 const PEER: Address = Address::new(2, 16);
@@ -38,14 +39,15 @@ impl Protocol for Mirror {
 pub fn drive(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let Ok(choice) = reader.u8() else { return };
-    let retransmits = choice & 1 != 0;
-    let mut sessions = Sessions::new(settings(retransmits, choice & 2 != 0), Mirror);
+    let reliability = reliability(choice);
+    let mut sessions = Sessions::new(settings(reliability, choice & 2 != 0), Mirror);
     let (mut out, mut now) = (Effects::default(), Time::ZERO);
     let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1024) };
     sessions.handle(now, Input::Started, &mut out);
     sessions.handle(now, Input::Peer(PEER, up), &mut out);
+    let mut asked = asked(&mut out);
     if choice & 4 != 0 {
-        let body = encode_to_vec(&hello(retransmits));
+        let body = encode_to_vec(&hello(reliability));
         sessions.handle(now, Input::Frame(PEER, Frame::new(HELLO, Token(0), &body)), &mut out);
     }
     while let (Ok(action), Ok(kind), Ok(len)) = (reader.u8(), reader.u8(), reader.u16()) {
@@ -53,27 +55,34 @@ pub fn drive(bytes: &[u8]) {
         let Ok(body) = reader.bytes(len) else { return };
         now += Span::from_micros(u64::from(action) * 100);
         let kind = Kind(kind);
-        let numbered = number(&sessions, body);
+        let named = match kind {
+            HELLO => resuming_hello(&sessions, reliability, body),
+            WELCOME => welcome(&sessions, asked.as_ref(), body),
+            _ => number(&sessions, body),
+        };
         let input = match action % 8 {
             0 => Input::Wake,
             1 => Input::Writable(PEER),
             2 => Input::Peer(PEER, up),
             3 => Input::Peer(PEER, PeerChange::Down(quintet_contract::DownCause::Died)),
-            4 | 5 => Input::Frame(PEER, Frame::new(kind, Token(u64::from(action)), &numbered)),
+            4 | 5 => Input::Frame(PEER, Frame::new(kind, Token(u64::from(action)), &named)),
             _ => Input::Frame(PEER, Frame::new(kind, Token(u64::from(action)), body)),
         };
         sessions.handle(now, input, &mut out);
-        out.frames();
+        asked = self::asked(&mut out).or(asked);
     }
 }
 
-fn settings(retransmits: bool, initiate: bool) -> SessionConfig {
+fn reliability(choice: u8) -> Reliability {
     let (window_frames, window_bytes) = (4, 2048);
-    let initial_timeout = Span::from_millis(5);
-    let reliability = match retransmits {
-        true => Reliability::Retransmit { initial_timeout, window_frames, window_bytes },
-        false => Reliability::Link,
-    };
+    match choice & 9 {
+        0 => Reliability::Link,
+        8 => Reliability::Retain { window_frames, window_bytes },
+        _ => Reliability::Retransmit { initial_timeout: Span::from_millis(5), window_frames, window_bytes },
+    }
+}
+
+fn settings(reliability: Reliability, initiate: bool) -> SessionConfig {
     let mut config = SessionConfig::new(ME, 7, Incarnation(1), 1);
     config.others = Some(PeerConfig { initiate, reliability });
     config.keep_alive = Span::from_millis(20);
@@ -82,33 +91,74 @@ fn settings(retransmits: bool, initiate: bool) -> SessionConfig {
     config
 }
 
-fn hello(retransmits: bool) -> Hello {
+fn hello(reliability: Reliability) -> Hello {
     Hello {
         versions: crate::Versions::default(),
-        attempt: crate::codec::Attempt { number: 1, nonce: 1 },
+        attempt: Attempt { number: 1, nonce: 1 },
         cluster: 7,
         node: PEER.node,
         role: crate::Role(0),
-        retransmits,
+        reliability: reliability.number(),
         incarnation: Incarnation(1),
         features: crate::Features(0),
         resume: 0,
-        received: crate::sequence::Sequence(0),
-        window: 4,
+        received: Sequence(0),
+        window: reliability.window(),
     }
+}
+
+/// The try of the last HELLO that went.
+fn asked(out: &mut Effects) -> Option<Attempt> {
+    let hellos = out.frames().into_iter().filter(|(_, frame)| frame.kind == HELLO);
+    hellos.last().and_then(|(_, frame)| Hello::decode_all(&frame.body).ok()).map(|hello| hello.attempt)
+}
+
+/// How far the body's first bytes shift the numbers.
+fn shift(body: &[u8], at: usize) -> usize {
+    usize::from(body.get(at).copied().unwrap_or(0) & 7)
+}
+
+/// What the peer has not yet acknowledged, or a little more.
+fn acknowledged(sessions: &Sessions<Mirror>, body: &[u8]) -> Sequence {
+    let next = sessions.stream(PEER).map_or(Sequence(0), |stream| stream.next);
+    Sequence(next.0.wrapping_sub(1)).plus(shift(body, 1) / 4)
+}
+
+/// A later HELLO that names the session there is; the body's first bytes choose the try, the life and the numbers.
+fn resuming_hello(sessions: &Sessions<Mirror>, reliability: Reliability, body: &[u8]) -> Vec<u8> {
+    let attempt = Attempt { number: 1 + u32::from(body.first().copied().unwrap_or(1)), nonce: 1 };
+    let incarnation = Incarnation(1 + u64::from(shift(body, 2) == 7));
+    let resume = sessions.session(PEER).unwrap_or(0);
+    let received = acknowledged(sessions, body);
+    encode_to_vec(&Hello { attempt, incarnation, resume, received, ..hello(reliability) })
+}
+
+/// A WELCOME that answers the HELLO under way.
+fn welcome(sessions: &Sessions<Mirror>, asked: Option<&Attempt>, body: &[u8]) -> Vec<u8> {
+    let settings = reliability(8);
+    encode_to_vec(&Welcome {
+        version: crate::Versions::default().newest,
+        role: crate::Role(0),
+        resumed: shift(body, 0) < 4,
+        attempt: asked.copied().unwrap_or_default(),
+        session: sessions.session(PEER).unwrap_or(1),
+        incarnation: Incarnation(1 + u64::from(shift(body, 2) == 7)),
+        features: crate::Features(0),
+        received: acknowledged(sessions, body),
+        window: settings.window(),
+    })
 }
 
 /// The body with the numbers that the session expects in front, so that the fuzzer need not guess them; the body's first bytes
 /// shift the numbers.
 fn number(sessions: &Sessions<Mirror>, body: &[u8]) -> Vec<u8> {
     let Some(stream) = sessions.stream(PEER) else { return body.to_vec() };
-    let shift = |at: usize| usize::from(body.get(at).copied().unwrap_or(0) & 7);
     let mut room = vec![0; stream.prefix_bytes()];
     let stamp = crate::stamp::Stamp(u32::from(body.first().copied().unwrap_or(0)) << 7);
     let fence = Fence { session: stream.id, departed: stamp, echo: stamp };
     let fence = (room.len() > PREFIX_BYTES).then_some(fence);
-    let acknowledged = crate::sequence::Sequence(stream.next.0.wrapping_sub(1)).plus(shift(1) / 4);
-    Prefix { sequence: stream.expected.plus(shift(0) / 2), acknowledged, fence }.write(&mut room);
+    let acknowledged = acknowledged(sessions, body);
+    Prefix { sequence: stream.expected.plus(shift(body, 0) / 2), acknowledged, fence }.write(&mut room);
     room.extend_from_slice(body);
     room
 }

@@ -1,8 +1,9 @@
 //! The frames of the handshake.
 
-use crate::codec::{Attempt, Hello, REFUSED, Refused, Welcome};
-use crate::config::Features;
+use crate::codec::{Attempt, GOODBYE, Hello, Named, REFUSED, Refused, Welcome};
+use crate::config::{Features, Reliability};
 use crate::handshake::{Ended, Phase, Suspended};
+use crate::live::Live;
 use crate::peer::Peer;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::{PeerInfo, Stream};
@@ -45,9 +46,8 @@ impl Peer {
             let text = format!("node {} speaks from {}", hello.node.0, self.address);
             return Err((RefusalCode::Malformed, text));
         }
-        if hello.retransmits != self.settings.reliability.retransmits() {
-            let text = "one side retransmits and the other does not".to_owned();
-            return Err((RefusalCode::VersionMismatch, text));
+        if hello.reliability != self.reliability.number() {
+            return Err((RefusalCode::VersionMismatch, self.reliability.mismatch().to_owned()));
         }
         if let Some(latest) = self.latest.filter(|latest| hello.incarnation < *latest) {
             let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
@@ -71,7 +71,7 @@ impl Peer {
             }
             // Both say HELLO: the smaller address's counts.
             Phase::Knocking(_) if turn.config.me < self.address => {}
-            Phase::Live(_) if newer => {
+            Phase::Live(live) if newer || live.was_given_up(hello) => {
                 turn.notice(Notice::Down(DownCause::Died));
                 self.accept(hello, info, turn);
             }
@@ -89,15 +89,17 @@ impl Peer {
         let later = hello.attempt.number > stream.attempt.number;
         if hello.attempt == stream.attempt {
             live.owed.welcome = true;
-        } else if later && stream.lossy.is_some() && hello.resume == stream.id {
+        } else if later && stream.keeps() && hello.resume == stream.id {
             stream.attempt = hello.attempt;
             if !stream.resume(hello.received, address, turn) {
                 return self.over(DownCause::Misbehaved, turn);
             }
+            turn.counters.resumed += 1;
             (live.owed.welcome, live.resumed) = (true, true);
+            live.hear(turn.now);
         } else {
             // If it is the same node, it no longer knows the session and says so: the next HELLO finds the place free.
-            live.owed.challenge |= later && stream.lossy.is_some();
+            live.owed.challenge |= later && stream.retransmits();
             let text = format!("incarnation {} of node {} lives", hello.incarnation.0, hello.node.0);
             self.refuse(hello.attempt, RefusalCode::DuplicateNode, &text, turn);
         }
@@ -115,9 +117,8 @@ impl Peer {
             self.continue_session(suspended.stream, hello.received, turn);
         } else {
             self.forget(turn);
-            let bulk = self.link.max_bulk_bytes;
             let id = turn.number();
-            let stream = Stream::new(id, hello.attempt, info, hello.window, self.settings, bulk);
+            let stream = Stream::new(id, hello.attempt, info, hello.window, self.reliability, self.link);
             self.live(stream, false, turn);
         }
         if let Some(live) = self.live_mut() {
@@ -129,6 +130,7 @@ impl Peer {
     /// The session goes on over the new link; the peer has every frame before `received`.
     fn continue_session(&mut self, stream: Stream, received: crate::sequence::Sequence, turn: &mut Turn<'_>) {
         let address = self.address;
+        turn.counters.resumed += 1;
         if !self.live(stream, true, turn).stream.resume(received, address, turn) {
             self.over(DownCause::Misbehaved, turn);
         }
@@ -149,9 +151,15 @@ impl Peer {
         let attempt = knocking.attempt;
         if self.is_cut_off(welcome.incarnation) {
             turn.counters.refused += 1;
+            // Best effort, as ever: without it a peer that keeps frames for the next link would wait for it.
+            let _ = send(turn.out, self.address, GOODBYE, Token(0), &Named(welcome.session));
             return self.cut(turn);
         }
-        let resumed = |kept: &mut Suspended| welcome.resumed && kept.stream.id == welcome.session;
+        let resumed = |kept: &mut Suspended| {
+            let same =
+                kept.stream.id == welcome.session && kept.stream.peer.incarnation == welcome.incarnation;
+            welcome.resumed && same
+        };
         let kept = self.phase.suspended_mut().and_then(|suspended| suspended.take_if(resumed));
         if let Some(mut kept) = kept {
             kept.stream.attempt = attempt;
@@ -164,8 +172,8 @@ impl Peer {
                 features: Features(welcome.features.0 & turn.config.features.0),
                 version: welcome.version,
             };
-            let bulk = self.link.max_bulk_bytes;
-            let stream = Stream::new(welcome.session, attempt, info, welcome.window, self.settings, bulk);
+            let Welcome { session, window, .. } = welcome;
+            let stream = Stream::new(session, attempt, info, window, self.reliability, self.link);
             self.live(stream, false, turn);
         }
         self.settle(turn);
@@ -181,7 +189,7 @@ impl Peer {
         }
         self.refusal = Some(Refusal { code: refused.code, text: refused.text.to_owned() });
         // The peer may still hold a session that this side has lost; it is asking. Knock on.
-        if refused.code == RefusalCode::DuplicateNode && self.settings.reliability.retransmits() {
+        if refused.code == RefusalCode::DuplicateNode && self.reliability.retransmits() {
             return;
         }
         self.forget(turn);
@@ -196,8 +204,29 @@ impl Peer {
         turn.counters.refused += 1;
         // If the link has no room, the initiator asks again or gives up: nothing here depends on it.
         let _ = send(turn.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
-        if code == RefusalCode::Malformed && !self.settings.reliability.retransmits() {
+        if code == RefusalCode::Malformed && !self.reliability.retransmits() {
             self.cut(turn);
+        }
+    }
+}
+
+impl Live {
+    /// Whether a HELLO of the same life says that the peer has ended the session: it came over the one link that there is, on which
+    /// nothing is lost or overtaken, and asks for another session. Elsewhere it may be an old one, and the peer is asked.
+    fn was_given_up(&self, hello: &Hello) -> bool {
+        self.reliability.retains()
+            && hello.attempt.number > self.stream.attempt.number
+            && hello.resume != self.stream.id
+    }
+}
+
+impl Reliability {
+    /// What a peer is told that does not do the same.
+    fn mismatch(self) -> &'static str {
+        match self {
+            Reliability::Link => "this side leaves everything to the link, the other does not",
+            Reliability::Retain { .. } => "this side keeps frames for the next link, the other does not",
+            Reliability::Retransmit { .. } => "this side retransmits, the other does not",
         }
     }
 }

@@ -9,15 +9,14 @@
 //! ```
 
 use crate::codec::{Attempt, HELLO, Hello};
-use crate::config::{PeerConfig, Reliability, SessionConfig};
+use crate::config::{Reliability, SessionConfig};
 use crate::estimator::LONGEST;
 use crate::live::Live;
 use crate::refusal::RefusalCode;
 use crate::sequence::Sequence;
 use crate::stream::{Stream, earlier};
-use crate::turn::{Notice, Turn};
+use crate::turn::Turn;
 use quintet_contract::{Address, DownCause, Span, Time, Token};
-use quintet_errors::Code;
 use quintet_wire::send;
 
 /// Where a peer stands.
@@ -56,6 +55,7 @@ pub(crate) struct Listening {
 pub(crate) struct Knocking {
     pub(crate) attempt: Attempt,
     pub(crate) suspended: Option<Suspended>,
+    reliability: Reliability,
     /// When to say it again; where nothing is lost, when to take the peer for silent.
     timer: Option<Time>,
     interval: Span,
@@ -71,18 +71,18 @@ pub(crate) struct Ended {
 }
 
 impl Knocking {
-    pub(crate) fn new(attempt: Attempt, settings: PeerConfig, suspended: Option<Suspended>) -> Self {
-        let interval = match settings.reliability {
-            Reliability::Link => Span::ZERO,
+    pub(crate) fn new(attempt: Attempt, reliability: Reliability, suspended: Option<Suspended>) -> Self {
+        let interval = match reliability {
+            Reliability::Link | Reliability::Retain { .. } => Span::ZERO,
             Reliability::Retransmit { initial_timeout, .. } => initial_timeout.max(Span(1)),
         };
-        Knocking { attempt, suspended, timer: None, interval, unsent: false }
+        Knocking { attempt, suspended, reliability, timer: None, interval, unsent: false }
     }
 
     /// Says HELLO; on a link that may lose it, again after a while that doubles. On one that loses nothing the peer has as long
     /// for its answer as for any sign of life later.
     pub(crate) fn knock(&mut self, to: Address, turn: &mut Turn<'_>) {
-        let hello = self.hello(to, turn.config);
+        let hello = self.hello(turn.config);
         self.unsent = send(turn.out, to, HELLO, Token(0), &hello).is_err();
         if self.interval > Span::ZERO {
             self.timer = Some(turn.now + self.interval);
@@ -99,24 +99,24 @@ impl Knocking {
         }
     }
 
-    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
+    /// Says HELLO again where it may have been lost. True if the peer has had its time and did not answer.
+    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) -> bool {
         if self.timer.is_none_or(|timer| timer > turn.now) {
-            return;
+            return false;
         }
         if self.interval > Span::ZERO {
-            return self.knock(to, turn);
+            self.knock(to, turn);
+            return false;
         }
         self.timer = None;
-        // A session that never began ends by a refusal, whoever refused it.
-        turn.notice(Notice::Down(DownCause::Refused(Code::PeerSilent as u16)));
-        turn.out.disconnect(to);
+        true
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         earlier(self.timer, self.suspended.as_ref().map(|suspended| suspended.until))
     }
 
-    fn hello(&self, to: Address, config: &SessionConfig) -> Hello {
+    fn hello(&self, config: &SessionConfig) -> Hello {
         let stream = self.suspended.as_ref().map(|suspended| &suspended.stream);
         Hello {
             versions: config.versions,
@@ -124,12 +124,12 @@ impl Knocking {
             cluster: config.cluster,
             node: config.me.node,
             role: config.role,
-            retransmits: config.peer(to).is_some_and(|peer| peer.reliability.retransmits()),
+            reliability: self.reliability.number(),
             incarnation: config.incarnation,
             features: config.features,
             resume: stream.map_or(0, |stream| stream.id),
             received: stream.map_or(Sequence::default(), |stream| stream.expected),
-            window: config.window_frames(to),
+            window: self.reliability.window(),
         }
     }
 }

@@ -32,7 +32,9 @@
 //! | `handshake.rs` | the states, one type each, with a picture |
 //! | `peer.rs`, `greeting.rs`, `conversation.rs` | a peer on links and timers; on handshake frames; on a session's frames |
 //! | `live.rs`, `stream.rs` | a session with its link; its numbers, which survive a cut |
-//! | `window.rs`, `arrivals.rs` | retransmission: sender, receiver |
+//! | `retention.rs` | what is kept until it is acknowledged |
+//! | `retained.rs` | a link that loses nothing but may be cut |
+//! | `window.rs`, `arrivals.rs` | one that loses frames; retransmission: sender, receiver |
 //! | `recovery.rs`, `estimator.rs`, `stamp.rs` | what is sent again; the timeout (RFC 6298); round trips without doubt (RFC 7323) |
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
@@ -54,6 +56,8 @@ mod outbox;
 mod peer;
 mod recovery;
 mod refusal;
+mod retained;
+mod retention;
 mod sequence;
 mod sessions;
 mod stamp;

@@ -1,7 +1,8 @@
 //! The state after the handshake.
 
-use crate::codec::{ACKNOWLEDGE, Acknowledge, CHALLENGE, Named, PING, PONG, WELCOME, Welcome};
-use crate::config::SessionConfig;
+use crate::codec::{ACKNOWLEDGE, CHALLENGE, Named, PING, PONG, WELCOME, Welcome};
+use crate::config::{Reliability, SessionConfig};
+use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
 use crate::turn::Turn;
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Time, Token};
@@ -11,7 +12,8 @@ use quintet_wire::send;
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) stream: Stream,
-    /// When the peer was last heard.
+    pub(crate) reliability: Reliability,
+    /// When the peer was last heard, or this side noticed that it had slept.
     heard: Time,
     /// When it was last pinged.
     pinged: Time,
@@ -38,8 +40,9 @@ impl Owed {
 }
 
 impl Live {
-    pub(crate) fn new(stream: Stream, now: Time, resumed: bool) -> Self {
-        Live { stream, heard: now, pinged: now, unanswered_since: None, owed: Owed::default(), resumed }
+    pub(crate) fn new(stream: Stream, reliability: Reliability, now: Time, resumed: bool) -> Self {
+        let (heard, pinged, owed) = (now, now, Owed::default());
+        Live { stream, reliability, heard, pinged, unanswered_since: None, owed, resumed }
     }
 
     /// Sends the control frames owed.
@@ -53,7 +56,7 @@ impl Live {
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
         if self.owed.welcome {
-            send(out, to, WELCOME, Token(0), &self.welcome(to, config))?;
+            send(out, to, WELCOME, Token(0), &self.welcome(config))?;
             self.owed.welcome = false;
         }
         if self.owed.challenge {
@@ -67,7 +70,7 @@ impl Live {
         Ok(())
     }
 
-    fn welcome(&self, to: Address, config: &SessionConfig) -> Welcome {
+    fn welcome(&self, config: &SessionConfig) -> Welcome {
         Welcome {
             version: self.stream.peer.version,
             role: config.role,
@@ -77,7 +80,7 @@ impl Live {
             incarnation: config.incarnation,
             features: config.features,
             received: self.stream.expected,
-            window: config.window_frames(to),
+            window: self.reliability.window(),
         }
     }
 
@@ -93,36 +96,40 @@ impl Live {
     pub(crate) fn settle(&mut self, to: Address, turn: &mut Turn<'_>) {
         let owes_control = self.send_owed(to, turn.config, turn.out).is_err();
         if !owes_control {
-            self.stream.send_waiting(to, turn);
+            self.stream.send_waiting(&mut turn.exit(to));
         }
-        let Some(lossy) = &mut self.stream.lossy else { return };
-        if lossy.arrivals.deadline().is_none_or(|due| due > turn.now) {
-            return;
+        if let Some(note) = self.stream.due_acknowledgement(turn.now) {
+            let sent = !owes_control && send(turn.out, to, ACKNOWLEDGE, Token(0), &note).is_ok();
+            self.stream.acknowledgement_sent(sent, turn.now);
         }
-        let note = Acknowledge {
-            session: self.stream.id,
-            acknowledged: self.stream.expected,
-            echo: lossy.arrivals.echo(),
-        };
-        if !owes_control && send(turn.out, to, ACKNOWLEDGE, Token(0), &note).is_ok() {
-            lossy.arrivals.acknowledged();
-        } else {
-            // Again with the next frame, or when there is room, or then. It may not stay due: the host would wake this
-            // side again at once, and never stop before the link has room.
-            lossy.arrivals.acknowledge_at(turn.now + crate::arrivals::ACKNOWLEDGE_DELAY);
+    }
+
+    /// Keeps a frame and sends it, if the link has room: after the control frames that come first.
+    pub(crate) fn send_kept(&mut self, frame: Kept, config: &SessionConfig, exit: &mut Exit<'_>) {
+        self.stream.keep(frame);
+        // On a link that loses nothing no frame may come before the WELCOME that the peer waits for: it would be dropped there.
+        if self.stream.retransmits() || self.send_owed(exit.to, config, exit.out).is_ok() {
+            self.stream.send_waiting(exit);
         }
     }
 
     /// Pings a silent peer; sends again what is due.
     pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
-        self.stream.resend_due(to, turn);
+        self.stream.resend_due(&mut turn.exit(to));
         if self.ping_at(turn.config).is_some_and(|at| at <= turn.now) {
             self.pinged = turn.now;
             self.unanswered_since.get_or_insert(turn.now);
             // A full link needs no ping: the peer's silence is counted all the same.
             let _ = self.name(to, PING, turn.out);
+            self.stream.ask_acknowledgement();
         }
         self.settle(to, turn);
+    }
+
+    /// The peer asks for a sign of life.
+    pub(crate) fn pinged(&mut self) {
+        self.owed.pong = true;
+        self.stream.ask_acknowledgement();
     }
 
     /// The peer was heard.

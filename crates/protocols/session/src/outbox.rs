@@ -1,13 +1,12 @@
 //! The way out for the protocol above: every frame to another node gets its number.
 
-use crate::codec::{FENCED_PREFIX_BYTES, PREFIX_BYTES, Prefix};
+use crate::codec::{PREFIX_BYTES, Prefix};
 use crate::config::SessionConfig;
 use crate::counters::Counters;
 use crate::handshake::Phase;
 use crate::peer::Peer;
+use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
-use crate::window::{Departure, Kept};
-use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Bytes, Kind, Outbox, PeerMap, SendError, Stage, Time, Token};
 use quintet_wire::registry::SESSION;
 
@@ -30,8 +29,8 @@ pub(crate) enum Begun {
     Untouched,
     /// One that lies in the link, its prefix before it.
     Numbered(Address),
-    /// One that is kept until it is acknowledged.
-    Kept(Address, Box<Kept>),
+    /// One that is kept until it is acknowledged; so many bytes stand before its body.
+    Kept(Address, Kept, usize),
 }
 
 /// How the next frame to a peer goes.
@@ -51,12 +50,12 @@ impl SessionOutbox<'_> {
             kind.0
         );
         let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
-        let fits = |stream: &Stream| match stream.max_bulk_bytes {
+        let fits = |stream: &Stream| match stream.link.max_bulk_bytes {
             limit if bulk > limit => Err(SendError::TooLong { len: bulk, limit }),
             _ => Ok(()),
         };
         match &mut peer.phase {
-            Phase::Live(live) if live.stream.lossy.is_none() => {
+            Phase::Live(live) if !live.stream.keeps() => {
                 fits(&live.stream)?;
                 if !live.owed.is_empty() {
                     live.send_owed(to, self.config, self.out)?;
@@ -75,7 +74,7 @@ impl SessionOutbox<'_> {
         }
     }
 
-    /// Checks that a frame can be kept, and that the link, if there is one, could ever take its body.
+    /// Room in which a frame can be kept that the link could ever take, its prefix in front.
     fn reserve(
         &mut self,
         to: Address,
@@ -83,39 +82,44 @@ impl SessionOutbox<'_> {
         token: Token,
         body: usize,
         bulk: usize,
-    ) -> Result<(), SendError> {
+    ) -> Result<Vec<u8>, SendError> {
         let Some(peer) = self.peers.get_mut(to) else { return Err(SendError::Unreachable) };
         let linked = matches!(peer.phase, Phase::Live(_));
         let stream = peer.phase.stream_mut().ok_or(SendError::Unreachable)?;
-        let limit = MAX_BODY_BYTES - FENCED_PREFIX_BYTES;
+        let prefix = stream.prefix_bytes();
+        let limit = stream.link.max_body_bytes.saturating_sub(prefix);
         if body > limit {
             return Err(SendError::TooLong { len: body, limit });
         }
-        if stream.lossy.as_mut().is_some_and(|lossy| !lossy.window.has_room(body + bulk)) {
+        if !stream.has_room(body + bulk) {
             return Err(SendError::Full);
         }
-        match self.out.begin(to, kind, token, body + FENCED_PREFIX_BYTES) {
-            Err(error @ SendError::TooLong { .. }) if linked => Err(without(error, FENCED_PREFIX_BYTES)),
-            // Room or none now: it is kept, and goes when there is. What was begun here is abandoned.
-            _ => Ok(()),
+        if linked
+            && stream.retransmits()
+            && let Err(error @ SendError::TooLong { .. }) = self.out.begin(to, kind, token, body + prefix)
+        {
+            return Err(without(error, prefix));
         }
+        // Room or none now: it is kept, and goes when there is. What was begun here is abandoned.
+        Ok(stream.room(body))
     }
 
     /// Keeps a frame and sends it, if there is a link and it has room.
     fn keep(&mut self, to: Address, frame: Kept) {
         let Some(peer) = self.peers.get_mut(to) else { return };
         self.counters.sent += 1;
-        let linked = matches!(peer.phase, Phase::Live(_));
-        let Some(stream) = peer.phase.stream_mut() else { return };
-        stream.keep(frame);
-        let (session, expected) = (stream.id, stream.expected);
-        let Some(lossy) = stream.lossy.as_mut().filter(|_| linked) else { return };
-        let (now, counters, echo) = (self.now, &mut *self.counters, lossy.arrivals.echo());
-        let mut departure = Departure { to, now, session, expected, echo, counters, out: self.out };
-        if lossy.window.send_waiting(&mut departure) {
-            lossy.arrivals.acknowledged();
+        let mut exit = Exit { to, now: self.now, counters: self.counters, out: self.out };
+        match &mut peer.phase {
+            Phase::Live(live) => {
+                live.send_kept(frame, self.config, &mut exit);
+                *self.alarm = earlier(*self.alarm, live.stream.deadline());
+            }
+            other => {
+                if let Some(stream) = other.stream_mut() {
+                    stream.keep(frame);
+                }
+            }
         }
-        *self.alarm = earlier(*self.alarm, lossy.window.deadline());
     }
 }
 
@@ -140,12 +144,11 @@ impl Outbox for SessionOutbox<'_> {
                 Ok(&mut room[PREFIX_BYTES..])
             }
             Way::Kept => {
-                self.reserve(to, kind, token, at_most, 0)?;
-                let body = vec![0; at_most + FENCED_PREFIX_BYTES];
-                let kept = Kept::new(kind, token, body, Bytes::new());
-                self.begun = Begun::Kept(to, Box::new(kept));
+                let body = self.reserve(to, kind, token, at_most, 0)?;
+                let prefix = body.len() - at_most;
+                self.begun = Begun::Kept(to, Kept::new(kind, token, body, Bytes::new()), prefix);
                 match &mut self.begun {
-                    Begun::Kept(_, frame) => Ok(&mut frame.body[FENCED_PREFIX_BYTES..]),
+                    Begun::Kept(_, frame, _) => Ok(&mut frame.body[prefix..]),
                     _ => unreachable!("set in the line before"),
                 }
             }
@@ -159,11 +162,11 @@ impl Outbox for SessionOutbox<'_> {
                 self.out.commit(len + PREFIX_BYTES);
                 self.numbered(to);
             }
-            Begun::Kept(to, mut frame) => {
-                let body = len + FENCED_PREFIX_BYTES;
+            Begun::Kept(to, mut frame, prefix) => {
+                let body = prefix + len;
                 assert!(body <= frame.body.len(), "{len} bytes are more than the room that was given");
                 frame.body.truncate(body);
-                self.keep(to, *frame);
+                self.keep(to, frame);
             }
         }
     }
@@ -191,9 +194,9 @@ impl Outbox for SessionOutbox<'_> {
                 self.numbered(to);
             }
             Way::Kept => {
-                self.reserve(to, kind, token, head.len(), bulk.len())?;
-                let mut body = vec![0; FENCED_PREFIX_BYTES];
-                body.extend_from_slice(head);
+                let mut body = self.reserve(to, kind, token, head.len(), bulk.len())?;
+                let prefix = body.len() - head.len();
+                body[prefix..].copy_from_slice(head);
                 self.keep(to, Kept::new(kind, token, body, bulk));
             }
         }

@@ -2,19 +2,22 @@
 //! `conversation.rs`.
 
 use crate::codec::{Attempt, GOODBYE};
-use crate::config::{PeerConfig, SessionConfig};
+use crate::config::{PeerConfig, Reliability, SessionConfig};
 use crate::handshake::{Ended, Knocking, Listening, Phase, Suspended, Unlinked};
 use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
 use crate::turn::{Notice, Turn};
 use quintet_contract::{Address, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time};
+use quintet_errors::Code;
 
 /// A remote address.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) address: Address,
-    pub(crate) settings: PeerConfig,
+    settings: PeerConfig,
+    /// What its link leaves to the session.
+    pub(crate) reliability: Reliability,
     pub(crate) phase: Phase,
     /// The latest life seen; earlier ones are fenced.
     pub(crate) latest: Option<Incarnation>,
@@ -33,6 +36,7 @@ impl Peer {
         Peer {
             address,
             settings,
+            reliability: settings.reliability,
             phase,
             latest: None,
             cut_off: None,
@@ -42,33 +46,53 @@ impl Peer {
         }
     }
 
-    /// The link is there. Another one while a link is there changes nothing: the HELLO that comes over it decides.
+    /// The link is there.
     pub(crate) fn link_up(&mut self, link: LinkInfo, turn: &mut Turn<'_>) {
         if !matches!(self.phase, Phase::Unlinked(_)) {
-            return;
+            if !self.reliability.retains() {
+                // Another one changes nothing: the HELLO that comes over it decides.
+                return;
+            }
+            // The host has put it in the place of one whose cut this side had not noticed.
+            self.link_down(DownCause::Died, turn);
         }
         self.link = link;
-        // A smaller limit would strand bulk that was accepted under the larger one.
-        if self.phase.stream().is_some_and(|stream| stream.max_bulk_bytes > link.max_bulk_bytes) {
+        // The one place that decides this.
+        self.reliability = self.settings.reliability;
+        if self.phase.stream().is_some_and(|stream| !stream.fits(self.reliability, link)) {
             self.forget(turn);
         }
         let suspended = self.phase.take_suspended();
         self.begin(suspended, turn);
     }
 
-    /// The link is gone.
+    /// The link is gone. (If this side had put its session aside before, that stays as it is.)
     pub(crate) fn link_down(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
-        let window = turn.config.resume_window;
-        let resumable = self.settings.reliability.retransmits()
-            && window > Span::ZERO
-            && !matches!(cause, DownCause::Closed | DownCause::Misbehaved);
+        if matches!(self.phase, Phase::Unlinked(_)) {
+            return;
+        }
+        self.suspend(cause, turn.now + turn.config.resume_window);
+        if !self.outlives_its_link(cause, turn.config) {
+            self.forget_for(cause, turn);
+        }
+    }
+
+    /// Whether a session is kept when its link ends like this. Where frames are kept for the next link, an end in peace is told by
+    /// GOODBYE, and every end of a link without it is a cut.
+    fn outlives_its_link(&self, cause: DownCause, config: &SessionConfig) -> bool {
+        let is_cut = match self.reliability {
+            Reliability::Link => false,
+            Reliability::Retain { .. } => cause != DownCause::Misbehaved,
+            Reliability::Retransmit { .. } => !matches!(cause, DownCause::Closed | DownCause::Misbehaved),
+        };
+        is_cut && config.resume_window > Span::ZERO
+    }
+
+    /// Puts the session aside, if there is one: until its link is there again, or until then.
+    fn suspend(&mut self, cause: DownCause, until: Time) {
         let mut suspended = self.phase.take_suspended();
         if let Phase::Live(live) = core::mem::replace(&mut self.phase, Phase::Unlinked(Unlinked::default())) {
-            suspended = Some(Suspended { stream: live.stream, until: turn.now + window, cause });
-        }
-        if suspended.is_some() && !resumable {
-            suspended = None;
-            turn.notice(Notice::Down(cause));
+            suspended = Some(Suspended { stream: live.stream, until, cause });
         }
         self.phase = Phase::Unlinked(Unlinked { suspended });
     }
@@ -81,7 +105,7 @@ impl Peer {
         }
         self.attempts = self.attempts.wrapping_add(1);
         let attempt = Attempt { number: self.attempts, nonce: turn.number() };
-        let mut knocking = Knocking::new(attempt, self.settings, suspended);
+        let mut knocking = Knocking::new(attempt, self.reliability, suspended);
         knocking.knock(self.address, turn);
         self.phase = Phase::Knocking(knocking);
     }
@@ -93,15 +117,22 @@ impl Peer {
         }
     }
 
+    /// As [`forget`](Peer::forget); the protocol above learns this cause.
+    fn forget_for(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+        if self.phase.take_suspended().is_some() {
+            turn.notice(Notice::Down(cause));
+        }
+    }
+
     /// The session lives from now on.
     pub(crate) fn live(&mut self, stream: Stream, resumed: bool, turn: &mut Turn<'_>) -> &mut Live {
         self.latest = Some(stream.peer.incarnation);
         self.refusal = None;
         if !resumed {
             let incarnation = stream.peer.incarnation;
-            turn.notice(Notice::Up { incarnation, link: stream.link_above(self.link) });
+            turn.notice(Notice::Up { incarnation, link: stream.link_above() });
         }
-        self.phase = Phase::Live(Box::new(Live::new(stream, turn.now, resumed)));
+        self.phase = Phase::Live(Box::new(Live::new(stream, self.reliability, turn.now, resumed)));
         self.live_mut().expect("it was made live in the line before")
     }
 
@@ -124,7 +155,7 @@ impl Peer {
                 self.disconnect(turn.out);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Malformed });
             }
-            DownCause::Silent if !self.settings.reliability.retransmits() => {
+            DownCause::Silent if !self.reliability.retransmits() => {
                 turn.out.disconnect(self.address);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
             }
@@ -191,8 +222,8 @@ impl Peer {
             Phase::Knocking(knocking) => knocking.writable(self.address, turn),
             Phase::Live(live) => {
                 live.settle(self.address, turn);
-                // With retransmission the window decides who waits, not the link.
-                if live.stream.lossy.is_none() {
+                // Where frames are kept the window decides who waits, not the link.
+                if !live.stream.keeps() {
                     turn.notice(Notice::Writable);
                 }
             }
@@ -209,20 +240,43 @@ impl Peer {
             }
         }
         match &mut self.phase {
-            Phase::Knocking(knocking) => knocking.wake(self.address, turn),
+            Phase::Knocking(knocking) => {
+                if knocking.wake(self.address, turn) {
+                    self.unanswered(turn);
+                }
+            }
             Phase::Live(live) if live.silent_at(turn.config).is_some_and(|at| at <= turn.now) => {
-                self.over(DownCause::Silent, turn);
+                self.silent(turn);
             }
             Phase::Live(live) => live.wake(self.address, turn),
             Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
         }
     }
 
-    /// Whether there may be something to send that nobody asked for. Never on a link that loses nothing, once the peer has been
-    /// greeted.
+    /// The peer was silent for too long. Where frames are kept for the next link, this one may be broken without a sign, and goes.
+    fn silent(&mut self, turn: &mut Turn<'_>) {
+        if !self.reliability.retains() || !self.outlives_its_link(DownCause::Silent, turn.config) {
+            return self.over(DownCause::Silent, turn);
+        }
+        turn.out.disconnect(self.address);
+        self.suspend(DownCause::Silent, turn.now + turn.config.resume_window);
+    }
+
+    /// HELLO was not answered on a link that loses nothing.
+    fn unanswered(&mut self, turn: &mut Turn<'_>) {
+        turn.out.disconnect(self.address);
+        if self.phase.suspended().is_some() {
+            self.suspend(DownCause::Silent, turn.now);
+        } else {
+            // A session that never began ends by a refusal, whoever refused it.
+            turn.notice(Notice::Down(DownCause::Refused(Code::PeerSilent as u16)));
+        }
+    }
+
+    /// Whether there may be something to send that nobody asked for. Never where nothing is kept, once the peer has been greeted.
     pub(crate) fn has_to_settle(&self) -> bool {
         match &self.phase {
-            Phase::Live(live) => live.stream.lossy.is_some() || !live.owed.is_empty(),
+            Phase::Live(live) => live.stream.has_to_send() || !live.owed.is_empty(),
             _ => false,
         }
     }

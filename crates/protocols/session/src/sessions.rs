@@ -19,7 +19,8 @@ pub const REMEMBERED_PEERS: usize = 256;
 /// `P` sees a peer as up between the end of its handshake and the end of its session. Between them it gets every frame that the
 /// peer's protocol sent, once, in order. It may not send frames of the session's own kinds.
 ///
-/// The host says that a link is up before it shows a frame from it, and shows the frames of one link at a time for each address.
+/// The host says that a link is up before it shows a frame from it, and shows the frames of one link at a time for each address. Where
+/// frames are kept for the next link, one that is up while another was there has taken its place.
 ///
 /// ```
 /// use quintet_contract::{Address, Effects, Incarnation, Input, Outbox, Protocol, Time};
@@ -115,7 +116,8 @@ impl<P: Protocol> Sessions<P> {
         self.peers.get(address)?.phase.stream()
     }
 
-    /// Whether every frame sent has been acknowledged (always, where the link loses nothing).
+    /// Whether every frame sent has been acknowledged: always, where nothing is kept. Where frames are kept for the next link, the
+    /// last ones are acknowledged by the peer's next frame, or with keep-alive.
     pub fn is_idle(&self) -> bool {
         self.peers.values().filter_map(|peer| peer.phase.stream()).all(|stream| stream.is_idle())
     }

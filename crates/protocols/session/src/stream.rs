@@ -1,12 +1,14 @@
 //! The numbers of one session: what survives a cut of its link.
 
-use crate::arrivals::{Arrivals, Place};
-use crate::codec::{Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
-use crate::config::{Features, PeerConfig, Reliability, Role};
+use crate::arrivals::{ACKNOWLEDGE_DELAY, Arrivals, Place};
+use crate::codec::{Acknowledge, Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
+use crate::config::{Features, Reliability, Role, WindowLimits};
+use crate::retained::Retained;
+use crate::retention::{Departure, Exit, Kept, Retention};
 use crate::sequence::Sequence;
 use crate::stamp::Stamp;
 use crate::turn::{Notice, Turn};
-use crate::window::{Departure, Kept, Progress, Window};
+use crate::window::{Progress, Window};
 use quintet_contract::{Address, Frame, Incarnation, LinkInfo, OwnedFrame, Time};
 
 /// What the handshake told about a peer.
@@ -30,14 +32,24 @@ pub(crate) struct Stream {
     /// The try it came from.
     pub(crate) attempt: Attempt,
     pub(crate) peer: PeerInfo,
-    /// What the protocol above was told.
-    pub(crate) max_bulk_bytes: usize,
+    /// The link it began on, with no more bulk than is kept: what the protocol above was told.
+    pub(crate) link: LinkInfo,
     /// The number of the next frame to send.
     pub(crate) next: Sequence,
     /// The number of the next frame to arrive.
     pub(crate) expected: Sequence,
-    /// On a link that may lose frames.
-    pub(crate) lossy: Option<Box<Lossy>>,
+    pub(crate) keeping: Keeping,
+}
+
+/// What a session keeps beside its numbers, by what its link leaves to it ([`Reliability`]).
+#[derive(Debug)]
+pub(crate) enum Keeping {
+    /// Nothing.
+    Nothing,
+    /// Frames, for the next link.
+    Retained(Box<Retained>),
+    /// Frames and timers, for a link that may lose them.
+    Retransmitted(Box<Lossy>),
 }
 
 /// Both halves of retransmission.
@@ -65,76 +77,141 @@ impl Stream {
         id: u64,
         attempt: Attempt,
         peer: PeerInfo,
-        peer_window: u32,
-        settings: PeerConfig,
-        max_bulk_bytes: usize,
+        peer_window: WindowLimits,
+        reliability: Reliability,
+        link: LinkInfo,
     ) -> Self {
-        let mut stream = Stream {
-            id,
-            attempt,
-            peer,
-            max_bulk_bytes,
-            next: Sequence::default(),
-            expected: Sequence::default(),
-            lossy: None,
+        let own = reliability.window();
+        let limits = own.common(peer_window);
+        let keeping = match reliability {
+            Reliability::Link => Keeping::Nothing,
+            Reliability::Retain { .. } => Keeping::Retained(Box::new(Retained::new(limits))),
+            Reliability::Retransmit { initial_timeout, .. } => Keeping::Retransmitted(Box::new(Lossy {
+                window: Window::new(initial_timeout, limits),
+                arrivals: Arrivals::new(own),
+            })),
         };
-        if let Reliability::Retransmit { initial_timeout, window_frames, window_bytes } = settings.reliability
-        {
-            stream.max_bulk_bytes = max_bulk_bytes.min(window_bytes);
-            stream.lossy = Some(Box::new(Lossy {
-                window: Window::new(initial_timeout, window_frames, peer_window, window_bytes),
-                arrivals: Arrivals::new(window_frames.max(1), window_bytes),
-            }));
-        }
-        stream
+        let kept = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
+        let bulk = match keeping {
+            Keeping::Nothing => link.max_bulk_bytes,
+            Keeping::Retained(_) | Keeping::Retransmitted(_) => link.max_bulk_bytes.min(kept),
+        };
+        let link = LinkInfo { max_bulk_bytes: bulk, ..link };
+        let (next, expected) = (Sequence::default(), Sequence::default());
+        Stream { id, attempt, peer, link, next, expected, keeping }
     }
 
     /// Bytes in front of a body.
     pub(crate) fn prefix_bytes(&self) -> usize {
-        if self.lossy.is_some() { FENCED_PREFIX_BYTES } else { PREFIX_BYTES }
+        if self.retransmits() { FENCED_PREFIX_BYTES } else { PREFIX_BYTES }
     }
 
     /// What the link is to the protocol above.
-    pub(crate) fn link_above(&self, link: LinkInfo) -> LinkInfo {
+    pub(crate) fn link_above(&self) -> LinkInfo {
+        let keeps = self.keeps();
         LinkInfo {
-            loses_frames: link.loses_frames && self.lossy.is_none(),
-            max_bulk_bytes: self.max_bulk_bytes,
-            ..link.behind(self.prefix_bytes())
+            loses_frames: self.link.loses_frames && !self.retransmits(),
+            may_be_cut: self.link.may_be_cut && !keeps,
+            ..self.link.behind(self.prefix_bytes())
         }
     }
 
-    /// What stands in front of the next body on a link that loses nothing.
+    pub(crate) fn retransmits(&self) -> bool {
+        matches!(self.keeping, Keeping::Retransmitted(_))
+    }
+
+    /// Whether frames are kept, so that the session can go on over another link.
+    pub(crate) fn keeps(&self) -> bool {
+        !matches!(self.keeping, Keeping::Nothing)
+    }
+
+    /// Whether the session can go on over a link like this.
+    pub(crate) fn fits(&self, reliability: Reliability, link: LinkInfo) -> bool {
+        // A smaller limit would strand what was accepted under the larger one.
+        let wide = link.max_body_bytes >= self.link.max_body_bytes
+            && link.max_bulk_bytes >= self.link.max_bulk_bytes;
+        let same = match self.keeping {
+            Keeping::Nothing => false,
+            Keeping::Retained(_) => reliability.retains(),
+            Keeping::Retransmitted(_) => reliability.retransmits(),
+        };
+        wide && same
+    }
+
+    /// What stands in front of the next body where nothing is kept.
     pub(crate) fn prefix(&self) -> Prefix {
         Prefix { sequence: self.next, acknowledged: self.expected, fence: None }
+    }
+
+    fn frames(&self) -> Option<&Retention> {
+        match &self.keeping {
+            Keeping::Nothing => None,
+            Keeping::Retained(retained) => Some(&retained.frames),
+            Keeping::Retransmitted(lossy) => Some(lossy.window.frames()),
+        }
+    }
+
+    fn frames_mut(&mut self) -> Option<&mut Retention> {
+        match &mut self.keeping {
+            Keeping::Nothing => None,
+            Keeping::Retained(retained) => Some(&mut retained.frames),
+            Keeping::Retransmitted(lossy) => Some(lossy.window.frames_mut()),
+        }
+    }
+
+    /// Whether a frame of so many bytes may be kept; a refusal is remembered.
+    pub(crate) fn has_room(&mut self, bytes: usize) -> bool {
+        match &mut self.keeping {
+            Keeping::Nothing => true,
+            Keeping::Retained(retained) => retained.has_room(bytes),
+            Keeping::Retransmitted(lossy) => lossy.window.has_room(bytes),
+        }
+    }
+
+    /// Room for a prefix and a body of so many bytes.
+    pub(crate) fn room(&mut self, body: usize) -> Vec<u8> {
+        let len = self.prefix_bytes() + body;
+        self.frames_mut().map_or_else(|| vec![0; len], |frames| frames.room(len))
     }
 
     /// Keeps a frame until it is acknowledged.
     pub(crate) fn keep(&mut self, frame: Kept) {
         self.next = self.next.next();
-        if let Some(lossy) = &mut self.lossy {
-            lossy.window.keep(frame);
+        if let Some(frames) = self.frames_mut() {
+            frames.keep(frame);
         }
     }
 
     /// Takes a frame from above the peer.
     pub(crate) fn arrive(&mut self, to: Address, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
-        let prefix = match Prefix::read(frame.body, self.lossy.is_some()) {
+        let prefix = match Prefix::read(frame.body, self.retransmits()) {
             Ok(prefix) => prefix,
-            Err(_) if self.lossy.is_some() => return Arrival::Foreign,
+            Err(_) if self.retransmits() => return Arrival::Foreign,
             Err(_) => return Arrival::Broken,
         };
         match prefix.fence {
-            None => self.arrive_in_order(prefix),
+            None => self.arrive_in_order(prefix, frame, to, turn),
             Some(fence) if fence.session != self.id => Arrival::Foreign,
             Some(fence) => self.arrive_in_any_order(prefix, fence, to, frame, turn),
         }
     }
 
-    fn arrive_in_order(&mut self, prefix: Prefix) -> Arrival {
-        if prefix.sequence != self.expected || prefix.acknowledged.ahead_of(self.next) > 0 {
+    fn arrive_in_order(
+        &mut self,
+        prefix: Prefix,
+        frame: Frame<'_>,
+        to: Address,
+        turn: &mut Turn<'_>,
+    ) -> Arrival {
+        if prefix.sequence != self.expected
+            || !self.acknowledged(prefix.acknowledged, Stamp::NONE, false, to, turn)
+        {
             return Arrival::Broken;
         }
         self.expected = self.expected.next();
+        if let Keeping::Retained(retained) = &mut self.keeping {
+            retained.arrived(frame.body.len() + frame.bulk.len());
+        }
         Arrival::Deliver(PREFIX_BYTES)
     }
 
@@ -149,7 +226,7 @@ impl Stream {
         if !self.acknowledged(prefix.acknowledged, fence.echo, false, to, turn) {
             return Arrival::Broken;
         }
-        let Some(lossy) = &mut self.lossy else { return Arrival::Broken };
+        let Keeping::Retransmitted(lossy) = &mut self.keeping else { return Arrival::Broken };
         let place =
             lossy.arrivals.place(prefix.sequence, self.expected, frame, FENCED_PREFIX_BYTES, turn.now);
         if prefix.sequence.ahead_of(self.expected) <= 0 {
@@ -169,7 +246,8 @@ impl Stream {
 
     /// The next frame, if it came early.
     pub(crate) fn take_held(&mut self) -> Option<OwnedFrame> {
-        let frame = self.lossy.as_mut()?.arrivals.take(self.expected)?;
+        let Keeping::Retransmitted(lossy) = &mut self.keeping else { return None };
+        let frame = lossy.arrivals.take(self.expected)?;
         self.expected = self.expected.next();
         Some(frame)
     }
@@ -183,78 +261,126 @@ impl Stream {
         to: Address,
         turn: &mut Turn<'_>,
     ) -> bool {
-        let Some(lossy) = &mut self.lossy else { return acknowledged.ahead_of(self.next) <= 0 };
-        let progress = lossy.window.acknowledge(acknowledged, echo, alone, turn.now);
+        let progress = match &mut self.keeping {
+            Keeping::Nothing => return acknowledged.ahead_of(self.next) <= 0,
+            Keeping::Retained(retained) => retained.acknowledge(acknowledged),
+            Keeping::Retransmitted(lossy) => lossy.window.acknowledge(acknowledged, echo, alone, turn.now),
+        };
         match progress {
             Progress::Impossible => return false,
             Progress::None => return true,
             Progress::Released => {}
-            Progress::Lost => self.depart(to, turn, |window, departure| window.resend(departure)),
+            Progress::Lost => self.depart(&mut turn.exit(to), |window, departure| window.resend(departure)),
         }
-        if let Some(lossy) = &mut self.lossy
-            && lossy.window.take_blocked()
-        {
+        if self.frames_mut().is_some_and(Retention::take_blocked) {
             turn.notice(Notice::Writable);
         }
         true
     }
 
     /// Sends what waits for the link.
-    pub(crate) fn send_waiting(&mut self, to: Address, turn: &mut Turn<'_>) {
-        self.depart(to, turn, |window, departure| window.send_waiting(departure));
-    }
-
-    /// Sends again what is not acknowledged and due.
-    pub(crate) fn resend_due(&mut self, to: Address, turn: &mut Turn<'_>) {
-        let due = self.lossy.as_ref().and_then(|lossy| lossy.window.deadline());
-        if due.is_some_and(|due| due <= turn.now) {
-            self.depart(to, turn, |window, departure| window.time_out(departure));
+    pub(crate) fn send_waiting(&mut self, exit: &mut Exit<'_>) {
+        match &mut self.keeping {
+            Keeping::Nothing => {}
+            Keeping::Retained(retained) => {
+                let (expected, fence) = (self.expected, None);
+                if retained.frames.send_waiting(&mut exit.departure(expected, fence)) {
+                    retained.acknowledged();
+                }
+            }
+            Keeping::Retransmitted(_) => {
+                self.depart(exit, |window, departure| window.send_waiting(departure));
+            }
         }
     }
 
-    fn depart(
-        &mut self,
-        to: Address,
-        turn: &mut Turn<'_>,
-        act: impl FnOnce(&mut Window, &mut Departure<'_>) -> bool,
-    ) {
-        let Some(lossy) = &mut self.lossy else { return };
-        let mut departure = Departure {
-            to,
-            now: turn.now,
-            session: self.id,
-            expected: self.expected,
-            echo: lossy.arrivals.echo(),
-            counters: turn.counters,
-            out: turn.out,
-        };
-        if act(&mut lossy.window, &mut departure) {
+    /// Whether something can go that nobody asks for.
+    pub(crate) fn has_to_send(&self) -> bool {
+        match &self.keeping {
+            Keeping::Nothing => false,
+            Keeping::Retained(retained) => retained.is_due(),
+            Keeping::Retransmitted(_) => true,
+        }
+    }
+
+    /// Sends again what is not acknowledged and due.
+    pub(crate) fn resend_due(&mut self, exit: &mut Exit<'_>) {
+        let Keeping::Retransmitted(lossy) = &self.keeping else { return };
+        if lossy.window.deadline().is_some_and(|due| due <= exit.now) {
+            self.depart(exit, |window, departure| window.time_out(departure));
+        }
+    }
+
+    fn depart(&mut self, exit: &mut Exit<'_>, act: impl FnOnce(&mut Window, &mut Departure<'_>) -> bool) {
+        let Keeping::Retransmitted(lossy) = &mut self.keeping else { return };
+        let fence = Fence { session: self.id, departed: Stamp::of(exit.now), echo: lossy.arrivals.echo() };
+        if act(&mut lossy.window, &mut exit.departure(self.expected, Some(fence))) {
             // Every frame carries the acknowledgement.
             lossy.arrivals.acknowledged();
         }
     }
 
+    /// The acknowledgement that has to go alone now, if one has.
+    pub(crate) fn due_acknowledgement(&self, now: Time) -> Option<Acknowledge> {
+        let (due, echo) = match &self.keeping {
+            Keeping::Nothing => return None,
+            Keeping::Retained(retained) => (retained.is_due(), Stamp::NONE),
+            Keeping::Retransmitted(lossy) => {
+                (lossy.arrivals.deadline().is_some_and(|due| due <= now), lossy.arrivals.echo())
+            }
+        };
+        due.then_some(Acknowledge { session: self.id, acknowledged: self.expected, echo })
+    }
+
+    /// It went, or the link had no room for it.
+    pub(crate) fn acknowledgement_sent(&mut self, sent: bool, now: Time) {
+        match &mut self.keeping {
+            Keeping::Retained(retained) if sent => retained.acknowledged(),
+            Keeping::Retransmitted(lossy) if sent => lossy.arrivals.acknowledged(),
+            // Again with the next frame, or when there is room, or then. It may not stay due: the host would wake this
+            // side again at once, and never stop before the link has room.
+            Keeping::Retransmitted(lossy) => lossy.arrivals.acknowledge_at(now + ACKNOWLEDGE_DELAY),
+            // Again with the next frame, or when there is room.
+            Keeping::Nothing | Keeping::Retained(_) => {}
+        }
+    }
+
+    /// A ping goes or came: what has arrived is acknowledged with it.
+    pub(crate) fn ask_acknowledgement(&mut self) {
+        if let Keeping::Retained(retained) = &mut self.keeping {
+            retained.ask();
+        }
+    }
+
     /// The link is new. False if what the peer says it has cannot be.
     pub(crate) fn resume(&mut self, received: Sequence, to: Address, turn: &mut Turn<'_>) -> bool {
-        if let Some(lossy) = &mut self.lossy {
-            lossy.window.rewind();
-            lossy.arrivals.acknowledge_at(turn.now);
+        match &mut self.keeping {
+            Keeping::Nothing => {}
+            Keeping::Retained(retained) => {
+                retained.frames.rewind();
+                // The handshake tells what has arrived.
+                retained.acknowledged();
+            }
+            Keeping::Retransmitted(lossy) => {
+                lossy.window.rewind();
+                lossy.arrivals.acknowledge_at(turn.now);
+            }
         }
         self.acknowledged(received, Stamp::NONE, true, to, turn)
     }
 
     /// The number of the oldest frame that the peer is not known to have.
     pub(crate) fn first_kept(&self) -> Sequence {
-        self.lossy.as_ref().map_or(self.next, |lossy| lossy.window.first())
+        self.frames().map_or(self.next, Retention::first)
     }
 
     /// Whether every frame sent was acknowledged, as far as this side keeps account.
     pub(crate) fn is_idle(&self) -> bool {
-        self.lossy.as_ref().is_none_or(|lossy| lossy.window.is_empty())
+        self.frames().is_none_or(Retention::is_empty)
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let lossy = self.lossy.as_ref()?;
+        let Keeping::Retransmitted(lossy) = &self.keeping else { return None };
         earlier(lossy.window.deadline(), lossy.arrivals.deadline())
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::config::SessionConfig;
 use crate::counters::Counters;
-use quintet_contract::{DownCause, Incarnation, LinkInfo, Outbox, Random, Time};
+use crate::retention::Exit;
+use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Outbox, Random, Time};
 
 /// The time, the way out, and what all sessions share.
 pub(crate) struct Turn<'a> {
@@ -24,6 +25,11 @@ pub(crate) enum Notice {
 }
 
 impl Turn<'_> {
+    /// The way to a peer.
+    pub(crate) fn exit(&mut self, to: Address) -> Exit<'_> {
+        Exit { to, now: self.now, counters: self.counters, out: &mut *self.out }
+    }
+
     pub(crate) fn notice(&mut self, notice: Notice) {
         self.notices.push(notice);
     }

@@ -40,6 +40,44 @@ pub(super) fn sessions() -> Vec<Seed> {
                 [vec![5], data(&[0, 0]), step(SESSION_DOWN, 0, &[]), step(UP, 0, &[]), later.clone()]
                     .concat(),
             ),
+            (
+                "retained-data",
+                [vec![12], (0..4).flat_map(|_| data(&[0, 4, 1])).collect(), later.clone()].concat(),
+            ),
+            ("retained-gap", [vec![12], data(&[0, 0]), data(&[2, 0])].concat()),
+            (
+                "retained-resume",
+                [
+                    vec![12],
+                    data(&[0, 0]),
+                    step(SESSION_DOWN, 0, &[]),
+                    step(UP, 0, &[]),
+                    step(NUMBERED, HELLO.0, &[1, 4]),
+                    data(&[0, 4]),
+                    later.clone(),
+                ]
+                .concat(),
+            ),
+            (
+                "retained-resume-unseen",
+                [vec![12], data(&[0, 0]), step(NUMBERED, HELLO.0, &[1, 4]), data(&[0, 0])].concat(),
+            ),
+            (
+                "retained-other-life",
+                [vec![12], data(&[0, 0]), step(UP, 0, &[]), step(NUMBERED, HELLO.0, &[1, 0, 7])].concat(),
+            ),
+            (
+                "retained-initiates",
+                [
+                    vec![10],
+                    step(NUMBERED, WELCOME.0, &[4]),
+                    data(&[0, 4]),
+                    step(UP, 0, &[]),
+                    step(NUMBERED, WELCOME.0, &[0, 4]),
+                    data(&[0, 4]),
+                ]
+                .concat(),
+            ),
             ("initiates", [vec![3], later.clone(), step(RAW, WELCOME.0, &[0; 64])].concat()),
             ("hello-cut-short", [vec![0], step(RAW, HELLO.0, &[1, 0, 1, 0, 9])].concat()),
             (

@@ -6,15 +6,19 @@ fn attempts() -> impl Strategy<Value = Attempt> {
     any::<(u32, u64)>().prop_map(|(number, nonce)| Attempt { number, nonce })
 }
 
+fn windows() -> impl Strategy<Value = WindowLimits> {
+    any::<(u32, u64)>().prop_map(|(frames, bytes)| WindowLimits { frames, bytes })
+}
+
 proptest! {
     #[test]
     fn a_hello_comes_back(
-        versions: (u16, u16), attempt in attempts(), cluster: u128, node: u16, role: u8, retransmits: bool,
-        incarnation: u64, features: u64, resume: u64, received: u32, window: u32,
+        versions: (u16, u16), attempt in attempts(), cluster: u128, node: u16, role: u8, reliability in 0u8..=2,
+        incarnation: u64, features: u64, resume: u64, received: u32, window in windows(),
     ) {
         let hello = Hello {
             versions: Versions { oldest: versions.0, newest: versions.1 }, attempt, cluster, node: NodeId(node),
-            role: Role(role), retransmits, incarnation: Incarnation(incarnation), features: Features(features),
+            role: Role(role), reliability, incarnation: Incarnation(incarnation), features: Features(features),
             resume, received: Sequence(received), window,
         };
         let bytes = encode_to_vec(&hello);
@@ -26,7 +30,7 @@ proptest! {
     #[test]
     fn a_welcome_comes_back(
         version: u16, role: u8, resumed: bool, attempt in attempts(), session: u64, incarnation: u64, features: u64,
-        received: u32, window: u32,
+        received: u32, window in windows(),
     ) {
         let welcome = Welcome {
             version, role: Role(role), resumed, attempt, session, incarnation: Incarnation(incarnation),

@@ -1,10 +1,13 @@
 use super::*;
-use quintet_contract::Effects;
+use crate::codec::{Fence, Prefix};
+use crate::counters::Counters;
+use crate::retention::Kept;
+use quintet_contract::{Address, Bytes, Effects, Kind, Token};
 
 const TO: Address = Address::new(2, 16);
 
 fn window(frames: u32) -> Window {
-    Window::new(Span::from_millis(10), frames, 1000, 1000)
+    Window::new(Span::from_millis(10), WindowLimits { frames, bytes: 1000 })
 }
 
 fn frame(bytes: usize) -> Kept {
@@ -18,9 +21,8 @@ fn departed(now: Time, act: impl FnOnce(&mut Departure<'_>)) -> Vec<u32> {
     act(&mut Departure {
         to: TO,
         now,
-        session: 9,
         expected,
-        echo: Stamp::NONE,
+        fence: Some(Fence { session: 9, departed: Stamp::of(now), echo: Stamp::NONE }),
         counters: &mut Counters::default(),
         out: &mut out,
     });
@@ -31,18 +33,18 @@ fn departed(now: Time, act: impl FnOnce(&mut Departure<'_>)) -> Vec<u32> {
 #[test]
 fn full_by_frames_and_by_bytes_but_never_when_empty() {
     let mut by_frames = window(2);
-    (0..2).for_each(|_| by_frames.keep(frame(1)));
-    assert!(!by_frames.has_room(1) && by_frames.take_blocked());
+    (0..2).for_each(|_| by_frames.frames_mut().keep(frame(1)));
+    assert!(!by_frames.has_room(1) && by_frames.frames_mut().take_blocked());
     let mut by_bytes = window(100);
     assert!(by_bytes.has_room(5000), "alone, a frame above the limit goes");
-    by_bytes.keep(frame(890));
+    by_bytes.frames_mut().keep(frame(890));
     assert!(!by_bytes.has_room(100) && by_bytes.has_room(50));
 }
 
 #[test]
 fn time_out_resends_the_oldest_and_waits_twice_as_long_until_an_answer() {
     let mut window = window(10);
-    (0..3).for_each(|_| window.keep(frame(1)));
+    (0..3).for_each(|_| window.frames_mut().keep(frame(1)));
     assert_eq!(departed(Time(0), |d| assert!(window.send_waiting(d))), [0, 1, 2]);
     let due = window.deadline().expect("running");
     assert_eq!(due, Time::ZERO + Span::from_millis(10));
@@ -60,7 +62,7 @@ fn time_out_resends_the_oldest_and_waits_twice_as_long_until_an_answer() {
 #[test]
 fn three_repeated_acknowledgements_mean_loss() {
     let mut window = window(10);
-    (0..5).for_each(|_| window.keep(frame(1)));
+    (0..5).for_each(|_| window.frames_mut().keep(frame(1)));
     departed(Time(0), |d| assert!(window.send_waiting(d)));
     let again = |window: &mut Window| window.acknowledge(Sequence(0), Stamp::NONE, true, Time(5));
     assert_eq!([again(&mut window), again(&mut window)], [Progress::None; 2]);
@@ -71,7 +73,7 @@ fn three_repeated_acknowledgements_mean_loss() {
 #[test]
 fn an_acknowledgement_of_frames_never_sent_is_impossible() {
     let mut window = window(10);
-    window.keep(frame(1));
+    window.frames_mut().keep(frame(1));
     assert_eq!(window.acknowledge(Sequence(2), Stamp::NONE, true, Time(0)), Progress::Impossible);
     assert_eq!(
         window.acknowledge(Sequence(u32::MAX), Stamp::NONE, true, Time(0)),
@@ -84,7 +86,7 @@ fn an_acknowledgement_of_frames_never_sent_is_impossible() {
 #[test]
 fn a_new_link_is_given_everything_again() {
     let mut window = window(10);
-    (0..3).for_each(|_| window.keep(frame(1)));
+    (0..3).for_each(|_| window.frames_mut().keep(frame(1)));
     departed(Time(0), |d| assert!(window.send_waiting(d)));
     window.rewind();
     assert_eq!(window.deadline(), None);
@@ -96,7 +98,7 @@ fn a_new_link_is_given_everything_again() {
 fn an_answer_to_the_first_transmission_shows_that_the_others_were_needless() {
     let start = Time::ZERO + Span::from_millis(1);
     let mut window = window(10);
-    (0..3).for_each(|_| window.keep(frame(1)));
+    (0..3).for_each(|_| window.frames_mut().keep(frame(1)));
     departed(start, |d| assert!(window.send_waiting(d)));
     let due = window.deadline().expect("running");
     assert_eq!(departed(due, |d| assert!(window.time_out(d))), [0]);
@@ -109,13 +111,13 @@ fn an_answer_to_the_first_transmission_shows_that_the_others_were_needless() {
 fn an_echo_of_what_never_departed_is_no_sample() {
     let mut window = window(10);
     let start = Time::ZERO + Span::from_secs(9);
-    (0..2).for_each(|_| window.keep(frame(1)));
+    (0..2).for_each(|_| window.frames_mut().keep(frame(1)));
     departed(start, |d| assert!(window.send_waiting(d)));
     let now = start + Span::from_micros(5);
     for (sequence, forged) in [(1, Stamp::of(Time(0))), (2, Stamp(u32::MAX))] {
         window.acknowledge(Sequence(sequence), forged, true, now);
     }
-    window.keep(frame(1));
+    window.frames_mut().keep(frame(1));
     departed(now, |d| assert!(window.send_waiting(d)));
     assert_eq!(window.deadline(), Some(now + Span::from_millis(10)), "as at the start");
 }

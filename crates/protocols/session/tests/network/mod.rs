@@ -117,14 +117,19 @@ impl<P: Protocol> Network<P> {
     pub(crate) fn cut(&mut self, a: Address, b: Address, cause: DownCause) {
         self.part(a, b);
         if self.conditions.ordered {
-            let between = |from, to| (from, to) == (a, b) || (from, to) == (b, a);
-            self.events.retain(|_, event| match event {
-                Event::Arrive { from, to, .. } => !between(*from, *to),
-                Event::Writable { .. } | Event::Closed { .. } => true,
-            });
+            self.lose_in_flight(a, b);
         }
         self.input(a, Input::Peer(b, PeerChange::Down(cause)));
         self.input(b, Input::Peer(a, PeerChange::Down(cause)));
+    }
+
+    /// What is under way between them is lost.
+    pub(crate) fn lose_in_flight(&mut self, a: Address, b: Address) {
+        let between = |from, to| (from, to) == (a, b) || (from, to) == (b, a);
+        self.events.retain(|_, event| match event {
+            Event::Arrive { from, to, .. } => !between(*from, *to),
+            Event::Writable { .. } | Event::Closed { .. } => true,
+        });
     }
 
     /// A node has its link closed: it hears nothing more, and the peer learns of it after what was sent before.

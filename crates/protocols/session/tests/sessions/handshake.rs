@@ -2,7 +2,7 @@
 
 use crate::network::talker::Talker;
 use crate::network::{Conditions, Network};
-use crate::{A, B, config, node, retransmit, say, talker, word};
+use crate::{A, B, config, every_reliability, node, retransmit, say, talker, word};
 use quintet_contract::{
     Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
     Span, Time,
@@ -70,7 +70,7 @@ fn both_learn_what_the_other_is() {
 
 #[test]
 fn another_cluster_is_refused() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability, Conditions::reliable(), |config| {
             config.cluster = u128::from(config.me.node.0);
         });
@@ -89,12 +89,16 @@ fn another_version_is_refused() {
 }
 
 #[test]
-fn a_side_that_retransmits_and_one_that_does_not_refuse_each_other() {
-    let mut network = Network::new(1, Conditions::reliable());
-    network.add(A, node(config(A, Reliability::Link)));
-    network.add(B, node(config(B, retransmit(8, 64_000))));
-    network.link(A, B);
-    assert_eq!(refused_with(&mut network), RefusalCode::VersionMismatch);
+fn sides_that_leave_different_things_to_the_link_refuse_each_other() {
+    for mine in every_reliability() {
+        for theirs in every_reliability().into_iter().filter(|theirs| *theirs != mine) {
+            let mut network = Network::new(1, Conditions::reliable());
+            network.add(A, node(config(A, mine)));
+            network.add(B, node(config(B, theirs)));
+            network.link(A, B);
+            assert_eq!(refused_with(&mut network), RefusalCode::VersionMismatch);
+        }
+    }
 }
 
 #[test]
@@ -120,12 +124,7 @@ fn hello_of(config: SessionConfig) -> OwnedFrame {
 
 #[test]
 fn an_older_or_equal_incarnation_is_refused_while_a_session_lives() {
-    for (incarnation, reliability) in [
-        (1, Reliability::Link),
-        (0, Reliability::Link),
-        (1, retransmit(8, 64_000)),
-        (0, retransmit(8, 64_000)),
-    ] {
+    for (incarnation, reliability) in every_reliability().into_iter().flat_map(|one| [(1, one), (0, one)]) {
         let mut network = pair(reliability, Conditions::reliable(), |_| {});
         network.run(Span::from_secs(1));
         let mut other = config(A, reliability);
@@ -205,7 +204,7 @@ fn a_repeated_hello_changes_nothing() {
 
 #[test]
 fn two_initiators_agree() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         for seed in 0..50 {
             let mut network = Network::new(seed, Conditions::reliable());
             for at in [A, B] {
@@ -233,7 +232,7 @@ fn with_keep_alive(config: &mut SessionConfig) {
 
 #[test]
 fn pings_keep_an_idle_session_alive() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability, Conditions::reliable(), with_keep_alive);
         network.run(Span::from_secs(5));
         for at in [A, B] {
@@ -282,7 +281,7 @@ fn a_peer_that_stood_still_on_a_reliable_link_learns_of_its_end_and_comes_back_o
 
 #[test]
 fn goodbye_is_heard_once() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability, Conditions::reliable(), |_| {});
         network.run(Span::from_secs(1));
         let mut out = Effects::default();

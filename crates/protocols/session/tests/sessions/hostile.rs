@@ -2,7 +2,7 @@
 
 use crate::network::talker::{ONE_WAY, Talker};
 use crate::network::{Conditions, Network};
-use crate::{A, B, config, node, prompt, retransmit, say, talker, word};
+use crate::{A, B, config, every_reliability, node, prompt, retain, retransmit, say, talker, word};
 use proptest::prelude::*;
 use quintet_contract::{
     Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame, PeerChange,
@@ -57,10 +57,12 @@ fn on_a_reliable_link_gaps_repetitions_and_garbage_cut_the_peer_off() {
         ("a truncated ping", vec![raw(PING, &[1])]),
         ("more after the cut", vec![data(1, 0), data(0, 0), data(1, 0)]),
     ];
-    for (what, frames) in cases {
-        assert_eq!(verdict(Reliability::Link, &frames), Some(DownCause::Misbehaved), "{what}");
+    for reliability in [Reliability::Link, retain(8, 64_000)] {
+        for (what, frames) in &cases {
+            assert_eq!(verdict(reliability, frames), Some(DownCause::Misbehaved), "{what}");
+        }
+        assert_eq!(verdict(reliability, &[data(0, 0), data(1, 0)]), None);
     }
-    assert_eq!(verdict(Reliability::Link, &[data(0, 0), data(1, 0)]), None);
 }
 
 /// What B does with `frames` over a link that is there, and no session.
@@ -75,8 +77,10 @@ fn without_session(reliability: Reliability, frames: &[OwnedFrame]) -> Vec<Effec
 #[test]
 fn garbage_without_a_session_closes_a_reliable_link_and_no_other() {
     for garbage in [raw(Kind(0x0f), &[]), raw(PING, &[1]), raw(HELLO, &[1, 2, 3])] {
-        let done = without_session(Reliability::Link, std::slice::from_ref(&garbage));
-        assert_eq!(done.last(), Some(&Effect::Disconnected(A)), "{garbage:?}");
+        for reliability in [Reliability::Link, retain(8, 64_000)] {
+            let done = without_session(reliability, std::slice::from_ref(&garbage));
+            assert_eq!(done.last(), Some(&Effect::Disconnected(A)), "{garbage:?}");
+        }
         let done = without_session(retransmit(8, 64_000), &[garbage]);
         assert!(!done.contains(&Effect::Disconnected(A)), "{done:?}");
     }
@@ -86,11 +90,11 @@ fn garbage_without_a_session_closes_a_reliable_link_and_no_other() {
 
 #[test]
 fn who_is_cut_off_is_told_first_and_hears_of_it_once() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability);
         say(&mut network, A, B, word(1));
         let (.., frame) = network.trace.last().expect("the word");
-        let session = (reliability != Reliability::Link)
+        let session = matches!(reliability, Reliability::Retransmit { .. })
             .then(|| u64::from_le_bytes(frame.body[8..16].try_into().expect("eight bytes")));
         network.inject(A, B, &raw(ONE_WAY, &prefix(0, 9, session)));
         let (.., last) = network.trace.last().expect("the last word");
@@ -107,7 +111,7 @@ fn who_is_cut_off_is_told_first_and_hears_of_it_once() {
 
 #[test]
 fn the_life_that_was_cut_off_is_refused_on_a_new_link_and_the_next_is_served() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability);
         talker(&mut network, B).cutting.insert(A);
         prompt(&mut network, B);
@@ -132,7 +136,7 @@ fn the_life_that_was_cut_off_is_refused_on_a_new_link_and_the_next_is_served() {
 
 #[test]
 fn the_life_that_an_initiator_cut_off_is_not_let_in_again_and_the_next_is() {
-    for reliability in [Reliability::Link, retransmit(8, 64_000)] {
+    for reliability in every_reliability() {
         let mut network = pair(reliability);
         talker(&mut network, A).cutting.insert(B);
         prompt(&mut network, A);

@@ -6,6 +6,8 @@ mod hostile;
 #[path = "../network/mod.rs"]
 mod network;
 mod recovery;
+mod resume;
+mod retention;
 mod upkeep;
 
 use network::Network;
@@ -23,6 +25,15 @@ fn retransmit(frames: u32, bytes: usize) -> Reliability {
         window_frames: frames,
         window_bytes: bytes,
     }
+}
+
+fn retain(frames: u32, bytes: usize) -> Reliability {
+    Reliability::Retain { window_frames: frames, window_bytes: bytes }
+}
+
+/// One of each.
+fn every_reliability() -> [Reliability; 3] {
+    [Reliability::Link, retain(8, 64_000), retransmit(8, 64_000)]
 }
 
 /// The smaller address says HELLO.

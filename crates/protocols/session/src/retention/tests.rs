@@ -1,0 +1,75 @@
+use super::*;
+use quintet_contract::Effects;
+
+const LIMITS: WindowLimits = WindowLimits { frames: 3, bytes: 100 };
+
+fn keep(retention: &mut Retention, byte: u8) {
+    let mut body = retention.room(20);
+    body[crate::codec::PREFIX_BYTES..].fill(byte);
+    retention.keep(Kept::new(Kind(0xf0), Token(byte.into()), body, Bytes::new()));
+}
+
+/// What goes to the link: the sequence number and the last byte of each frame.
+fn waiting(retention: &mut Retention, expected: u32) -> Vec<(u32, u8)> {
+    let (mut out, mut counters) = (Effects::default(), Counters::default());
+    let mut exit = Exit { to: Address::new(2, 16), now: Time(5), counters: &mut counters, out: &mut out };
+    retention.send_waiting(&mut exit.departure(Sequence(expected), None));
+    let read = |(_, frame): (_, quintet_contract::OwnedFrame)| {
+        let prefix = Prefix::read(&frame.body, false).expect("a prefix");
+        assert_eq!(prefix.acknowledged, Sequence(expected));
+        (prefix.sequence.0, frame.body[19])
+    };
+    out.frames().into_iter().map(read).collect()
+}
+
+#[test]
+fn a_new_link_is_given_again_what_was_not_acknowledged_and_nothing_else() {
+    let mut retention = Retention::new(LIMITS);
+    (0..3).for_each(|byte| keep(&mut retention, byte));
+    assert_eq!(waiting(&mut retention, 7), [(0, 0), (1, 1), (2, 2)]);
+    assert_eq!(waiting(&mut retention, 7), [], "once a link");
+    assert_eq!(retention.release(Sequence(2)), Some(2));
+    retention.rewind();
+    keep(&mut retention, 3);
+    assert_eq!(waiting(&mut retention, 9), [(2, 2), (3, 3)], "with the acknowledgement of now");
+    assert_eq!(retention.release(Sequence(1)), Some(0), "an old one");
+    assert_eq!(retention.release(Sequence(5)), None, "of what was never sent");
+    assert_eq!(retention.release(Sequence(4)), Some(2));
+    assert!(retention.is_empty());
+}
+
+#[test]
+fn its_frames_are_bounded_and_a_refusal_is_remembered_once() {
+    let mut retention = Retention::new(LIMITS);
+    (0..3).for_each(|byte| keep(&mut retention, byte));
+    assert!(!retention.has_room(|_, _| true));
+    assert_eq!([retention.take_blocked(), retention.take_blocked()], [true, false]);
+    retention.release(Sequence(1));
+    assert!(retention.has_room(|kept, limit| (kept, limit) == (40, 100)));
+    assert!(!retention.has_room(|_, _| false), "by bytes");
+    retention.release(Sequence(3));
+    assert!(retention.has_room(|_, _| false), "alone, any frame goes");
+}
+
+#[test]
+fn frames_after_an_acknowledgement_lie_where_earlier_ones_lay() {
+    let mut retention = Retention::new(LIMITS);
+    keep(&mut retention, 1);
+    let place = retention.frames[0].body.as_ptr();
+    retention.release(Sequence(1));
+    keep(&mut retention, 2);
+    assert_eq!(retention.frames[0].body.as_ptr(), place, "nothing is allocated");
+    retention.frames[0].body.reserve(2 * SPARE_BYTES);
+    retention.release(Sequence(2));
+    assert!(retention.spare.is_empty(), "long ones are given back");
+}
+
+#[test]
+fn a_frame_that_was_given_much_room_keeps_little() {
+    let mut retention = Retention::new(LIMITS);
+    let mut body = retention.room(60_000);
+    body.truncate(30);
+    retention.keep(Kept::new(Kind(0xf0), Token(1), body, Bytes::new()));
+    assert_eq!(retention.frames[0].body.len(), 30);
+    assert!(retention.frames[0].body.capacity() < 5_000);
+}

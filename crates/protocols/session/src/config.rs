@@ -1,6 +1,6 @@
 //! What the host decides.
 
-use quintet_contract::{Address, Incarnation, Span};
+use quintet_contract::{Address, Incarnation, Span, Time};
 use std::collections::BTreeMap;
 
 /// The settings of all sessions of one instance.
@@ -22,7 +22,7 @@ pub struct SessionConfig {
     pub seed: u64,
     /// A peer unheard for this long is pinged; zero: never.
     pub keep_alive: Span,
-    /// A peer unheard for this long is [`Down(Silent)`](quintet_contract::DownCause::Silent), and its link is closed if it is one
+    /// A peer unheard for this long, while this side was awake, is [`Down(Silent)`](quintet_contract::DownCause::Silent), and its link is closed if it is one
     /// that loses nothing; zero: never. With [`Reliability::Retain`] the link is closed and the session may be resumed over
     /// another one first.
     pub silence_limit: Span,
@@ -158,6 +158,15 @@ impl Reliability {
                 WindowLimits { frames: window_frames.max(1), bytes: window_bytes as u64 }
             }
         }
+    }
+}
+
+impl SessionConfig {
+    /// Whether this side slept past `due`, as a stopped process or on a suspended machine, and cannot tell the peer's silence from its
+    /// own. A quarter of the limit is more than a busy machine lets it wait, and short enough that a sleep which goes unnoticed
+    /// leaves the peer time to answer.
+    pub(crate) fn overslept(&self, due: Time, now: Time) -> bool {
+        now.since(due).0 > self.silence_limit.0 / 4
     }
 }
 

@@ -108,8 +108,10 @@ impl Knocking {
             self.knock(to, turn);
             return false;
         }
-        self.timer = None;
-        true
+        // Of two sides that slept together the one that wakes first must not blame the other.
+        let slept = self.timer.is_some_and(|timer| turn.config.overslept(timer, turn.now));
+        self.timer = slept.then(|| turn.now + turn.config.silence_limit);
+        !slept
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {

@@ -13,7 +13,7 @@ use quintet_wire::send;
 pub(crate) struct Live {
     pub(crate) stream: Stream,
     pub(crate) reliability: Reliability,
-    /// When the peer was last heard, or this side noticed that it had slept.
+    /// When the peer was last heard, or, without pings, this side noticed that it had slept.
     heard: Time,
     /// When it was last pinged.
     pinged: Time,
@@ -113,6 +113,18 @@ impl Live {
         }
     }
 
+    /// Begins another round of silence, if this side slept: of two that slept together the one that wakes first must not blame the
+    /// other.
+    pub(crate) fn forgive(&mut self, now: Time, config: &SessionConfig) {
+        let due = earlier(self.ping_at(config), self.silent_at(config));
+        if due.is_some_and(|due| config.overslept(due, now)) {
+            self.unanswered_since = self.unanswered_since.map(|_| now);
+            if config.keep_alive == Span::ZERO {
+                self.heard = now;
+            }
+        }
+    }
+
     /// Pings a silent peer; sends again what is due.
     pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
         self.stream.resend_due(&mut turn.exit(to));
@@ -139,7 +151,7 @@ impl Live {
     }
 
     /// When the peer has been silent for too long. With pings, silence counts from the first that was not answered: a host
-    /// that did not run for a while has heard nobody and must not blame the peer for it.
+    /// that did not run for a while has heard nobody and must not blame the peer for it. See also [`Live::forgive`].
     pub(crate) fn silent_at(&self, config: &SessionConfig) -> Option<Time> {
         let pings = config.keep_alive > Span::ZERO;
         let since = if pings { self.unanswered_since } else { Some(self.heard) };

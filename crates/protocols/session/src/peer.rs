@@ -245,10 +245,14 @@ impl Peer {
                     self.unanswered(turn);
                 }
             }
-            Phase::Live(live) if live.silent_at(turn.config).is_some_and(|at| at <= turn.now) => {
-                self.silent(turn);
+            Phase::Live(live) => {
+                live.forgive(turn.now, turn.config);
+                if live.silent_at(turn.config).is_some_and(|at| at <= turn.now) {
+                    self.silent(turn);
+                } else {
+                    live.wake(self.address, turn);
+                }
             }
-            Phase::Live(live) => live.wake(self.address, turn),
             Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
         }
     }

@@ -8,6 +8,7 @@ mod network;
 mod recovery;
 mod resume;
 mod retention;
+mod sleep;
 mod upkeep;
 
 use network::Network;

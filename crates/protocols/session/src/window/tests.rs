@@ -121,3 +121,20 @@ fn an_echo_of_what_never_departed_is_no_sample() {
     departed(now, |d| assert!(window.send_waiting(d)));
     assert_eq!(window.deadline(), Some(now + Span::from_millis(10)), "as at the start");
 }
+
+/// What was sent before a cut and again after it gives no sample (Karn's rule); that it arrives is sign enough.
+#[test]
+fn progress_without_a_sample_ends_the_back_off() {
+    let mut window = window(10);
+    (0..3).for_each(|_| window.frames_mut().keep(frame(1)));
+    departed(Time(0), |d| assert!(window.send_waiting(d)));
+    let mut now = Time(0);
+    for _ in 0..12 {
+        now = window.deadline().expect("running");
+        departed(now, |d| assert!(window.time_out(d)));
+    }
+    assert_eq!(window.deadline(), Some(now + Span::from_secs(4)), "the longest");
+    assert_eq!(window.acknowledge(Sequence(1), Stamp::NONE, true, now), Progress::Lost);
+    departed(now, |d| assert!(window.resend(d)));
+    assert_eq!(window.deadline(), Some(now + Span::from_millis(10)), "as at the start");
+}

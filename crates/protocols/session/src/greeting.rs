@@ -49,7 +49,7 @@ impl Peer {
         if hello.reliability != self.reliability.number() {
             return Err((RefusalCode::VersionMismatch, self.reliability.mismatch().to_owned()));
         }
-        if let Some(latest) = self.latest.filter(|latest| hello.incarnation < *latest) {
+        if let Some(latest) = self.lives.latest.filter(|latest| hello.incarnation < *latest) {
             let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
             return Err((RefusalCode::DuplicateNode, text));
         }
@@ -62,7 +62,7 @@ impl Peer {
     }
 
     fn greet(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
-        let newer = self.latest.is_some_and(|latest| info.incarnation > latest);
+        let newer = self.lives.latest.is_some_and(|latest| info.incarnation > latest);
         match &mut self.phase {
             Phase::Unlinked(_) => {}
             Phase::Ended(Ended { code }) if *code == RefusalCode::Closed || !newer => {
@@ -141,7 +141,7 @@ impl Peer {
     pub(crate) fn welcomed(&mut self, body: &[u8], turn: &mut Turn<'_>) {
         let Phase::Knocking(knocking) = &self.phase else { return };
         let Ok(welcome) = Welcome::decode_all(body) else { return self.unreadable(turn) };
-        let known = self.latest.is_some_and(|latest| welcome.incarnation < latest);
+        let known = self.lives.latest.is_some_and(|latest| welcome.incarnation < latest);
         let versions = turn.config.versions;
         let spoken = (versions.oldest..=versions.newest).contains(&welcome.version);
         if welcome.attempt != knocking.attempt || known || !spoken {

@@ -36,6 +36,7 @@
 //! | `retained.rs` | a link that loses nothing but may be cut |
 //! | `window.rs`, `arrivals.rs` | one that loses frames; retransmission: sender, receiver |
 //! | `recovery.rs`, `estimator.rs`, `stamp.rs` | what is sent again; the timeout (RFC 6298); round trips without doubt (RFC 7323) |
+//! | `departed.rs` | what is remembered of nodes that left |
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
 //! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
@@ -47,6 +48,7 @@ mod codec;
 mod config;
 mod conversation;
 mod counters;
+mod departed;
 mod estimator;
 pub mod fuzzing;
 mod greeting;
@@ -72,7 +74,7 @@ pub use codec::{
 pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Versions};
 pub use counters::Counters;
 pub use refusal::{Refusal, RefusalCode};
-pub use sessions::{REMEMBERED_PEERS, Sessions};
+pub use sessions::Sessions;
 pub use stream::PeerInfo;
 
 const _: () = assert!(

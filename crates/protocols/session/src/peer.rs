@@ -3,6 +3,7 @@
 
 use crate::codec::{Attempt, GOODBYE};
 use crate::config::{PeerConfig, Reliability, SessionConfig};
+use crate::departed::Lives;
 use crate::handshake::{Ended, Knocking, Listening, Phase, Suspended, Unlinked};
 use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
@@ -19,10 +20,8 @@ pub(crate) struct Peer {
     /// What its link leaves to the session.
     pub(crate) reliability: Reliability,
     pub(crate) phase: Phase,
-    /// The latest life seen; earlier ones are fenced.
-    pub(crate) latest: Option<Incarnation>,
-    /// The life that was cut off for breaking the protocol; it and earlier ones are refused.
-    pub(crate) cut_off: Option<Incarnation>,
+    /// Its lives seen.
+    pub(crate) lives: Lives,
     /// The peer's last refusal of this side.
     pub(crate) refusal: Option<Refusal>,
     /// What the link is; the last one, while there is none.
@@ -31,15 +30,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(address: Address, settings: PeerConfig) -> Self {
+    pub(crate) fn new(address: Address, settings: PeerConfig, lives: Lives) -> Self {
         let phase = Phase::Unlinked(Unlinked::default());
         Peer {
             address,
             settings,
             reliability: settings.reliability,
             phase,
-            latest: None,
-            cut_off: None,
+            lives,
             refusal: None,
             link: LinkInfo::new(LinkClass::Process, 0),
             attempts: 0,
@@ -126,7 +124,7 @@ impl Peer {
 
     /// The session lives from now on.
     pub(crate) fn live(&mut self, stream: Stream, resumed: bool, turn: &mut Turn<'_>) -> &mut Live {
-        self.latest = Some(stream.peer.incarnation);
+        self.lives.latest = Some(stream.peer.incarnation);
         self.refusal = None;
         if !resumed {
             let incarnation = stream.peer.incarnation;
@@ -173,7 +171,7 @@ impl Peer {
         if let Phase::Live(live) = &self.phase {
             // Best effort: a peer that does not hear it learns of the link's end.
             let _ = live.name(self.address, GOODBYE, out);
-            self.cut_off = self.latest;
+            self.lives.cut_off = self.lives.latest;
         }
         out.disconnect(self.address);
     }
@@ -183,13 +181,13 @@ impl Peer {
     pub(crate) fn expire(&mut self, now: Time) -> bool {
         let Some(suspended) = self.phase.suspended_mut().and_then(Option::as_mut) else { return false };
         (suspended.until, suspended.cause) = (now, DownCause::Misbehaved);
-        self.cut_off = self.latest;
+        self.lives.cut_off = self.lives.latest;
         true
     }
 
     /// Whether a life of the peer was cut off for breaking the protocol, or comes before one that was.
     pub(crate) fn is_cut_off(&self, life: Incarnation) -> bool {
-        self.cut_off.is_some_and(|last| life <= last)
+        self.lives.cut_off.is_some_and(|last| life <= last)
     }
 
     /// The peer broke the protocol on a link that is there, with or without a session.

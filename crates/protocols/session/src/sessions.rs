@@ -3,16 +3,13 @@
 use crate::codec::PONG;
 use crate::config::SessionConfig;
 use crate::counters::Counters;
+use crate::departed::Departed;
 use crate::outbox::{Begun, SessionOutbox};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
 use crate::turn::{Notice, Turn};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
-use std::collections::VecDeque;
-
-/// Peers without a link of which the latest incarnation is remembered: those that left last.
-pub const REMEMBERED_PEERS: usize = 256;
 
 /// Sessions with all peers, under the protocol `P`.
 ///
@@ -43,8 +40,7 @@ pub struct Sessions<P> {
     config: SessionConfig,
     inner: P,
     peers: PeerMap<Peer>,
-    /// The peers that are gone, the one that left first in front.
-    gone: VecDeque<Address>,
+    departed: Departed,
     random: Random,
     counters: Counters,
     /// No peer wants to be woken before. What comes earlier moves it at once; what moves later only at the next wake, so that a
@@ -67,7 +63,7 @@ impl<P: Protocol> Sessions<P> {
             config,
             inner,
             peers: PeerMap::new(),
-            gone: VecDeque::new(),
+            departed: Departed::default(),
             random,
             counters: Counters::default(),
             alarm: None,
@@ -101,8 +97,8 @@ impl<P: Protocol> Sessions<P> {
         self.stream(address).map(|stream| stream.id)
     }
 
-    /// How many peers anything is kept about: those with a link or a session, those at which this side knocks, and of the rest
-    /// the [`REMEMBERED_PEERS`] that left last.
+    /// How many peers have a link or a session, or are knocked at by this side. Of those that left only the lives of their nodes are
+    /// remembered.
     pub fn known_peers(&self) -> usize {
         self.peers.len()
     }
@@ -217,9 +213,9 @@ impl<P: Protocol> Sessions<P> {
     fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
         if !self.peers.contains(address) {
             let Some(settings) = self.config.peer(address) else { return };
-            self.peers.insert(address, Peer::new(address, settings));
+            let lives = self.departed.lives(address.node);
+            self.peers.insert(address, Peer::new(address, settings, lives));
         }
-        self.gone.retain(|gone| *gone != address);
         self.with_peer(now, address, out, |peer, turn| match change {
             PeerChange::Up { link, .. } => peer.link_up(link, turn),
             PeerChange::Down(cause) => peer.link_down(cause, turn),
@@ -228,16 +224,13 @@ impl<P: Protocol> Sessions<P> {
         self.forget_if_gone(address);
     }
 
-    /// Of the peers that are gone, only those that left last are remembered.
+    /// Of a peer that is gone, only its lives are remembered.
     fn forget_if_gone(&mut self, address: Address) {
-        if !self.peers.get(address).is_some_and(Peer::is_gone) {
-            return;
-        }
-        self.gone.push_back(address);
-        if self.gone.len() > REMEMBERED_PEERS
-            && let Some(first) = self.gone.pop_front()
+        if let Some(peer) = self.peers.get(address)
+            && peer.is_gone()
         {
-            self.peers.remove(first);
+            self.departed.remember(address.node, peer.lives);
+            self.peers.remove(address);
         }
     }
 

@@ -74,33 +74,18 @@ impl SessionOutbox<'_> {
         }
     }
 
-    /// Room in which a frame can be kept that the link could ever take, its prefix in front.
-    fn reserve(
-        &mut self,
-        to: Address,
-        kind: Kind,
-        token: Token,
-        body: usize,
-        bulk: usize,
-    ) -> Result<Vec<u8>, SendError> {
-        let Some(peer) = self.peers.get_mut(to) else { return Err(SendError::Unreachable) };
-        let linked = matches!(peer.phase, Phase::Live(_));
+    /// Room in which a frame can be kept that the link takes, its prefix in front.
+    fn reserve(&mut self, to: Address, body: usize, bulk: usize) -> Result<Vec<u8>, SendError> {
+        let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
         let stream = peer.phase.stream_mut().ok_or(SendError::Unreachable)?;
-        let prefix = stream.prefix_bytes();
-        let limit = stream.link.max_body_bytes.saturating_sub(prefix);
+        let limit = stream.link.max_body_bytes.saturating_sub(stream.prefix_bytes());
         if body > limit {
             return Err(SendError::TooLong { len: body, limit });
         }
         if !stream.has_room(body + bulk) {
             return Err(SendError::Full);
         }
-        if linked
-            && stream.retransmits()
-            && let Err(error @ SendError::TooLong { .. }) = self.out.begin(to, kind, token, body + prefix)
-        {
-            return Err(without(error, prefix));
-        }
-        // Room or none now: it is kept, and goes when there is. What was begun here is abandoned.
+        // Whether the link has room now is of no account: the frame is kept, and goes when there is.
         Ok(stream.room(body))
     }
 
@@ -144,7 +129,7 @@ impl Outbox for SessionOutbox<'_> {
                 Ok(&mut room[PREFIX_BYTES..])
             }
             Way::Kept => {
-                let body = self.reserve(to, kind, token, at_most, 0)?;
+                let body = self.reserve(to, at_most, 0)?;
                 let prefix = body.len() - at_most;
                 self.begun = Begun::Kept(to, Kept::new(kind, token, body, Bytes::new()), prefix);
                 match &mut self.begun {
@@ -194,7 +179,7 @@ impl Outbox for SessionOutbox<'_> {
                 self.numbered(to);
             }
             Way::Kept => {
-                let mut body = self.reserve(to, kind, token, head.len(), bulk.len())?;
+                let mut body = self.reserve(to, head.len(), bulk.len())?;
                 let prefix = body.len() - head.len();
                 body[prefix..].copy_from_slice(head);
                 self.keep(to, Kept::new(kind, token, body, bulk));

@@ -2,7 +2,7 @@
 
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
-use crate::{A, B, C, config, node, prompt, retransmit, talker, word};
+use crate::{A, B, C, config, node, prompt, retain, retransmit, talker, word};
 use quintet_contract::{
     Address, Bytes, DownCause, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
     Random, SendError, Span, Token,
@@ -244,7 +244,7 @@ fn an_acknowledgement_behind_a_control_frame_without_room_is_put_off() {
 
 #[test]
 fn a_body_may_be_as_long_as_is_told_and_no_longer() {
-    for reliability in [Reliability::Link, retransmit(4, 1 << 20)] {
+    for reliability in [Reliability::Link, retain(4, 1 << 20), retransmit(4, 1 << 20)] {
         let mut network = Network::new(1, Conditions::reliable());
         [A, B].into_iter().for_each(|at| network.add(at, node(config(at, reliability))));
         network.link(A, B);

@@ -232,7 +232,7 @@ impl fmt::Display for ClientPlan {
             write!(f, ", {} frames at once", link.window_frames)?;
         }
         match self.reliability {
-            Reliability::Link => {}
+            Reliability::ByLink | Reliability::Link => {}
             Reliability::Retain { window_frames, .. } => {
                 write!(f, ", {window_frames} frames kept for the next link")?;
             }

@@ -1,6 +1,6 @@
 //! What the host decides.
 
-use quintet_contract::{Address, Incarnation, Span, Time};
+use quintet_contract::{Address, Incarnation, LinkInfo, Span, Time};
 use std::collections::BTreeMap;
 
 /// The settings of all sessions of one instance.
@@ -46,6 +46,9 @@ pub struct PeerConfig {
 /// Who sees to it that every frame arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reliability {
+    /// As the link tells ([`LinkInfo`]): [`LOSSY`](Reliability::LOSSY) where it loses frames, [`RETAINED`](Reliability::RETAINED) where
+    /// it may be cut, [`Link`](Reliability::Link) else.
+    ByLink,
     /// The link, and its end is the peer's: shared memory, in-process. Nothing is kept; a gap is a broken peer.
     Link,
     /// The link, until it is cut, which need not be the peer's end: Unix sockets, TCP. Frames are kept until they are acknowledged
@@ -132,6 +135,16 @@ impl Reliability {
         window_bytes: 4 * 1024 * 1024,
     };
 
+    /// What a link leaves to the session.
+    pub(crate) fn over(self, link: LinkInfo) -> Reliability {
+        match self {
+            Reliability::ByLink if link.loses_frames => Reliability::LOSSY,
+            Reliability::ByLink if link.may_be_cut => Reliability::RETAINED,
+            Reliability::ByLink => Reliability::Link,
+            chosen => chosen,
+        }
+    }
+
     pub(crate) fn retains(self) -> bool {
         matches!(self, Reliability::Retain { .. })
     }
@@ -143,7 +156,7 @@ impl Reliability {
     /// Its number on the wire. The windows are told apart.
     pub(crate) fn number(self) -> u8 {
         match self {
-            Reliability::Link => 0,
+            Reliability::ByLink | Reliability::Link => 0,
             Reliability::Retransmit { .. } => 1,
             Reliability::Retain { .. } => 2,
         }
@@ -152,7 +165,7 @@ impl Reliability {
     /// What this side keeps of what it sends; where frames may be lost, also what it holds back for an earlier one.
     pub(crate) fn window(self) -> WindowLimits {
         match self {
-            Reliability::Link => WindowLimits::default(),
+            Reliability::ByLink | Reliability::Link => WindowLimits::default(),
             Reliability::Retain { window_frames, window_bytes }
             | Reliability::Retransmit { window_frames, window_bytes, .. } => {
                 WindowLimits { frames: window_frames.max(1), bytes: window_bytes as u64 }

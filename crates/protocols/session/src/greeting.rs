@@ -58,7 +58,8 @@ impl Peer {
             return Err((RefusalCode::Malformed, text));
         }
         let features = Features(hello.features.0 & config.features.0);
-        Ok(PeerInfo { incarnation: hello.incarnation, role: hello.role, features, version })
+        let (incarnation, role, identity) = (hello.incarnation, hello.role, self.link.identity);
+        Ok(PeerInfo { incarnation, identity, role, features, version })
     }
 
     fn greet(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
@@ -168,6 +169,7 @@ impl Peer {
             self.forget(turn);
             let info = PeerInfo {
                 incarnation: welcome.incarnation,
+                identity: self.link.identity,
                 role: welcome.role,
                 features: Features(welcome.features.0 & turn.config.features.0),
                 version: welcome.version,
@@ -224,7 +226,9 @@ impl Reliability {
     /// What a peer is told that does not do the same.
     fn mismatch(self) -> &'static str {
         match self {
-            Reliability::Link => "this side leaves everything to the link, the other does not",
+            Reliability::ByLink | Reliability::Link => {
+                "this side leaves everything to the link, the other does not"
+            }
             Reliability::Retain { .. } => "this side keeps frames for the next link, the other does not",
             Reliability::Retransmit { .. } => "this side retransmits, the other does not",
         }

@@ -73,7 +73,7 @@ pub(crate) struct Ended {
 impl Knocking {
     pub(crate) fn new(attempt: Attempt, reliability: Reliability, suspended: Option<Suspended>) -> Self {
         let interval = match reliability {
-            Reliability::Link | Reliability::Retain { .. } => Span::ZERO,
+            Reliability::ByLink | Reliability::Link | Reliability::Retain { .. } => Span::ZERO,
             Reliability::Retransmit { initial_timeout, .. } => initial_timeout.max(Span(1)),
         };
         Knocking { attempt, suspended, reliability, timer: None, interval, unsent: false }

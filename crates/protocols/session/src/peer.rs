@@ -35,7 +35,7 @@ impl Peer {
         Peer {
             address,
             settings,
-            reliability: settings.reliability,
+            reliability: Reliability::Link,
             phase,
             lives,
             refusal: None,
@@ -55,8 +55,7 @@ impl Peer {
             self.link_down(DownCause::Died, turn);
         }
         self.link = link;
-        // The one place that decides this.
-        self.reliability = self.settings.reliability;
+        self.reliability = self.settings.reliability.over(link);
         if self.phase.stream().is_some_and(|stream| !stream.fits(self.reliability, link)) {
             self.forget(turn);
         }
@@ -79,7 +78,7 @@ impl Peer {
     /// GOODBYE, and every end of a link without it is a cut.
     fn outlives_its_link(&self, cause: DownCause, config: &SessionConfig) -> bool {
         let is_cut = match self.reliability {
-            Reliability::Link => false,
+            Reliability::ByLink | Reliability::Link => false,
             Reliability::Retain { .. } => cause != DownCause::Misbehaved,
             Reliability::Retransmit { .. } => !matches!(cause, DownCause::Closed | DownCause::Misbehaved),
         };

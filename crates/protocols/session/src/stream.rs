@@ -9,13 +9,15 @@ use crate::sequence::Sequence;
 use crate::stamp::Stamp;
 use crate::turn::{Notice, Turn};
 use crate::window::{Progress, Window};
-use quintet_contract::{Address, Frame, Incarnation, LinkInfo, OwnedFrame, Time};
+use quintet_contract::{Address, Frame, Identity, Incarnation, LinkInfo, OwnedFrame, Time};
 
 /// What the handshake told about a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerInfo {
     /// Which of its lives this is.
     pub incarnation: Incarnation,
+    /// Who it has proved to be, if its link asks for a proof.
+    pub identity: Option<Identity>,
     /// What it is.
     pub role: Role,
     /// What both sides can do.
@@ -84,7 +86,7 @@ impl Stream {
         let own = reliability.window();
         let limits = own.common(peer_window);
         let keeping = match reliability {
-            Reliability::Link => Keeping::Nothing,
+            Reliability::ByLink | Reliability::Link => Keeping::Nothing,
             Reliability::Retain { .. } => Keeping::Retained(Box::new(Retained::new(limits))),
             Reliability::Retransmit { initial_timeout, .. } => Keeping::Retransmitted(Box::new(Lossy {
                 window: Window::new(initial_timeout, limits),
@@ -125,7 +127,7 @@ impl Stream {
         !matches!(self.keeping, Keeping::Nothing)
     }
 
-    /// Whether the session can go on over a link like this.
+    /// Whether the session can go on over a link like this, with a peer that has proved to be the same.
     pub(crate) fn fits(&self, reliability: Reliability, link: LinkInfo) -> bool {
         // A smaller limit would strand what was accepted under the larger one.
         let wide = link.max_body_bytes >= self.link.max_body_bytes
@@ -135,7 +137,7 @@ impl Stream {
             Keeping::Retained(_) => reliability.retains(),
             Keeping::Retransmitted(_) => reliability.retransmits(),
         };
-        wide && same
+        wide && same && link.identity == self.link.identity
     }
 
     /// What stands in front of the next body where nothing is kept.

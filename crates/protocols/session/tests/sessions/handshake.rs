@@ -57,6 +57,7 @@ fn both_learn_what_the_other_is() {
     network.run(Span::from_secs(1));
     let info = |role| PeerInfo {
         incarnation: Incarnation(1),
+        identity: None,
         role: Role(role),
         features: Features(0b0100),
         version: 3,

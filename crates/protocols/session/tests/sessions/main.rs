@@ -3,6 +3,7 @@
 mod delivery;
 mod handshake;
 mod hostile;
+mod links;
 #[path = "../network/mod.rs"]
 mod network;
 mod recovery;

@@ -49,7 +49,7 @@ pub(crate) fn with_keep_alive(config: &mut SessionConfig) {
     config.silence_limit = Span::from_millis(50);
 }
 
-fn other(at: Address) -> Address {
+pub(crate) fn other(at: Address) -> Address {
     if at == A { B } else { A }
 }
 

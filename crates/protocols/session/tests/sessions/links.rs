@@ -1,0 +1,61 @@
+//! What a link tells of itself decides.
+
+use crate::resume::{Talking, other, pair};
+use crate::{A, B, say, talker, word};
+use quintet_contract::{DownCause, Identity, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Span};
+use quintet_session::Reliability;
+
+/// Both learn of a link like this.
+fn join(network: &mut Talking, link: LinkInfo) {
+    network.heal(A, B);
+    for at in [A, B] {
+        let up = PeerChange::Up { incarnation: Incarnation(0), link };
+        network.input(at, Input::Peer(other(at), up));
+    }
+    network.run(Span::from_millis(1));
+}
+
+#[test]
+fn the_link_tells_whether_frames_are_kept_for_the_next() {
+    let near = LinkInfo::new(LinkClass::Machine, 64_000);
+    let wire = LinkInfo { may_be_cut: true, class: LinkClass::Network, ..near };
+    let lossy = LinkInfo { loses_frames: true, ..wire };
+    for (first, second, resumed) in [
+        (near, near, false),
+        (wire, wire, true),
+        (lossy, lossy, true),
+        (wire, near, false),
+        (near, wire, false),
+        (lossy, wire, false),
+    ] {
+        let mut network = pair(Reliability::ByLink, |_| {});
+        network.cut(A, B, DownCause::Died);
+        join(&mut network, first);
+        talker(&mut network, A).changes.clear();
+        network.cut(A, B, DownCause::Died);
+        say(&mut network, A, B, word(1));
+        join(&mut network, second);
+        say(&mut network, A, B, word(2));
+        network.run(Span::from_secs(1));
+        let changes = talker(&mut network, A).changes_of(B).len();
+        assert_eq!(changes, if resumed { 0 } else { 2 }, "{first:?} and then {second:?}");
+        // Without a session the word waits with who says it.
+        let words = if resumed || first == near { vec![word(1), word(2)] } else { vec![word(2)] };
+        assert_eq!(talker(&mut network, B).from(A), words, "{first:?} and then {second:?}");
+    }
+}
+
+#[test]
+fn a_session_is_not_resumed_by_a_peer_that_has_proved_to_be_another() {
+    let link = LinkInfo { may_be_cut: true, ..LinkInfo::new(LinkClass::Network, 64_000) };
+    let known = |byte| LinkInfo { identity: Some(Identity([byte; 32])), ..link };
+    let mut network = pair(Reliability::ByLink, |_| {});
+    for (byte, told) in [(1, 1), (1, 0), (2, 2)] {
+        network.cut(A, B, DownCause::Died);
+        talker(&mut network, B).changes.clear();
+        join(&mut network, known(byte));
+        assert_eq!(network.nodes[&B].peer(A).and_then(|peer| peer.identity), Some(Identity([byte; 32])));
+        let changes = talker(&mut network, B).changes_of(A);
+        assert_eq!(changes.len(), told, "{changes:?}");
+    }
+}

@@ -11,6 +11,10 @@ pub const BULK_RING_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_FRAME_BYTES: usize = CONTROL_RING_BYTES / 4;
 /// The body of a frame.
 pub const MAX_BODY_BYTES: usize = MAX_FRAME_BYTES - HEADER_BYTES;
+/// What sessions may add in front of a body.
+pub const SESSION_PREFIX_BYTES: usize = 24;
+/// What messaging may add.
+pub const MESSAGING_PREFIX_BYTES: usize = 16;
 /// What the layers between a protocol and the link may add in front of a body, all together.
 pub const LAYER_BYTES: usize = 64;
 /// The body a protocol above those layers may send.
@@ -30,6 +34,10 @@ const _: () = {
     assert!(CONTROL_RING_BYTES.is_power_of_two() && BULK_RING_BYTES.is_power_of_two());
     assert!(MAX_FRAME_BYTES * 4 <= CONTROL_RING_BYTES, "a frame is at most a quarter of its ring");
     assert!((FRAGMENT_BYTES + HEADER_BYTES + LAYER_BYTES) * 4 <= BULK_RING_BYTES, "and so is a fragment");
+    assert!(
+        SESSION_PREFIX_BYTES + MESSAGING_PREFIX_BYTES <= LAYER_BYTES,
+        "each layer proves that it adds no more"
+    );
     assert!(MAX_PAYLOAD_BYTES > COPY_BEFORE_DECODE_BYTES);
     assert!(MAX_BULK_BYTES <= u32::MAX as usize, "lengths travel as u32");
     assert!(MAX_FIELDS <= u8::MAX as usize, "field counts travel as u8");

@@ -13,7 +13,7 @@
 
 use crate::config::Limits;
 use quintet_contract::Kind;
-use quintet_contract::limits::{LAYER_BYTES, MAX_BULK_BYTES};
+use quintet_contract::limits::{MAX_BULK_BYTES, MESSAGING_PREFIX_BYTES};
 use quintet_errors::Code;
 use quintet_wire::registry::{MESSAGING, SESSION};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -43,7 +43,8 @@ pub const ANNOUNCE_BYTES: usize = PREFIX_BYTES + 8;
 
 const FLAG_ANSWER: u8 = 1;
 
-const _: () = assert!(ANNOUNCE_BYTES + 24 <= LAYER_BYTES, "with the session's prefix");
+const _: () =
+    assert!(ANNOUNCE_BYTES <= MESSAGING_PREFIX_BYTES, "a body of the longest payload still fits its frame");
 
 /// Credit for frames and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -78,6 +78,6 @@ pub use sessions::Sessions;
 pub use stream::PeerInfo;
 
 const _: () = assert!(
-    FENCED_PREFIX_BYTES <= quintet_contract::limits::LAYER_BYTES,
+    FENCED_PREFIX_BYTES <= quintet_contract::limits::SESSION_PREFIX_BYTES,
     "a body of the longest payload still fits its frame"
 );

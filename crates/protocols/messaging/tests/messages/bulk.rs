@@ -4,7 +4,7 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
 use crate::network::{Conditions, Network};
 use crate::{A, B, C, LOSSY, Node, URGENT, heard, layer, message, network, prompt, talker};
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, Bytes, DownCause, Protocol, Span};
+use quintet_contract::{Address, Bytes, DownCause, Protocol, Random, Span};
 use quintet_messaging::{ANNOUNCE, FRAGMENT, MessagingConfig};
 use quintet_session::Reliability;
 
@@ -39,9 +39,11 @@ fn say(network: &mut Network<Node>, to: Address, kind: quintet_contract::Kind, t
 
 #[test]
 fn sixty_four_mebibytes_arrive_whole_in_their_place() {
-    for (conditions, reliability) in
-        [(Conditions::reliable(), Reliability::Link), (Conditions::lossy(20_000), LOSSY)]
-    {
+    for (conditions, reliability) in [
+        (Conditions::reliable(), Reliability::Link),
+        (Conditions::reliable(), Reliability::RETAINED),
+        (Conditions::lossy(20_000), LOSSY),
+    ] {
         let mut network = pair(conditions, reliability, |_| {});
         let bulk = data(64 * MIB);
         say(&mut network, B, ONE_WAY, 1, bulk.clone());
@@ -54,6 +56,37 @@ fn sixty_four_mebibytes_arrive_whole_in_their_place() {
         assert!(fragments.clone().all(|(.., frame)| frame.bulk.len() <= FRAGMENT_BYTES));
         assert_eq!(layer(&network, B).credit(A).map(|credit| credit.reserved_bytes), Some(0));
         assert_eq!([A, B].map(|at| layer(&network, at).deadline()), [None; 2], "nothing more can go");
+    }
+}
+
+/// Both ways at once, over a link that is cut again and again meanwhile.
+#[test]
+fn large_data_comes_whole_though_its_link_is_cut_in_the_middle() {
+    for seed in 0..30 {
+        let (frames, bytes) = [(40, MIB), (3, MIB), (256, 100_000)][seed as usize % 3];
+        let reliability = Reliability::Retain { window_frames: frames, window_bytes: bytes };
+        let mut network = network(seed, Conditions::reliable(), reliability, &[A, B], |_| {});
+        network.run(Span::from_millis(1));
+        let (bulk, mut random) = (data(4 * MIB), Random::new(seed, 1));
+        say(&mut network, B, ONE_WAY, 1, bulk.clone());
+        say(&mut network, B, REQUEST, 2, bulk.clone());
+        let came =
+            |network: &Network<Node>| heard(network, B, A).len() == 2 && heard(network, A, B).len() == 1;
+        for _ in 0..20 {
+            network.run(Span::from_micros(random.below(1000)));
+            network.cut(A, B, DownCause::Died);
+            network.run(Span::from_micros(random.below(200)));
+            network.link(A, B);
+        }
+        assert!(network.run_until(Span::from_secs(60), came), "seed {seed}");
+        let [first, second, answer] = [(ONE_WAY, 1), (REQUEST, 2), (ANSWER, 2)]
+            .map(|(kind, token)| message(kind, token, b"head", bulk.clone()));
+        assert_eq!(heard(&network, B, A), [first, second], "seed {seed}");
+        assert_eq!(heard(&network, A, B), [answer], "seed {seed}");
+        for (at, peer) in [(A, B), (B, A)] {
+            assert_eq!(layer(&network, at).inner().changes_of(peer).len(), 1, "seed {seed}: up once");
+            assert!(network.nodes[&at].counters().resumed >= 10, "seed {seed}");
+        }
     }
 }
 

@@ -143,7 +143,9 @@ fn everything_arrives_in_order_over_reliable_links_that_are_often_full() {
         let full = [0, 200_000, 600_000][seed as usize % 3];
         let max_bulk_bytes = [0, 700, 64_000][seed as usize % 5 % 3];
         let conditions = Conditions { full, max_bulk_bytes, ..Conditions::reliable() };
-        let mut run = Run::new(seed, conditions, Reliability::Link, &[A, B], small_windows);
+        let retained = Reliability::Retain { window_frames: 1 + seed as u32 % 7, window_bytes: 30_000 };
+        let reliability = if seed % 2 == 0 { Reliability::Link } else { retained };
+        let mut run = Run::new(seed, conditions, reliability, &[A, B], small_windows);
         run.check();
         let counters = layer(&run.network, B).counters();
         delayed += counters.answers_delayed;
@@ -163,8 +165,12 @@ fn three_nodes_that_all_ask_each_other_do_not_lock_up() {
 
 #[test]
 fn a_cut_of_the_link_that_is_resumed_disturbs_nothing() {
-    for seed in 0..150 {
-        let mut run = Run::new(seed, Conditions::lossy(50_000), LOSSY, &[A, B], small_windows);
+    let retained = Reliability::Retain { window_frames: 6, window_bytes: 30_000 };
+    for (seed, conditions, reliability) in (0..150)
+        .map(|seed| (seed, Conditions::lossy(50_000), LOSSY))
+        .chain((0..300).map(|seed| (seed, Conditions::reliable(), retained)))
+    {
+        let mut run = Run::new(seed, conditions, reliability, &[A, B], small_windows);
         let met = |network: &Network<Node>| network.nodes[&A].peer(B).is_some();
         assert!(run.network.run_until(Span::from_secs(60), met), "seed {seed}");
         run.network.run(Span::from_micros(seed * 40));

@@ -6,6 +6,7 @@ mod faults;
 mod frame_costs;
 mod marks;
 mod processors;
+mod resumed_session;
 mod torn_writes;
 
 use quintet_contract::{Address, Random, Span, Stage};

@@ -74,11 +74,12 @@ impl SessionOutbox<'_> {
         }
     }
 
-    /// Room in which a frame can be kept that the link takes, its prefix in front.
-    fn reserve(&mut self, to: Address, body: usize, bulk: usize) -> Result<Vec<u8>, SendError> {
+    /// Room in which a frame can be kept that the link takes, and how much of it is its prefix's.
+    fn reserve(&mut self, to: Address, body: usize, bulk: usize) -> Result<(Vec<u8>, usize), SendError> {
         let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
         let stream = peer.phase.stream_mut().ok_or(SendError::Unreachable)?;
-        let limit = stream.link.max_body_bytes.saturating_sub(stream.prefix_bytes());
+        let prefix = stream.prefix_bytes();
+        let limit = stream.link.max_body_bytes.saturating_sub(prefix);
         if body > limit {
             return Err(SendError::TooLong { len: body, limit });
         }
@@ -86,7 +87,7 @@ impl SessionOutbox<'_> {
             return Err(SendError::Full);
         }
         // Whether the link has room now is of no account: the frame is kept, and goes when there is.
-        Ok(stream.room(body))
+        Ok((stream.room(prefix + body), prefix))
     }
 
     /// Keeps a frame and sends it, if there is a link and it has room.
@@ -129,11 +130,12 @@ impl Outbox for SessionOutbox<'_> {
                 Ok(&mut room[PREFIX_BYTES..])
             }
             Way::Kept => {
-                let body = self.reserve(to, at_most, 0)?;
-                let prefix = body.len() - at_most;
-                self.begun = Begun::Kept(to, Kept::new(kind, token, body, Bytes::new()), prefix);
+                let (room, prefix) = self.reserve(to, at_most, 0)?;
+                let mut frame = Kept::new(kind, token, room, Bytes::new());
+                frame.len = prefix + at_most;
+                self.begun = Begun::Kept(to, frame, prefix);
                 match &mut self.begun {
-                    Begun::Kept(_, frame, _) => Ok(&mut frame.body[prefix..]),
+                    Begun::Kept(_, frame, _) => Ok(&mut frame.room[prefix..prefix + at_most]),
                     _ => unreachable!("set in the line before"),
                 }
             }
@@ -148,9 +150,8 @@ impl Outbox for SessionOutbox<'_> {
                 self.numbered(to);
             }
             Begun::Kept(to, mut frame, prefix) => {
-                let body = prefix + len;
-                assert!(body <= frame.body.len(), "{len} bytes are more than the room that was given");
-                frame.body.truncate(body);
+                assert!(prefix + len <= frame.len, "{len} bytes are more than the room that was given");
+                frame.len = prefix + len;
                 self.keep(to, frame);
             }
         }
@@ -179,10 +180,11 @@ impl Outbox for SessionOutbox<'_> {
                 self.numbered(to);
             }
             Way::Kept => {
-                let mut body = self.reserve(to, head.len(), bulk.len())?;
-                let prefix = body.len() - head.len();
-                body[prefix..].copy_from_slice(head);
-                self.keep(to, Kept::new(kind, token, body, bulk));
+                let (mut room, prefix) = self.reserve(to, head.len(), bulk.len())?;
+                room[prefix..prefix + head.len()].copy_from_slice(head);
+                let mut frame = Kept::new(kind, token, room, bulk);
+                frame.len = prefix + head.len();
+                self.keep(to, frame);
             }
         }
         Ok(())

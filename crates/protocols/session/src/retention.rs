@@ -7,17 +7,20 @@ use crate::sequence::Sequence;
 use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Time, Token};
 use std::collections::VecDeque;
 
-/// Buffers kept for later frames, and the largest of them: enough that small frames allocate nothing.
-const SPARE_BUFFERS: usize = 64;
-const SPARE_BYTES: usize = 4096;
+/// Bytes of buffers kept for later frames: enough that most frames allocate nothing and fill no room with zeros.
+const SPARE_BYTES: usize = 256 * 1024;
+/// Room beyond twice its length that a frame may keep.
+const SLACK_BYTES: usize = 1024;
 
 /// A frame kept until it is acknowledged. It is encoded here, once, and sent from here.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) kind: Kind,
     pub(crate) token: Token,
-    /// The room for the prefix, written at each transmission, and the body.
-    pub(crate) body: Vec<u8>,
+    /// The room for the prefix, written at each transmission, and for the body.
+    pub(crate) room: Vec<u8>,
+    /// How much of the room is filled.
+    pub(crate) len: usize,
     pub(crate) bulk: Bytes,
     /// When it departed first.
     pub(crate) sent: Option<Time>,
@@ -55,17 +58,19 @@ pub(crate) struct Retention {
     limits: WindowLimits,
     /// The protocol above was refused and waits for room.
     blocked: bool,
-    /// Room of frames that were acknowledged, for those to come.
+    /// Room of frames that were acknowledged, for those to come, and its bytes.
     spare: Vec<Vec<u8>>,
+    spare_bytes: usize,
 }
 
 impl Kept {
-    pub(crate) fn new(kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes) -> Self {
-        Kept { kind, token, body, bulk, sent: None }
+    pub(crate) fn new(kind: Kind, token: Token, room: Vec<u8>, bulk: Bytes) -> Self {
+        let len = room.len();
+        Kept { kind, token, room, len, bulk, sent: None }
     }
 
     fn bytes(&self) -> u64 {
-        (self.body.len() + self.bulk.len()) as u64
+        (self.len + self.bulk.len()) as u64
     }
 
     pub(crate) fn transmit(
@@ -74,11 +79,12 @@ impl Kept {
         departure: &mut Departure<'_>,
     ) -> Result<(), SendError> {
         let Departure { to, now, expected, fence, counters, out } = departure;
-        Prefix { sequence, acknowledged: *expected, fence: *fence }.write(&mut self.body);
+        Prefix { sequence, acknowledged: *expected, fence: *fence }.write(&mut self.room);
+        let body = &self.room[..self.len];
         if self.bulk.is_empty() {
-            out.send(*to, self.kind, self.token, &self.body)?;
+            out.send(*to, self.kind, self.token, body)?;
         } else {
-            out.send_bulk(*to, self.kind, self.token, &self.body, self.bulk.clone())?;
+            out.send_bulk(*to, self.kind, self.token, body, self.bulk.clone())?;
         }
         counters.retransmitted += u64::from(self.sent.is_some());
         self.sent.get_or_insert(*now);
@@ -104,6 +110,7 @@ impl Retention {
             limits,
             blocked: false,
             spare: Vec::new(),
+            spare_bytes: 0,
         }
     }
 
@@ -145,23 +152,32 @@ impl Retention {
         core::mem::take(&mut self.blocked)
     }
 
-    /// Room for a body and its prefix. What lies in it is of earlier frames of this session.
+    /// Room for a body and its prefix, or more. What lies in it is of earlier frames of this session.
     pub(crate) fn room(&mut self, len: usize) -> Vec<u8> {
-        let mut room = self.spare.pop().unwrap_or_default();
-        room.resize(len, 0);
+        let Some(mut room) = self.spare.pop() else { return vec![0; len] };
+        self.spare_bytes -= room.capacity();
+        if room.len() < len {
+            room.resize(len, 0);
+        }
         room
     }
 
     /// Keeps a frame. One that was given far more room than it filled moves: what is kept is bounded by what is counted.
     pub(crate) fn keep(&mut self, mut frame: Kept) {
-        let len = frame.body.len();
-        if frame.body.capacity() > 2 * len + SPARE_BYTES {
-            let mut body = self.room(len);
-            body.copy_from_slice(&frame.body);
-            frame.body = body;
+        if frame.room.capacity() > 2 * frame.len + SLACK_BYTES {
+            let filled = frame.room[..frame.len].to_vec();
+            self.spare(core::mem::replace(&mut frame.room, filled));
         }
         self.bytes += frame.bytes();
         self.frames.push_back(frame);
+    }
+
+    /// Keeps room for later frames, within the bound.
+    fn spare(&mut self, room: Vec<u8>) {
+        if self.spare_bytes + room.capacity() <= SPARE_BYTES {
+            self.spare_bytes += room.capacity();
+            self.spare.push(room);
+        }
     }
 
     /// The link is new: it was given nothing.
@@ -194,10 +210,10 @@ impl Retention {
         if count > self.frames.len() {
             return None;
         }
-        for frame in self.frames.drain(..count) {
-            self.bytes -= frame.bytes();
-            if self.spare.len() < SPARE_BUFFERS && frame.body.capacity() <= SPARE_BYTES {
-                self.spare.push(frame.body);
+        for _ in 0..count {
+            if let Some(frame) = self.frames.pop_front() {
+                self.bytes -= frame.bytes();
+                self.spare(frame.room);
             }
         }
         self.first = self.first.plus(count);

@@ -170,9 +170,8 @@ impl Stream {
         }
     }
 
-    /// Room for a prefix and a body of so many bytes.
-    pub(crate) fn room(&mut self, body: usize) -> Vec<u8> {
-        let len = self.prefix_bytes() + body;
+    /// Room for so many bytes, or more.
+    pub(crate) fn room(&mut self, len: usize) -> Vec<u8> {
         self.frames_mut().map_or_else(|| vec![0; len], |frames| frames.room(len))
     }
 

@@ -4,9 +4,9 @@ use quintet_contract::Effects;
 const LIMITS: WindowLimits = WindowLimits { frames: 3, bytes: 100 };
 
 fn keep(retention: &mut Retention, byte: u8) {
-    let mut body = retention.room(20);
-    body[crate::codec::PREFIX_BYTES..].fill(byte);
-    retention.keep(Kept::new(Kind(0xf0), Token(byte.into()), body, Bytes::new()));
+    let mut room = retention.room(20);
+    room[crate::codec::PREFIX_BYTES..].fill(byte);
+    retention.keep(Kept { len: 20, ..Kept::new(Kind(0xf0), Token(byte.into()), room, Bytes::new()) });
 }
 
 /// What goes to the link: the sequence number and the last byte of each frame.
@@ -55,21 +55,33 @@ fn its_frames_are_bounded_and_a_refusal_is_remembered_once() {
 fn frames_after_an_acknowledgement_lie_where_earlier_ones_lay() {
     let mut retention = Retention::new(LIMITS);
     keep(&mut retention, 1);
-    let place = retention.frames[0].body.as_ptr();
+    let place = retention.frames[0].room.as_ptr();
     retention.release(Sequence(1));
     keep(&mut retention, 2);
-    assert_eq!(retention.frames[0].body.as_ptr(), place, "nothing is allocated");
-    retention.frames[0].body.reserve(2 * SPARE_BYTES);
+    assert_eq!(retention.frames[0].room.as_ptr(), place, "nothing is allocated");
+    // A longer one leaves its room to shorter ones.
     retention.release(Sequence(2));
-    assert!(retention.spare.is_empty(), "long ones are given back");
+    drop(retention.room(500));
+    assert_eq!((retention.spare.len(), retention.spare_bytes), (0, 0));
 }
 
 #[test]
 fn a_frame_that_was_given_much_room_keeps_little() {
     let mut retention = Retention::new(LIMITS);
-    let mut body = retention.room(60_000);
-    body.truncate(30);
-    retention.keep(Kept::new(Kind(0xf0), Token(1), body, Bytes::new()));
-    assert_eq!(retention.frames[0].body.len(), 30);
-    assert!(retention.frames[0].body.capacity() < 5_000);
+    let room = retention.room(60_000);
+    retention.keep(Kept { len: 30, ..Kept::new(Kind(0xf0), Token(1), room, Bytes::new()) });
+    assert_eq!((retention.frames[0].len, retention.bytes), (30, 30));
+    assert!(retention.frames[0].room.capacity() < 2_000);
+    assert_eq!(retention.room(40_000).len(), 60_000, "the next is given it");
+}
+
+#[test]
+fn the_room_of_frames_that_are_gone_is_bounded() {
+    let mut retention = Retention::new(WindowLimits { frames: 1000, bytes: 1 << 30 });
+    for n in 0..100 {
+        retention.keep(Kept::new(Kind(0xf0), Token(n), vec![0; 50_000], Bytes::new()));
+    }
+    retention.release(Sequence(100));
+    assert_eq!(retention.spare_bytes, 250_000);
+    assert_eq!(retention.spare.iter().map(Vec::capacity).sum::<usize>(), 250_000);
 }

@@ -7,7 +7,7 @@ use crate::{Error, LinkConfig, Recorder, Space, Watch};
 use quintet_contract::{Address, NodeId};
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
-use quintet_runtime::{Calls, Instance};
+use quintet_runtime::{Calls, Instance, Redial};
 use quintet_tuple_space::SpaceConfig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,7 +112,9 @@ impl Lab {
             .with_window(link.window)
             .with_liveness(link.liveness_of_client());
         let instance = Instance::new(stack::client(me, &config));
-        let calls = Calls::linked(me, instance, stack::SPACE, end)
+        let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
+        let redial = may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window });
+        let calls = Calls::linked(me, instance, stack::SPACE, end, redial)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
         let lab = Lab::over(calls, Some(lease));
         lab.space().status()?;

@@ -121,9 +121,9 @@ settings! {
     LINK_RESUME_WINDOW_MS: Number = {
         name: "link.resume_window_ms",
         unit: Unit::Milliseconds,
-        default: 30_000,
+        default: 10_000,
         range: 0..=86_400_000,
-        text: "How long a link that can be made again may be cut; within it all goes on where it was. Shared memory is not cut but by the end of a process, and not made again.",
+        text: "How long a link over a Unix socket or TCP that was cut is made again, with nothing lost. A client that died is missed for so long; its leases end in their own time.",
     };
     /// `run.workers`
     RUN_WORKERS: Number = {

@@ -12,6 +12,7 @@
 //!                     somebody else waits at the links
 //! ```
 
+use crate::dialling::Redial;
 use crate::engine::Engine;
 use crate::event::EventSink;
 use crate::inlets::Inlets;
@@ -81,17 +82,29 @@ impl Calls {
         Calls::start(at, instance)
     }
 
-    /// Runs a protocol that has its callers' requests answered by `peer`, over a link.
+    /// Runs a protocol that has its callers' requests answered by `peer`, over a link. Where that may be cut, `redial` says how
+    /// it is made again.
     ///
     /// # Errors
     /// The system refuses to watch the link.
-    pub fn linked(at: Address, instance: Instance, peer: Address, end: End) -> io::Result<Self> {
+    pub fn linked(
+        at: Address,
+        instance: Instance,
+        peer: Address,
+        end: End,
+        redial: Option<Redial>,
+    ) -> io::Result<Self> {
         let mut calls = Calls::start(at, instance);
         let mut inlets = Inlets::new();
         calls.arrivals = inlets.fd().ok();
         let mut engine = calls.lock();
-        engine.depend_on(peer.node);
         let joined = vec![(at.port, peer.port)];
+        // Without a descriptor nobody could wait for another link.
+        let redial = redial.filter(|_| calls.arrivals.is_some());
+        engine.depend_on(peer.node, redial.is_some());
+        if let Some(redial) = redial {
+            inlets.redial(peer.node, joined.clone(), redial);
+        }
         inlets.attach(&mut engine, calls.clock.now(), peer.node, joined, end)?;
         calls.unlock(engine);
         calls.inlets = Some(Mutex::new(inlets));

@@ -11,7 +11,7 @@
 
 use crate::calls::CallError;
 use crate::event::{Event, EventSink, no_sink};
-use crate::failure::{cause, is_remarkable};
+use crate::failure::{cause, is_cut, is_remarkable};
 use crate::inlets::Inlets;
 use crate::instance::Instance;
 use crate::mailbox::{LocalFrame, Mailbox};
@@ -37,17 +37,33 @@ pub(crate) struct Engine {
     instances: Vec<(Port, Instance)>,
     ways: Ways,
     /// Links that are over, while their receiving halves are still there.
-    over: Vec<LinkId>,
+    over: Vec<Ended>,
     links_made: u64,
     /// Where a caller's request is encoded.
     request: RequestBuffer,
     /// The node without which callers get no answers, if there is one.
-    depends_on: Option<NodeId>,
+    depends_on: Option<Dependence>,
     /// How a link failed, in words: the last that did.
     lost: Option<String>,
     /// Whether the program closed it. Nothing is asked any more.
     is_closed: bool,
     events: EventSink,
+}
+
+/// A link that is over.
+#[derive(Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) link: LinkId,
+    pub(crate) peer: NodeId,
+    pub(crate) cause: DownCause,
+}
+
+/// On whom the callers of a node depend.
+#[derive(Clone, Copy)]
+struct Dependence {
+    peer: NodeId,
+    /// Whether a link to it that was cut is made again.
+    may_come_back: bool,
 }
 
 /// A new link's sending half, and what it joins.
@@ -245,11 +261,11 @@ impl Engine {
     pub(crate) fn is_over(&self, link: LinkId) -> bool {
         let (closing, over) = (&self.ways.closing, &self.over);
         !closing.is_empty() && closing.iter().any(|outlet| outlet.link == link)
-            || !over.is_empty() && over.contains(&link)
+            || !over.is_empty() && over.iter().any(|ended| ended.link == link)
     }
 
     /// The links that have ended since this was asked last.
-    pub(crate) fn ended_links(&mut self) -> Vec<LinkId> {
+    pub(crate) fn ended_links(&mut self) -> Vec<Ended> {
         core::mem::take(&mut self.over)
     }
 
@@ -274,26 +290,39 @@ impl Engine {
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
         drop(sender);
-        self.over.push(link);
+        self.over.push(Ended { link, peer, cause });
         waker();
         for (here, there) in joined {
             let there = Address { node: peer, port: there };
             self.give(now, here, Input::Peer(there, PeerChange::Down(cause)));
         }
-        if self.depends_on == Some(peer)
-            && let Some(slots) = &mut self.ways.slots
-        {
-            // The protocol may have failed them itself, and knows better why.
+        let Some(dependence) = self.depends_on.filter(|dependence| dependence.peer == peer) else { return };
+        if !dependence.may_come_back || !is_cut(cause) {
+            self.fail_calls(cause);
+        }
+    }
+
+    /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.
+    fn fail_calls(&mut self, cause: DownCause) {
+        self.depends_on = self.depends_on.map(|dependence| Dependence { may_come_back: false, ..dependence });
+        if let Some(slots) = &mut self.ways.slots {
             slots.fail_all(relay::loss(cause));
+        }
+    }
+
+    /// A link that was cut is not made again.
+    pub(crate) fn give_up(&mut self, peer: NodeId) {
+        if self.depends_on.is_some_and(|dependence| dependence.peer == peer) {
+            self.fail_calls(DownCause::Died);
         }
     }
 }
 
 /// What the callers of a node use.
 impl Engine {
-    /// Without a link to `peer` no call is answered.
-    pub(crate) fn depend_on(&mut self, peer: NodeId) {
-        self.depends_on = Some(peer);
+    /// Without a link to `peer` no call is answered. `may_come_back`: one that was cut is made again.
+    pub(crate) fn depend_on(&mut self, peer: NodeId, may_come_back: bool) {
+        self.depends_on = Some(Dependence { peer, may_come_back });
     }
 
     /// The slots of this process's callers.
@@ -329,7 +358,9 @@ impl Engine {
         port: Port,
         request: &dyn Request,
     ) -> Result<Token, CallError> {
-        let was_down = self.depends_on.is_some_and(|peer| !self.is_linked(peer));
+        let was_down = self
+            .depends_on
+            .is_some_and(|dependence| !dependence.may_come_back && !self.is_linked(dependence.peer));
         let token = self.slots().open();
         self.pass(now, port, token, request).inspect_err(|_| drop(self.slots().close(token)))?;
         if was_down {

@@ -12,6 +12,11 @@ pub(crate) fn cause(error: &LinkError) -> DownCause {
     }
 }
 
+/// Whether a link that ended so may have been cut while both nodes live on.
+pub(crate) fn is_cut(cause: DownCause) -> bool {
+    matches!(cause, DownCause::Died | DownCause::Silent)
+}
+
 /// Whether it tells of a defect or a shortage, and not only of a peer that went away.
 pub(crate) fn is_remarkable(error: &LinkError) -> bool {
     matches!(error, LinkError::Malformed(_) | LinkError::System(_))

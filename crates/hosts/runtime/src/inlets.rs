@@ -10,6 +10,7 @@
 //! So a turn's work grows with the links that have something to say, and an idle link costs no system call. A link at which a look
 //! costs a system call (a socket) rests as soon as it is empty.
 
+use crate::dialling::{Dialling, Redial};
 use crate::engine::{Attached, Engine};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
@@ -47,6 +48,8 @@ pub(crate) struct Inlets {
     /// Links that were accepted and whose peer was not known then, the oldest first, with the time by which it has to be.
     unnamed: VecDeque<(Time, u32)>,
     listening: Listening,
+    /// A link that is made again when it was cut.
+    dialling: Option<Dialling>,
     /// None: whoever drives the engine has only one link, and the system refused a descriptor.
     poller: Option<Poller>,
     mailbox: Option<Mailbox>,
@@ -87,6 +90,7 @@ impl Inlets {
             active: Vec::new(),
             unnamed: VecDeque::new(),
             listening: Listening::default(),
+            dialling: None,
             poller: None,
             mailbox: None,
             patience: Patience::default(),
@@ -145,6 +149,11 @@ impl Inlets {
         self.listening.add(listener, port, poller)
     }
 
+    /// Makes the link to `peer` again when it was cut. There is at most one such peer.
+    pub(crate) fn redial(&mut self, peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) {
+        self.dialling = Some(Dialling::new(peer, joined, redial));
+    }
+
     /// Joins a node by a link, and tells the instances it joins.
     ///
     /// # Errors
@@ -197,8 +206,11 @@ impl Inlets {
     }
 
     /// Takes new links, and lets those go that have said nothing for too long. False if there was nothing.
-    pub(crate) fn admit(&mut self, engine: &Engine, now: Time) -> bool {
+    pub(crate) fn admit(&mut self, engine: &mut Engine, now: Time) -> bool {
         self.look_if_due();
+        if self.dialling.is_some() {
+            self.dial(engine, now);
+        }
         if self.listening.is_empty() {
             return false;
         }
@@ -223,6 +235,15 @@ impl Inlets {
         worked
     }
 
+    fn dial(&mut self, engine: &mut Engine, now: Time) {
+        let (Some(dialling), Some(poller)) = (&mut self.dialling, &self.poller) else { return };
+        let Some((peer, joined, end)) = dialling.advance(engine, poller, now) else { return };
+        let attached = self.attach(engine, now, peer, joined, end);
+        if let (Err(_), Some(dialling)) = (attached, &mut self.dialling) {
+            dialling.failed(now);
+        }
+    }
+
     fn wait_for_name(&mut self, end: End, port: Port, now: Time) {
         // Where the system refuses to watch it, the peer learns of the end and tries again.
         if let Ok(at) = self.place(end.receiver, Peer::Unknown { sender: end.sender, port }) {
@@ -241,12 +262,13 @@ impl Inlets {
     /// When there is something to do although nothing calls.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let unnamed = self.unnamed.front().map(|(until, ..)| *until);
-        self.listening.deadline().into_iter().chain(unnamed).min()
+        let dialling = self.dialling.as_ref().and_then(Dialling::deadline);
+        self.listening.deadline().into_iter().chain(unnamed).chain(dialling).min()
     }
 
     /// Takes a burst from each active link. False if there was nothing.
     pub(crate) fn receive(&mut self, engine: &mut Engine, now: Time) -> bool {
-        self.drop_ended(engine);
+        self.drop_ended(engine, now);
         let mut worked = false;
         let mut next = 0;
         while let Some(at) = self.active.get(next).copied() {
@@ -254,13 +276,16 @@ impl Inlets {
             // Otherwise another one has taken its place.
             next += usize::from(self.active.get(next) == Some(&at));
         }
-        self.drop_ended(engine);
+        self.drop_ended(engine, now);
         worked
     }
 
-    fn drop_ended(&mut self, engine: &mut Engine) {
-        for link in engine.ended_links() {
-            let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == link);
+    fn drop_ended(&mut self, engine: &mut Engine, now: Time) {
+        for ended in engine.ended_links() {
+            if let Some(dialling) = &mut self.dialling {
+                dialling.ended(ended, now);
+            }
+            let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == ended.link);
             let at = self.inlets.iter().position(|inlet| inlet.as_ref().is_some_and(is_it));
             at.and_then(|at| u32::try_from(at).ok()).and_then(|at| self.remove(at));
         }
@@ -381,7 +406,8 @@ impl Inlets {
 impl Inlets {
     /// The only link, where there is nothing else to wait for.
     fn only_link(&self) -> Option<u32> {
-        let alone = self.inlets.len() == 1 && self.mailbox.is_none() && self.listening.is_empty();
+        let dials = self.dialling.as_ref().is_some_and(Dialling::is_under_way);
+        let alone = self.inlets.len() == 1 && self.mailbox.is_none() && self.listening.is_empty() && !dials;
         (alone && self.inlets[0].is_some()).then_some(0)
     }
 
@@ -449,7 +475,7 @@ impl Inlets {
             Source::Link(at) => links.push(at),
             Source::Listener(at) => self.listening.called(at),
             // A turn looks into it without being told.
-            Source::Mailbox => {}
+            Source::Mailbox | Source::Dialer => {}
         })?;
         links.into_iter().for_each(|at| self.activate(at));
         Ok(())

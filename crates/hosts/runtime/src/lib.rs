@@ -11,7 +11,7 @@
 //! | `engine.rs` | instances by port, links by node, services, slots: read this first, `turn` above all |
 //! | `inlets.rs` | the receiving halves of links, and how a driver waits at them |
 //! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
-//! | `listening.rs` | where new links come from |
+//! | `listening.rs`, `dialling.rs` | where new links come from; how one is made again that was cut |
 //! | `poller.rs` | the one epoll set |
 //! | `mailbox.rs` | frames from other threads of the process |
 //! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |
@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod dialling;
 mod engine;
 mod event;
 mod failure;
@@ -41,6 +42,7 @@ mod slots;
 mod watch;
 
 pub use calls::{CallError, Calls, Pending};
+pub use dialling::Redial;
 pub use event::{Event, EventSink};
 pub use instance::Instance;
 pub use node::{Node, NodeHandle};

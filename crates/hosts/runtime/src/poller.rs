@@ -19,6 +19,8 @@ pub(crate) enum Source {
     Link(u32),
     /// The listener at this place.
     Listener(u32),
+    /// A link that is being made.
+    Dialer,
     /// Another thread of this process.
     Mailbox,
 }
@@ -34,11 +36,13 @@ pub(crate) struct Poller {
 impl Source {
     const LISTENER: u64 = 1 << 32;
     const MAILBOX: u64 = 2 << 32;
+    const DIALER: u64 = 4 << 32;
 
     fn to_data(self) -> epoll::EventData {
         epoll::EventData::new_u64(match self {
             Source::Link(place) => u64::from(place),
             Source::Listener(place) => Source::LISTENER | u64::from(place),
+            Source::Dialer => Source::DIALER,
             Source::Mailbox => Source::MAILBOX,
         })
     }
@@ -47,6 +51,7 @@ impl Source {
     fn from_data(data: epoll::EventData) -> Source {
         match data.u64() {
             Source::MAILBOX => Source::Mailbox,
+            Source::DIALER => Source::Dialer,
             listener if listener & Source::LISTENER != 0 => Source::Listener(listener as u32),
             link => Source::Link(link as u32),
         }

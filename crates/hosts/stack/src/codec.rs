@@ -5,7 +5,9 @@
 //! window: slots u32, bytes u32 | requests u32
 //! liveness: keep-alive u64, silence limit u64, resume window u64
 //! links:    n u16 | n of: address u32 | 0 u8 (it loses nothing)
-//!                                     | 1 u8, first timeout u64, window frames u32, bytes u64
+//!                                     | 1 u8, first timeout u64, window frames u32, bytes u64 (it loses frames)
+//!                                     | 2 u8 (as it tells)
+//!                                     | 3 u8, window frames u32, bytes u64 (it may be cut)
 //! services: n u16 | n of: port u16 | length u32 | what the service writes
 //! ```
 //!
@@ -88,6 +90,12 @@ impl StackConfig {
 fn write_link(link: Reliability, to: &mut Vec<u8>) {
     match link {
         Reliability::Link => to.u8(0),
+        Reliability::ByLink => to.u8(2),
+        Reliability::Retain { window_frames, window_bytes } => {
+            to.u8(3);
+            to.u32(window_frames);
+            to.u64(window_bytes as u64);
+        }
         Reliability::Retransmit { initial_timeout, window_frames, window_bytes } => {
             to.u8(1);
             to.u64(initial_timeout.0);
@@ -117,6 +125,11 @@ fn read_link(reader: &mut Reader<'_>) -> Result<Reliability, DecodeError> {
         0 => Ok(Reliability::Link),
         1 => Ok(Reliability::Retransmit {
             initial_timeout: Span(reader.u64()?),
+            window_frames: reader.u32()?,
+            window_bytes: usize::try_from(reader.u64()?).unwrap_or(usize::MAX),
+        }),
+        2 => Ok(Reliability::ByLink),
+        3 => Ok(Reliability::Retain {
             window_frames: reader.u32()?,
             window_bytes: usize::try_from(reader.u64()?).unwrap_or(usize::MAX),
         }),

@@ -21,7 +21,7 @@ pub struct StackConfig {
     pub requests: u32,
     /// How this side looks after its sessions.
     pub liveness: Liveness,
-    /// Peers whose links may lose frames; no others' do.
+    /// Peers of whose links is known what they leave to the session; else the link tells.
     pub links: BTreeMap<Address, Reliability>,
     /// The space's limits. A client's are not used.
     pub space: SpaceConfig,
@@ -46,12 +46,12 @@ impl Liveness {
     pub const OF_SERVER: Liveness =
         Liveness { keep_alive: Span::ZERO, silence_limit: Span::ZERO, resume_window: Span::ZERO };
 
-    /// A client's, one, ten and thirty seconds: it learns of a frozen server in the time that somebody would wait for it, and a disk
+    /// A client's, one, ten and ten seconds: it learns of a frozen server in the time that somebody would wait for it, and a disk
     /// or a machine that stands still for seconds ends no job.
     pub const OF_CLIENT: Liveness = Liveness {
         keep_alive: Span::from_secs(1),
         silence_limit: Span::from_secs(10),
-        resume_window: Span::from_secs(30),
+        resume_window: Span::from_secs(10),
     };
 }
 
@@ -101,6 +101,7 @@ impl StackConfig {
     /// The sessions of a server: peers say HELLO.
     pub(crate) fn server_sessions(&self, me: Address) -> SessionConfig {
         let mut sessions = self.sessions(me);
+        sessions.others = Some(PeerConfig { initiate: false, reliability: Reliability::ByLink });
         let peers = self.links.iter();
         sessions.peers =
             peers.map(|(at, link)| (*at, PeerConfig { initiate: false, reliability: *link })).collect();
@@ -109,7 +110,7 @@ impl StackConfig {
 
     /// The sessions of a client: the one with its server, to which it says HELLO.
     pub(crate) fn client_sessions(&self, me: Address, server: Address) -> SessionConfig {
-        let reliability = self.links.get(&server).copied().unwrap_or(Reliability::Link);
+        let reliability = self.links.get(&server).copied().unwrap_or(Reliability::ByLink);
         let mut sessions = self.sessions(me);
         sessions.others = None;
         sessions.peers.insert(server, PeerConfig { initiate: true, reliability });

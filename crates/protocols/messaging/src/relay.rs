@@ -191,7 +191,10 @@ impl Protocol for Relay {
             Input::Frame(from, frame) if from == self.callers => self.request(frame, out),
             Input::Frame(from, frame) if from == self.service => self.answer(frame, out),
             Input::Writable(to) if to == self.service => self.pass_waiting(out),
-            Input::Peer(peer, PeerChange::Up { .. }) if peer == self.service => {
+            // Once lost it stays lost: what comes up again is another session, which knows nothing of earlier calls and leases.
+            Input::Peer(peer, PeerChange::Up { .. })
+                if peer == self.service && self.state == State::Connecting =>
+            {
                 self.state = State::Connected;
                 self.pass_waiting(out);
             }

@@ -39,8 +39,8 @@ impl Peer {
             return Err((RefusalCode::VersionMismatch, text));
         };
         if hello.cluster != config.cluster {
-            let text = format!("this side belongs to cluster {:032x}", config.cluster);
-            return Err((RefusalCode::WrongCluster, text));
+            // Not which: over TCP whoever asks might learn what it takes to be let in.
+            return Err((RefusalCode::WrongCluster, "the two sides name different clusters".to_owned()));
         }
         if hello.node != self.address.node {
             let text = format!("node {} speaks from {}", hello.node.0, self.address);

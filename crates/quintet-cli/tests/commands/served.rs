@@ -222,7 +222,12 @@ fn a_lock_that_another_process_keeps_is_an_error() {
     let lock = fs::File::create(folder.join("space.quintet-lock")).unwrap();
     lock.lock().unwrap();
     let (code, said) = result(quintet(["serve", "--listen", text(&folder.join("space"))]));
-    assert!(code == 71 && said.contains("another process has kept the lock") && said.contains("space.quintet-lock"), "{said}");
+    assert!(
+        code == 71
+            && said.contains("another process has kept the lock")
+            && said.contains("space.quintet-lock"),
+        "{said}"
+    );
 }
 
 #[test]

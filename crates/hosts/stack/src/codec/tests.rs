@@ -8,7 +8,13 @@ fn reliabilities() -> impl Strategy<Value = Reliability> {
         window_frames,
         window_bytes,
     };
-    prop_oneof![Just(Reliability::Link), any::<(u64, u32, usize)>().prop_map(retransmit)]
+    let retain = |(window_frames, window_bytes)| Reliability::Retain { window_frames, window_bytes };
+    prop_oneof![
+        Just(Reliability::Link),
+        Just(Reliability::ByLink),
+        any::<(u32, usize)>().prop_map(retain),
+        any::<(u64, u32, usize)>().prop_map(retransmit),
+    ]
 }
 
 prop_compose! {

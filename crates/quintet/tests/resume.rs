@@ -1,0 +1,164 @@
+//! A connection whose link is cut goes on over another one: nothing is lost and nothing happens twice.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use quintet::{Code, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(30);
+
+/// A wire between clients and a server that can be cut.
+struct Wire {
+    address: LinkAddress,
+    /// Both sockets of each connection.
+    sockets: Arc<Mutex<Vec<TcpStream>>>,
+    /// Connections that were carried so far.
+    connections: Arc<AtomicUsize>,
+    /// Whether nobody is let through any more.
+    is_dead: Arc<AtomicBool>,
+}
+
+impl Wire {
+    fn to(server: &LinkAddress) -> Wire {
+        let LinkAddress::Tcp { host, port } = server.clone() else { panic!("{server} is no TCP") };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let own = listener.local_addr().unwrap().port();
+        let wire = Wire {
+            address: LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: own },
+            sockets: Arc::default(),
+            connections: Arc::default(),
+            is_dead: Arc::default(),
+        };
+        let (sockets, connections, is_dead) =
+            (Arc::clone(&wire.sockets), Arc::clone(&wire.connections), Arc::clone(&wire.is_dead));
+        thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                if is_dead.load(Ordering::Relaxed) {
+                    continue;
+                }
+                let far = TcpStream::connect((&*host, port)).unwrap();
+                connections.fetch_add(1, Ordering::Relaxed);
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    thread::spawn(move || carry(from, to));
+                }
+                sockets.lock().unwrap().extend([near, far]);
+            }
+        });
+        wire
+    }
+
+    /// Cuts every connection. Whoever comes again is let through.
+    fn cut(&self) {
+        for socket in self.sockets.lock().unwrap().drain(..) {
+            // It fails if the other side has closed it.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Carries bytes in pieces of no particular size, so that a cut falls into frames as well as between them.
+fn carry(mut from: TcpStream, mut to: TcpStream) {
+    let mut piece = [0; 1_777];
+    while let Ok(count @ 1..) = from.read(&mut piece) {
+        if to.write_all(&piece[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
+fn served() -> (Server, LinkAddress) {
+    let address: LinkAddress = "tcp:127.0.0.1:0".parse().unwrap();
+    let server = Server::start(address, &ServeConfig::default()).unwrap();
+    let address = server.addresses()[0].clone();
+    (server, address)
+}
+
+#[test]
+fn every_tuple_arrives_once_however_often_the_link_is_cut() {
+    const TUPLES: i64 = 400;
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    let (putting, taking) =
+        (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&wire.address, 0, LEASE).unwrap());
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..TUPLES {
+                // Small ones, and some that go as bulk and in fragments.
+                let size = if n % 50 == 0 { 3_000_000 } else { 100 };
+                putting.space().out(tuple!["n", n, vec![n as u8; size]]).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for n in 0..TUPLES {
+                let taken = taking.space().take_within(&template!["n", ?i64, ?[u8]], LONG).unwrap();
+                assert_eq!(taken[1], n.into(), "in order, none twice");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let mut cuts = 0;
+        while !done.load(Ordering::Relaxed) {
+            let before = wire.connections.load(Ordering::Relaxed);
+            wire.cut();
+            cuts += 1;
+            // Until both have come again, or the work is over.
+            while wire.connections.load(Ordering::Relaxed) < before + 2 && !done.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+        }
+        assert!(cuts > 1, "the work is long enough to be cut");
+    });
+    assert_eq!(taking.space().status().unwrap().tuples, 0);
+}
+
+#[test]
+fn a_lease_and_a_waiting_take_outlive_a_cut() {
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    let (cut, whole) =
+        (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
+    cut.space().out(tuple!["task", 1i64]).unwrap();
+    let lease = cut.space().lease(&template!["task", ?i64], None).unwrap();
+    let mut waiting = cut.space().initiate_take(&template!["late", ?i64], None).unwrap();
+    wire.cut();
+    whole.space().out(tuple!["late", 2i64]).unwrap();
+    let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
+    assert_eq!(outcome, quintet::Outcome::Tuple(tuple!["late", 2i64], None));
+    lease.acknowledge(&[tuple!["result", 1i64]]).unwrap();
+    assert_eq!(whole.space().take_if(&template!["result", ?i64]).unwrap(), Some(tuple!["result", 1i64]));
+    assert_eq!(whole.space().status().unwrap().leases, 0);
+}
+
+#[test]
+fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    let link = LinkConfig { resume_window: Duration::from_millis(200), ..LinkConfig::default() };
+    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let mut waiting = lab.space().initiate_take(&template!["never"], None).unwrap();
+    wire.is_dead.store(true, Ordering::Relaxed);
+    wire.cut();
+    let error = waiting.wait(LONG).expect("it does not hang").expect_err("nobody answers");
+    assert_eq!(error.code(), Code::PeerDied, "{error}");
+    assert_eq!(lab.space().status().expect_err("it is over for good").code(), Code::PeerDied);
+}
+
+#[test]
+fn a_server_that_was_started_again_is_another_one() {
+    let (server, address) = served();
+    let lab = Lab::connect(&address, 0, LEASE).unwrap();
+    lab.space().out(tuple!["x"]).unwrap();
+    server.stop().unwrap();
+    let error = lab.space().count(&template!["x"]).expect_err("its space is gone");
+    assert_eq!(error.code(), Code::PeerDied, "{error}");
+    let _again = Server::start(address, &ServeConfig::default()).unwrap();
+    assert_eq!(lab.space().count(&template!["x"]).expect_err("for good").code(), Code::PeerDied);
+}

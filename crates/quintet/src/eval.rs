@@ -1,6 +1,6 @@
 //! Live tuples: fields that are computed in threads of their own before the tuple is put.
 
-use crate::{Error, MAX_TUPLE_FIELDS, Space, Tuple, Value};
+use crate::{Cause, Error, MAX_TUPLE_FIELDS, Space, Tuple, Value};
 use core::fmt::Display;
 use core::marker::PhantomData;
 use quintet_errors::Code;
@@ -139,7 +139,7 @@ fn named() -> Builder {
 }
 
 pub(crate) fn no_thread(error: io::Error) -> Error {
-    Error::new(Code::Resource, format!("cannot start a thread: {error}"))
+    Error::new(Cause::System(Some(error.kind())), format!("cannot start a thread: {error}"))
 }
 
 fn evaluate(space: &Space, fields: Vec<LiveField>) -> Result<(), Error> {

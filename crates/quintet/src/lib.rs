@@ -23,9 +23,10 @@
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
 //! | `life.rs` | what is particular to this life of a process |
-//! | `error.rs` | [`Error`] |
+//! | `error.rs`, `cause.rs` | [`Error`]; its [`Cause`] |
 #![forbid(unsafe_code)]
 
+mod cause;
 mod error;
 mod eval;
 mod events;
@@ -39,6 +40,7 @@ mod serve;
 mod space;
 mod watch;
 
+pub use cause::{Cause, Limit, PeerGone, Refused, Size};
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use events::to_standard_error;
@@ -53,7 +55,7 @@ pub use quintet_runtime::{Event, EventSink, Recorder};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,
-    SignatureState, SpaceConfig, State, Template, Tuple, Type, Value, ValueError, template, tuple,
+    SignatureState, SpaceConfig, State, Template, TooLarge, Tuple, Type, Value, ValueError, template, tuple,
 };
 pub use serve::{ServeConfig, Server};
 pub use space::Space;

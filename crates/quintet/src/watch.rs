@@ -1,7 +1,6 @@
 //! For programs with an event loop of their own.
 
 use crate::{Error, Lab};
-use quintet_errors::Code;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// A descriptor for the program's own event loop: poll, epoll, or what a runtime builds on them. It is readable while
@@ -38,7 +37,7 @@ impl Watch {
     pub(crate) fn new(lab: Lab) -> Result<Self, Error> {
         match lab.shared.calls.watch() {
             Ok(_) => Ok(Watch { lab }),
-            Err(error) => Err(Error::new(Code::Resource, error.to_string())),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -1,0 +1,167 @@
+//! Why an operation failed, as values.
+
+use core::fmt;
+use quintet_errors::Code;
+use quintet_tuple_space::{TooLarge, ValueError};
+use std::io;
+
+/// Why an operation failed, by whose doing. [`Error::code`](crate::Error::code) is the same for programs that only report it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The other side is gone, or was never there.
+    PeerGone(PeerGone),
+    /// The other side refused this connection, or the system refused it for another user's sake.
+    Refused(Refused),
+    /// A stated limit was reached.
+    Limit(Limit),
+    /// The request cannot be right: what is wrong with a value of it, where that is known here.
+    Misuse(Option<ValueError>),
+    /// The request was cancelled before it was answered.
+    Cancelled,
+    /// The program closed its lab, or the service is closing.
+    Closed,
+    /// The lease had ended before.
+    LeaseLost,
+    /// A task or live tuple ended with an error of its own.
+    Task,
+    /// The operating system refused a resource: what kind of error, where that is known.
+    System(Option<io::ErrorKind>),
+    /// A file is damaged, or of another version.
+    BadFile,
+    /// A replay or a check found a difference.
+    Mismatch,
+}
+
+/// How the other side is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerGone {
+    /// Nobody listens there. The request had no effect.
+    Unreachable,
+    /// It ended, or closed the connection. A request without an answer may have had its effect.
+    Died,
+    /// Nothing was heard of it for too long. A request without an answer may have had its effect.
+    Silent,
+    /// It broke the protocol, and was cut off.
+    Misbehaved,
+}
+
+/// Why a connection was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The other side speaks another version of the protocol.
+    OtherVersion,
+    /// It belongs to another cluster.
+    OtherCluster,
+    /// It runs as another user, or this program may not go there.
+    NotAllowed,
+    /// Another live node has the same id.
+    DuplicateNode,
+}
+
+/// Which limit was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The time that the request might take. The error's text says what nearly matched.
+    Time,
+    /// The room in the space.
+    Room,
+    /// The size of what was sent.
+    Size(Size),
+    /// The events that a simulated run may have.
+    Events,
+}
+
+/// What is too large.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Size {
+    /// A request, found before it was sent.
+    Request(TooLarge),
+    /// A single frame of it.
+    Frame {
+        /// Bytes it has.
+        bytes: usize,
+        /// Bytes it may have.
+        limit: usize,
+    },
+    /// What the other side, or its link, has no room for. The error's text has the numbers.
+    Told,
+}
+
+impl Cause {
+    /// The code under which it is reported.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Cause::PeerGone(PeerGone::Unreachable) => Code::Unreachable,
+            Cause::PeerGone(PeerGone::Died) => Code::PeerDied,
+            Cause::PeerGone(PeerGone::Silent) => Code::PeerSilent,
+            Cause::PeerGone(PeerGone::Misbehaved) => Code::Malformed,
+            Cause::Refused(Refused::OtherVersion) => Code::VersionMismatch,
+            Cause::Refused(Refused::OtherCluster) => Code::WrongCluster,
+            Cause::Refused(Refused::NotAllowed) => Code::NotAllowed,
+            Cause::Refused(Refused::DuplicateNode) => Code::DuplicateNode,
+            Cause::Limit(Limit::Time) => Code::TimedOut,
+            Cause::Limit(Limit::Room) => Code::SpaceFull,
+            Cause::Limit(Limit::Size(_)) => Code::TooLarge,
+            Cause::Limit(Limit::Events) => Code::LimitReached,
+            Cause::Misuse(_) => Code::BadValue,
+            Cause::Cancelled => Code::Cancelled,
+            Cause::Closed => Code::Closed,
+            Cause::LeaseLost => Code::LeaseLost,
+            Cause::Task => Code::TaskFailed,
+            Cause::System(_) => Code::Resource,
+            Cause::BadFile => Code::BadFile,
+            Cause::Mismatch => Code::Mismatch,
+        }
+    }
+}
+
+/// What a code alone says of the cause.
+impl From<Code> for Cause {
+    fn from(code: Code) -> Cause {
+        match code {
+            Code::TimedOut => Cause::Limit(Limit::Time),
+            Code::Cancelled => Cause::Cancelled,
+            Code::SpaceFull => Cause::Limit(Limit::Room),
+            Code::TooLarge => Cause::Limit(Limit::Size(Size::Told)),
+            Code::BadValue => Cause::Misuse(None),
+            Code::LeaseLost => Cause::LeaseLost,
+            Code::PeerDied => Cause::PeerGone(PeerGone::Died),
+            Code::PeerSilent => Cause::PeerGone(PeerGone::Silent),
+            Code::Unreachable => Cause::PeerGone(PeerGone::Unreachable),
+            Code::VersionMismatch => Cause::Refused(Refused::OtherVersion),
+            Code::WrongCluster => Cause::Refused(Refused::OtherCluster),
+            Code::NotAllowed => Cause::Refused(Refused::NotAllowed),
+            Code::DuplicateNode => Cause::Refused(Refused::DuplicateNode),
+            Code::Malformed => Cause::PeerGone(PeerGone::Misbehaved),
+            Code::Resource => Cause::System(None),
+            Code::Closed => Cause::Closed,
+            Code::TaskFailed => Cause::Task,
+            Code::BadFile => Cause::BadFile,
+            Code::Mismatch => Cause::Mismatch,
+            Code::LimitReached => Cause::Limit(Limit::Events),
+        }
+    }
+}
+
+/// In a few words, those of its code.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.code().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_cause() {
+        for code in Code::ALL {
+            assert_eq!(Cause::from(*code).code(), *code);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::error::raise;
 use crate::fork::Maker;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use quintet::{Code, Error, Outcome, Pending};
+use quintet::{Begin, Code, Error, Outcome, Pending};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -84,7 +84,7 @@ impl Connection {
         self.lab()?.as_ref().map(quintet::Lab::space).ok_or_else(closed)
     }
 
-    /// Begins an operation, waits for its outcome and makes of it what Python gets. A signal's exception, whenever it comes
+    /// Begins an operation that may wait so long, waits for its outcome and makes of it what Python gets. A signal's exception, whenever it comes
     /// before that is done, cancels the operation: a tuple that has come already goes back.
     ///
     /// # Errors
@@ -92,10 +92,11 @@ impl Connection {
     pub(crate) fn run<'py, T>(
         &self,
         py: Python<'py>,
-        begin: impl FnOnce(&quintet::Space) -> Result<Pending, Error> + Send,
+        limit: Option<Duration>,
+        begin: impl FnOnce(Begin<'_>) -> Result<Pending, Error> + Send,
         make: impl FnOnce(Python<'py>, Outcome) -> PyResult<T>,
     ) -> PyResult<T> {
-        let mut pending = py.detach(|| begin(&self.space()?)).map_err(raise)?;
+        let mut pending = self.ask(py, |space| begin(space.begin().within(limit)))?;
         let made = self.outcome(py, &pending).and_then(|outcome| make(py, outcome));
         // The last look: what a signal's handler raises after it finds the outcome in the program's hands.
         let made = made.and_then(|made| py.check_signals().map(|()| made));

@@ -60,7 +60,7 @@ impl Lease {
         let results = to_tuples(results.iter().map(Ok))?;
         let begun = py.detach(|| {
             let Held { lease, outcome } = self.take()?;
-            Ok::<_, Error>((lease.initiate_acknowledge(&results)?, outcome))
+            Ok::<_, Error>((lease.begin_acknowledge(&results)?, outcome))
         });
         let (mut under_way, outcome) = begun.map_err(raise)?;
         let ended = match (self.answer(py, &mut under_way), instead) {
@@ -81,7 +81,7 @@ impl Lease {
     #[pyo3(signature = (*results))]
     fn initiate_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let results = to_tuples(results.iter().map(Ok))?;
-        let begun = py.detach(|| self.take()?.lease.initiate_acknowledge(&results));
+        let begun = py.detach(|| self.take()?.lease.begin_acknowledge(&results));
         Ok(Pending::acknowledging(Arc::clone(&self.connection), begun.map_err(raise)?))
     }
 
@@ -189,7 +189,7 @@ impl Lease {
     ) -> PyResult<()> {
         let results: Vec<Tuple> = to_tuples(results.try_iter()?)?;
         let lease = self.connection.ask(py, |space| space.leased(outcome))?;
-        let mut under_way = py.detach(|| lease.initiate_acknowledge(&results)).map_err(raise)?;
+        let mut under_way = py.detach(|| lease.begin_acknowledge(&results)).map_err(raise)?;
         let ended = self.answer(py, &mut under_way).and_then(|answer| answer.map_err(raise));
         self.connection.let_go(py, under_way);
         ended

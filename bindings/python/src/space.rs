@@ -9,7 +9,7 @@ use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::{Code, Error, Outcome, Template};
+use quintet::{Begin, Code, Error, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Space {
     #[pyo3(signature = (*fields, timeout = None))]
     fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<()> {
         let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
-        self.connection.run(py, |space| space.initiate_out(&[tuple], limit), done)
+        self.connection.run(py, limit, |begin| begin.out(&[tuple]), done)
     }
 
     /// Puts all these tuples at one instant, or none.
@@ -42,7 +42,7 @@ impl Space {
         if tuples.is_empty() {
             return Ok(());
         }
-        self.connection.run(py, |space| space.initiate_out(&tuples, limit), done)
+        self.connection.run(py, limit, |begin| begin.out(&tuples), done)
     }
 
     /// Takes the oldest matching tuple, waiting for one, `timeout` seconds at most.
@@ -56,7 +56,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.connection.run(py, |space| space.initiate_take(&template, limit), one)
+        self.connection.run(py, limit, |begin| begin.take(&template), one)
     }
 
     /// Reads the oldest matching tuple, which stays, waiting for one, `timeout` seconds at most.
@@ -70,7 +70,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyTupleResult<'py> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.connection.run(py, |space| space.initiate_read(&template, limit), one)
+        self.connection.run(py, limit, |begin| begin.read(&template), one)
     }
 
     /// Takes the oldest matching tuple if there is one. None is exact: at one instant there was none.
@@ -81,7 +81,7 @@ impl Space {
         template: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection.run(py, |space| space.initiate_take_if(&template), perhaps)
+        self.connection.run(py, None, |begin| begin.take_if(&template), perhaps)
     }
 
     /// Reads the oldest matching tuple if there is one. None is exact.
@@ -92,7 +92,7 @@ impl Space {
         template: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let template = to_template(template)?;
-        self.connection.run(py, |space| space.initiate_read_if(&template), perhaps)
+        self.connection.run(py, None, |begin| begin.read_if(&template), perhaps)
     }
 
     /// Takes the oldest matching tuple under a lease: it is hidden until it is acknowledged, and returns if this process
@@ -102,8 +102,8 @@ impl Space {
     #[pyo3(signature = (*template, timeout = None))]
     fn lease(&self, py: Python<'_>, template: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<Lease> {
         let (template, limit) = (to_template(template)?, limit(timeout)?);
-        let begin = |space: &quintet::Space| space.initiate_lease(&template, limit);
-        let outcome = self.connection.run(py, begin, |_, outcome| Ok(outcome))?;
+        let kept = |_, outcome| Ok(outcome);
+        let outcome = self.connection.run(py, limit, |begin| begin.lease(&template), kept)?;
         Lease::new(py, Arc::clone(&self.connection), outcome)
     }
 
@@ -140,7 +140,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
         let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
-        self.begin(py, |space| space.initiate_out(&[tuple], limit))
+        self.begin(py, limit, |begin| begin.out(&[tuple]))
     }
 
     /// Begins `out_many`, of at least one tuple. Raises BadValue, TooLarge.
@@ -152,7 +152,7 @@ impl Space {
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
         let (tuples, limit) = (to_tuples(tuples.try_iter()?)?, limit(timeout)?);
-        self.begin(py, |space| space.initiate_out(&tuples, limit))
+        self.begin(py, limit, |begin| begin.out(&tuples))
     }
 
     /// Begins `take`. Raises BadValue.
@@ -163,7 +163,8 @@ impl Space {
         template: &Bound<'_, PyTuple>,
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
-        self.begin_with(py, template, timeout, quintet::Space::initiate_take)
+        let (template, limit) = (to_template(template)?, limit(timeout)?);
+        self.begin(py, limit, |begin| begin.take(&template))
     }
 
     /// Begins `read`. Raises BadValue.
@@ -174,7 +175,8 @@ impl Space {
         template: &Bound<'_, PyTuple>,
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
-        self.begin_with(py, template, timeout, quintet::Space::initiate_read)
+        let (template, limit) = (to_template(template)?, limit(timeout)?);
+        self.begin(py, limit, |begin| begin.read(&template))
     }
 
     /// Begins `lease`. Raises BadValue.
@@ -185,41 +187,40 @@ impl Space {
         template: &Bound<'_, PyTuple>,
         timeout: Option<f64>,
     ) -> PyResult<Pending> {
-        self.begin_with(py, template, timeout, quintet::Space::initiate_lease)
+        let (template, limit) = (to_template(template)?, limit(timeout)?);
+        self.begin(py, limit, |begin| begin.lease(&template))
     }
 
     /// Begins `take_if`. Raises BadValue.
     #[pyo3(signature = (*template))]
     fn initiate_take_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let template = to_template(template)?;
-        self.begin(py, |space| space.initiate_take_if(&template))
+        self.begin(py, None, |begin| begin.take_if(&template))
     }
 
     /// Begins `read_if`. Raises BadValue.
     #[pyo3(signature = (*template))]
     fn initiate_read_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let template = to_template(template)?;
-        self.begin(py, |space| space.initiate_read_if(&template))
+        self.begin(py, None, |begin| begin.read_if(&template))
     }
 
     /// Begins `count`. Raises BadValue.
     #[pyo3(signature = (*template))]
     fn initiate_count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let template = to_template(template)?;
-        self.begin(py, |space| space.initiate_count(&template))
+        self.begin(py, None, |begin| begin.count(&template))
     }
 
     /// Begins `status`.
     fn initiate_status(&self, py: Python<'_>) -> PyResult<Pending> {
-        self.begin(py, quintet::Space::initiate_status)
+        self.begin(py, None, |begin| begin.status())
     }
 
     fn __repr__(&self) -> &'static str {
         if self.connection.is_closed() { "<quintet.Space, closed>" } else { "<quintet.Space>" }
     }
 }
-
-type Begun = Result<quintet::Pending, Error>;
 
 impl Space {
     pub(crate) fn new(connection: Arc<Connection>) -> Self {
@@ -229,20 +230,11 @@ impl Space {
     fn begin(
         &self,
         py: Python<'_>,
-        begin: impl FnOnce(&quintet::Space) -> Begun + Send,
+        limit: Option<Duration>,
+        begin: impl FnOnce(Begin<'_>) -> Result<quintet::Pending, Error> + Send,
     ) -> PyResult<Pending> {
-        Ok(Pending::new(Arc::clone(&self.connection), self.connection.ask(py, begin)?))
-    }
-
-    fn begin_with(
-        &self,
-        py: Python<'_>,
-        template: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
-        begin: fn(&quintet::Space, &Template, Option<Duration>) -> Begun,
-    ) -> PyResult<Pending> {
-        let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.begin(py, |space| begin(space, &template, limit))
+        let begun = self.connection.ask(py, |space| begin(space.begin().within(limit)))?;
+        Ok(Pending::new(Arc::clone(&self.connection), begun))
     }
 }
 

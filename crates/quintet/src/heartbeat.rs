@@ -126,7 +126,7 @@ mod tests {
         let _server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
         let lab = Lab::connect(&socket, 0, LONG).expect("the space is there");
         let space = lab.space();
-        let pending = space.initiate_lease(&template!["task"], None).expect("it is sent");
+        let pending = space.begin().lease(&template!["task"]).expect("it is sent");
         assert!(is_renewing(&lab), "the request");
         space.out(tuple!["task"]).expect("there is room");
         let outcome = pending.finish().expect("there is a task");

@@ -47,14 +47,14 @@ impl Lease {
     /// too long: somebody else does the task, and `results` were not put. [`Code::TooLarge`](crate::Code::TooLarge) for
     /// results that can never fit. After any error the tuple has returned to the space, if the lease was still held.
     pub fn acknowledge(self, results: &[Tuple]) -> Result<(), Error> {
-        self.initiate_acknowledge(results)?.finish()
+        self.begin_acknowledge(results)?.finish()
     }
 
     /// Begins [`Lease::acknowledge`], which waits while the space has no room for the results.
     ///
     /// # Errors
     /// It could not be sent; then the tuple has returned to the space.
-    pub fn initiate_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
+    pub fn begin_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
         let ack = Request::Ack { lease: self.granted.attempt.lease, deadline: None, tuples: results };
         Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, lease: self })
     }

@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | `lab.rs` | [`Lab`]: a connection to everything; read this first |
 //! | `space.rs` | [`Space`]: the tuple space's operations |
+//! | `begin.rs` | [`Begin`]: operations that are begun, and waited for later |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
@@ -26,6 +27,7 @@
 //! | `error.rs`, `cause.rs` | [`Error`]; its [`Cause`] |
 #![forbid(unsafe_code)]
 
+mod begin;
 mod cause;
 mod error;
 mod eval;
@@ -40,6 +42,7 @@ mod serve;
 mod space;
 mod watch;
 
+pub use begin::Begin;
 pub use cause::{Cause, Limit, PeerGone, Refused, Size};
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};

@@ -1,7 +1,7 @@
 //! The tuple space's operations.
 
 use crate::pending::{Outcome, Pending};
-use crate::{Error, Evaluation, Lab, Lease, LiveTuple};
+use crate::{Begin, Error, Evaluation, Lab, Lease, LiveTuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
 use quintet_tuple_space::{Request, State, Template, Tuple, Wait};
@@ -19,6 +19,11 @@ pub struct Space {
 impl Space {
     pub(crate) fn new(lab: Lab) -> Self {
         Space { lab }
+    }
+
+    /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`.
+    pub fn begin(&self) -> Begin<'_> {
+        Begin::new(&self.lab)
     }
 
     /// Puts a tuple. When this returns, the space has it. Waits while the space is full.
@@ -93,10 +98,10 @@ impl Space {
     /// # Errors
     /// As [`Space::take_within`]; [`Code::Resource`] if there is no thread to renew it.
     pub fn lease(&self, template: &Template, limit: Option<Duration>) -> Result<Lease, Error> {
-        self.leased(self.initiate_lease(template, limit)?.finish()?)
+        self.leased(self.begin().within(limit).lease(template)?.finish()?)
     }
 
-    /// Turns the outcome of [`Space::initiate_lease`] into the lease.
+    /// Turns the outcome of [`Begin::lease`] into the lease.
     ///
     /// # Errors
     /// [`Code::Malformed`] if it is another operation's.
@@ -127,75 +132,6 @@ impl Space {
             Outcome::State(state) => Ok(*state),
             other => Err(unexpected(&other)),
         }
-    }
-
-    /// Begins [`Space::out_many`].
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_out(&self, tuples: &[Tuple], limit: Option<Duration>) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Out { deadline: limit.map(Span::from), tuples })
-    }
-
-    /// Begins [`Space::take`] or [`Space::take_within`].
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_take(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Take { wait: waiting(limit), lease: None, template })
-    }
-
-    /// Begins [`Space::read`] or [`Space::read_within`].
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_read(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Read { wait: waiting(limit), template })
-    }
-
-    /// Begins [`Space::take_if`]: [`Outcome::NoMatch`] if there is none.
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_take_if(&self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Take { wait: Wait::AtOnce, lease: None, template })
-    }
-
-    /// Begins [`Space::read_if`]: [`Outcome::NoMatch`] if there is none.
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_read_if(&self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Read { wait: Wait::AtOnce, template })
-    }
-
-    /// Begins [`Space::count`].
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_count(&self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Count { template })
-    }
-
-    /// Begins [`Space::status`].
-    ///
-    /// # Errors
-    /// It could not be sent.
-    pub fn initiate_status(&self) -> Result<Pending, Error> {
-        Pending::begin(&self.lab, &Request::Status)
-    }
-
-    /// Begins [`Space::lease`]; [`Space::leased`] turns the outcome into the lease. It is renewed from its beginning, however
-    /// late anybody looks at the outcome.
-    ///
-    /// # Errors
-    /// It could not be sent; [`Code::Resource`] if there is no thread to renew it.
-    pub fn initiate_lease(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
-        // In this process a lease needs no renewal: it ends with its holder.
-        let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
-        let renewal = self.lab.shared.heartbeat.renew()?;
-        let take = Request::Take { wait: waiting(limit), lease: Some(lease), template };
-        Pending::begin_lease(&self.lab, &take, renewal)
     }
 
     /// Puts a live tuple: its fields are computed in threads of this process, each in one of its own, and when all have
@@ -234,10 +170,6 @@ impl Space {
     fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
         Pending::complete(&self.lab, request)
     }
-}
-
-fn waiting(limit: Option<Duration>) -> Wait {
-    limit.map_or(Wait::Forever, |limit| Wait::For(Span::from(limit)))
 }
 
 fn one(outcome: Outcome) -> Result<Tuple, Error> {

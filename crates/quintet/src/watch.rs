@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// A descriptor for the program's own event loop: poll, epoll, or what a runtime builds on them. It is readable while
 /// [`Watch::progress`] has something to do for the connection: an answer came, a deadline passed, the other side died.
 ///
-/// Begin operations with `initiate_...`, wait until the descriptor is readable, call [`Watch::progress`], and see which of
+/// Begin operations with [`Space::begin`](crate::Space::begin), wait until the descriptor is readable, call [`Watch::progress`], and see which of
 /// them is done ([`Pending::is_done`](crate::Pending::is_done)). No thread is started and nothing is put into the space.
 /// One loop may watch a connection at a time; other threads may go on making calls of every kind.
 ///
@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 ///
 /// let lab = Lab::embedded();
 /// let watch = lab.watch()?;
-/// let mut row = lab.space().initiate_take(&template!["row", ?i64], None)?;
+/// let mut row = lab.space().begin().take(&template!["row", ?i64])?;
 /// let other = lab.space();
 /// std::thread::spawn(move || other.out(tuple!["row", 3i64]));
 /// while !row.is_done() {

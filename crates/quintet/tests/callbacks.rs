@@ -20,7 +20,7 @@ fn serving(test: impl Fn(&dyn Fn() -> Lab)) {
 
 /// A take that waits for `"x"`, whose callback puts `"y"` and says how that went.
 fn calling_back(space: &Space) -> (Pending, mpsc::Receiver<Result<(), Error>>) {
-    let pending = space.initiate_take(&template!["x"], None).unwrap();
+    let pending = space.begin().take(&template!["x"]).unwrap();
     let (sender, said) = mpsc::channel();
     let space = space.clone();
     pending.notify(Box::new(move || sender.send(space.out(tuple!["y"])).unwrap()));
@@ -60,7 +60,7 @@ fn a_callback_gives_a_lease_back_whether_its_operation_is_answered_or_cancelled(
         for is_answered in [true, false] {
             other.out(tuple!["task"]).unwrap();
             let lease = space.lease(&template!["task"], None).unwrap();
-            let mut pending = space.initiate_take(&template!["x"], None).unwrap();
+            let mut pending = space.begin().take(&template!["x"]).unwrap();
             pending.notify(Box::new(move || drop(lease)));
             if is_answered {
                 other.out(tuple!["x"]).unwrap();

@@ -35,7 +35,7 @@ fn a_lease_returns_although_its_handle_lives() {
 #[test]
 fn a_take_under_way_ends_and_takes_nothing() {
     serving(|lab, other| {
-        let mut take = lab.space().initiate_take(&template!["x"], None).unwrap();
+        let mut take = lab.space().begin().take(&template!["x"]).unwrap();
         lab.close();
         let error = take.wait(LONG).expect("it has ended").unwrap_err();
         assert_eq!((error.code(), error.text()), (Code::Closed, "this lab was closed by the program"));
@@ -84,7 +84,7 @@ fn what_is_asked_later_says_that_it_was_closed() {
             space.out(tuple!["x"]).unwrap_err().code(),
             space.take(&template!["x"]).unwrap_err().code(),
             space.lease(&template!["x"], None).err().unwrap().code(),
-            space.initiate_take(&template!["x"], None).err().unwrap().code(),
+            space.begin().take(&template!["x"]).err().unwrap().code(),
             space.status().unwrap_err().code(),
             space.eval(live!["x", || 1i64]).err().unwrap().code(),
         ];
@@ -98,7 +98,7 @@ fn what_is_asked_later_says_that_it_was_closed() {
 fn what_was_answered_before_can_be_collected() {
     serving(|lab, other| {
         other.space().out(tuple!["x"]).unwrap();
-        let mut take = lab.space().initiate_take(&template!["x"], None).unwrap();
+        let mut take = lab.space().begin().take(&template!["x"]).unwrap();
         while !take.is_done() {
             lab.space().status().unwrap();
         }

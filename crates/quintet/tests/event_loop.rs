@@ -51,7 +51,7 @@ fn an_answer_is_told_of_and_then_there_is_silence() {
         let (lab, other) = (client(), client().space());
         let (watch, space) = (lab.watch().unwrap(), lab.space());
         for round in 0..100i64 {
-            let mut take = space.initiate_take(&template!["x", round], None).unwrap();
+            let mut take = space.begin().take(&template!["x", round]).unwrap();
             settle(&watch);
             assert!(!take.is_done());
             other.out(tuple!["x", round]).unwrap();
@@ -68,7 +68,7 @@ fn nothing_is_put_into_the_space_for_it() {
     everywhere(|client| {
         let lab = client();
         let watch = lab.watch().unwrap();
-        let _take = lab.space().initiate_take(&template!["never"], None).unwrap();
+        let _take = lab.space().begin().take(&template!["never"]).unwrap();
         settle(&watch);
         let state = client().space().status().unwrap();
         assert_eq!((state.tuples, state.waiters, state.hidden), (0, 1, 0));
@@ -82,7 +82,7 @@ fn a_deadline_is_told_of() {
         let watch = lab.watch().unwrap();
         settle(&watch);
         let limit = Some(Duration::from_millis(20));
-        let mut take = lab.space().initiate_take(&template!["never"], limit).unwrap();
+        let mut take = lab.space().begin().within(limit).take(&template!["never"]).unwrap();
         run_until(&watch, || take.is_done());
         assert_eq!(outcome(&mut take).unwrap_err().code(), Code::TimedOut);
     });
@@ -100,14 +100,14 @@ fn threads_that_wait_by_themselves_do_not_deafen_it() {
             })
         };
         for round in 0..50i64 {
-            let mut take = space.initiate_take(&template!["mine", round], None).unwrap();
+            let mut take = space.begin().take(&template!["mine", round]).unwrap();
             other.out_many(&[tuple!["theirs", round], tuple!["mine", round]], None).unwrap();
             run_until(&watch, || take.is_done());
             outcome(&mut take).unwrap();
         }
         blocked.join().expect("it takes all of its own");
         // Now nobody polls the link but the loop.
-        let mut take = space.initiate_take(&template!["last"], None).unwrap();
+        let mut take = space.begin().take(&template!["last"]).unwrap();
         other.out(tuple!["last"]).unwrap();
         run_until(&watch, || take.is_done());
         outcome(&mut take).unwrap();
@@ -120,10 +120,10 @@ fn large_data_comes_and_goes() {
         let lab = client();
         let (watch, space) = (lab.watch().unwrap(), lab.space());
         let data = vec![7u8; 8 << 20];
-        let mut out = space.initiate_out(&[tuple!["large", &data[..]]], None).unwrap();
+        let mut out = space.begin().out(&[tuple!["large", &data[..]]]).unwrap();
         run_until(&watch, || out.is_done());
         assert_eq!(outcome(&mut out).unwrap(), Outcome::Done);
-        let mut take = space.initiate_take(&template!["large", ?[u8]], None).unwrap();
+        let mut take = space.begin().take(&template!["large", ?[u8]]).unwrap();
         run_until(&watch, || take.is_done());
         assert_eq!(outcome(&mut take).unwrap(), Outcome::Tuple(tuple!["large", data], None));
     });
@@ -136,7 +136,7 @@ fn the_end_of_the_space_is_told_of_once() {
     let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
     let lab = Lab::connect(&socket, 0, LEASE).unwrap();
     let watch = lab.watch().unwrap();
-    let mut take = lab.space().initiate_take(&template!["x"], None).unwrap();
+    let mut take = lab.space().begin().take(&template!["x"]).unwrap();
     settle(&watch);
     server.stop().unwrap();
     run_until(&watch, || take.is_done());
@@ -144,5 +144,5 @@ fn the_end_of_the_space_is_told_of_once() {
     assert_eq!(error.code(), Code::PeerDied);
     assert!(error.text().ends_with("the other side closed the link"), "{error}");
     settle(&watch);
-    assert_eq!(lab.space().initiate_out(&[tuple!["x"]], None).err().unwrap().code(), Code::PeerDied);
+    assert_eq!(lab.space().begin().out(&[tuple!["x"]]).err().unwrap().code(), Code::PeerDied);
 }

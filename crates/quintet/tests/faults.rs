@@ -138,7 +138,7 @@ fn a_frozen_space_is_noticed() {
     let socket = dir.join("space");
     let (server, _) = served_by_child(NAME, &socket);
     let space = Lab::connect_with(&socket, 0, LEASE, impatient()).expect("the space is there").space();
-    let mut pending = space.initiate_take(&template!["never"], None).unwrap();
+    let mut pending = space.begin().take(&template!["never"]).unwrap();
     server.freeze().unwrap();
     let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");
     assert_eq!(error.code(), Code::PeerSilent);

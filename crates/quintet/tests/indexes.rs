@@ -17,7 +17,7 @@ fn finds_what_is_there_and_misses_what_is_not(lab: &Lab) {
     );
     assert_eq!(space.take_if(&template!["a", 2_999i64, ?i64]).expect("it answers"), None);
     assert_eq!(space.read_if(&template![?str, ?i64, 7i64]).expect("it answers"), None);
-    let pending = space.initiate_take(&template![?str, ?i64, 8i64], None).expect("it answers");
+    let pending = space.begin().take(&template![?str, ?i64, 8i64]).expect("it answers");
     assert_eq!(space.count(&template![?str, 3i64, ?i64]).expect("it answers"), 1);
     let outcome = pending.finish().expect("it is there");
     assert!(

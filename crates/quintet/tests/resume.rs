@@ -127,7 +127,7 @@ fn a_lease_and_a_waiting_take_outlive_a_cut() {
         (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
     cut.space().out(tuple!["task", 1i64]).unwrap();
     let lease = cut.space().lease(&template!["task", ?i64], None).unwrap();
-    let mut waiting = cut.space().initiate_take(&template!["late", ?i64], None).unwrap();
+    let mut waiting = cut.space().begin().take(&template!["late", ?i64]).unwrap();
     wire.cut();
     whole.space().out(tuple!["late", 2i64]).unwrap();
     let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
@@ -143,7 +143,7 @@ fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
     let wire = Wire::to(&address);
     let link = LinkConfig { resume_window: Duration::from_millis(200), ..LinkConfig::default() };
     let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
-    let mut waiting = lab.space().initiate_take(&template!["never"], None).unwrap();
+    let mut waiting = lab.space().begin().take(&template!["never"]).unwrap();
     wire.is_dead.store(true, Ordering::Relaxed);
     wire.cut();
     let error = waiting.wait(LONG).expect("it does not hang").expect_err("nobody answers");

@@ -64,7 +64,7 @@ fn a_dropped_take_loses_nothing() {
     everywhere(|client| {
         let space = client().space();
         for round in 0..200i64 {
-            let pending = space.initiate_take(&template!["kept", ?i64], None).unwrap();
+            let pending = space.begin().take(&template!["kept", ?i64]).unwrap();
             space.out(tuple!["kept", round]).unwrap();
             drop(pending);
             assert_eq!(space.take_within(&template!["kept", ?i64], LONG).unwrap(), tuple!["kept", round]);
@@ -76,7 +76,7 @@ fn a_dropped_take_loses_nothing() {
 fn a_cancelled_take_ends_once() {
     everywhere(|client| {
         let space = client().space();
-        let mut pending = space.initiate_take(&template!["never", ?i64], None).unwrap();
+        let mut pending = space.begin().take(&template!["never", ?i64]).unwrap();
         assert!(pending.wait(SOON).is_none());
         pending.cancel();
         let error = pending.wait(LONG).expect("it ends").unwrap_err();
@@ -197,7 +197,7 @@ fn a_space_that_ends_ends_every_wait() {
     let socket = dir.join("space");
     let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
     let space = Lab::connect(&socket, 0, LEASE).unwrap().space();
-    let mut pending = space.initiate_take(&template!["x"], None).unwrap();
+    let mut pending = space.begin().take(&template!["x"]).unwrap();
     server.stop().unwrap();
     let error = pending.wait(LONG).expect("the end is noticed").unwrap_err();
     assert_eq!(error.code(), Code::PeerDied);
@@ -229,7 +229,7 @@ fn many_threads_share_one_connection() {
 fn an_outcome_can_be_announced() {
     everywhere(|client| {
         let (space, other) = (client().space(), client().space());
-        let mut pending = space.initiate_take(&template!["told"], None).unwrap();
+        let mut pending = space.begin().take(&template!["told"]).unwrap();
         let (sender, told) = mpsc::channel();
         pending.notify(Box::new(move || sender.send(()).expect("the test listens")));
         assert!(told.try_recv().is_err());
@@ -307,13 +307,13 @@ fn an_acknowledgement_that_waits_for_room_can_be_called_off() {
     let results = [tuple!["result", 1i64], tuple!["result", 2i64]];
     let task = template!["task", ?i64];
     let lease = space.lease(&task, Some(LONG)).unwrap();
-    let mut waiting = lease.initiate_acknowledge(&results).unwrap();
+    let mut waiting = lease.begin_acknowledge(&results).unwrap();
     assert!(waiting.wait(SOON).is_none());
     assert_eq!((space.status().unwrap().parked, waiting.pending().is_done()), (1, false));
     drop(waiting);
     let lease = space.lease(&task, Some(LONG)).expect("the tuple is there again");
     assert_eq!((lease.attempt(), space.status().unwrap().parked), (2, 0));
-    let waiting = lease.initiate_acknowledge(&results).unwrap();
+    let waiting = lease.begin_acknowledge(&results).unwrap();
     space.take(&template!["filling", ?i64]).unwrap();
     waiting.finish().unwrap();
     assert_eq!(space.count(&template!["result", ?i64]).unwrap(), 2);
@@ -332,7 +332,7 @@ fn the_first_call_after_the_end_says_that_the_space_died() {
         let error = loop {
             let outcome = match round % 3 {
                 0 => space.out(tuple!["x"]),
-                1 => space.initiate_take(&template!["y"], None).map(drop),
+                1 => space.begin().take(&template!["y"]).map(drop),
                 _ => space.status().map(drop),
             };
             if let Err(error) = outcome {

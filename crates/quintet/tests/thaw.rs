@@ -32,7 +32,7 @@ fn a_client_that_gave_up_a_frozen_space_takes_nothing_from_it() {
     let (keep_alive, silence_limit) = (Duration::from_millis(250), Duration::from_millis(700));
     let impatient = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
     let gone = Lab::connect_with(&socket, 0, LONG, impatient).expect("the space is there").space();
-    let mut pending = gone.initiate_take(&template!["x"], None).unwrap();
+    let mut pending = gone.begin().take(&template!["x"]).unwrap();
     assert_eq!(gone.status().unwrap().waiters, 1);
     server.freeze().unwrap();
     let error = pending.wait(LONG).expect("no hang").expect_err("nobody answers");

@@ -39,8 +39,8 @@ fn slow() -> (Space, Arc<AtomicBool>) {
 fn a_dropped_take_that_was_answered_returns_its_tuple() {
     let space = Lab::embedded().space();
     space.out(tuple!["x"]).unwrap();
-    drop(space.initiate_take(&template!["x"], None).unwrap());
-    drop(space.initiate_lease(&template!["x"], None).unwrap());
+    drop(space.begin().take(&template!["x"]).unwrap());
+    drop(space.begin().lease(&template!["x"]).unwrap());
     assert_eq!(space.take_if(&template!["x"]).unwrap(), Some(tuple!["x"]));
 }
 
@@ -50,8 +50,8 @@ fn a_dropped_take_that_is_answered_much_later_returns_its_tuple() {
     for lease in [false, true] {
         space.out(tuple!["x"]).unwrap();
         is_slow.store(true, Ordering::Relaxed);
-        let take = if lease { Space::initiate_lease } else { Space::initiate_take };
-        drop(take(&space, &template!["x"], None).unwrap());
+        let template = template!["x"];
+        drop(if lease { space.begin().lease(&template) } else { space.begin().take(&template) }.unwrap());
         is_slow.store(false, Ordering::Relaxed);
         // What lies there is seen to first.
         assert_eq!(space.count(&template!["y"]).unwrap(), 0);
@@ -65,7 +65,7 @@ fn what_was_only_looked_at_is_returned_and_what_was_kept_is_not() {
     let seen = Some(Ok(Outcome::Tuple(tuple!["x"], None)));
     for is_kept in [false, true] {
         space.out(tuple!["x"]).unwrap();
-        let mut take = space.initiate_take(&template!["x"], None).unwrap();
+        let mut take = space.begin().take(&template!["x"]).unwrap();
         assert_eq!((take.peek(Duration::ZERO), take.peek(Duration::ZERO)), (seen.clone(), seen.clone()));
         if is_kept {
             take.keep();
@@ -74,7 +74,7 @@ fn what_was_only_looked_at_is_returned_and_what_was_kept_is_not() {
         drop(take);
         assert_eq!(space.take_if(&template!["x"]).unwrap().is_none(), is_kept);
     }
-    let mut open = space.initiate_take(&template!["x"], None).unwrap();
+    let mut open = space.begin().take(&template!["x"]).unwrap();
     open.keep();
     assert!(!open.is_done());
 }

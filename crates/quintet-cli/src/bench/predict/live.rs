@@ -71,8 +71,8 @@ impl Pair {
         for _ in 0..PIPELINED_PAIRS.div_ceil(depth) {
             let started = Instant::now();
             for _ in 0..depth {
-                under_way.push(space.initiate_out(tuples, None)?);
-                under_way.push(space.initiate_take(&self.template, None)?);
+                under_way.push(space.begin().out(tuples)?);
+                under_way.push(space.begin().take(&self.template)?);
             }
             under_way.drain(..).try_for_each(|pending| pending.finish().map(|_| ()))?;
             taken.push(started.elapsed().as_nanos() as f64 / depth as f64);

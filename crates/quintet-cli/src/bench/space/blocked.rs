@@ -42,7 +42,7 @@ fn prepare(takers: u64) -> Result<Round, Error> {
 }
 
 fn wait_for(space: &Space, number: u64) -> Result<Pending, Error> {
-    space.initiate_take(&template!["wake", number], None)
+    space.begin().take(&template!["wake", number])
 }
 
 fn wake(space: &Space, waiting: &mut [Pending], number: u64) -> Result<(), Error> {

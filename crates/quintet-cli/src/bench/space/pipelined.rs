@@ -51,8 +51,8 @@ fn group(
     under_way: &mut Vec<Pending>,
 ) -> Result<(), Error> {
     for _ in 0..DEPTH {
-        under_way.push(space.initiate_out(tuple, None)?);
-        under_way.push(space.initiate_take(template, None)?);
+        under_way.push(space.begin().out(tuple)?);
+        under_way.push(space.begin().take(template)?);
     }
     under_way.drain(..).try_for_each(|pending| pending.finish().map(|_| ()))
 }

@@ -1,0 +1,110 @@
+//! Operations that are begun, and waited for later.
+
+use crate::pending::Pending;
+use crate::{Error, Lab};
+use quintet_contract::Span;
+use quintet_tuple_space::{Request, Template, Tuple, Wait};
+use std::time::Duration;
+
+/// Begins one operation of a space without waiting for it. Made by [`Space::begin`](crate::Space::begin).
+///
+/// ```
+/// use quintet::{Lab, Outcome, template, tuple};
+/// use std::time::Duration;
+///
+/// let space = Lab::embedded().space();
+/// let row = space.begin().within(Duration::from_secs(5)).take(&template!["row", ?i64])?;
+/// space.begin().out(&[tuple!["row", 3i64]])?.finish()?;
+/// assert_eq!(row.finish()?, Outcome::Tuple(tuple!["row", 3i64], None));
+/// # Ok::<(), quintet::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+#[must_use = "it begins nothing until it is told what"]
+pub struct Begin<'a> {
+    lab: &'a Lab,
+    limit: Option<Duration>,
+}
+
+impl<'a> Begin<'a> {
+    pub(crate) fn new(lab: &'a Lab) -> Self {
+        Begin { lab, limit: None }
+    }
+
+    /// How long the operation may wait; none, as without this: without end. Operations that do not wait leave it aside.
+    pub fn within(self, limit: impl Into<Option<Duration>>) -> Self {
+        Begin { limit: limit.into(), ..self }
+    }
+
+    /// Begins [`Space::out_many`](crate::Space::out_many), of at least one tuple.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn out(self, tuples: &[Tuple]) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Out { deadline: self.limit.map(Span::from), tuples })
+    }
+
+    /// Begins [`Space::take`](crate::Space::take) or [`Space::take_within`](crate::Space::take_within).
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn take(self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Take { wait: self.wait(), lease: None, template })
+    }
+
+    /// Begins [`Space::read`](crate::Space::read) or [`Space::read_within`](crate::Space::read_within).
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn read(self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Read { wait: self.wait(), template })
+    }
+
+    /// Begins [`Space::take_if`](crate::Space::take_if): [`Outcome::NoMatch`](crate::Outcome::NoMatch) if there is none.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn take_if(self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Take { wait: Wait::AtOnce, lease: None, template })
+    }
+
+    /// Begins [`Space::read_if`](crate::Space::read_if): [`Outcome::NoMatch`](crate::Outcome::NoMatch) if there is none.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn read_if(self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Read { wait: Wait::AtOnce, template })
+    }
+
+    /// Begins [`Space::lease`](crate::Space::lease); [`Space::leased`](crate::Space::leased) turns the outcome into the lease. It
+    /// is renewed from its beginning, however late anybody looks at the outcome.
+    ///
+    /// # Errors
+    /// It could not be sent; [`Code::Resource`](crate::Code::Resource) if there is no thread to renew it.
+    pub fn lease(self, template: &Template) -> Result<Pending, Error> {
+        // In this process a lease needs no renewal: it ends with its holder.
+        let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
+        let renewal = self.lab.shared.heartbeat.renew()?;
+        let take = Request::Take { wait: self.wait(), lease: Some(lease), template };
+        Pending::begin_lease(self.lab, &take, renewal)
+    }
+
+    /// Begins [`Space::count`](crate::Space::count).
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn count(self, template: &Template) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Count { template })
+    }
+
+    /// Begins [`Space::status`](crate::Space::status).
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn status(self) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::Status)
+    }
+
+    fn wait(self) -> Wait {
+        self.limit.map_or(Wait::Forever, |limit| Wait::For(Span::from(limit)))
+    }
+}

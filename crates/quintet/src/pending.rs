@@ -1,8 +1,11 @@
 //! An operation under way.
 
+mod future;
+
 use crate::heartbeat::Renewal;
 use crate::lab::Shared;
 use crate::{Error, Granted, Lab};
+use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
 use quintet_tuple_space::{Answer, Attempt, Request, State, Tuple};
@@ -28,7 +31,7 @@ pub enum Outcome {
 }
 
 /// An operation under way. Dropped before it is done, it is cancelled; a tuple that was already on its way goes back to
-/// its old place.
+/// its old place. It is a future as well.
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct Pending {
     lab: Lab,
@@ -36,6 +39,8 @@ pub struct Pending {
     finished: bool,
     /// Of the lease asked for, if one was.
     renewal: Option<Renewal>,
+    /// Made when it is first polled as a future.
+    task: Option<future::Task>,
 }
 
 impl Pending {
@@ -52,7 +57,7 @@ impl Pending {
     fn begin_with(lab: &Lab, request: &Request<'_>, renewal: Option<Renewal>) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
         let slot = send(calls, request, |writer| calls.begin(writer))?;
-        Ok(Pending { lab: lab.clone(), slot, finished: false, renewal })
+        Ok(Pending { lab: lab.clone(), slot, finished: false, renewal, task: None })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
@@ -61,7 +66,7 @@ impl Pending {
         let (slot, received) = send(calls, request, |writer| calls.ask(writer))?;
         match &received {
             Some(received) => outcome(calls, received, None),
-            None => Pending { lab: lab.clone(), slot, finished: false, renewal: None }.finish(),
+            None => Pending { lab: lab.clone(), slot, finished: false, renewal: None, task: None }.finish(),
         }
     }
 
@@ -192,8 +197,7 @@ fn send<T>(
     hand_over: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
 ) -> Result<T, Error> {
     let planned = request.planned()?;
-    let writer =
-        |out: &mut dyn quintet_contract::Outbox, to, token, settled| planned.send(out, to, token, settled);
+    let writer = |out: &mut dyn Outbox, to, token, settled| planned.send(out, to, token, settled);
     hand_over(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
 }
 

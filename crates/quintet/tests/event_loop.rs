@@ -2,7 +2,12 @@
 
 use quintet::{Code, Lab, Outcome, Pending, ServeConfig, Server, Watch, template, tuple};
 use quintet_testbed::TempDir;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::os::fd::OwnedFd;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
@@ -145,4 +150,94 @@ fn the_end_of_the_space_is_told_of_once() {
     assert!(error.text().ends_with("the other side closed the link"), "{error}");
     settle(&watch);
     assert_eq!(lab.space().begin().out(&[tuple!["x"]]).err().unwrap().code(), Code::PeerDied);
+}
+
+/// A task of an event loop. Any thread may wake it, so that the loop watches it as well.
+struct Task {
+    woken: AtomicBool,
+    bell: OwnedFd,
+}
+
+impl Task {
+    fn new() -> Arc<Task> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("a descriptor");
+        Arc::new(Task { woken: AtomicBool::new(false), bell })
+    }
+
+    /// Runs the event loop until it is woken.
+    fn wait(&self, watch: &Watch) {
+        while !self.woken.swap(false, Ordering::Relaxed) {
+            let mut watched = [PollFd::new(watch, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
+            assert!(poll(&mut watched, Some(&LONG)).expect("good descriptors") > 0, "the task is woken");
+            // It was not rung, perhaps.
+            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            watch.progress();
+        }
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::Relaxed);
+        rustix::io::write(&self.bell, &1u64.to_ne_bytes()).expect("it is not full");
+    }
+}
+
+fn poll_as<F: Future>(task: &Arc<Task>, future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(task))))
+}
+
+/// Runs a future to its end.
+fn run<F: Future>(watch: &Watch, future: F) -> F::Output {
+    let (task, mut future) = (Task::new(), pin!(future));
+    loop {
+        if let Poll::Ready(output) = poll_as(&task, future.as_mut()) {
+            return output;
+        }
+        task.wait(watch);
+    }
+}
+
+#[test]
+fn an_operation_is_a_future() {
+    everywhere(|client| {
+        let (lab, other) = (client(), client());
+        let (watch, space) = (lab.watch().unwrap(), lab.space());
+        for round in 0..20i64 {
+            let putting = other.space();
+            let put = std::thread::spawn(move || putting.out(tuple!["x", round]).unwrap());
+            let taken = run(&watch, async { space.begin().take(&template!["x", round])?.await }).unwrap();
+            assert_eq!(taken, Outcome::Tuple(tuple!["x", round], None));
+            put.join().expect("there is room");
+        }
+    });
+}
+
+#[test]
+fn the_task_that_polled_last_is_woken() {
+    everywhere(|client| {
+        let (lab, other) = (client(), client());
+        let watch = lab.watch().unwrap();
+        let mut take = lab.space().begin().take(&template!["x"]).unwrap();
+        let tasks = [Task::new(), Task::new()];
+        for task in &tasks {
+            assert!(poll_as(task, Pin::new(&mut take)).is_pending());
+        }
+        other.space().out(tuple!["x"]).unwrap();
+        tasks[1].wait(&watch);
+        assert!(!tasks[0].woken.load(Ordering::Relaxed));
+        assert!(poll_as(&tasks[1], Pin::new(&mut take)).is_ready());
+    });
+}
+
+#[test]
+fn a_future_that_is_dropped_takes_nothing() {
+    everywhere(|client| {
+        let (lab, other) = (client(), client().space());
+        let mut take = lab.space().begin().take(&template!["x"]).unwrap();
+        assert!(poll_as(&Task::new(), Pin::new(&mut take)).is_pending());
+        drop(take);
+        other.out(tuple!["x"]).unwrap();
+        assert_eq!(other.take_if(&template!["x"]).unwrap(), Some(tuple!["x"]));
+    });
 }

@@ -2,6 +2,7 @@
 
 use crate::heartbeat::Heartbeat;
 use crate::life;
+use crate::pending::close;
 use crate::stack::{self, StackConfig};
 use crate::{Error, LinkConfig, Recorder, Space, Watch};
 use quintet_contract::{Address, NodeId};
@@ -147,7 +148,7 @@ impl Lab {
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.heartbeat.end();
-        self.shared.calls.close();
+        close(&self.shared.calls);
     }
 
     /// Whether it was closed.

@@ -190,6 +190,15 @@ pub(crate) fn tell(calls: &Calls, about: Option<Slot>, request: &Request<'_>) {
     let _ = send(calls, request, |writer| calls.tell(about, writer));
 }
 
+/// Closes for good. A take that is on its way, or waits, takes nothing that nobody sees any more.
+pub(crate) fn close(calls: &Calls) {
+    let farewell = [&Request::Cancel, &Request::Return].map(|request| {
+        let planned = request.planned().expect("it carries nothing that could be too large");
+        move |out: &mut dyn Outbox, to, token, settled| planned.send(out, to, token, settled)
+    });
+    calls.close(&farewell.each_ref().map(|words| words as &dyn quintet_runtime::Request));
+}
+
 /// Hands a request to the host. What is wrong with the request itself is found before that.
 fn send<T>(
     calls: &Calls,

@@ -18,12 +18,11 @@ fn a_take_too_many_is_refused_and_what_serves_the_others_gets_through() {
     let (space, wanted) = (lab.space(), template!["x", ?i64]);
     let at_most = SpaceConfig::default().max_waiting;
     let mut waiting: Vec<_> =
-        (0..at_most).map(|_| space.initiate_take(&wanted, None).expect("it is sent")).collect();
+        (0..at_most).map(|_| space.begin().take(&wanted).expect("it is sent")).collect();
 
-    let mut more: Vec<_> =
-        (0..1_000).map(|_| space.initiate_take(&wanted, None).expect("it is sent")).collect();
-    let mut status = space.initiate_status().unwrap();
-    let mut put = space.initiate_out(&[tuple!["x", 7i64]], None).unwrap();
+    let mut more: Vec<_> = (0..1_000).map(|_| space.begin().take(&wanted).expect("it is sent")).collect();
+    let mut status = space.begin().status().unwrap();
+    let mut put = space.begin().out(&[tuple!["x", 7i64]]).unwrap();
     for take in &mut more {
         let refused =
             take.wait(LONG).expect("it does not wait for others").err().expect("there are too many");

@@ -336,12 +336,20 @@ impl Engine {
         self.lost.clone()
     }
 
-    /// Ends every call because the program wants so, and closes the links.
-    pub(crate) fn close(&mut self, now: Time) {
-        if core::mem::replace(&mut self.is_closed, true) {
+    /// Ends every call because the program wants so, says farewell about each, and closes the links.
+    pub(crate) fn close(&mut self, now: Time, port: Port, farewell: &[&dyn Request]) {
+        if self.is_closed {
             return;
         }
+        let unanswered = self.slots().unanswered();
         self.slots().fail_all(Code::Closed);
+        for token in unanswered {
+            for words in farewell {
+                // Best effort: the peer learns of the link's end as well.
+                let _ = self.pass(now, port, token, *words);
+            }
+        }
+        self.is_closed = true;
         while let Some(mut outlet) = self.ways.outlets.pop() {
             // Best effort: if it fails, the link is gone all the more.
             let _ = outlet.sender.flush();

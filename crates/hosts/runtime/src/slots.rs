@@ -131,6 +131,15 @@ impl Slots {
         }
     }
 
+    /// The requests without an answer, oldest first.
+    pub(crate) fn unanswered(&self) -> Vec<Token> {
+        let is_open = |slot: &Slot| matches!(slot, Slot::Open(_));
+        let earlier = self.earlier.iter().filter(|(_, slot)| is_open(slot)).map(|(token, _)| *token);
+        let recent =
+            (self.ended + 1..=self.issued).filter(|token| is_open(&self.recent[self.position(*token)]));
+        earlier.chain(recent.map(Token)).collect()
+    }
+
     /// Ends every unanswered request with `code`.
     pub(crate) fn fail_all(&mut self, code: Code) {
         let earlier: Vec<Token> = self.earlier.keys().copied().collect();
@@ -258,7 +267,9 @@ mod tests {
         for token in kept {
             assert_eq!(slots.oldest_open(), token);
             assert!(!slots.is_filled(token));
+            assert_eq!(slots.unanswered().first(), Some(&token));
             slots.fill(token, answer(token));
+            assert!(!slots.unanswered().contains(&token));
             slots.fill(token, Err(Code::PeerDied));
             assert_eq!(slots.take(token), Some(answer(token)));
             assert_eq!(slots.take(token), None);

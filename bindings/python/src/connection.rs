@@ -117,10 +117,10 @@ impl Connection {
         }
     }
 
-    /// Asks what is answered at once and takes nothing.
+    /// Asks what needs no answer of the space.
     ///
     /// # Errors
-    /// The operation's; `Closed`.
+    /// Those of the question; `Closed`.
     pub(crate) fn ask<T: Send>(
         &self,
         py: Python<'_>,

@@ -103,14 +103,17 @@ impl Lease {
         _exception: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let failed = !class.is_none();
-        // Dropped, it returns its tuple; the exception matters more than what that may meet.
-        py.detach(|| match self.end() {
-            Ok(Some(held)) if !failed => held.lease.acknowledge(&[]),
-            Err(error) if !failed => Err(error),
-            _ => Ok(()),
-        })
-        .map_err(raise)
+        let held = match self.end() {
+            Ok(Some(held)) => held,
+            Ok(None) => return Ok(()),
+            Err(error) => return if class.is_none() { Err(raise(error)) } else { Ok(()) },
+        };
+        if class.is_none() {
+            return self.finish(py, held.lease, &[]);
+        }
+        // It returns its tuple; the exception matters more than what that may meet.
+        self.connection.let_go(py, held);
+        Ok(())
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -189,7 +192,15 @@ impl Lease {
     ) -> PyResult<()> {
         let results: Vec<Tuple> = to_tuples(results.try_iter()?)?;
         let lease = self.connection.ask(py, |space| space.leased(outcome))?;
-        let mut under_way = py.detach(|| lease.begin_acknowledge(&results)).map_err(raise)?;
+        self.finish(py, lease, &results)
+    }
+
+    /// Acknowledges a lease and waits for the space's answer.
+    ///
+    /// # Errors
+    /// The acknowledgement's; a signal's exception; `Closed`.
+    fn finish(&self, py: Python<'_>, lease: quintet::Lease, results: &[Tuple]) -> PyResult<()> {
+        let mut under_way = py.detach(|| lease.begin_acknowledge(results)).map_err(raise)?;
         let ended = self.answer(py, &mut under_way).and_then(|answer| answer.map_err(raise));
         self.connection.let_go(py, under_way);
         ended

@@ -111,13 +111,12 @@ impl Space {
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<u64> {
         let template = to_template(template)?;
-        self.connection.ask(py, |space| space.count(&template))
+        self.connection.run(py, None, |begin| begin.count(&template), number)
     }
 
     /// The space's numbers as a `quintet.Status`.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let state = self.connection.ask(py, quintet::Space::status)?;
-        from_state(py, &state)
+        self.connection.run(py, None, |begin| begin.status(), numbers)
     }
 
     /// Evaluates the callables among the fields in a new thread; when all have ended, their results and the other fields
@@ -256,6 +255,20 @@ fn perhaps(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTupl
     match outcome {
         Outcome::NoMatch => Ok(None),
         other => one(py, other).map(Some),
+    }
+}
+
+fn number(_: Python<'_>, outcome: Outcome) -> PyResult<u64> {
+    match outcome {
+        Outcome::Count(count) => Ok(count),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn numbers(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
+    match outcome {
+        Outcome::State(state) => from_state(py, &state),
+        other => Err(unexpected(&other)),
     }
 }
 

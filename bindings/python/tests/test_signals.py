@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -165,6 +167,46 @@ def test_an_interrupt_ends_an_acknowledgement_that_waits_for_room(tmp_path):
         space.take("filling", 1)
         again.acknowledge(("result", 1), ("result", 2))
         assert (space.count("result", int), space.count("task", int)) == (2, 0)
+
+
+def interrupt_while_silent(server: subprocess.Popen[str], lab: quintet.Lab, ask: Callable[[quintet.Space], object]) -> bool:
+    """Whether an interrupt ended the wait for a space that says nothing, before the silence had ended the connection."""
+    asking = threading.Event()
+
+    def interrupt():
+        asking.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    server.send_signal(signal.SIGSTOP)
+    os.waitpid(server.pid, os.WUNTRACED)
+    interval = sys.getswitchinterval()
+    # The other thread goes on when this one waits for the space.
+    sys.setswitchinterval(LONG_S)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asking.set()
+            ask(lab.space)
+    finally:
+        sys.setswitchinterval(interval)
+        server.send_signal(signal.SIGCONT)
+    thread.join()
+    try:
+        lab.space.status()
+    except quintet.PeerSilent:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("ask", [lambda space: space.count("x"), quintet.Space.status, lambda space: space.take_if("x")])
+def test_an_interrupt_ends_the_wait_for_a_silent_space(server, socket, ask):
+    def is_interrupted() -> bool:
+        with quintet.connect(f"quintet://{socket}") as lab:
+            return interrupt_while_silent(server, lab, ask)
+
+    # The wait is short, as with connecting.
+    assert any(is_interrupted() for _ in range(10))
 
 
 def interrupt_connecting(listener: socket.socket) -> bool:

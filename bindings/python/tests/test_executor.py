@@ -163,7 +163,7 @@ def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
         def __init__(self, space):
             self._space = space
 
-        def take_if(self, *_template):
+        def initiate_take_if(self, *_template):
             raise quintet.PeerSilent(quintet.Code.PeerSilent)
 
         def __getattr__(self, name):
@@ -388,3 +388,39 @@ def test_a_shutdown_that_was_interrupted_can_be_made_again(unlucky_thread):
     again.start()
     again.join(LONG_S)
     assert not again.is_alive()
+
+
+class InterruptedSpace:
+    """A space in which an interrupt comes as soon as a task was taken back."""
+
+    def __init__(self, space: quintet.Space) -> None:
+        self._space = space
+        self._interrupts = iter([KeyboardInterrupt])
+
+    def __getattr__(self, name):
+        return getattr(self._space, name)
+
+    def take_if(self, *template):
+        self._space.take_if(*template)
+        raise KeyboardInterrupt
+
+    def initiate_take_if(self, *template):
+        self.taking = self._space.initiate_take_if(*template)
+        return self
+
+    def result(self):
+        taken = self.taking.result()
+        for interrupt in self._interrupts:
+            raise interrupt
+        return taken
+
+
+def test_a_cancel_that_was_interrupted_has_ended_its_future(socket):
+    with quintet.connect(f"quintet://{socket}") as lab:
+        executor = quintet.Executor(lab)
+        future = executor.submit(pow, 2, 3)
+        executor._space = InterruptedSpace(lab.space)
+        with pytest.raises(KeyboardInterrupt):
+            future.cancel()
+        assert future.cancelled()
+        executor.shutdown()

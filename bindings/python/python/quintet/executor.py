@@ -141,10 +141,22 @@ class Executor(_Executor):
         if future.done():
             return future.cancelled()
         try:
-            if self._space.take_if(tasks.TASK, self.pool, future.number, bytes) is None:
-                return False
+            taking = self._space.initiate_take_if(tasks.TASK, self.pool, future.number, bytes)
         except GONE:
             return False  # Its end is that of the collection.
+        try:
+            return self._withdraw(future, taking)
+        except KeyboardInterrupt:
+            # It may have come when the task was taken back already, and nobody else would end its future.
+            self._withdraw(future, taking)
+            raise
+
+    def _withdraw(self, future: Future, taking: Pending) -> bool:
+        try:
+            if taking.result() is None:
+                return False
+        except GONE:
+            return False
         self._forget(future.number)
         return future.withdraw()
 

@@ -24,8 +24,7 @@ fn a_take_too_many_is_refused_and_what_serves_the_others_gets_through() {
     let mut status = space.begin().status().unwrap();
     let mut put = space.begin().out(&[tuple!["x", 7i64]]).unwrap();
     for take in &mut more {
-        let refused =
-            take.wait(LONG).expect("it does not wait for others").err().expect("there are too many");
+        let refused = take.wait(LONG).expect("it does not wait for others").expect_err("there are too many");
         assert_eq!(refused.code(), Code::TooLarge);
         assert!(refused.text().contains("65536 requests"), "{refused}");
     }

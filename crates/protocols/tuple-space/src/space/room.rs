@@ -158,7 +158,7 @@ impl Room {
     pub(super) fn for_results(&self, results: Size, ending: Counted) -> Option<Account> {
         let is_first = !self.has_parked_results();
         self.without_reserve(results, ending)
-            .or_else(|| self.from_reserve(results, ending).filter(|_| is_first))
+            .or_else(|| self.in_reserve(results, ending).filter(|_| is_first))
     }
 
     /// The account in which results find room without taking of the reserve: none of them, whoever waits, is kept from that.
@@ -175,7 +175,7 @@ impl Room {
     }
 
     /// Whether results find room in the reserve. An empty one takes any request, so that none waits for ever.
-    fn from_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
+    fn in_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
         let left = match ending.account {
             Account::Quota => self.reserve_used,
             Account::Reserve => self.reserve_used.minus(ending.size),
@@ -283,7 +283,7 @@ impl Room {
         let (oldest, size, freed) = waiting.next()?;
         let without = |(key, size, freed)| Some((key, self.without_reserve(size, freed)?));
         without((oldest, size, freed))
-            .or_else(|| Some((oldest, self.from_reserve(size, freed)?)))
+            .or_else(|| Some((oldest, self.in_reserve(size, freed)?)))
             .or_else(|| waiting.find_map(without))
     }
 }

@@ -32,6 +32,7 @@
 //! | `tuple.rs`, `template.rs`, `types.rs` | [`Tuple`], [`Template`], [`Type`], [`Signature`] |
 //! | `codec.rs` | the layout of every request and answer: read this first to speak to a manager |
 //! | `client.rs` | [`Request`]: the asking side, without I/O |
+//! | `keyed.rs` | the hash of what others choose |
 //! | `space.rs` | [`Space`]: the manager, and what it promises |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@ pub mod client;
 pub mod codec;
 mod element;
 pub mod fuzzing;
+mod keyed;
 mod native;
 mod space;
 mod template;

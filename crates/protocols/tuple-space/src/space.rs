@@ -64,9 +64,9 @@ pub use defect::Defect;
 pub use lease::DEAD_LETTER;
 
 use crate::codec::Asked;
+use crate::keyed::HashKey;
 use defect::seeded;
 use due::{Agenda, Due};
-use foldhash::fast::FixedState;
 use lease::{Failure, Leases};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
 use quintet_errors::Code;
@@ -97,7 +97,7 @@ const BETWEEN_STEPS: Span = Span::from_micros(20);
 #[derive(Debug)]
 pub struct Space {
     config: SpaceConfig,
-    key: FixedState,
+    key: HashKey,
     stores: Stores,
     waiters: Slab<Waiter>,
     senders: Senders,
@@ -121,11 +121,11 @@ impl Space {
     /// An empty space.
     #[must_use]
     pub fn new(config: SpaceConfig) -> Space {
-        let key = FixedState::with_seed(config.seed);
+        let key = HashKey::from_seed(config.seed);
         Space {
-            stores: Stores::new(key.clone()),
+            stores: Stores::new(key),
             waiters: Slab::new(),
-            senders: Senders::new(key.clone()),
+            senders: Senders::new(key),
             key,
             leases: Leases::new(),
             room: Room::new(&config),

@@ -286,15 +286,31 @@ impl FieldBytes<'_> {
         self.tag == other.tag && self.shape.len() == other.shape.len()
     }
 
-    /// Feeds shape and data to a hash.
+    /// Feeds shape and data to a hash, so that no two lists of fields of the same types feed it the same: where the data's length is its
+    /// own, it is fed as well. (Else `("ab", "c")` and `("a", "bc")` would collide, whatever the key.)
     #[inline]
     pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
+        if let Some(word) = self.word() {
+            return hasher.write_u64(word);
+        }
         if !self.shape.is_empty() {
             hasher.write(self.shape);
         }
+        if matches!(self.tag, TAG_TEXT | TAG_BINARY) {
+            hasher.write_u64(self.data.len() as u64);
+        }
+        hasher.write(self.data);
+    }
+
+    /// Its data, if they are short: another word for other data of the same type.
+    #[inline]
+    pub(crate) fn word(&self) -> Option<u64> {
+        if !self.shape.is_empty() {
+            return None;
+        }
         match self.data.as_array::<8>() {
-            Some(word) => hasher.write_u64(u64::from_le_bytes(*word)),
-            None => hasher.write(self.data),
+            Some(word) if !matches!(self.tag, TAG_TEXT | TAG_BINARY) => Some(u64::from_le_bytes(*word)),
+            _ => (self.data.len() < 8).then(|| short_word(self.data)),
         }
     }
 
@@ -349,6 +365,19 @@ impl FieldBytes<'_> {
                     .expect("the shape was checked with the bytes"),
             ),
         })
+    }
+}
+
+/// Less than eight bytes and their number, in one word: no length of longer data, nor other bytes, give the same.
+#[inline]
+fn short_word(data: &[u8]) -> u64 {
+    let number = (data.len() as u64) << 56;
+    match (data.first_chunk::<4>(), data.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            let rest = u64::from(u32::from_le_bytes(*last)) >> (8 * (8 - data.len()));
+            u64::from(u32::from_le_bytes(*first)) | rest << 32 | number
+        }
+        _ => data.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)) | number,
     }
 }
 

@@ -79,7 +79,7 @@ proptest! {
             let matches = view.signature() == wanted.signature() && wanted.matches(&view);
             prop_assert_eq!(matches, template.matches(candidate));
             if matches {
-                let key = foldhash::fast::FixedState::with_seed(1);
+                let key = crate::keyed::HashKey::from_seed(1);
                 prop_assert_eq!(view.hash(wanted.actuals(), &key), wanted.hash(wanted.actuals(), &key));
             }
         }

@@ -4,10 +4,10 @@
 
 use super::fields::{FieldBytes, Fields, check_signature};
 use super::{DEAD_LETTER_BYTES, MAX_HEAD_BYTES};
+use crate::keyed::HashKey;
 use crate::{Field, Template, Value};
 use bytes::Bytes;
 use core::hash::{BuildHasher, Hasher};
-use foldhash::fast::FixedState;
 use quintet_wire::DecodeError;
 
 /// An encoded tuple or template whose bytes have been checked.
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
     }
 
     /// A hash of the fields in `set`, which are actuals. Equal fields of equal types have equal hashes.
-    pub(crate) fn hash(&self, set: u64, key: &FixedState) -> u64 {
+    pub(crate) fn hash(&self, set: u64, key: &HashKey) -> u64 {
         if set == 0 {
             return 0;
         }
@@ -155,6 +155,15 @@ impl<'a> View<'a> {
             }
         }
         hasher.finish()
+    }
+
+    /// All that is hashed for `set`, if that is one field with short data.
+    #[inline]
+    pub(crate) fn only_word(&self, set: u64) -> Option<u64> {
+        if !set.is_power_of_two() {
+            return None;
+        }
+        self.fields().nth(set.trailing_zeros() as usize)?.word()
     }
 
     /// Whether this template matches `tuple`, which has the same signature.

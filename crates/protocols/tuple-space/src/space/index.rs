@@ -7,6 +7,8 @@
 //! An index over many members that are there already is built a few members at a time, in the order of their places, and used when it
 //! is ready. Meanwhile members that come and go at places behind it are its own, and the others are met on the way.
 
+use crate::codec::View;
+use crate::keyed::HashKey;
 use hashbrown::{HashTable, hash_table::Entry};
 use std::collections::BTreeMap;
 
@@ -23,6 +25,8 @@ pub(super) struct Index {
     fields: u64,
     buckets: HashTable<Bucket>,
     len: usize,
+    /// The word that was hashed last, and its hash: the tuples of a queue have one key.
+    last: (u64, u64),
     /// While it is built: members at places before this one are in it.
     built: Option<u32>,
 }
@@ -45,13 +49,13 @@ type Ordered = BTreeMap<u64, u32>;
 impl Index {
     /// Without members, and ready.
     pub(super) fn new(fields: u64) -> Self {
-        Index { fields, buckets: HashTable::new(), len: 0, built: None }
+        Index { fields, buckets: HashTable::new(), len: 0, last: (0, 0), built: None }
     }
 
     /// Over members that are there already, none of which is in it so far. Room is taken at once: a table that grows moves all
     /// that it holds.
     pub(super) fn unready(fields: u64, members: usize) -> Self {
-        Index { fields, buckets: HashTable::with_capacity(members), len: 0, built: Some(0) }
+        Index { built: Some(0), buckets: HashTable::with_capacity(members), ..Index::new(fields) }
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -83,6 +87,17 @@ impl Index {
 
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The hash of a tuple's or template's fields.
+    #[inline]
+    pub(super) fn hash(&mut self, view: &View<'_>, key: &HashKey) -> u64 {
+        let Some(word) = view.only_word(self.fields) else { return view.hash(self.fields, key) };
+        // No hash is known to be that of 0 at the start; it is as good as any to be computed again.
+        if self.last.0 != word || word == 0 {
+            self.last = (word, key.hash_word(word));
+        }
+        self.last.1
     }
 
     /// Adds the member at `place`. `order` is its age: no two members have the same.

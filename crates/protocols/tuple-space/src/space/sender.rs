@@ -2,7 +2,7 @@
 
 use super::slab::Slab;
 use super::stores::Place;
-use foldhash::fast::FixedState;
+use crate::keyed::HashKey;
 use hashbrown::HashMap;
 use quintet_contract::{Address, Kind, Token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -95,7 +95,7 @@ impl Sender {
 #[derive(Debug)]
 pub(super) struct Senders {
     list: Slab<Sender>,
-    by_address: HashMap<Address, u32, FixedState>,
+    by_address: HashMap<Address, u32, HashKey>,
     /// The sender that was changed last, which is looked up several times a request.
     latest: Option<(Address, u32)>,
     /// Addresses with nothing unfinished are forgotten when there are this many.
@@ -105,7 +105,7 @@ pub(super) struct Senders {
 const KEPT_SENDERS: usize = 256;
 
 impl Senders {
-    pub(super) fn new(key: FixedState) -> Self {
+    pub(super) fn new(key: HashKey) -> Self {
         let (list, by_address) = (Slab::new(), HashMap::with_hasher(key));
         Senders { list, by_address, latest: None, sweep_at: KEPT_SENDERS }
     }

@@ -6,8 +6,8 @@ use super::slab::Slab;
 use super::waiter::{Filed, Waiter};
 use crate::Signature;
 use crate::codec::View;
+use crate::keyed::HashKey;
 use bytes::Bytes;
-use foldhash::fast::FixedState;
 
 /// A stored tuple, encoded. Beyond its head it takes 40 bytes here and about 40 in each index.
 #[derive(Debug)]
@@ -32,8 +32,18 @@ pub(super) struct Store {
     /// Of the shown tuples; each made when the first template needs it.
     indexes: IndexSet,
     shown: usize,
+    /// What the last search found: who takes it hides it next, and needs no second hash for that.
+    found: Option<Found>,
     /// Of the waiting requests, by the fields for which their templates have values.
     waiting: IndexSet,
+}
+
+/// Where the last search found a tuple that can be taken: its hash in the index of these fields.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    entry: u32,
+    fields: u64,
+    hash: u64,
 }
 
 /// What a search comes to.
@@ -77,7 +87,7 @@ impl Entry {
 impl Store {
     pub(super) fn new(signature: Signature) -> Self {
         let (indexes, waiting) = (IndexSet::default(), IndexSet::default());
-        Store { signature, entries: Slab::new(), indexes, shown: 0, waiting }
+        Store { signature, entries: Slab::new(), indexes, shown: 0, found: None, waiting }
     }
 
     pub(super) fn signature(&self) -> &Signature {
@@ -131,52 +141,53 @@ impl Store {
     }
 
     /// Makes a hidden tuple one that can be taken.
-    pub(super) fn show(&mut self, entry: u32, key: &FixedState) {
+    pub(super) fn show(&mut self, entry: u32, key: &HashKey) {
         self.entries[entry].shown = true;
         self.shown += 1;
         let view = self.entries[entry].view(&self.signature);
         for index in self.indexes.iter_mut().filter(|index| index.covers(entry)) {
-            index.insert(view.hash(index.fields(), key), self.entries[entry].order, entry);
+            let hash = index.hash(&view, key);
+            index.insert(hash, self.entries[entry].order, entry);
         }
     }
 
     /// Hides a tuple, if it is not hidden yet.
-    pub(super) fn hide(&mut self, entry: u32, key: &FixedState) {
+    pub(super) fn hide(&mut self, entry: u32, key: &HashKey) {
         if !core::mem::replace(&mut self.entries[entry].shown, false) {
             return;
         }
         self.shown -= 1;
+        let found = self.found.take().filter(|found| found.entry == entry);
         let view = self.entries[entry].view(&self.signature);
         for index in self.indexes.iter_mut().filter(|index| index.covers(entry)) {
-            index.remove(view.hash(index.fields(), key), self.entries[entry].order);
+            let known = found.filter(|found| found.fields == index.fields());
+            let hash = known.map_or_else(|| index.hash(&view, key), |found| found.hash);
+            index.remove(hash, self.entries[entry].order);
         }
     }
 
     /// Looks for the oldest tuple that matches and can be taken; and how many were compared. The first template with values in other
     /// fields than any before makes an index, at once where there are `step` tuples at most.
-    pub(super) fn oldest(
-        &mut self,
-        template: &View<'_>,
-        step: usize,
-        key: &FixedState,
-    ) -> (Search<u32>, u32) {
+    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (Search<u32>, u32) {
         if self.shown == 0 {
             return (Search::Nothing, 0);
         }
         let mut compared = 0;
         let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
-        let hash = template.hash(self.indexes[index].fields(), key);
+        let (fields, hash) = (self.indexes[index].fields(), self.indexes[index].hash(template, key));
         let mut candidates = self.indexes[index].members(hash, 0);
         let found = candidates.find(|(_, entry)| {
             compared += 1;
             template.matches(&self.view(*entry))
         });
-        (found.map_or(Search::Nothing, |(_, entry)| Search::Found(entry)), compared)
+        let Some((_, entry)) = found else { return (Search::Nothing, compared) };
+        self.found = Some(Found { entry, fields, hash });
+        (Search::Found(entry), compared)
     }
 
     /// How many tuples that can be taken match, and how many were compared: none if the template says only types, all while the index
     /// is not ready.
-    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (usize, u32) {
+    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (usize, u32) {
         if self.shown == 0 || (template.actuals() == 0 && template.is_decided_by_actuals()) {
             return (self.shown, 0);
         }
@@ -197,7 +208,7 @@ impl Store {
     }
 
     /// The index to use for templates with values in `fields`, if it is ready.
-    fn index(&mut self, fields: u64, step: usize, key: &FixedState) -> Option<usize> {
+    fn index(&mut self, fields: u64, step: usize, key: &HashKey) -> Option<usize> {
         let position = match self.indexes.choose(fields) {
             Choice::Existing(position) => position,
             Choice::New(fields) => {
@@ -212,7 +223,7 @@ impl Store {
     }
 
     /// Adds the next `step` tuples to an index that is not ready; how many it looked at.
-    pub(super) fn build(&mut self, position: usize, step: usize, key: &FixedState) -> usize {
+    pub(super) fn build(&mut self, position: usize, step: usize, key: &HashKey) -> usize {
         let index = &mut self.indexes[position];
         let Some(first) = index.built() else { return 0 };
         let mut entries = self.entries.iter_from(first);
@@ -233,13 +244,7 @@ impl Store {
     }
 
     /// Files a waiting request: under which fields and which hash.
-    pub(super) fn file(
-        &mut self,
-        template: &View<'_>,
-        order: u64,
-        waiter: u32,
-        key: &FixedState,
-    ) -> (u64, u64) {
+    pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &HashKey) -> (u64, u64) {
         let position = match self.waiting.choose(template.actuals()) {
             Choice::Existing(position) => position,
             Choice::New(fields) => self.waiting.push(Index::new(fields)),
@@ -268,7 +273,7 @@ impl Store {
         entry: u32,
         from: u64,
         waiters: &Slab<Waiter>,
-        key: &FixedState,
+        key: &HashKey,
     ) -> (Option<(u64, u32)>, u32) {
         let tuple = self.view(entry);
         let mut compared = 0;
@@ -283,7 +288,7 @@ impl Store {
     }
 
     /// Checks that every index holds every shown tuple that it covers, and nothing else.
-    pub(super) fn verify(&self, key: &FixedState) {
+    pub(super) fn verify(&self, key: &HashKey) {
         let shown = || self.entries.iter().filter(|(_, entry)| entry.shown);
         assert_eq!(shown().count(), self.shown, "{}", self.signature);
         for index in self.indexes.iter() {

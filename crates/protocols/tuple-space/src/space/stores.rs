@@ -5,7 +5,7 @@ use super::store::{Entry, Search, Store};
 use super::waiter::Filed;
 use crate::Signature;
 use crate::codec::View;
-use foldhash::fast::FixedState;
+use crate::keyed::HashKey;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Stores {
     list: Slab<Store>,
-    by_signature: HashMap<Signature, u32, FixedState>,
+    by_signature: HashMap<Signature, u32, HashKey>,
     /// The store that was found last: most often it is the next as well.
     latest: Option<u32>,
     /// Those with indexes that are not ready, in the order in which they are worked on.
@@ -33,7 +33,7 @@ pub(super) struct Stores {
 const KEPT_STORES: usize = 256;
 
 impl Stores {
-    pub(super) fn new(key: FixedState) -> Self {
+    pub(super) fn new(key: HashKey) -> Self {
         Stores {
             list: Slab::new(),
             by_signature: HashMap::with_hasher(key),
@@ -80,12 +80,7 @@ impl Stores {
 
     /// Looks for the oldest tuple that matches and can be taken; and how many were compared. An index that is needed and missing is built,
     /// now or by [`build`](Stores::build).
-    pub(super) fn oldest(
-        &mut self,
-        template: &View<'_>,
-        step: usize,
-        key: &FixedState,
-    ) -> (Search<Place>, u32) {
+    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (Search<Place>, u32) {
         let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
         let (found, compared) = self[store].oldest(template, step, key);
         let search = match found {
@@ -100,7 +95,7 @@ impl Stores {
     }
 
     /// How many tuples match and can be taken; and how many were compared.
-    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &FixedState) -> (usize, u32) {
+    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (usize, u32) {
         let Some(store) = self.find(template.signature()) else { return (0, 0) };
         let counted = self[store].count(template, step, key);
         self.note_unready(store);
@@ -120,7 +115,7 @@ impl Stores {
 
     /// Works on the index that has been unready for longest: looks at `step` tuples. How many it looked at, and whether the index is
     /// ready now.
-    pub(super) fn build(&mut self, step: usize, key: &FixedState) -> (usize, bool) {
+    pub(super) fn build(&mut self, step: usize, key: &HashKey) -> (usize, bool) {
         let Some(store) = self.unready.front().copied() else { return (0, false) };
         let Some(index) = self[store].unready() else { return (0, false) };
         let looked_at = self[store].build(index, step, key);
@@ -131,7 +126,7 @@ impl Stores {
     }
 
     /// Checks each store, and that those with unready indexes are known.
-    pub(super) fn verify(&self, key: &FixedState) {
+    pub(super) fn verify(&self, key: &HashKey) {
         self.iter().for_each(|store| store.verify(key));
         let unready = self.iter().filter(|store| store.unready().is_some()).count();
         assert_eq!(self.unready.len(), unready);
@@ -139,7 +134,7 @@ impl Stores {
     }
 
     /// Files a waiting request.
-    pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &FixedState) -> Filed {
+    pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &HashKey) -> Filed {
         let store = self.find_or_add(template.signature());
         let (fields, hash) = self[store].file(template, order, waiter, key);
         Filed { store, fields, hash }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod collisions;
 mod indexes;
 mod leases;
 mod model;

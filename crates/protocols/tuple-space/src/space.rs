@@ -10,9 +10,9 @@
 //!   cancelled take loses nothing. A leased take is removed by its acknowledgement only: it returns, to its old place,
 //!   when it is released, when its lease is not renewed in time, and when its taker goes down. The answer is given to
 //!   the link first; only when the link took it is the tuple hidden.
-//! - **No stall.** An index over tuples that are there already is built a step at a time ([`SpaceConfig::index_step`]). A take or read that
-//!   needs it is as one that waits for its sender's link: it is answered when the index is ready, and tuples and younger requests pass it by
-//!   until then. A count does not wait and compares all.
+//! - **No stall.** An index over tuples that are there already is built a step at a time ([`SpaceConfig::index_step`]), and a search or a
+//!   count that has many tuples to compare goes on in such steps. A request that waits for either is as one that waits for its sender's
+//!   link: it is answered when that is done, from what the space holds at that instant; tuples and younger requests pass it by until then.
 //! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first, behind every acknowledgement that waits
 //!   for room. The results of an acknowledgement have a reserve beyond them, so that a space full of tasks does not keep its own
 //!   results out: they wait only for earlier results to be taken. Bounds for what one sender may have unfinished. A tuple given to a plain take leaves the quota at once; one under
@@ -33,6 +33,7 @@
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
 //! | `index.rs`, `slab.rs`, `occupied.rs` | how they are found, where they lie |
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
+//! | `scan.rs` | searches and counts in steps |
 //! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
 //! | `due.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
@@ -47,6 +48,7 @@ mod put;
 mod reply;
 mod report;
 mod room;
+mod scan;
 mod sender;
 mod slab;
 mod store;
@@ -63,7 +65,7 @@ pub use config::SpaceConfig;
 pub use defect::Defect;
 pub use lease::DEAD_LETTER;
 
-use crate::codec::Asked;
+use crate::codec::{Asked, Wait, Want};
 use crate::keyed::HashKey;
 use defect::seeded;
 use due::{Agenda, Due};
@@ -71,6 +73,7 @@ use lease::{Failure, Leases};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
 use quintet_errors::Code;
 use room::Room;
+use scan::Scans;
 use sender::{Senders, Unanswered, Unsettled};
 use slab::Slab;
 use std::collections::BTreeMap;
@@ -89,7 +92,7 @@ pub mod stages {
 
 /// A manager that is woken later than this may have renewals before it that came in time.
 const MAX_LATENESS: Span = Span::from_millis(1);
-/// Between two steps in building an index: others get their turn.
+/// Between two steps in building an index, or in a long search: others get their turn.
 const BETWEEN_STEPS: Span = Span::from_micros(20);
 
 /// The manager of a space. How it behaves stands at the head of this module's file; what it understands, in
@@ -106,8 +109,12 @@ pub struct Space {
     agenda: Agenda,
     /// Requests that wait for an index, by age.
     unindexed: BTreeMap<u64, u32>,
-    /// When to go on building indexes; none if all are ready.
-    build_at: Option<Time>,
+    /// From which age on they are to be tried again, as an index is ready.
+    retry_from: Option<u64>,
+    /// Requests that have more to compare than one turn may.
+    scans: Scans,
+    /// When to take the next step in what is done in steps; none if nothing is.
+    step_at: Option<Time>,
     /// One counter gives tuples, waiters, leases and parked requests their age; none is 0.
     next_order: u64,
     /// Leases that ended without an acknowledgement.
@@ -131,7 +138,9 @@ impl Space {
             room: Room::new(&config),
             agenda: Agenda::default(),
             unindexed: BTreeMap::new(),
-            build_at: None,
+            retry_from: None,
+            scans: Scans::default(),
+            step_at: None,
             next_order: 1,
             redone: 0,
             dead_letters: 0,
@@ -191,7 +200,11 @@ impl Space {
             Asked::Ack(lease, put) => self.acknowledge(now, from, token, *lease, put, out),
             Asked::Release(lease) => self.release(now, from, token, *lease, out),
             Asked::Renew => self.renew(now, from),
-            Asked::Count(template) => self.count(from, token, template, out),
+            Asked::Count(template) => {
+                let asker = Asker { address: from, token, purpose: Use::Count };
+                let want = Want { wait: Wait::AtOnce, lease: None, template: *template };
+                self.want(now, asker, &want, frame.bulk, out);
+            }
             Asked::Status => self.status(from, token, out),
         }
     }
@@ -226,18 +239,34 @@ impl Space {
         }
     }
 
-    /// Takes a step in building the indexes that are not ready, and serves those who waited for one.
-    fn build_indexes(&mut self, now: Time, out: &mut dyn Outbox) {
-        if self.build_at.is_none_or(|at| at > now) {
+    /// Whether something is done in steps.
+    fn has_steps(&self) -> bool {
+        self.retry_from.is_some() || self.stores.has_unready() || !self.scans.is_empty()
+    }
+
+    /// Takes a step: builds an index, serves those who waited for one, or goes on with a long search.
+    fn step(&mut self, now: Time, out: &mut dyn Outbox) {
+        if self.step_at.is_none_or(|at| at > now) {
             return;
         }
-        self.build_at = None;
-        let (looked_at, is_ready) = self.stores.build(self.config.index_step.max(1), &self.key);
-        out.work(stages::STORE, u32::try_from(looked_at).unwrap_or(u32::MAX));
-        if is_ready {
-            for place in self.unindexed.values().copied().collect::<Vec<_>>() {
-                self.retry_waiter(now, place, out);
+        self.step_at = None;
+        let step = self.config.index_step.max(1);
+        if self.retry_from.is_none() && self.stores.has_unready() {
+            let (looked_at, is_ready) = self.stores.build(step, &self.key);
+            out.work(stages::STORE, u32::try_from(looked_at).unwrap_or(u32::MAX));
+            self.retry_from = is_ready.then_some(0);
+        } else if self.retry_from.is_none() {
+            return self.scan(now, out);
+        }
+        if let Some(from) = self.retry_from {
+            let waiting: Vec<_> =
+                self.unindexed.range(from..).take(step).map(|(order, place)| (*order, *place)).collect();
+            for (_, place) in &waiting {
+                self.retry_waiter(now, *place, out);
             }
+            let last = waiting.last().map(|(order, _)| *order);
+            self.retry_from =
+                last.map(|last| last + 1).filter(|from| self.unindexed.range(from..).next().is_some());
         }
     }
 
@@ -285,18 +314,16 @@ impl Protocol for Space {
         self.expire(now, out);
         match input {
             Input::Started | Input::Peer(_, PeerChange::Up { .. }) => {}
-            Input::Wake => self.build_indexes(now, out),
+            Input::Wake => self.step(now, out),
             Input::Frame(from, frame) => self.frame(now, from, &frame, out),
             Input::Writable(to) => self.retry(now, to, out),
             Input::Peer(address, PeerChange::Down(_)) => self.forget(now, address, out),
         }
         self.serve_parked(now, out);
-        if self.build_at.is_none() && self.stores.has_unready() {
-            self.build_at = Some(now + BETWEEN_STEPS);
-        }
+        self.step_at = if self.has_steps() { self.step_at.or(Some(now + BETWEEN_STEPS)) } else { None };
     }
 
     fn deadline(&self) -> Option<Time> {
-        [self.agenda.first(), self.build_at].into_iter().flatten().min()
+        [self.agenda.first(), self.step_at].into_iter().flatten().min()
     }
 }

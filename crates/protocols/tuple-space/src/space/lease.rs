@@ -62,7 +62,7 @@ impl Space {
     /// Hides a tuple under a lease named by the next age: the caller has said so in its answer.
     pub(super) fn hold_under_lease(&mut self, now: Time, place: Place, holder: Address, ttl: Span) {
         let id = self.order();
-        self.stores[place.store].hide(place.entry, &self.key);
+        self.hide(place);
         let due = (ttl.0 != u64::MAX).then(|| now + ttl);
         self.leases.insert(id, Lease { holder, place, ttl, due, put_off: false, parked: None });
         self.senders.get_or_add(holder).leases.insert(id);

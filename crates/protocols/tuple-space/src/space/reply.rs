@@ -77,7 +77,7 @@ impl Space {
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
         if seeded!(self.config, LostBetweenRemovalAndReply) && asker.purpose != Use::Read {
-            self.stores[place.store].hide(place.entry, &self.key);
+            self.hide(place);
         }
         let entry = self.stores.entry(place);
         let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
@@ -92,7 +92,7 @@ impl Space {
             }
         }
         match asker.purpose {
-            Use::Read => {}
+            Use::Read | Use::Count => {}
             Use::Take => self.hold_until_settled(place, asker),
             Use::Lease(ttl) => self.hold_under_lease(now, place, asker.address, ttl),
         }
@@ -101,9 +101,8 @@ impl Space {
 
     /// Hides a tuple that a plain take was given, until that is settled.
     fn hold_until_settled(&mut self, place: Place, asker: &Asker) {
-        let store = &mut self.stores[place.store];
-        store.hide(place.entry, &self.key);
-        let entry = store.entry(place.entry);
+        self.hide(place);
+        let entry = self.stores.entry(place);
         let bytes = entry.bytes();
         self.room.free(bytes, entry.account());
         self.room.unsettled_bytes += bytes;

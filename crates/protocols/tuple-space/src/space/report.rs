@@ -1,15 +1,15 @@
 //! Questions about the space itself.
 
-use super::{Space, stages};
-use crate::codec::{COUNTED, STATE, SignatureState, State, View};
+use super::Space;
+use crate::codec::{COUNTED, STATE, SignatureState, State};
 use quintet_contract::{Address, Outbox, Token};
 use quintet_wire::{Encode, Sink};
 
-struct Number(usize);
+struct Number(u64);
 
 impl Encode for Number {
     fn encode(&self, sink: &mut impl Sink) {
-        sink.u64(self.0 as u64);
+        sink.u64(self.0);
     }
 }
 
@@ -17,11 +17,9 @@ impl Encode for Number {
 const MAX_SIGNATURES_BYTES: usize = 32 * 1024;
 
 impl Space {
-    /// Answers how many tuples match. While the index for that is not ready, it compares all: O(tuples of that signature).
-    pub(super) fn count(&mut self, from: Address, token: Token, template: &View<'_>, out: &mut dyn Outbox) {
-        let (matching, compared) = self.stores.count(template, self.config.index_step.max(1), &self.key);
-        out.work(stages::MATCH, compared + 1);
-        self.reply_with(from, COUNTED, token, &Number(matching), out);
+    /// Answers how many tuples match.
+    pub(super) fn reply_count(&mut self, to: Address, token: Token, matching: u64, out: &mut dyn Outbox) {
+        self.reply_with(to, COUNTED, token, &Number(matching), out);
     }
 
     /// Answers how the space is. O(signatures).

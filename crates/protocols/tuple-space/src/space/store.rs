@@ -2,6 +2,7 @@
 
 use super::index::{Choice, Index, IndexSet};
 use super::room::Account;
+use super::scan::{Progress, STEP_BYTES, comparisons};
 use super::slab::Slab;
 use super::waiter::{Filed, Waiter};
 use crate::Signature;
@@ -55,6 +56,8 @@ pub(super) enum Search<Found> {
     Nothing,
     /// The index to look in is being built.
     NotReady,
+    /// There is more to compare than one turn may.
+    Unfinished,
 }
 
 impl Entry {
@@ -151,10 +154,10 @@ impl Store {
         }
     }
 
-    /// Hides a tuple, if it is not hidden yet.
-    pub(super) fn hide(&mut self, entry: u32, key: &HashKey) {
+    /// Hides a tuple; whether it was not hidden before.
+    pub(super) fn hide(&mut self, entry: u32, key: &HashKey) -> bool {
         if !core::mem::replace(&mut self.entries[entry].shown, false) {
-            return;
+            return false;
         }
         self.shown -= 1;
         let found = self.found.take().filter(|found| found.entry == entry);
@@ -164,47 +167,63 @@ impl Store {
             let hash = known.map_or_else(|| index.hash(&view, key), |found| found.hash);
             index.remove(hash, self.entries[entry].order);
         }
+        true
     }
 
-    /// Looks for the oldest tuple that matches and can be taken; and how many were compared. The first template with values in other
-    /// fields than any before makes an index, at once where there are `step` tuples at most.
-    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (Search<u32>, u32) {
+    /// Looks for the oldest tuple that matches and can be taken, from the mark on; and how many were compared. The first template with
+    /// values in other fields than any before makes an index, at once where there are `step` tuples at most.
+    pub(super) fn oldest(
+        &mut self,
+        template: &View<'_>,
+        progress: &mut Progress,
+        step: usize,
+        key: &HashKey,
+    ) -> (Search<u32>, u32) {
         if self.shown == 0 {
             return (Search::Nothing, 0);
         }
-        let mut compared = 0;
         let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
         let (fields, hash) = (self.indexes[index].fields(), self.indexes[index].hash(template, key));
-        let mut candidates = self.indexes[index].members(hash, 0);
-        let found = candidates.find(|(_, entry)| {
+        let (limit, mut compared) = (comparisons(step, template), 0);
+        for (order, entry) in self.indexes[index].members(hash, progress.mark) {
+            if compared == limit {
+                progress.mark = order;
+                return (Search::Unfinished, number(compared));
+            }
             compared += 1;
-            template.matches(&self.view(*entry))
-        });
-        let Some((_, entry)) = found else { return (Search::Nothing, compared) };
-        self.found = Some(Found { entry, fields, hash });
-        (Search::Found(entry), compared)
+            if template.matches(&self.view(entry)) {
+                self.found = Some(Found { entry, fields, hash });
+                return (Search::Found(entry), number(compared));
+            }
+        }
+        (Search::Nothing, number(compared))
     }
 
-    /// How many tuples that can be taken match, and how many were compared: none if the template says only types, all while the index
-    /// is not ready.
-    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (usize, u32) {
+    /// Counts the tuples that match and can be taken, from the mark on; `Nothing`: nothing is left to count. And how many were
+    /// compared: none if the template says only types.
+    pub(super) fn count(
+        &mut self,
+        template: &View<'_>,
+        progress: &mut Progress,
+        step: usize,
+        key: &HashKey,
+    ) -> (Search<u32>, u32) {
         if self.shown == 0 || (template.actuals() == 0 && template.is_decided_by_actuals()) {
-            return (self.shown, 0);
+            progress.matching = self.shown as u64;
+            return (Search::Nothing, 0);
         }
-        let index = self.index(template.actuals(), step, key);
-        let mut compared = 0;
-        let matches = |entry: &u32| {
+        let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
+        let hash = self.indexes[index].hash(template, key);
+        let (limit, mut compared) = (comparisons(step, template), 0);
+        for (order, entry) in self.indexes[index].members(hash, progress.mark) {
+            if compared == limit {
+                progress.mark = order;
+                return (Search::Unfinished, number(compared));
+            }
             compared += 1;
-            template.matches(&self.view(*entry))
-        };
-        let matching = if let Some(index) = index {
-            let hash = template.hash(self.indexes[index].fields(), key);
-            self.indexes[index].members(hash, 0).map(|(_, entry)| entry).filter(matches).count()
-        } else {
-            let shown = self.entries.iter().filter(|(_, entry)| entry.shown);
-            shown.map(|(place, _)| place).filter(matches).count()
-        };
-        (matching, compared)
+            progress.matching += u64::from(template.matches(&self.view(entry)));
+        }
+        (Search::Nothing, number(compared))
     }
 
     /// The index to use for templates with values in `fields`, if it is ready.
@@ -222,16 +241,21 @@ impl Store {
         self.indexes[position].is_ready().then_some(position)
     }
 
-    /// Adds the next `step` tuples to an index that is not ready; how many it looked at.
+    /// Adds the next `step` tuples to an index that is not ready, fewer if they are long; how many it looked at.
     pub(super) fn build(&mut self, position: usize, step: usize, key: &HashKey) -> usize {
         let index = &mut self.indexes[position];
         let Some(first) = index.built() else { return 0 };
         let mut entries = self.entries.iter_from(first);
-        let mut looked_at = 0;
-        for (place, entry) in entries.by_ref().take(step) {
+        let (mut looked_at, mut bytes) = (0, 0);
+        for (place, entry) in entries.by_ref() {
             looked_at += 1;
             if entry.shown {
-                index.insert(entry.view(&self.signature).hash(index.fields(), key), entry.order, place);
+                let hash = index.hash(&entry.view(&self.signature), key);
+                index.insert(hash, entry.order, place);
+                bytes += entry.bytes();
+            }
+            if looked_at == step || bytes >= STEP_BYTES {
+                break;
             }
         }
         index.set_built(entries.next().map(|(place, _)| place));
@@ -307,4 +331,8 @@ impl Store {
         let is_waited_for = self.waiting.iter().any(|index| index.len() > 0);
         self.entries.len() == 0 && !is_waited_for && self.unready().is_none()
     }
+}
+
+fn number(compared: usize) -> u32 {
+    u32::try_from(compared).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,9 @@
 //! All tuples, by signature.
 
+use super::scan::Progress;
 use super::slab::Slab;
 use super::store::{Entry, Search, Store};
-use super::waiter::Filed;
+use super::waiter::{Filed, Use};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
@@ -78,28 +79,31 @@ impl Stores {
         self.sweep_at = KEPT_STORES.max(self.list.len() * 2);
     }
 
-    /// Looks for the oldest tuple that matches and can be taken; and how many were compared. An index that is needed and missing is built,
-    /// now or by [`build`](Stores::build).
-    pub(super) fn oldest(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (Search<Place>, u32) {
+    /// Looks for the oldest tuple that matches and can be taken, or counts those, from where `progress` is; and how many were compared. An
+    /// index that is needed and missing is built, now or by [`build`](Stores::build).
+    pub(super) fn search(
+        &mut self,
+        template: &View<'_>,
+        purpose: Use,
+        progress: &mut Progress,
+        step: usize,
+        key: &HashKey,
+    ) -> (Search<Place>, u32) {
         let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
-        let (found, compared) = self[store].oldest(template, step, key);
+        let (found, compared) = match purpose {
+            Use::Count => self[store].count(template, progress, step, key),
+            _ => self[store].oldest(template, progress, step, key),
+        };
         let search = match found {
             Search::Found(entry) => Search::Found(Place { store, entry }),
             Search::Nothing => Search::Nothing,
+            Search::Unfinished => Search::Unfinished,
             Search::NotReady => {
                 self.note_unready(store);
                 Search::NotReady
             }
         };
         (search, compared)
-    }
-
-    /// How many tuples match and can be taken; and how many were compared.
-    pub(super) fn count(&mut self, template: &View<'_>, step: usize, key: &HashKey) -> (usize, u32) {
-        let Some(store) = self.find(template.signature()) else { return (0, 0) };
-        let counted = self[store].count(template, step, key);
-        self.note_unready(store);
-        counted
     }
 
     fn note_unready(&mut self, store: u32) {

@@ -9,4 +9,5 @@ mod model;
 mod order;
 mod random_runs;
 mod room;
+mod scans;
 mod sizes;

@@ -49,7 +49,7 @@ impl Space {
     fn verify_requests(&self) {
         let mut waiters = 0;
         let mut parked = 0;
-        let (mut filed, mut unindexed) = (0, 0);
+        let (mut filed, mut unindexed, mut scanning) = (0, 0, 0);
         for sender in self.senders.iter() {
             for unanswered in sender.unanswered.values() {
                 match unanswered {
@@ -57,12 +57,14 @@ impl Space {
                         let waiter = &self.waiters[*place];
                         let is_blocked = sender.blocked.get(&waiter.order) == Some(place);
                         let is_unindexed = self.unindexed.get(&waiter.order) == Some(place);
-                        let reasons = [waiter.filed.is_some(), is_blocked, is_unindexed];
+                        let is_scanning = self.scans.contains(waiter.order, *place);
+                        let reasons = [waiter.filed.is_some(), is_blocked, is_unindexed, is_scanning];
                         let count = reasons.into_iter().filter(|reason| *reason).count();
-                        assert_eq!(count, 1, "a waiter waits for a tuple, its link or an index: {reasons:?}");
+                        assert_eq!(count, 1, "a waiter waits for one thing: {reasons:?}");
                         waiters += 1;
                         filed += usize::from(waiter.filed.is_some());
                         unindexed += usize::from(is_unindexed);
+                        scanning += usize::from(is_scanning);
                     }
                     Unanswered::Parked(_) => parked += 1,
                 }
@@ -70,8 +72,10 @@ impl Space {
         }
         assert_eq!(self.waiters.len(), waiters);
         assert_eq!(self.unindexed.len(), unindexed);
-        assert!(unindexed == 0 || self.stores.has_unready(), "an index is waited for that nobody builds");
-        assert_eq!(self.build_at.is_some(), self.stores.has_unready());
+        assert_eq!(self.scans.len(), scanning);
+        let is_served = self.stores.has_unready() || self.retry_from.is_some();
+        assert!(unindexed == 0 || is_served, "an index is waited for that nobody builds");
+        assert_eq!(self.step_at.is_some(), self.has_steps());
         assert_eq!(self.room.parked(), parked);
         assert_eq!(self.stores.iter().map(super::store::Store::waiters).sum::<usize>(), filed);
     }

@@ -13,6 +13,8 @@ pub(super) enum Use {
     Take,
     /// It is hidden under a lease that lives this long unless renewed.
     Lease(Span),
+    /// It stays, and so do all others that match: they are counted.
+    Count,
 }
 
 /// Who asks, and for what use.
@@ -23,7 +25,7 @@ pub(super) struct Asker {
     pub(super) purpose: Use,
 }
 
-/// A take or read without an answer so far.
+/// A take, read or count without an answer so far.
 #[derive(Debug)]
 pub(super) struct Waiter {
     pub(super) asker: Asker,
@@ -34,7 +36,7 @@ pub(super) struct Waiter {
     template: Box<[u8]>,
     bulk: Bytes,
     layout: Layout,
-    /// Where it is filed; none while it waits for its sender's link.
+    /// Where it is filed; none while it waits for something else than a tuple.
     pub(super) filed: Option<Filed>,
 }
 

@@ -1,5 +1,6 @@
 //! Takes and reads.
 
+use super::scan::Progress;
 use super::store::Search;
 use super::stores::Place;
 use super::waiter::{Asker, Use, Waiter};
@@ -16,6 +17,8 @@ enum Awaited {
     /// Room in its sender's link.
     Link,
     Index,
+    /// More turns: it has to compare more than one may.
+    Scan(Progress),
 }
 
 impl Space {
@@ -28,20 +31,30 @@ impl Space {
         bulk: &Bytes,
         out: &mut dyn Outbox,
     ) {
-        let step = self.config.index_step.max(1);
-        let (search, compared) = self.stores.oldest(&want.template, step, &self.key);
+        let (step, mut progress) = (self.config.index_step.max(1), Progress::default());
+        let (search, compared) =
+            self.stores.search(&want.template, asker.purpose, &mut progress, step, &self.key);
         out.work(stages::MATCH, compared + 1);
-        let sent = match search {
-            Search::Found(place) => self.deliver(now, place, &asker, out),
+        let awaited = match search {
+            Search::Found(place) => match self.deliver(now, place, &asker, out) {
+                Err(SendError::Full) => Awaited::Link,
+                sent => return self.conclude(&asker, sent, out),
+            },
             Search::Nothing if want.wait == Wait::AtOnce => {
-                return self.reply(asker.address, NO_MATCH, asker.token, out);
+                return self.answer_without_tuple(&asker, progress, out);
             }
-            Search::Nothing => return self.wait(now, asker, want, bulk, Awaited::Tuple, out),
-            Search::NotReady => return self.wait(now, asker, want, bulk, Awaited::Index, out),
+            Search::Nothing => Awaited::Tuple,
+            Search::NotReady => Awaited::Index,
+            Search::Unfinished => Awaited::Scan(progress),
         };
-        match sent {
-            Err(SendError::Full) => self.wait(now, asker, want, bulk, Awaited::Link, out),
-            sent => self.conclude(&asker, sent, out),
+        self.wait(now, asker, want, bulk, awaited, out);
+    }
+
+    /// Answers a request that is answered whether or not there is a tuple, and has looked at all there are.
+    fn answer_without_tuple(&mut self, asker: &Asker, progress: Progress, out: &mut dyn Outbox) {
+        match asker.purpose {
+            Use::Count => self.reply_count(asker.address, asker.token, progress.matching, out),
+            _ => self.reply(asker.address, NO_MATCH, asker.token, out),
         }
     }
 
@@ -100,6 +113,7 @@ impl Space {
             Awaited::Tuple => self.file(place),
             Awaited::Link => drop(self.senders.get_or_add(address).blocked.insert(order, place)),
             Awaited::Index => drop(self.unindexed.insert(order, place)),
+            Awaited::Scan(progress) => self.scans.add(order, place, progress),
         }
     }
 
@@ -122,6 +136,7 @@ impl Space {
         let waiter = self.waiters.remove(place);
         self.room.unkeep(waiter.template().bytes());
         self.unindexed.remove(&waiter.order);
+        self.scans.remove(waiter.order);
         if let Some(filed) = waiter.filed {
             self.stores.unfile(filed, waiter.order);
         }
@@ -151,7 +166,7 @@ impl Space {
                 return;
             }
         }
-        self.stores[place.store].show(place.entry, &self.key);
+        self.show(place);
     }
 
     /// Gives a tuple to one who waits; whether it is taken.
@@ -172,38 +187,54 @@ impl Space {
 
     /// Searches again for a waiter whose link has room now, or whose index may be ready. False: its link has no room.
     pub(super) fn retry_waiter(&mut self, now: Time, place: u32, out: &mut dyn Outbox) -> bool {
+        self.search_for_waiter(now, place, Progress::default(), out)
+    }
+
+    /// Searches for a waiter, from where it is. False: its link has no room.
+    pub(super) fn search_for_waiter(
+        &mut self,
+        now: Time,
+        place: u32,
+        mut progress: Progress,
+        out: &mut dyn Outbox,
+    ) -> bool {
         let waiter = &self.waiters[place];
-        let (asker, wait, order) = (waiter.asker, waiter.wait, waiter.order);
+        let (asker, wait) = (waiter.asker, waiter.wait);
         let step = self.config.index_step.max(1);
-        let (search, compared) = self.stores.oldest(&waiter.template(), step, &self.key);
+        let (search, compared) =
+            self.stores.search(&waiter.template(), asker.purpose, &mut progress, step, &self.key);
         out.work(stages::MATCH, compared + 1);
+        self.pick_up(place);
+        let awaited = match search {
+            Search::Found(found) => match self.deliver(now, found, &asker, out) {
+                Err(SendError::Full) => Awaited::Link,
+                sent => {
+                    self.drop_waiter(place);
+                    self.conclude(&asker, sent, out);
+                    return true;
+                }
+            },
+            Search::Nothing if wait == Wait::AtOnce => {
+                self.drop_waiter(place);
+                self.answer_without_tuple(&asker, progress, out);
+                return true;
+            }
+            Search::Nothing => Awaited::Tuple,
+            Search::NotReady => Awaited::Index,
+            Search::Unfinished => Awaited::Scan(progress),
+        };
+        self.put_off(place, awaited);
+        awaited != Awaited::Link
+    }
+
+    /// Takes a waiter from where it was put off.
+    fn pick_up(&mut self, place: u32) {
+        let Waiter { order, asker, .. } = self.waiters[place];
         self.unindexed.remove(&order);
+        self.scans.remove(order);
         if let Some(sender) = self.senders.get_mut(asker.address) {
             sender.blocked.remove(&order);
         }
-        let sent = match search {
-            Search::Found(found) => self.deliver(now, found, &asker, out),
-            Search::Nothing if wait == Wait::AtOnce => {
-                self.drop_waiter(place);
-                self.reply(asker.address, NO_MATCH, asker.token, out);
-                return true;
-            }
-            Search::Nothing => {
-                self.file(place);
-                return true;
-            }
-            Search::NotReady => {
-                self.put_off(place, Awaited::Index);
-                return true;
-            }
-        };
-        if sent == Err(SendError::Full) {
-            self.put_off(place, Awaited::Link);
-            return false;
-        }
-        self.drop_waiter(place);
-        self.conclude(&asker, sent, out);
-        true
     }
 
     /// Ends a waiter whose deadline has passed.
@@ -238,7 +269,7 @@ impl Space {
     /// Lets a hidden tuple be taken again, at its old place.
     pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
         if seeded!(self.config, LostWakeUp) {
-            self.stores[place.store].show(place.entry, &self.key);
+            self.show(place);
         } else {
             self.offer(now, place, out);
         }

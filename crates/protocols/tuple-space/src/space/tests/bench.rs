@@ -1,10 +1,11 @@
 //! A manager on a bench: senders are small numbers, links can be full or gone, time is turned by hand.
 
+use crate::space::stages;
 use crate::{Answer, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait};
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError,
-    Span, Time, Token,
+    Span, Stage, Time, Token,
 };
 use quintet_errors::Code;
 use std::collections::BTreeSet;
@@ -29,6 +30,8 @@ pub(super) struct Link {
     pub(super) full: BTreeSet<u16>,
     pub(super) gone: BTreeSet<u16>,
     pub(super) too_long: BTreeSet<u16>,
+    /// The units of matching that the last input took.
+    pub(super) matching: u32,
 }
 
 impl Link {
@@ -75,6 +78,10 @@ impl Outbox for Link {
     fn disconnect(&mut self, peer: Address) {
         self.effects.disconnect(peer);
     }
+
+    fn work(&mut self, stage: Stage, units: u32) {
+        self.matching += if stage == stages::MATCH { units } else { 0 };
+    }
 }
 
 impl Bench {
@@ -87,6 +94,7 @@ impl Bench {
 
     /// Hands an input to the manager; the answers in their order.
     pub(super) fn give(&mut self, input: Input<'_>) -> Vec<Sent> {
+        self.link.matching = 0;
         self.space.handle(self.now, input, &mut self.link);
         if self.verifies {
             self.space.verify();

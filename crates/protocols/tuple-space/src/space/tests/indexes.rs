@@ -109,10 +109,10 @@ fn who_waits_for_an_index_can_time_out_cancel_and_leave() {
 }
 
 #[test]
-fn a_count_does_not_wait() {
+fn a_count_waits_as_well() {
     let mut bench = filled();
-    assert_eq!(bench.count(&template![?str, 7i64]), 1);
-    assert_eq!(bench.pass(Span(BETWEEN_STEPS.0 * 100)), []);
+    assert_eq!(bench.ask(2, 1, Request::Count { template: &template![?str, 7i64] }), []);
+    assert_eq!(bench.pass(Span(BETWEEN_STEPS.0 * 100)), [(2, 1, Answer::Count(1))]);
     assert_eq!(bench.count(&template![?str, 8i64]), 1);
     assert_eq!(bench.space.deadline(), None);
 }

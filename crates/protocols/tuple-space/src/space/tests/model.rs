@@ -40,6 +40,7 @@ pub(super) enum Purpose {
     Read,
     Take,
     Lease(Span),
+    Count,
 }
 
 #[derive(Clone)]
@@ -61,7 +62,7 @@ pub(super) struct Model {
     parked: Vec<Parked>,
     replies: Vec<Sent>,
     pub(super) full: BTreeSet<u16>,
-    /// Requests that wait for an index in the manager: what it has indexes for is its own affair.
+    /// Requests that wait for an index or for more turns in the manager: what it has indexes for is its own affair.
     pub(super) unindexed: BTreeSet<(u16, u64)>,
     pub(super) sent: Vec<Sent>,
 }
@@ -251,7 +252,7 @@ impl Model {
         let tuple = self.stored[at].tuple.clone();
         let mut held = None;
         match purpose {
-            Purpose::Read => {}
+            Purpose::Read | Purpose::Count => {}
             Purpose::Take => self.stored[at].place = Place::Taken { by: to, token },
             Purpose::Lease(ttl) => {
                 let lease = self.order();
@@ -300,9 +301,10 @@ impl Model {
 
     pub(super) fn want(&mut self, from: u16, token: u64, purpose: Purpose, wait: Wait, template: &Template) {
         let is_unindexed = self.unindexed.contains(&(from, token));
-        let found = self.oldest(template).filter(|_| !is_unindexed);
+        let found = self.oldest(template).filter(|_| !is_unindexed && purpose != Purpose::Count);
         let is_blocked = match found {
             _ if is_unindexed => false,
+            _ if purpose == Purpose::Count => return self.reply_count(from, token, template),
             Some(at) if self.deliver(at, from, token, purpose) => return,
             Some(_) => true,
             None if wait == Wait::AtOnce => return self.reply(from, token, Answer::NoMatch),
@@ -452,6 +454,10 @@ impl Model {
     }
 
     pub(super) fn count(&mut self, from: u16, token: u64, template: &Template) {
+        self.want(from, token, Purpose::Count, Wait::AtOnce, template);
+    }
+
+    fn reply_count(&mut self, from: u16, token: u64, template: &Template) {
         let matching = self.stored.iter().filter(|s| s.place == Place::Shown && template.matches(&s.tuple));
         let number = matching.count() as u64;
         self.reply(from, token, Answer::Count(number));
@@ -483,6 +489,9 @@ impl Model {
             return;
         }
         match self.oldest(&waiting.template) {
+            _ if waiting.purpose == Purpose::Count => {
+                self.reply_count(waiting.from, waiting.token, &waiting.template);
+            }
             None if waiting.wait != Wait::AtOnce => return,
             None => self.reply(waiting.from, waiting.token, Answer::NoMatch),
             Some(at) => {

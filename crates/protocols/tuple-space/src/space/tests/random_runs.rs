@@ -44,7 +44,7 @@ fn one_tuple() -> impl Strategy<Value = Tuple> {
         4 => (name, 0..3i64).prop_map(|(name, n)| tuple![name, n]),
         1 => (0..2i32).prop_map(|n| tuple!["a", n]),
         1 => (0..2i64, 0..2i64).prop_map(|(n, m)| tuple![n, m]),
-        1 => (0..3u64).prop_map(|n| {
+        2 => (0..3u64).prop_map(|n| {
             tuple![crate::Array::from_elements(&[n], &vec![1u8; usize::try_from(n).unwrap()]).unwrap()]
         }),
     ]
@@ -60,7 +60,7 @@ fn a_template() -> impl Strategy<Value = Template> {
         1 => Just(template![?str, ?i32]),
         1 => (0..2i64).prop_map(|n| template![?i64, n]),
         1 => Just(template![?ArrayOf<u8, 1>]),
-        1 => (0..3u64).prop_map(|n| {
+        2 => (0..3u64).prop_map(|n| {
             template![crate::Type::Array { element: crate::ElementType::U8, dimensions: vec![Some(n)] }]
         }),
     ]
@@ -88,7 +88,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..4usize, tuples(0), deadline()).prop_map(|(l, t, d)| Step::Ack(l, t, d)),
         2 => (0..4usize).prop_map(Step::Release),
         1 => Just(Step::Renew),
-        1 => a_template().prop_map(Step::Count),
+        4 => a_template().prop_map(Step::Count),
         2 => Just(Step::Fill),
         3 => Just(Step::Writable),
         1 => Just(Step::Down),
@@ -107,6 +107,8 @@ struct Pair {
     leases: Vec<u64>,
     /// Whether a request has waited for an index.
     half_built: bool,
+    /// Whether a request has had to go on in another turn.
+    is_scanned: bool,
 }
 
 impl Pair {
@@ -117,6 +119,7 @@ impl Pair {
             tokens: [0; 4],
             leases: vec![],
             half_built: false,
+            is_scanned: false,
         }
     }
 
@@ -176,12 +179,14 @@ impl Pair {
         (sent, expected)
     }
 
-    /// Tells the model who waits for an index.
+    /// Tells the model who waits for an index, or for more turns.
     fn look(&mut self) {
         let space = &self.bench.space;
-        let askers = space.unindexed.values().map(|place| space.waiters[*place].asker);
+        let waiting = space.unindexed.values().copied().chain(space.scans.waiters());
+        let askers = waiting.map(|place| space.waiters[place].asker);
         self.model.unindexed = askers.map(|asker| (asker.address.node.0, asker.token.0)).collect();
-        self.half_built |= !self.model.unindexed.is_empty();
+        self.half_built |= !space.unindexed.is_empty();
+        self.is_scanned |= !space.scans.is_empty();
     }
 
     fn input(&mut self, act: impl FnOnce(&mut Model)) -> Vec<Sent> {
@@ -207,6 +212,7 @@ impl Pair {
                     Purpose::Read => Request::Read { wait, template },
                     Purpose::Take => Request::Take { wait, lease: None, template },
                     Purpose::Lease(ttl) => Request::Take { wait, lease: Some(*ttl), template },
+                    Purpose::Count => Request::Count { template },
                 };
                 let sent = bench.ask_settled(from, token, settled, request);
                 self.look();
@@ -226,8 +232,10 @@ impl Pair {
                 bench.ask_settled(from, token, settled, Request::Renew)
             }
             Step::Count(template) => {
-                model.count(from, token, template);
-                bench.ask_settled(from, token, settled, Request::Count { template })
+                let sent = bench.ask_settled(from, token, settled, Request::Count { template });
+                self.look();
+                self.model.count(from, token, template);
+                sent
             }
             Step::Ack(..) | Step::Release(_) => self.ask_about_lease(from, token, settled, step),
             other => unreachable!("{other:?} is no request"),
@@ -294,10 +302,10 @@ proptest! {
     }
 }
 
-/// Where each step of an index looks at one place or two, so that all of this happens while indexes are half built.
+/// Where each step looks at one tuple or two, so that all of this happens while indexes are half built and searches half done.
 #[test]
 fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
-    let half_built = core::cell::Cell::new(0u32);
+    let (half_built, scanned) = (core::cell::Cell::new(0u32), core::cell::Cell::new(0u32));
     let settings = ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() };
     let runs = (1..3usize, steps());
     let result = proptest::test_runner::TestRunner::new(settings).run(&runs, |(index_step, steps)| {
@@ -305,11 +313,13 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
         let mut pair = Pair::new(config);
         let result = compare(&mut pair, &steps);
         half_built.set(half_built.get() + u32::from(pair.half_built));
+        scanned.set(scanned.get() + u32::from(pair.is_scanned));
         result
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));
-    let half_built = half_built.get();
+    let (half_built, scanned) = (half_built.get(), scanned.get());
     assert!(half_built > 300, "{half_built} runs had a request wait for an index");
+    assert!(scanned > 150, "{scanned} runs had a request that had to go on in another turn");
 }
 
 /// The comparison finds every defect that is built in on purpose, by the answers alone.

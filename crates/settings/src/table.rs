@@ -43,7 +43,7 @@ settings! {
         unit: Unit::Bytes,
         default: 1 << 30,
         range: 1..=1 << 50,
-        text: "Bytes of tuples a space holds, those under a lease included. At the limit an out waits; results of leased tuples have a quarter more.",
+        text: "Bytes a space takes for tuples, those under a lease included, each with 160 bytes beside its own, and for indexes. At the limit an out waits; results of leased tuples have a quarter more.",
     };
     /// `space.max_tuples`
     SPACE_MAX_TUPLES: Number = {

@@ -13,7 +13,7 @@
 //! - **No stall.** An index over tuples that are there already is built a step at a time ([`SpaceConfig::index_step`]), and a search or a
 //!   count that has many tuples to compare goes on in such steps. A request that waits for either is as one that waits for its sender's
 //!   link: it is answered when that is done, from what the space holds at that instant; tuples and younger requests pass it by until then.
-//! - **Bounds.** Quotas of bytes and of tuples, at which an `out` waits, oldest first, behind every acknowledgement that waits
+//! - **Bounds.** Quotas of bytes, indexes included, and of tuples, at which an `out` waits, oldest first, behind every acknowledgement that waits
 //!   for room. The results of an acknowledgement have a reserve beyond them, so that a space full of tasks does not keep its own
 //!   results out: they wait only for earlier results to be taken. Bounds for what one sender may have unfinished. A tuple given to a plain take leaves the quota at once; one under
 //!   a lease counts until its end. Of the memory in which a bulk came, a tuple keeps at most twice what it counts for.
@@ -64,6 +64,7 @@ pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use lease::DEAD_LETTER;
+pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 
 use crate::codec::{Asked, Wait, Want};
 use crate::keyed::HashKey;

@@ -49,8 +49,10 @@ pub struct Refusal {
 pub struct State {
     /// Tuples that can be taken.
     pub tuples: u64,
-    /// Bytes that count for the quota: of the tuples and of those under a lease.
+    /// Bytes of the tuples and of those under a lease, with what each takes beside its own: they count for the quota.
     pub bytes: u64,
+    /// Bytes of further indexes, beyond two a signature: they count for the quota as well.
+    pub index_bytes: u64,
     /// Tuples under a lease or in delivery.
     pub hidden: u64,
     /// Takes and reads that wait.
@@ -164,7 +166,7 @@ impl Encode for State {
         for number in [self.tuples, self.bytes, self.hidden, self.waiters, self.leases] {
             sink.u64(number);
         }
-        for number in [self.parked, self.redone, self.dead_letters, self.signatures] {
+        for number in [self.parked, self.redone, self.dead_letters, self.signatures, self.index_bytes] {
             sink.u64(number);
         }
         sink.u32(u32::try_from(self.rows.len()).expect("at most MAX_ROWS rows"));
@@ -189,6 +191,7 @@ impl Decode<'_> for State {
             redone: reader.u64()?,
             dead_letters: reader.u64()?,
             signatures: reader.u64()?,
+            index_bytes: reader.u64()?,
             rows: Vec::new(),
         };
         for _ in 0..reader.length("number of rows", State::MAX_ROWS)? {

@@ -252,6 +252,7 @@ fn every_answer_comes_back_as_it_was() {
         redone: 7,
         dead_letters: 8,
         signatures: 1,
+        index_bytes: 10,
         rows: vec![SignatureState {
             signature: crate::Signature([2, 13, 0x25, 2].into()),
             tuples: 1,

@@ -3,7 +3,7 @@
 /// The limits of a space and the seed of its hashing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpaceConfig {
-    /// Bytes of tuples (heads and bulks) it holds, those under a lease included. Results of leased tuples that find no room in it have a
+    /// Bytes of tuples it holds, those under a lease included: heads, bulks, [`TUPLE_BYTES`](crate::TUPLE_BYTES) for each, and further indexes. Results of leased tuples that find no room in it have a
     /// reserve of a quarter more, or of one request. Default 1 GiB.
     pub max_bytes: u64,
     /// Tuples it holds, those under a lease included. Default 16,777,216.

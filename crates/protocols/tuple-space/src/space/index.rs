@@ -15,8 +15,14 @@ use std::collections::BTreeMap;
 /// Indexes of one signature for one purpose. Beyond it, requests use the one that fits best and compare the rest.
 pub(super) const MAX_INDEXES: usize = 8;
 
-/// An index that turns out to have so many times fewer keys than members gives the room back.
-const SPARSE: usize = 16;
+/// Of those, the ones that are neither the first of some fields nor the one of no fields: a tuple pays for its entries in them apart.
+pub(super) const MAX_FURTHER_INDEXES: u64 = MAX_INDEXES as u64 - 2;
+
+/// A table with room for so many times its keys gives room back.
+const SPARSE: usize = 4;
+
+/// A table with room for so many keys is kept.
+const KEPT: usize = 1024;
 
 /// Members by the hash of the same fields.
 #[derive(Debug)]
@@ -70,10 +76,21 @@ impl Index {
     /// Members before that place are in it; none: all are.
     pub(super) fn set_built(&mut self, built: Option<u32>) {
         self.built = built;
-        if built.is_none() && self.buckets.len() < self.buckets.capacity() / SPARSE {
-            let hash = |bucket: &Bucket| bucket.hash;
-            self.buckets.shrink_to_fit(hash);
+        self.give_room_back();
+    }
+
+    /// Gives the room of a table back that is nearly empty. What is moved is a small part of what was removed before.
+    #[inline]
+    fn give_room_back(&mut self) {
+        let (used, room) = (self.buckets.len(), self.buckets.capacity());
+        if used < room / SPARSE && room > KEPT && self.built.is_none() {
+            self.buckets.shrink_to(used * 2, |bucket| bucket.hash);
         }
+    }
+
+    /// Bytes of its table.
+    pub(super) fn table_bytes(&self) -> usize {
+        self.buckets.allocation_size()
     }
 
     /// Whether a member at that place is in it.
@@ -131,6 +148,7 @@ impl Index {
             }
         }
         bucket.remove();
+        self.give_room_back();
     }
 
     /// The members with that hash, of that age or younger, oldest first.
@@ -162,13 +180,20 @@ impl IndexSet {
     /// Chooses an index for members that are known by `fields`: exactly of those fields if there is one or there may
     /// be, else of as many of them as possible. The last place is kept for the index of no fields, which fits all.
     pub(super) fn choose(&mut self, fields: u64) -> Choice {
+        self.choose_within(fields, true)
+    }
+
+    /// The same; if none may be added, one of the indexes there are, or else that of no fields.
+    pub(super) fn choose_within(&mut self, fields: u64, may_add: bool) -> Choice {
         if let Some(position) = self.position(fields) {
             return Choice::Existing(position);
         }
         if self.0.len() >= MAX_INDEXES - 1 {
             self.0.retain(|index| index.len > 0 || !index.is_ready());
         }
-        if self.0.len() < MAX_INDEXES - 1 {
+        if self.0.len() < MAX_INDEXES - 1
+            && (may_add || fields == 0 || self.0.iter().all(|index| index.fields == 0))
+        {
             return Choice::New(fields);
         }
         let usable = self.0.iter().enumerate().filter(|(_, index)| index.fields & !fields == 0);
@@ -179,6 +204,11 @@ impl IndexSet {
     /// The index of exactly these fields.
     pub(super) fn position(&self, fields: u64) -> Option<usize> {
         self.0.iter().position(|index| index.fields == fields)
+    }
+
+    /// How many there are beside the first of some fields and the one of no fields.
+    pub(super) fn further(&self) -> u64 {
+        (self.0.iter().filter(|index| index.fields != 0).count() as u64).saturating_sub(1)
     }
 
     /// Adds an index; its position.

@@ -35,6 +35,20 @@ impl Occupied {
         }
     }
 
+    /// The place behind the last one in the set; 0 if it is empty.
+    pub(super) fn end(&self) -> usize {
+        let last = self.words.iter().rposition(|word| *word != 0);
+        last.map_or(0, |word| word * 64 + 64 - self.words[word].leading_zeros() as usize)
+    }
+
+    /// Gives the room of the places from `end` on back, none of which is in the set.
+    pub(super) fn truncate(&mut self, end: usize) {
+        self.words.truncate(end.div_ceil(64));
+        self.groups.truncate(self.words.len().div_ceil(64));
+        self.words.shrink_to_fit();
+        self.groups.shrink_to_fit();
+    }
+
     /// The first place in the set that is not before `from`.
     pub(super) fn first(&self, from: usize) -> Option<usize> {
         let word = from / 64;

@@ -1,7 +1,7 @@
 //! Puts: `out`, and the results that come with an acknowledgement.
 
 use super::lease::Lease;
-use super::room::{Account, Counted, Parked, ParkedKey, Size};
+use super::room::{Account, Counted, Parked, ParkedKey, Size, TUPLE_BYTES};
 use super::stores::{Place, Stores};
 use super::{Due, Space, Unanswered, stages};
 use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
@@ -157,7 +157,7 @@ impl Space {
         let order = self.order();
         let store = self.stores.find_or_add(tuple.signature());
         let entry = self.stores[store].add(order, tuple.head(), bulk, account);
-        self.room.add(tuple.bytes(), account);
+        self.room.add(tuple.bytes() + TUPLE_BYTES, account);
         self.offer(now, Place { store, entry }, out);
     }
 }

@@ -9,6 +9,9 @@ use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
 
+/// Room for so many answers that wait for a link is kept once they went.
+const KEPT_REPLIES: usize = 16;
+
 /// A body without bytes.
 struct Empty;
 
@@ -62,6 +65,7 @@ impl Space {
             }
             sender.replies.pop_front();
         }
+        sender.replies.shrink_to(KEPT_REPLIES);
         true
     }
 

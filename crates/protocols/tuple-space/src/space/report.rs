@@ -32,6 +32,7 @@ impl Space {
         State {
             tuples: self.stores.iter().map(|store| store.shown() as u64).sum(),
             bytes: self.room.held().bytes,
+            index_bytes: self.room.index_bytes(),
             hidden: self.stores.iter().map(|store| store.hidden() as u64).sum(),
             waiters: self.waiters.len() as u64,
             leases: self.leases.len() as u64,

@@ -5,6 +5,8 @@
 //! wait for the reserve, which is emptied by taking results: no tuple that was put by an `out` can keep it full. (docs/design/0011.)
 
 use super::SpaceConfig;
+use super::index::MAX_FURTHER_INDEXES;
+use super::store::NewIndex;
 use crate::codec::{KeptTuples, LeaseId, PutTuples};
 use quintet_contract::{Address, Span, Time, Token};
 use std::collections::BTreeMap;
@@ -31,6 +33,19 @@ pub(super) struct Counted {
     pub(super) size: Size,
     pub(super) account: Account,
 }
+
+/// What a tuple takes beside its head and bulk: its place (40 bytes, up to twice that while the places grow), its head's allocation, and
+/// its entries in two indexes, one of some fields and one of all tuples in order.
+pub const TUPLE_BYTES: u64 = 160;
+
+/// What a tuple's entry in each further index takes, the empty places of its table included.
+pub(super) const INDEX_ENTRY_BYTES: u64 = 48;
+
+/// What a tuple's entries in all further indexes take that there may be.
+pub const MAX_INDEX_BYTES: u64 = MAX_FURTHER_INDEXES * INDEX_ENTRY_BYTES;
+
+/// What a request that waits takes beside its template or its tuples.
+const WAITING_BYTES: u64 = 256;
 
 /// The reserve is this part of the quota.
 const RESERVE_SHARE: u64 = 4;
@@ -63,6 +78,10 @@ pub(super) struct Room {
     used: Size,
     /// Of results for which the quota had no room.
     reserve_used: Size,
+    /// Entries of tuples in further indexes, which count in the quota.
+    index_entries: u64,
+    /// The most further indexes that a signature has had: a tuple that is put may need an entry in each.
+    most_indexes: u64,
     /// Bytes of takes that may still be undone: no longer counted as used, bounded by the quota once more.
     pub(super) unsettled_bytes: u64,
     parked: BTreeMap<ParkedKey, Parked>,
@@ -92,7 +111,13 @@ impl Parked {
 
 impl Size {
     pub(super) fn of(tuples: &PutTuples<'_>) -> Size {
-        Size { bytes: tuples.total_bytes(), tuples: tuples.len().into() }
+        let number = u64::from(tuples.len());
+        Size { bytes: tuples.total_bytes() + number * TUPLE_BYTES, tuples: number }
+    }
+
+    /// With an entry for each tuple in so many further indexes.
+    fn indexed(self, indexes: u64) -> Size {
+        Size { bytes: self.bytes.saturating_add(self.tuples * indexes * INDEX_ENTRY_BYTES), ..self }
     }
 
     fn is_within(self, limit: Size) -> bool {
@@ -118,6 +143,8 @@ impl Room {
             limit: Size { bytes: config.max_bytes, tuples: config.max_tuples },
             used: Size::default(),
             reserve_used: Size::default(),
+            index_entries: 0,
+            most_indexes: 0,
             unsettled_bytes: 0,
             parked: BTreeMap::new(),
             waiting_bytes: 0,
@@ -143,14 +170,55 @@ impl Room {
         self.limit
     }
 
-    /// Whether it could ever fit.
+    /// Whether it could ever fit, however many indexes there may be.
     pub(super) fn could_fit(&self, size: Size) -> bool {
-        size.is_within(self.limit)
+        size.indexed(MAX_FURTHER_INDEXES).is_within(self.limit)
     }
 
     /// Whether it fits the quota now.
     pub(super) fn fits(&self, size: Size) -> bool {
-        self.used.plus(size).is_within(self.limit)
+        self.fits_beside(self.used, size)
+    }
+
+    /// Whether it fits the quota beside what is used and the indexes.
+    fn fits_beside(&self, used: Size, size: Size) -> bool {
+        let indexes = Size { bytes: self.index_bytes(), tuples: 0 };
+        used.plus(indexes).plus(size.indexed(self.most_indexes)).is_within(self.limit)
+    }
+
+    /// Bytes of the entries in further indexes.
+    pub(super) fn index_bytes(&self) -> u64 {
+        self.index_entries * INDEX_ENTRY_BYTES
+    }
+
+    #[cfg(test)]
+    pub(super) fn most_indexes(&self) -> u64 {
+        self.most_indexes
+    }
+
+    /// How many tuples one more index may have: an entry for each must fit the quota.
+    pub(super) fn tuples_for_index(&self) -> u64 {
+        self.limit.bytes.saturating_sub(self.used.bytes.saturating_add(self.index_bytes()))
+            / INDEX_ENTRY_BYTES
+    }
+
+    /// A further index was made for so many tuples, of a signature that has so many now.
+    pub(super) fn index_made(&mut self, made: Option<NewIndex>) {
+        if let Some(NewIndex { tuples, further }) = made {
+            self.index_entries += tuples;
+            self.most_indexes = self.most_indexes.max(further);
+        }
+    }
+
+    /// A tuple was entered in so many further indexes.
+    pub(super) fn indexed(&mut self, entries: u64) {
+        self.index_entries += entries;
+    }
+
+    /// A tuple was taken from so many further indexes.
+    pub(super) fn unindexed(&mut self, entries: u64) {
+        self.index_entries -= entries;
+        self.freed |= entries > 0;
     }
 
     /// Where the results of a new acknowledgement find room once the tuple that it ends is gone; none: it has to wait, behind those that
@@ -167,7 +235,7 @@ impl Room {
             Account::Quota => self.used.minus(ending.size),
             Account::Reserve => self.used,
         };
-        if left.plus(results).is_within(self.limit) {
+        if self.fits_beside(left, results) {
             return Some(Account::Quota);
         }
         // They need no more than they leave.
@@ -212,7 +280,10 @@ impl Room {
         let Room { limit, used, .. } = self;
         format!(
             "it holds {} of {} bytes and {} of {} tuples",
-            used.bytes, limit.bytes, used.tuples, limit.tuples
+            used.bytes + self.index_bytes(),
+            limit.bytes,
+            used.tuples,
+            limit.tuples
         )
     }
 
@@ -228,7 +299,7 @@ impl Room {
     /// Counts the bytes of a request that is to wait. False: there is no memory for it.
     #[must_use]
     pub(super) fn keep(&mut self, bytes: u64) -> bool {
-        let sum = self.waiting_bytes.saturating_add(bytes);
+        let sum = self.waiting_bytes.saturating_add(bytes.saturating_add(WAITING_BYTES));
         let fits = sum <= self.max_waiting_bytes;
         if fits {
             self.waiting_bytes = sum;
@@ -238,7 +309,7 @@ impl Room {
 
     /// Counts the bytes of a request that waits no more.
     pub(super) fn unkeep(&mut self, bytes: u64) {
-        self.waiting_bytes -= bytes;
+        self.waiting_bytes -= bytes + WAITING_BYTES;
     }
 
     /// Adds a request that waits for room. Its bytes have been counted.

@@ -6,6 +6,7 @@
 //! has passed the last candidate, the result is that of this one instant. (docs/design/0008.)
 
 use super::Space;
+use super::store::Leave;
 use super::stores::Place;
 use super::waiter::Use;
 use crate::codec::View;
@@ -81,6 +82,12 @@ pub(super) fn comparisons(step: usize, template: &View<'_>) -> usize {
 }
 
 impl Space {
+    /// What a search may do now.
+    pub(super) fn leave(&self) -> Leave {
+        let (step, tuples_for_index) = (self.config.index_step.max(1), self.room.tuples_for_index());
+        Leave { step, tuples_for_index, made: None }
+    }
+
     /// Takes a step for the request whose turn it is.
     pub(super) fn scan(&mut self, now: Time, out: &mut dyn Outbox) {
         if let Some((waiter, progress)) = self.scans.next() {
@@ -91,6 +98,7 @@ impl Space {
     /// Makes a hidden tuple one that can be taken.
     pub(super) fn show(&mut self, place: Place) {
         self.stores[place.store].show(place.entry, &self.key);
+        self.room.indexed(self.stores[place.store].further());
         if self.scans.current.is_some() {
             self.correct(place, true);
         }
@@ -98,7 +106,11 @@ impl Space {
 
     /// Hides a tuple, if it is not hidden yet.
     pub(super) fn hide(&mut self, place: Place) {
-        if self.stores[place.store].hide(place.entry, &self.key) && self.scans.current.is_some() {
+        if !self.stores[place.store].hide(place.entry, &self.key) {
+            return;
+        }
+        self.room.unindexed(self.stores[place.store].further());
+        if self.scans.current.is_some() {
             self.correct(place, false);
         }
     }

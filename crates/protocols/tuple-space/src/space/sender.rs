@@ -154,6 +154,7 @@ impl Senders {
             }
             !is_idle
         });
+        self.by_address.shrink_to_fit();
         self.latest = None;
         self.sweep_at = KEPT_SENDERS.max(self.list.len() * 2);
     }

@@ -1,7 +1,7 @@
 //! The tuples of one signature, and the requests that wait for one.
 
 use super::index::{Choice, Index, IndexSet};
-use super::room::Account;
+use super::room::{Account, TUPLE_BYTES};
 use super::scan::{Progress, STEP_BYTES, comparisons};
 use super::slab::Slab;
 use super::waiter::{Filed, Waiter};
@@ -10,7 +10,8 @@ use crate::codec::View;
 use crate::keyed::HashKey;
 use bytes::Bytes;
 
-/// A stored tuple, encoded. Beyond its head it takes 40 bytes here and about 40 in each index.
+/// A stored tuple, encoded. Beyond its head it takes 40 bytes here and about 40 in each index: `TUPLE_BYTES` and `INDEX_ENTRY_BYTES` count
+/// that, with the empty places that tables and vectors keep.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// Its age: its place in the order in which tuples were put.
@@ -32,11 +33,33 @@ pub(super) struct Store {
     entries: Slab<Entry>,
     /// Of the shown tuples; each made when the first template needs it.
     indexes: IndexSet,
+    /// How many of them each tuple pays for apart.
+    further: u64,
     shown: usize,
     /// What the last search found: who takes it hides it next, and needs no second hash for that.
     found: Option<Found>,
     /// Of the waiting requests, by the fields for which their templates have values.
     waiting: IndexSet,
+}
+
+/// What a search may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leave {
+    /// Tuples to look at in a turn.
+    pub(super) step: usize,
+    /// How many tuples a further index may have.
+    pub(super) tuples_for_index: u64,
+    /// The index that it made.
+    pub(super) made: Option<NewIndex>,
+}
+
+/// An index that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct NewIndex {
+    /// How many tuples pay for an entry in it apart.
+    pub(super) tuples: u64,
+    /// How many such indexes the signature has now.
+    pub(super) further: u64,
 }
 
 /// Where the last search found a tuple that can be taken: its hash in the index of these fields.
@@ -71,7 +94,7 @@ impl Entry {
 
     /// Bytes it counts for.
     pub(super) fn bytes(&self) -> u64 {
-        (self.head.len() + self.bulk.as_ref().map_or(0, |bulk| bulk.len())) as u64
+        (self.head.len() + self.bulk.as_ref().map_or(0, |bulk| bulk.len())) as u64 + TUPLE_BYTES
     }
 
     pub(super) fn account(&self) -> Account {
@@ -90,11 +113,16 @@ impl Entry {
 impl Store {
     pub(super) fn new(signature: Signature) -> Self {
         let (indexes, waiting) = (IndexSet::default(), IndexSet::default());
-        Store { signature, entries: Slab::new(), indexes, shown: 0, found: None, waiting }
+        Store { signature, entries: Slab::new(), indexes, further: 0, shown: 0, found: None, waiting }
     }
 
     pub(super) fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// In how many indexes each tuple has an entry that it pays for apart.
+    pub(super) fn further(&self) -> u64 {
+        self.further
     }
 
     /// Tuples that can be taken.
@@ -171,20 +199,20 @@ impl Store {
     }
 
     /// Looks for the oldest tuple that matches and can be taken, from the mark on; and how many were compared. The first template with
-    /// values in other fields than any before makes an index, at once where there are `step` tuples at most.
+    /// values in other fields than any before makes an index, at once where there are few.
     pub(super) fn oldest(
         &mut self,
         template: &View<'_>,
         progress: &mut Progress,
-        step: usize,
+        leave: &mut Leave,
         key: &HashKey,
     ) -> (Search<u32>, u32) {
         if self.shown == 0 {
             return (Search::Nothing, 0);
         }
-        let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
+        let Some(index) = self.index(template.actuals(), leave, key) else { return (Search::NotReady, 0) };
         let (fields, hash) = (self.indexes[index].fields(), self.indexes[index].hash(template, key));
-        let (limit, mut compared) = (comparisons(step, template), 0);
+        let (limit, mut compared) = (comparisons(leave.step, template), 0);
         for (order, entry) in self.indexes[index].members(hash, progress.mark) {
             if compared == limit {
                 progress.mark = order;
@@ -205,16 +233,16 @@ impl Store {
         &mut self,
         template: &View<'_>,
         progress: &mut Progress,
-        step: usize,
+        leave: &mut Leave,
         key: &HashKey,
     ) -> (Search<u32>, u32) {
         if self.shown == 0 || (template.actuals() == 0 && template.is_decided_by_actuals()) {
             progress.matching = self.shown as u64;
             return (Search::Nothing, 0);
         }
-        let Some(index) = self.index(template.actuals(), step, key) else { return (Search::NotReady, 0) };
+        let Some(index) = self.index(template.actuals(), leave, key) else { return (Search::NotReady, 0) };
         let hash = self.indexes[index].hash(template, key);
-        let (limit, mut compared) = (comparisons(step, template), 0);
+        let (limit, mut compared) = (comparisons(leave.step, template), 0);
         for (order, entry) in self.indexes[index].members(hash, progress.mark) {
             if compared == limit {
                 progress.mark = order;
@@ -227,18 +255,26 @@ impl Store {
     }
 
     /// The index to use for templates with values in `fields`, if it is ready.
-    fn index(&mut self, fields: u64, step: usize, key: &HashKey) -> Option<usize> {
-        let position = match self.indexes.choose(fields) {
+    fn index(&mut self, fields: u64, leave: &mut Leave, key: &HashKey) -> Option<usize> {
+        let may_add = self.shown as u64 <= leave.tuples_for_index;
+        let position = match self.indexes.choose_within(fields, may_add) {
             Choice::Existing(position) => position,
-            Choice::New(fields) => {
-                let position = self.indexes.push(Index::unready(fields, self.shown));
-                if self.entries.len() <= step {
-                    self.build(position, step, key);
-                }
-                position
-            }
+            Choice::New(fields) => self.make_index(fields, leave, key),
         };
         self.indexes[position].is_ready().then_some(position)
+    }
+
+    fn make_index(&mut self, fields: u64, leave: &mut Leave, key: &HashKey) -> usize {
+        let position = self.indexes.push(Index::unready(fields, self.shown));
+        let further = self.indexes.further();
+        // Those that were dropped for it were empty.
+        let tuples = self.shown as u64 * further.saturating_sub(self.further);
+        self.further = further;
+        leave.made = Some(NewIndex { tuples, further });
+        if self.entries.len() <= leave.step {
+            self.build(position, leave.step, key);
+        }
+        position
     }
 
     /// Adds the next `step` tuples to an index that is not ready, fewer if they are long; how many it looked at.
@@ -315,10 +351,12 @@ impl Store {
     pub(super) fn verify(&self, key: &HashKey) {
         let shown = || self.entries.iter().filter(|(_, entry)| entry.shown);
         assert_eq!(shown().count(), self.shown, "{}", self.signature);
+        assert_eq!(self.indexes.further(), self.further, "{}", self.signature);
         for index in self.indexes.iter() {
             let name = || format!("the index of the fields {:b} of {}", index.fields(), self.signature);
             let covered = || shown().filter(|(place, _)| index.covers(*place));
             assert_eq!(index.len(), covered().count(), "{}", name());
+            assert!(index.table_bytes() <= 256 * index.len().max(2048) || !index.is_ready(), "{}", name());
             for (place, entry) in covered() {
                 let hash = self.view(place).hash(index.fields(), key);
                 let found = index.members(hash, entry.order).next();

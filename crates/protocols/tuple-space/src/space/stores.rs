@@ -2,7 +2,7 @@
 
 use super::scan::Progress;
 use super::slab::Slab;
-use super::store::{Entry, Search, Store};
+use super::store::{Entry, Leave, Search, Store};
 use super::waiter::{Filed, Use};
 use crate::Signature;
 use crate::codec::View;
@@ -75,6 +75,7 @@ impl Stores {
             let store = self.list.remove(place);
             self.by_signature.remove(store.signature());
         }
+        self.by_signature.shrink_to_fit();
         self.latest = None;
         self.sweep_at = KEPT_STORES.max(self.list.len() * 2);
     }
@@ -86,13 +87,13 @@ impl Stores {
         template: &View<'_>,
         purpose: Use,
         progress: &mut Progress,
-        step: usize,
+        leave: &mut Leave,
         key: &HashKey,
     ) -> (Search<Place>, u32) {
         let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
         let (found, compared) = match purpose {
-            Use::Count => self[store].count(template, progress, step, key),
-            _ => self[store].oldest(template, progress, step, key),
+            Use::Count => self[store].count(template, progress, leave, key),
+            _ => self[store].oldest(template, progress, leave, key),
         };
         let search = match found {
             Search::Found(entry) => Search::Found(Place { store, entry }),

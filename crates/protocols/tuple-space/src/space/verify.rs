@@ -1,7 +1,7 @@
 //! Checks that the parts of a space agree: for tests and fuzzing. It changes nothing.
 
 use super::Space;
-use super::room::{Account, Size};
+use super::room::{Account, INDEX_ENTRY_BYTES, Size};
 use super::sender::Unanswered;
 use super::store::Entry;
 
@@ -31,6 +31,8 @@ impl Space {
             assert!(!entry.is_shown(), "a leased tuple is hidden");
             count(entry);
         }
+        let entries = self.stores.iter().map(|store| store.further() * store.shown() as u64).sum::<u64>();
+        assert_eq!(self.room.index_bytes(), entries * INDEX_ENTRY_BYTES);
         let accounts = [Account::Quota, Account::Reserve].map(|account| self.room.used(account));
         assert_eq!(accounts, counted, "quota and reserve count shown and leased tuples");
         let unsettled = self.senders.iter().flat_map(|sender| &sender.unsettled);

@@ -31,9 +31,10 @@ impl Space {
         bulk: &Bytes,
         out: &mut dyn Outbox,
     ) {
-        let (step, mut progress) = (self.config.index_step.max(1), Progress::default());
+        let (mut leave, mut progress) = (self.leave(), Progress::default());
         let (search, compared) =
-            self.stores.search(&want.template, asker.purpose, &mut progress, step, &self.key);
+            self.stores.search(&want.template, asker.purpose, &mut progress, &mut leave, &self.key);
+        self.room.index_made(leave.made);
         out.work(stages::MATCH, compared + 1);
         let awaited = match search {
             Search::Found(place) => match self.deliver(now, place, &asker, out) {
@@ -200,9 +201,10 @@ impl Space {
     ) -> bool {
         let waiter = &self.waiters[place];
         let (asker, wait) = (waiter.asker, waiter.wait);
-        let step = self.config.index_step.max(1);
+        let mut leave = self.leave();
         let (search, compared) =
-            self.stores.search(&waiter.template(), asker.purpose, &mut progress, step, &self.key);
+            self.stores.search(&waiter.template(), asker.purpose, &mut progress, &mut leave, &self.key);
+        self.room.index_made(leave.made);
         out.work(stages::MATCH, compared + 1);
         self.pick_up(place);
         let awaited = match search {

@@ -97,7 +97,7 @@ fn the_state_counts_everything() {
     bench.take(3, 1, Wait::Forever, &template![?bool]);
     let state = bench.status();
     assert_eq!((state.tuples, state.hidden, state.waiters), (1, 1, 1));
-    assert_eq!((state.leases, state.parked, state.signatures, state.bytes), (1, 1, 2, 34));
+    assert_eq!((state.leases, state.parked, state.signatures, state.bytes), (1, 1, 2, 34 + 2 * 160));
     let rows: Vec<_> =
         state.rows.iter().map(|r| (r.signature.to_string(), r.tuples, r.hidden, r.waiters)).collect();
     assert_eq!(rows, [("(text, i64)".into(), 1, 1, 0), ("(bool)".into(), 0, 0, 1)]);

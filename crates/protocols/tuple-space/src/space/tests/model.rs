@@ -1,10 +1,14 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
 use super::bench::Sent;
-use crate::{Answer, Attempt, DEAD_LETTER, LeaseId, Refusal, SpaceConfig, Template, Tuple, Value, Wait};
+use crate::codec::View;
+use crate::space::room::{INDEX_ENTRY_BYTES, TUPLE_BYTES};
+use crate::{
+    Answer, Attempt, DEAD_LETTER, LeaseId, Refusal, Signature, SpaceConfig, Template, Tuple, Value, Wait,
+};
 use quintet_contract::{Span, Time};
 use quintet_errors::Code;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
@@ -62,6 +66,9 @@ pub(super) struct Model {
     parked: Vec<Parked>,
     replies: Vec<Sent>,
     pub(super) full: BTreeSet<u16>,
+    /// How many further indexes the manager has for each signature, and the most it has had: its own affair as well.
+    pub(super) indexes: BTreeMap<Signature, u64>,
+    pub(super) most_indexes: u64,
     /// Requests that wait for an index or for more turns in the manager: what it has indexes for is its own affair.
     pub(super) unindexed: BTreeSet<(u16, u64)>,
     pub(super) sent: Vec<Sent>,
@@ -69,11 +76,21 @@ pub(super) struct Model {
 
 fn bytes(tuple: &Tuple) -> u64 {
     let (head, bulk) = tuple.encode().unwrap();
-    (head.len() + bulk.len()) as u64
+    (head.len() + bulk.len()) as u64 + TUPLE_BYTES
+}
+
+fn signature(tuple: &Tuple) -> Signature {
+    let (head, bulk) = tuple.encode().unwrap();
+    Signature(View::tuple(&head, &bulk).unwrap().signature().into())
 }
 
 fn size<'a>(tuples: impl IntoIterator<Item = &'a Tuple>) -> (u64, u64) {
     tuples.into_iter().fold((0, 0), |(number, sum), tuple| (number + 1, sum + bytes(tuple)))
+}
+
+fn could_fit(config: &SpaceConfig, tuples: &[Tuple]) -> bool {
+    let (number, bytes) = size(tuples);
+    number <= config.max_tuples && bytes + number * 6 * INDEX_ENTRY_BYTES <= config.max_bytes
 }
 
 impl Model {
@@ -87,6 +104,8 @@ impl Model {
             parked: vec![],
             replies: vec![],
             full: BTreeSet::new(),
+            indexes: BTreeMap::new(),
+            most_indexes: 0,
             unindexed: BTreeSet::new(),
             sent: vec![],
         }
@@ -196,7 +215,11 @@ impl Model {
 
     fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
         let ((held, held_bytes), (number, bytes)) = (self.counted(false, ending), size(tuples));
-        held + number <= self.config.max_tuples && held_bytes + bytes <= self.config.max_bytes
+        let of = |tuple: &Tuple| self.indexes.get(&signature(tuple)).copied().unwrap_or(0);
+        let shown = self.stored.iter().filter(|s| s.place == Place::Shown);
+        let entries = shown.map(|s| of(&s.tuple)).sum::<u64>() + number * self.most_indexes;
+        let bytes = held_bytes + bytes + entries * INDEX_ENTRY_BYTES;
+        held + number <= self.config.max_tuples && bytes <= self.config.max_bytes
     }
 
     /// Whether results count in the reserve; none: there is no room for them.
@@ -213,7 +236,7 @@ impl Model {
         let (held, held_bytes) = self.counted(true, Some(id));
         let SpaceConfig { max_tuples, max_bytes, .. } = self.config;
         let fits = held + number <= max_tuples / 4 && held_bytes + bytes <= max_bytes / 4;
-        let alone = held == 0 && number <= max_tuples && bytes <= max_bytes;
+        let alone = held == 0 && could_fit(&self.config, tuples);
         (is_oldest && (fits || alone)).then_some(true)
     }
 
@@ -344,8 +367,7 @@ impl Model {
         tuples: &[Tuple],
         deadline: Option<Span>,
     ) -> bool {
-        let total: u64 = tuples.iter().map(bytes).sum();
-        if tuples.len() as u64 > self.config.max_tuples || total > self.config.max_bytes {
+        if !could_fit(&self.config, tuples) {
             self.refuse(from, token, Code::TooLarge);
             return false;
         }

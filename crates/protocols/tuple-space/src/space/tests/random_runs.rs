@@ -29,7 +29,7 @@ enum Step {
 
 fn config() -> SpaceConfig {
     SpaceConfig {
-        max_bytes: 160,
+        max_bytes: 1_400,
         max_tuples: 7,
         max_attempts: 2,
         max_waiting: 4,
@@ -179,9 +179,12 @@ impl Pair {
         (sent, expected)
     }
 
-    /// Tells the model who waits for an index, or for more turns.
+    /// Tells the model what indexes there are, and who waits for one or for more turns.
     fn look(&mut self) {
         let space = &self.bench.space;
+        self.model.indexes =
+            space.stores.iter().map(|store| (store.signature().clone(), store.further())).collect();
+        self.model.most_indexes = space.room.most_indexes();
         let waiting = space.unindexed.values().copied().chain(space.scans.waiters());
         let askers = waiting.map(|place| space.waiters[place].asker);
         self.model.unindexed = askers.map(|asker| (asker.address.node.0, asker.token.0)).collect();
@@ -309,7 +312,8 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
     let settings = ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() };
     let runs = (1..3usize, steps());
     let result = proptest::test_runner::TestRunner::new(settings).run(&runs, |(index_step, steps)| {
-        let config = SpaceConfig { max_bytes: 400, max_tuples: 16, max_waiting: 100, index_step, ..config() };
+        let config =
+            SpaceConfig { max_bytes: 3_000, max_tuples: 16, max_waiting: 100, index_step, ..config() };
         let mut pair = Pair::new(config);
         let result = compare(&mut pair, &steps);
         half_built.set(half_built.get() + u32::from(pair.half_built));

@@ -1,13 +1,14 @@
 //! The quota and those who wait for room.
 
 use super::bench::{Bench, error, plain, sender};
+use crate::space::room::TUPLE_BYTES;
 use crate::{Answer, Attempt, LeaseId, Request, SpaceConfig, Tuple, Wait, template, tuple};
 use bytes::Bytes;
 use quintet_contract::{Effects, Input, OwnedFrame, Span, Token};
 use quintet_errors::Code;
 
 fn bench(max_tuples: u64) -> Bench {
-    Bench::new(SpaceConfig { max_tuples, max_bytes: 400, ..SpaceConfig::default() })
+    Bench::new(SpaceConfig { max_tuples, max_bytes: 4_000, ..SpaceConfig::default() })
 }
 
 /// The same, with two results in its reserve, which takes no more until they are gone: `(true)` twice.
@@ -58,17 +59,17 @@ fn an_out_gives_up_at_its_deadline_and_says_how_full_it_is() {
     bench.put(&tuple![1i64]);
     let (code, text) = error(&bench.out(1, 1, &tuple![2i64]), 1, 1);
     assert_eq!(code, Code::SpaceFull);
-    assert_eq!(text, "no room for 10 bytes now: it holds 10 of 400 bytes and 1 of 1 tuples");
+    assert_eq!(text, "no room for 170 bytes now: it holds 170 of 4000 bytes and 1 of 1 tuples");
     bench.ask(1, 2, Request::Out { deadline: Some(Span::from_millis(5)), tuples: &[tuple![2i64]] });
     let (code, text) = error(&bench.pass(Span::from_millis(5)), 1, 2);
     assert_eq!(code, Code::SpaceFull);
-    assert_eq!(text, "no room for 10 bytes within 5.000 ms: it holds 10 of 400 bytes and 1 of 1 tuples");
+    assert_eq!(text, "no room for 170 bytes within 5.000 ms: it holds 170 of 4000 bytes and 1 of 1 tuples");
 }
 
 #[test]
 fn what_never_fits_is_refused_at_once() {
     let mut bench = bench(2);
-    assert_eq!(error(&bench.ask(1, 1, waiting(&[tuple![vec![0u8; 500]]])), 1, 1).0, Code::TooLarge);
+    assert_eq!(error(&bench.ask(1, 1, waiting(&[tuple![vec![0u8; 4_000]]])), 1, 1).0, Code::TooLarge);
     let three = [tuple![1i64], tuple![2i64], tuple![3i64]];
     assert_eq!(error(&bench.ask(1, 2, waiting(&three)), 1, 2).0, Code::TooLarge);
     assert_eq!(bench.status(), crate::State::default());
@@ -146,7 +147,7 @@ fn no_out_takes_the_room_for_which_an_acknowledgement_waits() {
 fn full_of_tasks(tasks: u64) -> Bench {
     let task = tuple!["task", vec![0u8; 10]];
     let (head, _) = task.encode().expect("it is small");
-    let max_bytes = tasks * head.len() as u64;
+    let max_bytes = tasks * (head.len() as u64 + TUPLE_BYTES);
     let mut bench = Bench::new(SpaceConfig { max_bytes, ..SpaceConfig::default() });
     (0..tasks).for_each(|_| bench.put(&task));
     assert_eq!(error(&bench.out(9, 1, &tuple![1u8]), 9, 1).0, Code::SpaceFull);
@@ -200,7 +201,7 @@ fn an_acknowledgement_is_served_whatever_its_size_and_whoever_comes_after_it() {
         let tuples = core::slice::from_ref(result);
         bench.ask(1, 100 + n as u64, Request::Ack { lease: leases[n], deadline: None, tuples })
     };
-    let (small, large) = (tuple!["small", vec![0u8; 100]], tuple!["large", vec![0u8; limit - 20]]);
+    let (small, large) = (tuple!["small", vec![0u8; 250]], tuple!["large", vec![0u8; limit - 500]]);
     assert_eq!(ack(&mut bench, 0, &small), [(1, 100, Answer::Done)], "room of its own");
     bench.put(&tuple!["task", vec![0u8; 10]]);
     assert_eq!(ack(&mut bench, 1, &large), [], "it waits until the reserve is empty");
@@ -302,7 +303,7 @@ fn a_tuple_keeps_at_most_twice_its_own_memory() {
 
 #[test]
 fn what_waits_for_room_is_counted_as_it_is_kept() {
-    let config = SpaceConfig { max_tuples: 8, max_waiting_bytes: 80, ..SpaceConfig::default() };
+    let config = SpaceConfig { max_tuples: 8, max_waiting_bytes: 256 + 80, ..SpaceConfig::default() };
     let mut bench = Bench::new(config);
     bench.put(&tuple![0u8]);
     bench.put(&tuple![1u8]);
@@ -310,7 +311,7 @@ fn what_waits_for_room_is_counted_as_it_is_kept() {
     assert_eq!(
         bench.ask(1, 1, waiting(&tuples[..7])),
         [],
-        "77 bytes: three of a tuple, eight for its lengths"
+        "77 bytes: three of a tuple, eight for its lengths; and 256"
     );
     bench.ask(1, 1, Request::Cancel);
     assert_eq!(error(&bench.ask(1, 2, waiting(&tuples)), 1, 2).0, Code::TooLarge);

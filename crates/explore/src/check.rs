@@ -142,6 +142,7 @@ fn may_refuse(ask: &Ask, code: Code) -> bool {
             _ => false,
         },
         Ask::Release { .. } => code == Code::LeaseLost,
+        Ask::Count { .. } => code == Code::Cancelled,
         _ => false,
     }
 }

@@ -1,7 +1,9 @@
 //! The tuples and templates of a run: few enough that clients meet, each tuple with a number of its own.
 
 use quintet_simulate::Chooser;
-use quintet_tuple_space::{Array, ArrayOf, Bytes, DEAD_LETTER, Template, Tuple, Value, template, tuple};
+use quintet_tuple_space::{
+    Array, ArrayOf, Bytes, DEAD_LETTER, TUPLE_BYTES, Template, Tuple, Value, template, tuple,
+};
 use std::fmt;
 
 /// What a tuple looks like, apart from its number.
@@ -120,7 +122,7 @@ impl Item {
     /// Bytes for which it counts in the space.
     pub(crate) fn bytes(self) -> u64 {
         let (head, bulk) = self.tuple().encode().expect("every item is small");
-        (head.len() + bulk.len()) as u64
+        (head.len() + bulk.len()) as u64 + TUPLE_BYTES
     }
 }
 

@@ -11,7 +11,7 @@ use crate::plan::{Clock, Plan, streams};
 use quintet_contract::{NodeId, Span, Time};
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, LinkModel, Restart};
-use quintet_tuple_space::{State, Wait};
+use quintet_tuple_space::{MAX_INDEX_BYTES, State, Wait};
 
 /// For so long a client is left to its work, from the start or its last fault.
 const WORK: Span = Span::from_millis(40);
@@ -276,7 +276,8 @@ impl<'a> Run<'a> {
         let state = self.state()?;
         let fits = |(tuples, bytes): &(u64, u64)| {
             state.tuples + state.leases + tuples <= self.plan.space.max_tuples
-                && state.bytes + bytes <= self.plan.space.max_bytes
+                && state.bytes + state.index_bytes + bytes + tuples * MAX_INDEX_BYTES
+                    <= self.plan.space.max_bytes
         };
         if !puts.is_empty() && puts.iter().all(fits) {
             let text = format!("{} puts wait for room, and every one would fit", puts.len());

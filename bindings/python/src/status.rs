@@ -24,6 +24,7 @@ pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<
     for (name, number) in [
         ("tuples", state.tuples),
         ("bytes", state.bytes),
+        ("index_bytes", state.index_bytes),
         ("hidden", state.hidden),
         ("waiters", state.waiters),
         ("leases", state.leases),

@@ -26,7 +26,9 @@ class Status:
     tuples: int
     """Tuples that can be taken."""
     bytes: int
-    """Bytes that count for the quota: of the tuples and of those under a lease."""
+    """Bytes of the tuples and of those under a lease, with what each takes beside its own: they count for the quota."""
+    index_bytes: int
+    """Bytes of indexes beyond two a signature: they count for the quota as well."""
     hidden: int
     """Tuples under a lease or in delivery."""
     waiters: int

@@ -27,10 +27,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn counts(state: &State) -> [(&'static str, u64); 9] {
+fn counts(state: &State) -> [(&'static str, u64); 10] {
     [
         ("tuples", state.tuples),
         ("bytes", state.bytes),
+        ("index_bytes", state.index_bytes),
         ("hidden", state.hidden),
         ("waiters", state.waiters),
         ("leases", state.leases),

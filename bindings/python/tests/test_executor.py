@@ -7,6 +7,7 @@ import collections
 import concurrent.futures
 import contextlib
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -246,6 +247,70 @@ def test_workers_join_a_space_that_is_full_of_tasks(tmp_path, monkeypatch, event
             while told[tasks.DONE] < 50:
                 threading.Event().wait(0)
             assert told == {tasks.SUBMITTED: 50, tasks.HOLDING: 50, tasks.DONE: 50}
+
+
+def _grow(data):
+    return data + bytes(50_000)
+
+
+def test_results_larger_than_their_tasks_find_room(tmp_path):
+    with quintet.serve(tmp_path / "space", max_bytes=1_000_000) as server, quintet.connect(server.address) as lab:
+        executor = quintet.Executor(lab)
+        # A connection each: what one waits for keeps no other waiting. Tasks enough to fill the space three times over.
+        others = [quintet.connect(server.address) for _ in range(4)]
+        for rank, other in enumerate(others):
+            threading.Thread(target=_work_present, args=(other.space, rank), daemon=True).start()
+        futures = [executor.submit(_grow, bytes(10_000)) for _ in range(300)]
+        assert all(len(future.result(LONG_S)) == 60_000 for future in futures)
+        executor.shutdown()
+        for other in others:
+            other.close()
+
+
+def test_an_executor_bounds_what_it_puts_ahead(socket):
+    with quintet.connect(f"quintet://{socket}") as lab:
+        executor = quintet.Executor(lab, ahead_tasks=3)
+        futures = [executor.submit(pow, n, 2) for n in range(10)]
+        assert lab.space.count(tasks.TASK, str, int, bytes) == 3
+        assert futures[9].cancel() and futures[9].cancelled(), "it was never put"
+        with lab.space.lease(tasks.TASK, str, int, bytes) as task:
+            task.acknowledge((tasks.RESULT, executor.pool, task[2], *tasks.run(task[3]), 0, 1))
+        assert futures[0].result(LONG_S) == 0
+        lab.space.read(tasks.TASK, executor.pool, futures[3].number, bytes, timeout=LONG_S)
+        assert lab.space.count(tasks.TASK, str, int, bytes) == 3
+        threading.Thread(target=work, args=(lab.space, 0), daemon=True).start()
+        executor.shutdown()
+        assert [future.result() for future in futures[:9]] == [n * n for n in range(9)]
+
+
+def test_an_executor_bounds_the_bytes_it_puts_ahead(socket):
+    with quintet.connect(f"quintet://{socket}") as lab:
+        executor = quintet.Executor(lab, ahead_bytes=25_000)
+        futures = [executor.submit(len, bytes(size)) for size in (30_000, 10_000, 10_000, 10_000)]
+        assert lab.space.count(tasks.TASK, str, int, bytes) == 1, "one is put, whatever its size"
+        threading.Thread(target=work, args=(lab.space, 0), daemon=True).start()
+        assert [future.result(LONG_S) for future in futures] == [30_000, 10_000, 10_000, 10_000]
+        executor.shutdown()
+
+
+def test_a_task_that_a_callback_submits_to_a_full_space_is_done(tmp_path):
+    with quintet.serve(tmp_path / "space", max_tuples=4) as server, quintet.connect(server.address) as lab:
+        executor, more = quintet.Executor(lab), queue.Queue()
+
+        def fill_and_submit(_):
+            with contextlib.suppress(quintet.SpaceFull):
+                while True:
+                    lab.space.out("filling", 1, timeout=0.0)
+            more.put(executor.submit(pow, 3, 3))
+
+        executor.submit(pow, 2, 2).add_done_callback(fill_and_submit)
+        threading.Thread(target=work, args=(lab.space, 0), daemon=True).start()
+        second = more.get(timeout=LONG_S)
+        assert not second.done()
+        for _ in range(2):
+            lab.space.take("filling", int, timeout=LONG_S)
+        assert second.result(LONG_S) == 27
+        executor.shutdown()
 
 
 def test_a_worker_is_present_from_when_there_is_room(tmp_path):

@@ -14,7 +14,7 @@ from typing import Any, Callable
 from quintet import presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.connecting import connect
-from quintet.errors import GONE, Code, Error, TaskFailed, TimedOut
+from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
 
 END = -1
 """The id of the result that an executor sends itself to end the collection."""
@@ -24,6 +24,13 @@ DEAD_LETTER_LOOK_S = 0.25
 
 EMBEDDED_WORKERS = 2
 """Threads that do the tasks when the lab is embedded and nobody else can."""
+
+
+AHEAD_TASKS = 4096
+"""Tasks that an executor puts ahead of their results, at most."""
+
+AHEAD_BYTES = 128 << 20
+"""Bytes of their payloads, at most; one task is always put."""
 
 
 class Future(_Future):
@@ -54,11 +61,16 @@ class Executor(_Executor):
     A future's callbacks (`add_done_callback`) run one after the other in the thread that collects the results. A callback
     may submit a task, and must not wait for another future: no result comes while it waits.
 
+    At most `ahead_tasks` tasks, of `ahead_bytes` bytes when pickled, lie in the space or with workers; those beyond wait here, in
+    their order, so that a job of any length leaves the space room for its results, and others.
+
     Without a lab it connects as `quintet.connect()` and closes that connection at shutdown. In an embedded lab two threads
     of this process do the work.
     """
 
-    def __init__(self, lab: Lab | None = None) -> None:
+    def __init__(
+        self, lab: Lab | None = None, *, ahead_tasks: int = AHEAD_TASKS, ahead_bytes: int = AHEAD_BYTES
+    ) -> None:
         """Raises as `quintet.connect` does."""
         self._own = lab is None
         self.lab = connect() if lab is None else lab
@@ -68,10 +80,17 @@ class Executor(_Executor):
         """Names this executor's tasks and results."""
         self._numbers = itertools.count(1)
         self._futures: dict[int, Future] = {}
+        self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
+        self._ahead: dict[int, int] = {}
+        """The tasks that were put and are not done: the bytes of each."""
+        self._kept: dict[int, bytes] = {}
+        """The payloads of the tasks that wait here, oldest first."""
+        self._feeder: threading.Thread | None = None
         self._lock = threading.Lock()
         self._ended = False
         self._error: Error | None = None
-        self._idle = threading.Condition(self._lock)
+        self._changed = threading.Condition(self._lock)
+        """Told when a task ends, when one is kept, and when all is over."""
         self._events = tasks.events_wanted()
         self._finisher: threading.Thread | None = None
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
@@ -85,8 +104,8 @@ class Executor(_Executor):
             raise
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Puts a task. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error, after the space was lost, what
-        pickling raises, and as `Space.out`.
+        """Puts a task, or keeps it until others are done. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error,
+        after the space was lost, what pickling raises, and as `Space.out`; what a kept task's `Space.out` raises, its future raises.
         """
         payload = tasks.dumps((fn, args, kwargs))
         future = Future(self, next(self._numbers))
@@ -96,15 +115,74 @@ class Executor(_Executor):
             if self._ended:
                 raise RuntimeError("the executor was shut down")
             self._futures[future.number] = future
-        puts: list[tuple[Any, ...]] = [(tasks.TASK, self.pool, future.number, payload)]
-        if self._events:
-            puts.append(tasks.event(tasks.SUBMITTED, -1, future.number, 0))
+            is_kept = bool(self._kept) or not self._has_room(len(payload))
+            if is_kept:
+                self._keep(future.number, payload)
+            else:
+                self._ahead[future.number] = len(payload)
+        if is_kept:
+            return future
+        # The collector may not wait for room: results would fill the space meanwhile.
+        timeout = 0.0 if threading.current_thread() is self._collector else None
         try:
-            self._space.out_many(puts)
+            self._put(future.number, payload, timeout)
+        except SpaceFull:
+            with self._lock:
+                del self._ahead[future.number]
+                self._keep(future.number, payload)
         except BaseException:
             self._forget(future.number)
             raise
         return future
+
+    def _put(self, number: int, payload: bytes, timeout: float | None = None) -> None:
+        puts: list[tuple[Any, ...]] = [(tasks.TASK, self.pool, number, payload)]
+        if self._events:
+            puts.append(tasks.event(tasks.SUBMITTED, -1, number, 0))
+        self._space.out_many(puts, timeout)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether one more task of that size may be put. Under the lock."""
+        fits = len(self._ahead) < self._ahead_tasks and sum(self._ahead.values()) + size <= self._ahead_bytes
+        return fits or not self._ahead
+
+    def _keep(self, number: int, payload: bytes) -> None:
+        """Has a task put when there is room. Under the lock."""
+        self._kept[number] = payload
+        if self._feeder is None:
+            self._feeder = threading.Thread(target=self._feed, name="quintet-feed", daemon=True)
+            self._feeder.start()
+        self._changed.notify_all()
+
+    def _feed(self) -> None:
+        """Puts the tasks that were kept, each once there is room for it, in their order."""
+        while (kept := self._next_kept()) is not None:
+            number, payload = kept
+            try:
+                self._put(number, payload)
+            except GONE:
+                return  # The end of the collection is theirs.
+            except Exception as error:
+                future = self._forget(number)
+                if future is not None:
+                    _end(future, error)
+
+    def _next_kept(self) -> tuple[int, bytes] | None:
+        """Waits until one may be put. None: there will be none any more."""
+
+        def is_due() -> bool:
+            if self._error is not None or not self._futures and self._ended:
+                return True
+            return bool(self._kept) and self._has_room(len(next(iter(self._kept.values()))))
+
+        with self._changed:
+            self._changed.wait_for(is_due)
+            if self._error is not None or not self._kept:
+                return None
+            number = next(iter(self._kept))
+            payload = self._kept.pop(number)
+            self._ahead[number] = len(payload)
+            return number, payload
 
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
@@ -127,8 +205,9 @@ class Executor(_Executor):
             self._collector.join()
 
     def _finish(self) -> None:
-        with self._idle:
-            self._idle.wait_for(lambda: not self._futures)
+        with self._changed:
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._futures)
         try:
             self._space.out(tasks.RESULT, self.pool, END, True, b"", -1, 0)
         except Error:
@@ -140,6 +219,11 @@ class Executor(_Executor):
     def _cancel(self, future: Future) -> bool:
         if future.done():
             return future.cancelled()
+        with self._lock:
+            is_kept = self._kept.pop(future.number, None) is not None
+        if is_kept:
+            self._forget(future.number)
+            return future.withdraw()
         try:
             taking = self._space.initiate_take_if(tasks.TASK, self.pool, future.number, bytes)
         except GONE:
@@ -161,10 +245,11 @@ class Executor(_Executor):
         return future.withdraw()
 
     def _forget(self, number: int) -> Future | None:
-        with self._idle:
+        with self._changed:
+            self._ahead.pop(number, None)
             future = self._futures.pop(number, None)
-            if not self._futures:
-                self._idle.notify_all()
+            if self._kept or not self._futures:
+                self._changed.notify_all()
             return future
 
     def _collect(self) -> None:
@@ -206,10 +291,11 @@ class Executor(_Executor):
             _end(future, TaskFailed(Code.TaskFailed, text))
 
     def _fail_all(self, error: Error) -> None:
-        with self._idle:
+        with self._changed:
             self._error = error
             futures, self._futures = list(self._futures.values()), {}
-            self._idle.notify_all()
+            self._kept.clear()
+            self._changed.notify_all()
         for future in futures:
             _end(future, error)
 

@@ -1,8 +1,8 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
 use crate::codec::{
-    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Encoded, LeaseId, OUT, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN,
-    STATUS, Settled, TAKE, TooLarge, TupleLengths, Wait, Want,
+    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Encoded, LeaseId, OUT, Query, READ, RELEASE, RENEW, REQUEST_BYTES,
+    RETURN, STATUS, Settled, TAKE, TooLarge, TupleLengths, Wait,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -280,11 +280,11 @@ impl Encode for Body<'_> {
                 self.plan.encode_tuples(*deadline, sink);
             }
             Request::Take { wait, lease, .. } => {
-                Want::encode_front(*wait, *lease, sink);
+                Query::encode_front(*wait, *lease, sink);
                 self.plan.encode_template(sink);
             }
             Request::Read { wait, .. } => {
-                Want::encode_front(*wait, None, sink);
+                Query::encode_front(*wait, None, sink);
                 self.plan.encode_template(sink);
             }
             Request::Count { .. } => self.plan.encode_template(sink),

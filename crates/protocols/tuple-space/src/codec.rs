@@ -48,7 +48,7 @@ pub use request::{LeaseId, Wait};
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
-pub(crate) use request::{Asked, KeptTuples, Put, PutTuples, Settled, TupleLengths, Want};
+pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use view::{Layout, View};
 
 use quintet_contract::{Kind, limits};

@@ -27,7 +27,7 @@
 //! # Where to read
 //! | file | does |
 //! | --- | --- |
-//! | `want.rs`, `waiter.rs` | takes and reads, and those that wait |
+//! | `query.rs`, `waiter.rs` | takes and reads, and those that wait |
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
@@ -35,16 +35,16 @@
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `scan.rs` | searches and counts in steps |
 //! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
-//! | `due.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
+//! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
 mod config;
 mod defect;
-mod due;
 mod index;
 mod lease;
 mod near_miss;
 mod occupied;
 mod put;
+mod query;
 mod reply;
 mod report;
 mod room;
@@ -53,9 +53,9 @@ mod sender;
 mod slab;
 mod store;
 mod stores;
+mod timers;
 mod verify;
 mod waiter;
-mod want;
 
 #[cfg(test)]
 mod tests;
@@ -66,10 +66,9 @@ pub use defect::Defect;
 pub use lease::DEAD_LETTER;
 pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 
-use crate::codec::{Asked, Wait, Want};
+use crate::codec::{Query, RequestView, Wait};
 use crate::keyed::HashKey;
 use defect::seeded;
-use due::{Agenda, Due};
 use lease::{Failure, Leases};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
 use quintet_errors::Code;
@@ -79,7 +78,8 @@ use sender::{Senders, Unanswered, Unsettled};
 use slab::Slab;
 use std::collections::BTreeMap;
 use stores::Stores;
-use waiter::{Asker, Use, Waiter};
+use timers::{Timer, Timers};
+use waiter::{Operation, Requester, Waiter};
 
 /// The stages of a manager's work, as declared to [`Outbox::work`].
 pub mod stages {
@@ -107,7 +107,7 @@ pub struct Space {
     senders: Senders,
     leases: Leases,
     room: Room,
-    agenda: Agenda,
+    timers: Timers,
     /// Requests that wait for an index, by age.
     unindexed: BTreeMap<u64, u32>,
     /// From which age on they are to be tried again, as an index is ready.
@@ -137,7 +137,7 @@ impl Space {
             key,
             leases: Leases::new(),
             room: Room::new(&config),
-            agenda: Agenda::default(),
+            timers: Timers::default(),
             unindexed: BTreeMap::new(),
             retry_from: None,
             scans: Scans::default(),
@@ -157,16 +157,16 @@ impl Space {
     }
 
     fn frame(&mut self, now: Time, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
-        if !Asked::is_request(frame.kind) {
+        if !RequestView::is_request(frame.kind) {
             return;
         }
-        match Asked::decode(frame) {
-            Ok((settled, asked)) => {
+        match RequestView::decode(frame) {
+            Ok((settled, request)) => {
                 self.settle(from, settled);
-                self.answer(now, from, frame, &asked, out);
+                self.answer(now, from, frame, &request, out);
             }
             // The token of a request that is not answered names another one, which an error would seem to answer.
-            Err(error) if Asked::is_answered(frame.kind) => {
+            Err(error) if RequestView::is_answered(frame.kind) => {
                 self.refuse(from, frame.token, Code::Malformed, error.to_string(), out);
             }
             Err(_) => {}
@@ -178,35 +178,37 @@ impl Space {
         now: Time,
         from: Address,
         frame: &Frame<'_>,
-        asked: &Asked<'_>,
+        request: &RequestView<'_>,
         out: &mut dyn Outbox,
     ) {
         let token = frame.token;
-        if Asked::is_answered(frame.kind) && self.senders.get(from).is_some_and(|sender| sender.uses(token)) {
+        if RequestView::is_answered(frame.kind)
+            && self.senders.get(from).is_some_and(|sender| sender.uses(token))
+        {
             let text = format!("token {} belongs to a request that is not finished", token.0);
             return self.refuse(from, token, Code::Malformed, text, out);
         }
-        match asked {
-            Asked::Out(put) => self.out(now, from, token, put, out),
-            Asked::Take(want) => {
-                let purpose = want.lease.map_or(Use::Take, Use::Lease);
-                self.want(now, Asker { address: from, token, purpose }, want, frame.bulk, out);
+        match request {
+            RequestView::Out(put) => self.out(now, from, token, put, out),
+            RequestView::Take(query) => {
+                let operation = query.lease.map_or(Operation::Take, Operation::Lease);
+                self.query(now, Requester { address: from, token, operation }, query, frame.bulk, out);
             }
-            Asked::Read(want) => {
-                let asker = Asker { address: from, token, purpose: Use::Read };
-                self.want(now, asker, want, frame.bulk, out);
+            RequestView::Read(query) => {
+                let requester = Requester { address: from, token, operation: Operation::Read };
+                self.query(now, requester, query, frame.bulk, out);
             }
-            Asked::Cancel => self.cancel(now, from, token, out),
-            Asked::Return => self.undo(now, from, token, out),
-            Asked::Ack(lease, put) => self.acknowledge(now, from, token, *lease, put, out),
-            Asked::Release(lease) => self.release(now, from, token, *lease, out),
-            Asked::Renew => self.renew(now, from),
-            Asked::Count(template) => {
-                let asker = Asker { address: from, token, purpose: Use::Count };
-                let want = Want { wait: Wait::AtOnce, lease: None, template: *template };
-                self.want(now, asker, &want, frame.bulk, out);
+            RequestView::Cancel => self.cancel(now, from, token, out),
+            RequestView::Return => self.undo(now, from, token, out),
+            RequestView::Ack(lease, put) => self.acknowledge(now, from, token, *lease, put, out),
+            RequestView::Release(lease) => self.release(now, from, token, *lease, out),
+            RequestView::Renew => self.renew(now, from),
+            RequestView::Count(template) => {
+                let requester = Requester { address: from, token, operation: Operation::Count };
+                let query = Query { wait: Wait::AtOnce, lease: None, template: *template };
+                self.query(now, requester, &query, frame.bulk, out);
             }
-            Asked::Status => self.status(from, token, out),
+            RequestView::Status => self.status(from, token, out),
         }
     }
 
@@ -227,15 +229,15 @@ impl Space {
 
     /// Does what is due.
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
-        let late = self.agenda.first().map_or(Span::ZERO, |first| now.since(first));
+        let late = self.timers.first().map_or(Span::ZERO, |first| now.since(first));
         if late > MAX_LATENESS {
             self.put_off_leases(now, late);
         }
-        while let Some(due) = self.agenda.pop(now) {
+        while let Some(due) = self.timers.pop(now) {
             match due {
-                Due::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
-                Due::Parked(key) => self.time_out_parked(now, key, out),
-                Due::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
+                Timer::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
+                Timer::Parked(key) => self.time_out_parked(now, key, out),
+                Timer::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
             }
         }
     }
@@ -325,6 +327,6 @@ impl Protocol for Space {
     }
 
     fn deadline(&self) -> Option<Time> {
-        [self.agenda.first(), self.step_at].into_iter().flatten().min()
+        [self.timers.first(), self.step_at].into_iter().flatten().min()
     }
 }

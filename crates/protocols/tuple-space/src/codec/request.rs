@@ -39,16 +39,16 @@ impl Encode for Settled {
     }
 }
 
-/// What [`TAKE`] and [`READ`] want, as the manager reads it after `settled`.
+/// What [`TAKE`] and [`READ`] ask for, as the manager reads it after `settled`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Want<'a> {
+pub(crate) struct Query<'a> {
     pub(crate) wait: Wait,
     /// For how long the tuple is leased unless renewed; none for a plain take and for a read.
     pub(crate) lease: Option<Span>,
     pub(crate) template: View<'a>,
 }
 
-impl<'a> Want<'a> {
+impl<'a> Query<'a> {
     /// Writes what stands in front of the template.
     pub(crate) fn encode_front(wait: Wait, lease: Option<Span>, sink: &mut impl Sink) {
         let (how, span) = wait.parts();
@@ -68,7 +68,7 @@ impl<'a> Want<'a> {
             (how, _) => return Err(reader.invalid("manner of waiting", how, 9)),
         };
         let lease = Some(reader.u64()?).filter(|ttl| *ttl != 0).map(Span);
-        Ok(Want { wait, lease, template: template(reader, bulk)? })
+        Ok(Query { wait, lease, template: template(reader, bulk)? })
     }
 }
 
@@ -79,10 +79,10 @@ fn template<'a>(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<View<'a>, De
 
 /// A request as the manager reads it: everything checked, nothing copied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum RequestView<'a> {
     Out(Put<'a>),
-    Take(Want<'a>),
-    Read(Want<'a>),
+    Take(Query<'a>),
+    Read(Query<'a>),
     Cancel,
     Return,
     Ack(LeaseId, Put<'a>),
@@ -92,7 +92,7 @@ pub(crate) enum Asked<'a> {
     Status,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestView<'a> {
     /// Whether a frame of this kind is a request, known or not.
     pub(crate) fn is_request(kind: Kind) -> bool {
         (OUT..DONE).contains(&kind)
@@ -104,42 +104,42 @@ impl<'a> Asked<'a> {
     }
 
     /// Reads a request, and the token below which the sender's takes are settled.
-    pub(crate) fn decode(frame: &Frame<'a>) -> Result<(Token, Asked<'a>), DecodeError> {
+    pub(crate) fn decode(frame: &Frame<'a>) -> Result<(Token, RequestView<'a>), DecodeError> {
         let mut reader = Reader::new(frame.body);
         let settled = Token(reader.u64()?);
-        let asked = Asked::decode_rest(frame, &mut reader)?;
+        let request = RequestView::decode_rest(frame, &mut reader)?;
         reader.finish()?;
         let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT);
         if !takes_bulk && !frame.bulk.is_empty() {
             return Err(DecodeError::Trailing { at: 0, left: frame.bulk.len() });
         }
-        Ok((settled, asked))
+        Ok((settled, request))
     }
 
-    fn decode_rest(frame: &Frame<'a>, reader: &mut Reader<'a>) -> Result<Asked<'a>, DecodeError> {
+    fn decode_rest(frame: &Frame<'a>, reader: &mut Reader<'a>) -> Result<RequestView<'a>, DecodeError> {
         Ok(match frame.kind {
             OUT => {
                 let put = Put::decode(reader, frame.bulk)?;
                 if put.tuples.is_empty() {
                     return Err(reader.invalid("number of tuples", 0u32, 4));
                 }
-                Asked::Out(put)
+                RequestView::Out(put)
             }
-            TAKE => Asked::Take(Want::decode(reader, frame.bulk)?),
+            TAKE => RequestView::Take(Query::decode(reader, frame.bulk)?),
             READ => {
-                let want = Want::decode(reader, frame.bulk)?;
-                match want.lease {
-                    None => Asked::Read(want),
+                let query = Query::decode(reader, frame.bulk)?;
+                match query.lease {
+                    None => RequestView::Read(query),
                     Some(ttl) => return Err(reader.invalid("lease of a read", ttl.0, 8)),
                 }
             }
-            CANCEL => Asked::Cancel,
-            RETURN => Asked::Return,
-            ACK => Asked::Ack(LeaseId::decode(reader)?, Put::decode(reader, frame.bulk)?),
-            RELEASE => Asked::Release(LeaseId::decode(reader)?),
-            RENEW => Asked::Renew,
-            COUNT => Asked::Count(template(reader, frame.bulk)?),
-            STATUS => Asked::Status,
+            CANCEL => RequestView::Cancel,
+            RETURN => RequestView::Return,
+            ACK => RequestView::Ack(LeaseId::decode(reader)?, Put::decode(reader, frame.bulk)?),
+            RELEASE => RequestView::Release(LeaseId::decode(reader)?),
+            RENEW => RequestView::Renew,
+            COUNT => RequestView::Count(template(reader, frame.bulk)?),
+            STATUS => RequestView::Status,
             Kind(other) => return Err(reader.invalid("kind", other, 0)),
         })
     }

@@ -2,7 +2,7 @@
 
 use super::room::ParkedKey;
 use super::stores::Place;
-use super::{Due, Space, stages};
+use super::{Space, Timer, stages};
 use crate::Tuple;
 use crate::codec::{DONE, Encoded, LeaseId, View};
 use quintet_contract::{Address, Outbox, Span, Time, Token};
@@ -67,7 +67,7 @@ impl Space {
         self.leases.insert(id, Lease { holder, place, ttl, due, put_off: false, parked: None });
         self.senders.get_or_add(holder).leases.insert(id);
         if let Some(due) = due {
-            self.agenda.add(due, id, Due::Lease(id));
+            self.timers.add(due, id, Timer::Lease(id));
         }
     }
 
@@ -77,10 +77,10 @@ impl Space {
         for id in &sender.leases {
             let Some(lease) = self.leases.get_mut(id) else { continue };
             if let Some(due) = lease.due {
-                self.agenda.remove(due, *id);
+                self.timers.remove(due, *id);
                 lease.due = Some(now + lease.ttl);
                 lease.put_off = false;
-                self.agenda.add(now + lease.ttl, *id, Due::Lease(*id));
+                self.timers.add(now + lease.ttl, *id, Timer::Lease(*id));
             }
         }
     }
@@ -89,12 +89,12 @@ impl Space {
     /// link. To read them takes no longer than they took to come, so that a lease lives as long from now as the manager is
     /// late, at most its time to live.
     pub(super) fn put_off_leases(&mut self, now: Time, late: Span) {
-        for id in self.agenda.due_leases(now) {
+        for id in self.timers.due_leases(now) {
             let Some(lease) = self.leases.get_mut(&id).filter(|lease| !lease.put_off) else { continue };
             let Some(due) = lease.due.replace(now + late.min(lease.ttl)) else { continue };
             lease.put_off = true;
-            self.agenda.remove(due, id);
-            self.agenda.add(now + late.min(lease.ttl), id, Due::Lease(id));
+            self.timers.remove(due, id);
+            self.timers.add(now + late.min(lease.ttl), id, Timer::Lease(id));
         }
     }
 
@@ -103,7 +103,7 @@ impl Space {
         let Some(lease) = self.leases.get_mut(&id.0) else { return };
         lease.parked = Some(parked);
         if let Some(due) = lease.due.take() {
-            self.agenda.remove(due, id.0);
+            self.timers.remove(due, id.0);
         }
     }
 
@@ -113,7 +113,7 @@ impl Space {
         (lease.parked, lease.put_off) = (None, false);
         lease.due = (lease.ttl.0 != u64::MAX).then(|| now + lease.ttl);
         if let Some(due) = lease.due {
-            self.agenda.add(due, id.0, Due::Lease(id.0));
+            self.timers.add(due, id.0, Timer::Lease(id.0));
         }
     }
 
@@ -128,7 +128,7 @@ impl Space {
     pub(super) fn end_lease(&mut self, id: u64) -> Option<Lease> {
         let lease = self.leases.remove(&id)?;
         if let Some(due) = lease.due {
-            self.agenda.remove(due, id);
+            self.timers.remove(due, id);
         }
         if let Some(sender) = self.senders.get_mut(lease.holder) {
             sender.leases.remove(&id);
@@ -168,14 +168,14 @@ impl Space {
         entry.failed = entry.failed.saturating_add(1);
         let is_exhausted = entry.failed >= self.config.max_attempts.max(1);
         if is_exhausted && !is_dead_letter(&self.stores.view(lease.place)) {
-            self.bury(now, lease.place, failure, out);
+            self.put_dead_letter(now, lease.place, failure, out);
         } else {
             self.bring_back(now, lease.place, out);
         }
     }
 
     /// Puts a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
-    fn bury(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
+    fn put_dead_letter(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
         self.dead_letters += 1;
         let entry = self.stores[place.store].entry(place.entry);
         let head = dead_letter(&self.stores.view(place), failure, entry.failed);

@@ -3,7 +3,7 @@
 use super::lease::Lease;
 use super::room::{Account, Counted, Parked, ParkedKey, Size, TUPLE_BYTES};
 use super::stores::{Place, Stores};
-use super::{Due, Space, Unanswered, stages};
+use super::{Space, Timer, Unanswered, stages};
 use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
@@ -87,7 +87,7 @@ impl Space {
         let key = ParkedKey { is_out: parked.lease.is_none(), order: self.order() };
         parked.due = (parked.waits.0 != u64::MAX).then(|| now + parked.waits);
         if let Some(due) = parked.due {
-            self.agenda.add(due, key.order, Due::Parked(key));
+            self.timers.add(due, key.order, Timer::Parked(key));
         }
         self.senders.get_or_add(parked.address).unanswered.insert(parked.token, Unanswered::Parked(key));
         self.room.park(key, parked);
@@ -98,7 +98,7 @@ impl Space {
     pub(super) fn drop_parked(&mut self, now: Time, key: ParkedKey) -> Option<Parked> {
         let parked = self.room.unpark(key)?;
         if let Some(due) = parked.due {
-            self.agenda.remove(due, key.order);
+            self.timers.remove(due, key.order);
         }
         if let Some(sender) = self.senders.get_mut(parked.address) {
             sender.unanswered.remove(&parked.token);

@@ -2,7 +2,7 @@
 
 use super::sender::Reply;
 use super::stores::Place;
-use super::waiter::{Asker, Use};
+use super::waiter::{Operation, Requester};
 use super::{Space, seeded};
 use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront};
 use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
@@ -77,51 +77,51 @@ impl Space {
         &mut self,
         now: Time,
         place: Place,
-        asker: &Asker,
+        requester: &Requester,
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
-        if seeded!(self.config, LostBetweenRemovalAndReply) && asker.purpose != Use::Read {
+        if seeded!(self.config, LostBetweenRemovalAndReply) && requester.operation != Operation::Read {
             self.hide(place);
         }
         let entry = self.stores.entry(place);
         let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
-        let front = TupleFront(matches!(asker.purpose, Use::Lease(_)).then_some(attempt));
+        let front = TupleFront(matches!(requester.operation, Operation::Lease(_)).then_some(attempt));
         let body = TupleBody { front, head: entry.head() };
         match entry.bulk() {
-            bulk if bulk.is_empty() => send(out, asker.address, TUPLE, asker.token, &body)?,
+            bulk if bulk.is_empty() => send(out, requester.address, TUPLE, requester.token, &body)?,
             bulk => {
                 self.scratch.clear();
                 body.encode(&mut self.scratch);
-                out.send_bulk(asker.address, TUPLE, asker.token, &self.scratch, bulk)?;
+                out.send_bulk(requester.address, TUPLE, requester.token, &self.scratch, bulk)?;
             }
         }
-        match asker.purpose {
-            Use::Read | Use::Count => {}
-            Use::Take => self.hold_until_settled(place, asker),
-            Use::Lease(ttl) => self.hold_under_lease(now, place, asker.address, ttl),
+        match requester.operation {
+            Operation::Read | Operation::Count => {}
+            Operation::Take => self.hold_until_settled(place, requester),
+            Operation::Lease(ttl) => self.hold_under_lease(now, place, requester.address, ttl),
         }
         Ok(())
     }
 
     /// Hides a tuple that a plain take was given, until that is settled.
-    fn hold_until_settled(&mut self, place: Place, asker: &Asker) {
+    fn hold_until_settled(&mut self, place: Place, requester: &Requester) {
         self.hide(place);
         let entry = self.stores.entry(place);
         let bytes = entry.bytes();
         self.room.free(bytes, entry.account());
         self.room.unsettled_bytes += bytes;
-        self.senders.get_or_add(asker.address).hold(asker.token, place);
-        self.settle_surplus(asker);
+        self.senders.get_or_add(requester.address).hold(requester.token, place);
+        self.settle_surplus(requester);
     }
 
     /// Settles the oldest takes of a sender that has too many, or when all take too much memory.
-    fn settle_surplus(&mut self, asker: &Asker) {
-        while let Some(sender) = self.senders.get_mut(asker.address) {
+    fn settle_surplus(&mut self, requester: &Requester) {
+        while let Some(sender) = self.senders.get_mut(requester.address) {
             let too_many = sender.unsettled.len() > self.config.max_unsettled;
             if !too_many && self.room.unsettled_bytes <= self.config.max_bytes {
                 return;
             }
-            let Some(settled) = sender.settle_oldest_but(asker.token) else { return };
+            let Some(settled) = sender.settle_oldest_but(requester.token) else { return };
             self.remove_unsettled(settled);
         }
     }

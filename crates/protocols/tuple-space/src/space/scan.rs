@@ -6,9 +6,9 @@
 //! has passed the last candidate, the result is that of this one instant. (docs/design/0008.)
 
 use super::Space;
-use super::store::Leave;
+use super::store::SearchBudget;
 use super::stores::Place;
-use super::waiter::Use;
+use super::waiter::Operation;
 use crate::codec::View;
 use quintet_contract::{Outbox, Time};
 use std::collections::BTreeMap;
@@ -83,9 +83,9 @@ pub(super) fn comparisons(step: usize, template: &View<'_>) -> usize {
 
 impl Space {
     /// What a search may do now.
-    pub(super) fn leave(&self) -> Leave {
+    pub(super) fn budget(&self) -> SearchBudget {
         let (step, tuples_for_index) = (self.config.index_step.max(1), self.room.tuples_for_index());
-        Leave { step, tuples_for_index, made: None }
+        SearchBudget { step, tuples_for_index, made: None }
     }
 
     /// Takes a step for the request whose turn it is.
@@ -124,9 +124,9 @@ impl Space {
         if age >= progress.mark || template.signature() != tuple.signature() || !template.matches(&tuple) {
             return;
         }
-        match (waiter.asker.purpose, is_shown) {
-            (Use::Count, true) => progress.matching += 1,
-            (Use::Count, false) => progress.matching -= 1,
+        match (waiter.requester.operation, is_shown) {
+            (Operation::Count, true) => progress.matching += 1,
+            (Operation::Count, false) => progress.matching -= 1,
             (_, true) => progress.mark = age,
             (_, false) => {}
         }

@@ -44,7 +44,7 @@ pub(super) struct Store {
 
 /// What a search may do.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leave {
+pub(super) struct SearchBudget {
     /// Tuples to look at in a turn.
     pub(super) step: usize,
     /// How many tuples a further index may have.
@@ -204,15 +204,15 @@ impl Store {
         &mut self,
         template: &View<'_>,
         progress: &mut Progress,
-        leave: &mut Leave,
+        budget: &mut SearchBudget,
         key: &HashKey,
     ) -> (Search<u32>, u32) {
         if self.shown == 0 {
             return (Search::Nothing, 0);
         }
-        let Some(index) = self.index(template.actuals(), leave, key) else { return (Search::NotReady, 0) };
+        let Some(index) = self.index(template.actuals(), budget, key) else { return (Search::NotReady, 0) };
         let (fields, hash) = (self.indexes[index].fields(), self.indexes[index].hash(template, key));
-        let (limit, mut compared) = (comparisons(leave.step, template), 0);
+        let (limit, mut compared) = (comparisons(budget.step, template), 0);
         for (order, entry) in self.indexes[index].members(hash, progress.mark) {
             if compared == limit {
                 progress.mark = order;
@@ -233,16 +233,16 @@ impl Store {
         &mut self,
         template: &View<'_>,
         progress: &mut Progress,
-        leave: &mut Leave,
+        budget: &mut SearchBudget,
         key: &HashKey,
     ) -> (Search<u32>, u32) {
         if self.shown == 0 || (template.actuals() == 0 && template.is_decided_by_actuals()) {
             progress.matching = self.shown as u64;
             return (Search::Nothing, 0);
         }
-        let Some(index) = self.index(template.actuals(), leave, key) else { return (Search::NotReady, 0) };
+        let Some(index) = self.index(template.actuals(), budget, key) else { return (Search::NotReady, 0) };
         let hash = self.indexes[index].hash(template, key);
-        let (limit, mut compared) = (comparisons(leave.step, template), 0);
+        let (limit, mut compared) = (comparisons(budget.step, template), 0);
         for (order, entry) in self.indexes[index].members(hash, progress.mark) {
             if compared == limit {
                 progress.mark = order;
@@ -255,24 +255,24 @@ impl Store {
     }
 
     /// The index to use for templates with values in `fields`, if it is ready.
-    fn index(&mut self, fields: u64, leave: &mut Leave, key: &HashKey) -> Option<usize> {
-        let may_add = self.shown as u64 <= leave.tuples_for_index;
+    fn index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> Option<usize> {
+        let may_add = self.shown as u64 <= budget.tuples_for_index;
         let position = match self.indexes.choose_within(fields, may_add) {
             Choice::Existing(position) => position,
-            Choice::New(fields) => self.make_index(fields, leave, key),
+            Choice::New(fields) => self.make_index(fields, budget, key),
         };
         self.indexes[position].is_ready().then_some(position)
     }
 
-    fn make_index(&mut self, fields: u64, leave: &mut Leave, key: &HashKey) -> usize {
+    fn make_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
         let position = self.indexes.push(Index::unready(fields, self.shown));
         let further = self.indexes.further();
         // Those that were dropped for it were empty.
         let tuples = self.shown as u64 * further.saturating_sub(self.further);
         self.further = further;
-        leave.made = Some(NewIndex { tuples, further });
-        if self.entries.len() <= leave.step {
-            self.build(position, leave.step, key);
+        budget.made = Some(NewIndex { tuples, further });
+        if self.entries.len() <= budget.step {
+            self.build(position, budget.step, key);
         }
         position
     }

@@ -2,8 +2,8 @@
 
 use super::scan::Progress;
 use super::slab::Slab;
-use super::store::{Entry, Leave, Search, Store};
-use super::waiter::{Filed, Use};
+use super::store::{Entry, Search, SearchBudget, Store};
+use super::waiter::{Filed, Operation};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
@@ -85,15 +85,15 @@ impl Stores {
     pub(super) fn search(
         &mut self,
         template: &View<'_>,
-        purpose: Use,
+        operation: Operation,
         progress: &mut Progress,
-        leave: &mut Leave,
+        budget: &mut SearchBudget,
         key: &HashKey,
     ) -> (Search<Place>, u32) {
         let Some(store) = self.find(template.signature()) else { return (Search::Nothing, 0) };
-        let (found, compared) = match purpose {
-            Use::Count => self[store].count(template, progress, leave, key),
-            _ => self[store].oldest(template, progress, leave, key),
+        let (found, compared) = match operation {
+            Operation::Count => self[store].count(template, progress, budget, key),
+            _ => self[store].oldest(template, progress, budget, key),
         };
         let search = match found {
             Search::Found(entry) => Search::Found(Place { store, entry }),

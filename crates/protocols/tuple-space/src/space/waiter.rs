@@ -4,9 +4,9 @@ use crate::codec::{Layout, View, Wait};
 use bytes::Bytes;
 use quintet_contract::{Address, Span, Time, Token};
 
-/// What becomes of the tuple that answers a request.
+/// What a request does with the tuple that answers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Use {
+pub(super) enum Operation {
     /// It stays.
     Read,
     /// It is gone when the answer is settled.
@@ -19,16 +19,16 @@ pub(super) enum Use {
 
 /// Who asks, and for what use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker {
+pub(super) struct Requester {
     pub(super) address: Address,
     pub(super) token: Token,
-    pub(super) purpose: Use,
+    pub(super) operation: Operation,
 }
 
 /// A take, read or count without an answer so far.
 #[derive(Debug)]
 pub(super) struct Waiter {
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
     /// Its age: the oldest is served first.
     pub(super) order: u64,
     pub(super) wait: Wait,
@@ -50,7 +50,7 @@ pub(super) struct Filed {
 
 impl Waiter {
     pub(super) fn new(
-        asker: Asker,
+        requester: Requester,
         order: u64,
         wait: Wait,
         since: Time,
@@ -58,7 +58,7 @@ impl Waiter {
         bulk: &Bytes,
     ) -> Self {
         let (layout, template, bulk) = (template.layout(), template.head().into(), bulk.clone());
-        Waiter { asker, order, wait, since, template, bulk, layout, filed: None }
+        Waiter { requester, order, wait, since, template, bulk, layout, filed: None }
     }
 
     /// When it is answered with an error.

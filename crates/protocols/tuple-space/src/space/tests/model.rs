@@ -322,7 +322,7 @@ impl Model {
         may
     }
 
-    pub(super) fn want(&mut self, from: u16, token: u64, purpose: Purpose, wait: Wait, template: &Template) {
+    pub(super) fn query(&mut self, from: u16, token: u64, purpose: Purpose, wait: Wait, template: &Template) {
         let is_unindexed = self.unindexed.contains(&(from, token));
         let found = self.oldest(template).filter(|_| !is_unindexed && purpose != Purpose::Count);
         let is_blocked = match found {
@@ -476,7 +476,7 @@ impl Model {
     }
 
     pub(super) fn count(&mut self, from: u16, token: u64, template: &Template) {
-        self.want(from, token, Purpose::Count, Wait::AtOnce, template);
+        self.query(from, token, Purpose::Count, Wait::AtOnce, template);
     }
 
     fn reply_count(&mut self, from: u16, token: u64, template: &Template) {

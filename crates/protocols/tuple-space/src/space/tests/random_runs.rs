@@ -11,7 +11,7 @@ use quintet_contract::{Input, Protocol, Span};
 #[derive(Clone, Debug)]
 enum Step {
     Out(Vec<Tuple>, Option<Span>),
-    Want(Purpose, Wait, Template),
+    Query(Purpose, Wait, Template),
     /// These four name a request or lease of the past, counted back from the last.
     Cancel(u64),
     Return(u64),
@@ -82,7 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
-        10 => (purpose, wait, a_template()).prop_map(|(p, w, t)| Step::Want(p, w, t)),
+        10 => (purpose, wait, a_template()).prop_map(|(p, w, t)| Step::Query(p, w, t)),
         2 => (1..6u64).prop_map(Step::Cancel),
         2 => (1..6u64).prop_map(Step::Return),
         3 => (0..4usize, tuples(0), deadline()).prop_map(|(l, t, d)| Step::Ack(l, t, d)),
@@ -186,8 +186,9 @@ impl Pair {
             space.stores.iter().map(|store| (store.signature().clone(), store.further())).collect();
         self.model.most_indexes = space.room.most_indexes();
         let waiting = space.unindexed.values().copied().chain(space.scans.waiters());
-        let askers = waiting.map(|place| space.waiters[place].asker);
-        self.model.unindexed = askers.map(|asker| (asker.address.node.0, asker.token.0)).collect();
+        let requesters = waiting.map(|place| space.waiters[place].requester);
+        self.model.unindexed =
+            requesters.map(|requester| (requester.address.node.0, requester.token.0)).collect();
         self.half_built |= !space.unindexed.is_empty();
         self.is_scanned |= !space.scans.is_empty();
     }
@@ -209,7 +210,7 @@ impl Pair {
                 model.out(from, token, tuples, *deadline);
                 bench.ask_settled(from, token, settled, Request::Out { deadline: *deadline, tuples })
             }
-            Step::Want(purpose, wait, template) => {
+            Step::Query(purpose, wait, template) => {
                 let wait = *wait;
                 let request = match purpose {
                     Purpose::Read => Request::Read { wait, template },
@@ -219,7 +220,7 @@ impl Pair {
                 };
                 let sent = bench.ask_settled(from, token, settled, request);
                 self.look();
-                self.model.want(from, token, *purpose, wait, template);
+                self.model.query(from, token, *purpose, wait, template);
                 sent
             }
             Step::Cancel(_) => {
@@ -290,7 +291,7 @@ fn compare(pair: &mut Pair, steps: &Steps) -> Result<(), TestCaseError> {
         let (sent, expected) = pair.step(*from, *settled_back, step);
         pair.remember_leases(&sent);
         prop_assert_eq!(without_texts(&sent), expected, "step {}: {:?} of {}", number, step, from);
-        let due = pair.bench.space.agenda.first();
+        let due = pair.bench.space.timers.first();
         prop_assert_eq!(due, pair.model.deadline(), "deadline after step {}", number);
     }
     Ok(())

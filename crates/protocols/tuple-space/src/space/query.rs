@@ -3,9 +3,9 @@
 use super::scan::Progress;
 use super::store::Search;
 use super::stores::Place;
-use super::waiter::{Asker, Use, Waiter};
-use super::{Due, Space, Unanswered, seeded, stages};
-use crate::codec::{NO_MATCH, Wait, Want};
+use super::waiter::{Operation, Requester, Waiter};
+use super::{Space, Timer, Unanswered, seeded, stages};
+use crate::codec::{NO_MATCH, Query, Wait};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
@@ -23,47 +23,47 @@ enum Awaited {
 
 impl Space {
     /// Answers a take or read from what the space holds, or lets it wait.
-    pub(super) fn want(
+    pub(super) fn query(
         &mut self,
         now: Time,
-        asker: Asker,
-        want: &Want<'_>,
+        requester: Requester,
+        query: &Query<'_>,
         bulk: &Bytes,
         out: &mut dyn Outbox,
     ) {
-        let (mut leave, mut progress) = (self.leave(), Progress::default());
+        let (mut budget, mut progress) = (self.budget(), Progress::default());
         let (search, compared) =
-            self.stores.search(&want.template, asker.purpose, &mut progress, &mut leave, &self.key);
-        self.room.index_made(leave.made);
+            self.stores.search(&query.template, requester.operation, &mut progress, &mut budget, &self.key);
+        self.room.index_made(budget.made);
         out.work(stages::MATCH, compared + 1);
         let awaited = match search {
-            Search::Found(place) => match self.deliver(now, place, &asker, out) {
+            Search::Found(place) => match self.deliver(now, place, &requester, out) {
                 Err(SendError::Full) => Awaited::Link,
-                sent => return self.conclude(&asker, sent, out),
+                sent => return self.conclude(&requester, sent, out),
             },
-            Search::Nothing if want.wait == Wait::AtOnce => {
-                return self.answer_without_tuple(&asker, progress, out);
+            Search::Nothing if query.wait == Wait::AtOnce => {
+                return self.answer_without_tuple(&requester, progress, out);
             }
             Search::Nothing => Awaited::Tuple,
             Search::NotReady => Awaited::Index,
             Search::Unfinished => Awaited::Scan(progress),
         };
-        self.wait(now, asker, want, bulk, awaited, out);
+        self.wait(now, requester, query, bulk, awaited, out);
     }
 
     /// Answers a request that is answered whether or not there is a tuple, and has looked at all there are.
-    fn answer_without_tuple(&mut self, asker: &Asker, progress: Progress, out: &mut dyn Outbox) {
-        match asker.purpose {
-            Use::Count => self.reply_count(asker.address, asker.token, progress.matching, out),
-            _ => self.reply(asker.address, NO_MATCH, asker.token, out),
+    fn answer_without_tuple(&mut self, requester: &Requester, progress: Progress, out: &mut dyn Outbox) {
+        match requester.operation {
+            Operation::Count => self.reply_count(requester.address, requester.token, progress.matching, out),
+            _ => self.reply(requester.address, NO_MATCH, requester.token, out),
         }
     }
 
     /// Answers a request whose tuple the link will never take. Nobody is left to answer if the link is gone.
-    fn conclude(&mut self, asker: &Asker, sent: Result<(), SendError>, out: &mut dyn Outbox) {
+    fn conclude(&mut self, requester: &Requester, sent: Result<(), SendError>, out: &mut dyn Outbox) {
         if let Err(error @ SendError::TooLong { .. }) = sent {
             let text = format!("the tuple cannot be sent to you: {error}");
-            self.refuse(asker.address, asker.token, Code::TooLarge, text, out);
+            self.refuse(requester.address, requester.token, Code::TooLarge, text, out);
         }
     }
 
@@ -71,25 +71,25 @@ impl Space {
     fn wait(
         &mut self,
         now: Time,
-        asker: Asker,
-        want: &Want<'_>,
+        requester: Requester,
+        query: &Query<'_>,
         bulk: &Bytes,
         awaited: Awaited,
         out: &mut dyn Outbox,
     ) {
-        if !self.may_wait(asker.address, asker.token, want.template.bytes(), out) {
+        if !self.may_wait(requester.address, requester.token, query.template.bytes(), out) {
             return;
         }
         let order = self.order();
-        let waiter = Waiter::new(asker, order, want.wait, now, &want.template, bulk);
+        let waiter = Waiter::new(requester, order, query.wait, now, &query.template, bulk);
         let due = waiter.deadline();
         let place = self.waiters.add(waiter);
         if let Some(due) = due {
-            self.agenda.add(due, order, Due::Waiter(place));
+            self.timers.add(due, order, Timer::Waiter(place));
         }
-        let sender = self.senders.get_or_add(asker.address);
-        sender.unanswered.insert(asker.token, Unanswered::Waiter(place));
-        self.put_off(place, awaited);
+        let sender = self.senders.get_or_add(requester.address);
+        sender.unanswered.insert(requester.token, Unanswered::Waiter(place));
+        self.enqueue(place, awaited);
     }
 
     /// Whether one more request of this sender may wait, with so many bytes; if not, it is answered.
@@ -107,9 +107,9 @@ impl Space {
     }
 
     /// Keeps a waiter where what it waits for finds it.
-    fn put_off(&mut self, place: u32, awaited: Awaited) {
+    fn enqueue(&mut self, place: u32, awaited: Awaited) {
         let waiter = &self.waiters[place];
-        let (order, address) = (waiter.order, waiter.asker.address);
+        let (order, address) = (waiter.order, waiter.requester.address);
         match awaited {
             Awaited::Tuple => self.file(place),
             Awaited::Link => drop(self.senders.get_or_add(address).blocked.insert(order, place)),
@@ -129,7 +129,7 @@ impl Space {
         if let Some(filed) = waiter.filed.take() {
             self.stores.unfile(filed, waiter.order);
         }
-        self.put_off(place, Awaited::Link);
+        self.enqueue(place, Awaited::Link);
     }
 
     /// Removes a waiter from everywhere.
@@ -142,10 +142,10 @@ impl Space {
             self.stores.unfile(filed, waiter.order);
         }
         if let Some(due) = waiter.deadline() {
-            self.agenda.remove(due, waiter.order);
+            self.timers.remove(due, waiter.order);
         }
-        if let Some(sender) = self.senders.get_mut(waiter.asker.address) {
-            sender.unanswered.remove(&waiter.asker.token);
+        if let Some(sender) = self.senders.get_mut(waiter.requester.address) {
+            sender.unanswered.remove(&waiter.requester.token);
             sender.blocked.remove(&waiter.order);
         }
         waiter
@@ -172,16 +172,16 @@ impl Space {
 
     /// Gives a tuple to one who waits; whether it is taken.
     fn serve(&mut self, now: Time, place: Place, waiter: u32, out: &mut dyn Outbox) -> bool {
-        let asker = self.waiters[waiter].asker;
-        match self.deliver(now, place, &asker, out) {
+        let requester = self.waiters[waiter].requester;
+        match self.deliver(now, place, &requester, out) {
             Err(SendError::Full) => {
                 self.block(waiter);
                 false
             }
             sent => {
                 self.drop_waiter(waiter);
-                self.conclude(&asker, sent, out);
-                sent.is_ok() && asker.purpose != Use::Read
+                self.conclude(&requester, sent, out);
+                sent.is_ok() && requester.operation != Operation::Read
             }
         }
     }
@@ -200,41 +200,46 @@ impl Space {
         out: &mut dyn Outbox,
     ) -> bool {
         let waiter = &self.waiters[place];
-        let (asker, wait) = (waiter.asker, waiter.wait);
-        let mut leave = self.leave();
-        let (search, compared) =
-            self.stores.search(&waiter.template(), asker.purpose, &mut progress, &mut leave, &self.key);
-        self.room.index_made(leave.made);
+        let (requester, wait) = (waiter.requester, waiter.wait);
+        let mut budget = self.budget();
+        let (search, compared) = self.stores.search(
+            &waiter.template(),
+            requester.operation,
+            &mut progress,
+            &mut budget,
+            &self.key,
+        );
+        self.room.index_made(budget.made);
         out.work(stages::MATCH, compared + 1);
-        self.pick_up(place);
+        self.dequeue(place);
         let awaited = match search {
-            Search::Found(found) => match self.deliver(now, found, &asker, out) {
+            Search::Found(found) => match self.deliver(now, found, &requester, out) {
                 Err(SendError::Full) => Awaited::Link,
                 sent => {
                     self.drop_waiter(place);
-                    self.conclude(&asker, sent, out);
+                    self.conclude(&requester, sent, out);
                     return true;
                 }
             },
             Search::Nothing if wait == Wait::AtOnce => {
                 self.drop_waiter(place);
-                self.answer_without_tuple(&asker, progress, out);
+                self.answer_without_tuple(&requester, progress, out);
                 return true;
             }
             Search::Nothing => Awaited::Tuple,
             Search::NotReady => Awaited::Index,
             Search::Unfinished => Awaited::Scan(progress),
         };
-        self.put_off(place, awaited);
+        self.enqueue(place, awaited);
         awaited != Awaited::Link
     }
 
     /// Takes a waiter from where it was put off.
-    fn pick_up(&mut self, place: u32) {
-        let Waiter { order, asker, .. } = self.waiters[place];
+    fn dequeue(&mut self, place: u32) {
+        let Waiter { order, requester, .. } = self.waiters[place];
         self.unindexed.remove(&order);
         self.scans.remove(order);
-        if let Some(sender) = self.senders.get_mut(asker.address) {
+        if let Some(sender) = self.senders.get_mut(requester.address) {
             sender.blocked.remove(&order);
         }
     }
@@ -244,7 +249,7 @@ impl Space {
         let waiter = self.drop_waiter(place);
         let waited = now.since(waiter.since);
         let text = self.near_miss(&waiter, waited);
-        self.refuse(waiter.asker.address, waiter.asker.token, Code::TimedOut, text, out);
+        self.refuse(waiter.requester.address, waiter.requester.token, Code::TimedOut, text, out);
     }
 
     /// Ends a request that waits. One that was answered stays as answered.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Something that happens unless it is called off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Due {
+pub(super) enum Timer {
     /// A waiter's deadline passes.
     Waiter(u32),
     /// A parked request's deadline passes.
@@ -17,16 +17,16 @@ pub(super) enum Due {
 
 /// All of it, by time and then by age. Every operation is O(log n).
 #[derive(Debug, Default)]
-pub(super) struct Agenda(BTreeMap<(Time, u64), Due>);
+pub(super) struct Timers(BTreeMap<(Time, u64), Timer>);
 
-impl Agenda {
+impl Timers {
     /// The time of the first thing.
     pub(super) fn first(&self) -> Option<Time> {
         self.0.first_key_value().map(|((time, _), _)| *time)
     }
 
     /// `order` is the age of what happens: a number nothing else has.
-    pub(super) fn add(&mut self, time: Time, order: u64, due: Due) {
+    pub(super) fn add(&mut self, time: Time, order: u64, due: Timer) {
         self.0.insert((time, order), due);
     }
 
@@ -38,11 +38,11 @@ impl Agenda {
     /// The leases that are due.
     pub(super) fn due_leases(&self, now: Time) -> Vec<u64> {
         let due = self.0.range(..=(now, u64::MAX)).map(|(_, due)| due);
-        due.filter_map(|due| if let Due::Lease(lease) = due { Some(*lease) } else { None }).collect()
+        due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None }).collect()
     }
 
     /// Takes out the first thing that is due.
-    pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<Timer> {
         let first = self.0.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }

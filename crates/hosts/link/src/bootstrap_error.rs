@@ -148,6 +148,13 @@ impl BootstrapError {
         }
     }
 
+    /// Whether this process's own system refused: what a listener should wait for before it accepts again. A peer that
+    /// refuses for a shortage of its own says so with the same [`BootstrapError::code`].
+    #[must_use]
+    pub fn is_own_shortage(&self) -> bool {
+        matches!(self, BootstrapError::System { .. })
+    }
+
     /// The code under which this error travels and exits.
     #[must_use]
     pub fn code(&self) -> Code {

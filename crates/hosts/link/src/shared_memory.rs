@@ -26,7 +26,7 @@
 //! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
-//! | `bootstrap.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
+//! | `bootstrap.rs`, `pending.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
 //! | `closing.rs` | how to close what a peer gave |
 
 #[cfg(not(loom))]
@@ -55,6 +55,8 @@ mod loom_tests;
 mod memory;
 #[cfg(not(loom))]
 mod moderation;
+#[cfg(not(loom))]
+mod pending;
 #[cfg(not(loom))]
 mod receiver;
 mod ring;

@@ -2,20 +2,19 @@
 
 use super::closing::PeerSocket;
 use super::handshake::{give, join, receive, refuse};
+use super::pending::{Pending, Ready};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
 use crate::{BootstrapError, End, LinkAddress, Listener};
 use core::time::Duration;
 use quintet_errors::Code;
-use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Connections that were accepted and have not spoken. Beyond it the oldest is dropped.
-const MAX_PENDING: usize = 64;
+/// How long a connection may say nothing, unless told otherwise.
+const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 /// How long a connector waits for the listener's answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
@@ -24,9 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 pub struct SharedMemoryListener {
     path: PathBuf,
     socket: OwnedFd,
-    /// Readable when [`SharedMemoryListener::accept`] has something to do.
-    epoll: OwnedFd,
-    pending: VecDeque<PeerSocket>,
+    pending: Pending,
     /// To tell somebody when this process may have no more descriptors.
     spare: Spare,
     /// Removes the socket's file at the end.
@@ -42,13 +39,15 @@ impl SharedMemoryListener {
     pub fn bind(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref();
         let (socket, file) = SocketFile::listen(UnixPlace::shared_memory(path))?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor", errno))?;
+        let pending = Pending::new(socket.as_fd(), SILENCE_LIMIT)
+            .map_err(|(doing, errno)| BootstrapError::system(path, doing, errno))?;
         let (path, spare) = (path.to_owned(), Spare::of(&socket));
-        let pending = VecDeque::new();
-        let listener = SharedMemoryListener { path, socket, epoll, pending, spare, file };
-        listener.watch(listener.socket.as_fd())?;
-        Ok(listener)
+        Ok(SharedMemoryListener { path, socket, pending, spare, file })
+    }
+
+    /// Drops connections that say nothing for so long, instead of five seconds: those accepted from here on.
+    pub fn set_silence_limit(&mut self, limit: Duration) {
+        self.pending.set_limit(limit);
     }
 
     /// The next connection that is complete, if there is one. Never waits; call it until it says `None` whenever
@@ -57,22 +56,17 @@ impl SharedMemoryListener {
     /// # Errors
     /// Why one connection was not made; the listener is as good as before.
     pub fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
-        self.admit()?;
-        for _ in 0..self.pending.len() {
-            let Some(socket) = self.pending.pop_front() else { break };
-            match receive(socket.as_fd(), &self.path) {
-                Ok(None) => self.pending.push_back(socket),
-                Ok(Some(offer)) => {
-                    self.forget(&socket)?;
-                    let given = give(socket.as_fd(), &self.path)
-                        .inspect_err(|error| refuse(socket.as_fd(), error.code()))?;
-                    return join(given, offer, &self.path).map(Some);
-                }
-                Err(error) => {
-                    refuse(socket.as_fd(), error.code());
-                    return Err(error);
+        while let Some(ready) = self.pending.next_ready() {
+            match ready {
+                Ready::Knock => self.admit()?,
+                Ready::Silence => self.drop_silent()?,
+                Ready::Spoken(key) => {
+                    if let Some(end) = self.hear(key)? {
+                        return Ok(Some(end));
+                    }
                 }
             }
+            self.is_full()?;
         }
         Ok(None)
     }
@@ -83,27 +77,60 @@ impl SharedMemoryListener {
         &self.path
     }
 
-    /// Takes everybody who knocks and is allowed to.
+    /// Takes everybody who knocks and is allowed to, as long as there are places.
     fn admit(&mut self) -> Result<(), BootstrapError> {
-        loop {
+        while !self.is_full()? {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = match accept_with(&self.socket, flags) {
                 Ok(socket) => PeerSocket::from(socket),
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => return self.turn_away(errno),
-                Err(errno) => return Err(BootstrapError::system(&self.path, "accept a connection", errno)),
+                Err(errno) => return Err(self.refused("accept a connection", errno)),
             };
             if let Err(error) = check_user(socket.as_fd(), self.file.address()) {
                 refuse(socket.as_fd(), error.code());
                 return Err(error);
             }
-            self.watch(socket.as_fd())?;
-            if self.pending.len() == MAX_PENDING {
-                self.pending.pop_front();
-            }
-            self.pending.push_back(socket);
+            self.pending.add(socket).map_err(|errno| self.refused("watch a socket", errno))?;
         }
+        Ok(())
+    }
+
+    /// Whether nobody can be taken. Whoever knocks then waits in the kernel's queue.
+    fn is_full(&mut self) -> Result<bool, BootstrapError> {
+        let is_full = self.pending.is_full(self.socket.as_fd());
+        is_full.map_err(|errno| self.refused("watch the socket", errno))
+    }
+
+    /// What the connection of this key came to; nothing if it has not spoken after all.
+    fn hear(&mut self, key: u64) -> Result<Option<End>, BootstrapError> {
+        let offer = match self.pending.get(key).map(|socket| receive(socket, &self.path)) {
+            None | Some(Ok(None)) => return Ok(None),
+            Some(Ok(Some(offer))) => Ok(offer),
+            Some(Err(error)) => Err(error),
+        };
+        let Some(socket) = self.pending.take(key) else { return Ok(None) };
+        self.is_full()?;
+        offer
+            .and_then(|offer| Ok((give(socket.as_fd(), &self.path)?, offer)))
+            .inspect_err(|error| refuse(socket.as_fd(), error.code()))
+            .and_then(|(given, offer)| join(given, offer, &self.path))
+            .map(Some)
+    }
+
+    /// Drops those that were silent for too long, and tells them why.
+    fn drop_silent(&mut self) -> Result<(), BootstrapError> {
+        while let Some(socket) =
+            self.pending.take_silent().map_err(|errno| self.refused("set a timer", errno))?
+        {
+            refuse(socket.as_fd(), Code::PeerSilent);
+        }
+        Ok(())
+    }
+
+    fn refused(&self, doing: &'static str, errno: Errno) -> BootstrapError {
+        BootstrapError::system(&*self.path, doing, errno)
     }
 
     /// There is no descriptor for who knocks, if anybody does: tells one of them.
@@ -115,22 +142,12 @@ impl SharedMemoryListener {
         self.spare.renew(&self.socket);
         Err(BootstrapError::system(&self.path, "accept a connection", errno))
     }
-
-    fn watch(&self, socket: BorrowedFd<'_>) -> Result<(), BootstrapError> {
-        epoll::add(&self.epoll, socket, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
-            .map_err(|errno| BootstrapError::system(&self.path, "watch a socket", errno))
-    }
-
-    fn forget(&self, socket: &PeerSocket) -> Result<(), BootstrapError> {
-        epoll::delete(&self.epoll, socket)
-            .map_err(|errno| BootstrapError::system(&self.path, "unwatch a socket", errno))
-    }
 }
 
 /// Readable when [`SharedMemoryListener::accept`] has something to do.
 impl AsFd for SharedMemoryListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+        self.pending.fd()
     }
 }
 

@@ -17,6 +17,9 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+/// Longer than anybody takes to come on a loaded machine.
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+
 fn listening() -> (TempDir, SharedMemoryListener) {
     let folder = TempDir::new().expect("a folder");
     let listener = SharedMemoryListener::bind(folder.join("socket")).expect("bound");
@@ -29,7 +32,8 @@ fn is_ready(listener: &SharedMemoryListener) -> bool {
 
 fn accept(listener: &mut SharedMemoryListener) -> Result<End, BootstrapError> {
     loop {
-        poll(&mut [PollFd::new(&*listener, PollFlags::IN)], None).expect("poll");
+        let ready = poll(&mut [PollFd::new(&*listener, PollFlags::IN)], Some(&PATIENCE));
+        assert_eq!(ready, Ok(1), "somebody comes");
         if let Some(end) = listener.accept()? {
             return Ok(end);
         }
@@ -68,14 +72,77 @@ fn accepting_never_waits() {
 }
 
 #[test]
-fn silent_peers_are_bounded() {
+fn a_silent_peer_is_dropped_after_its_time_and_told_why() {
     let (_folder, mut listener) = listening();
-    let mut sockets = Vec::new();
-    for _ in 0..200 {
-        sockets.push(knock(listener.path()));
-        assert!(listener.accept().expect("it has not spoken").is_none());
+    listener.set_silence_limit(Duration::from_millis(1));
+    let silent = [knock(listener.path()), knock(listener.path())];
+    for socket in &silent {
+        while poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&Timespec::default())) == Ok(0) {
+            poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).expect("poll");
+            assert!(listener.accept().expect("silence is no error").is_none());
+        }
+        assert_eq!(hear(socket).0[6..8], (Code::PeerSilent as u16).to_le_bytes());
+        assert!(hear(socket).0.is_empty(), "then the listener closes");
     }
-    assert!(hear(&sockets[0]).0.is_empty(), "the oldest was dropped");
+    assert!(!is_ready(&listener), "nobody is left");
+}
+
+/// As a child, for it lowers a limit of its process.
+#[test]
+fn more_than_there_are_places_for_wait_and_nobody_is_put_out() {
+    const KNOCKING: usize = 100;
+    let Some(_) = argument() else {
+        return in_a_child("more_than_there_are_places_for_wait_and_nobody_is_put_out");
+    };
+    // A quarter of them are places for connections that have not spoken.
+    let limits = Rlimit { current: Some(256), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limits).expect("a lower limit");
+    let (_folder, mut listener) = listening();
+    let (memory, (_own, bell)) = (memfd(MEMORY_BYTES, SEALS), waker());
+    let sockets: Vec<OwnedFd> = (0..KNOCKING).map(|_| knock(listener.path())).collect();
+    assert!(listener.accept().expect("nobody has spoken").is_none());
+    assert!(!is_ready(&listener), "those who wait keep nobody busy");
+    for socket in sockets.iter().rev() {
+        say(socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
+    }
+    for _ in 0..KNOCKING {
+        drop(accept(&mut listener).expect("an offer"));
+    }
+    assert!(listener.accept().expect("that was all").is_none());
+    assert!(sockets.iter().all(|socket| hear(socket).0 == hello()), "everybody was answered");
+}
+
+/// Twice what connects within a moment when a job starts.
+#[test]
+fn three_hundred_that_connect_at_once_are_connected() {
+    const CLIENTS: usize = 300;
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("up to the maximum");
+    let (_folder, mut listener) = listening();
+    let (path, barrier) = (listener.path().to_owned(), Barrier::new(CLIENTS));
+    thread::scope(|scope| {
+        let connect = || {
+            barrier.wait();
+            shared_memory_connect(&path).map(|_| ())
+        };
+        let connecting: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(connect)).collect();
+        for _ in 0..CLIENTS {
+            drop(accept(&mut listener).expect("an offer"));
+        }
+        for connected in connecting {
+            assert_eq!(connected.join().expect("it does not panic"), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn a_peers_word_for_shortage_is_no_shortage_here() {
+    let (_folder, mut listener) = listening();
+    let peer = knock(listener.path());
+    say(&peer, &refusing(Code::Resource as u16), &[]);
+    let error = accept(&mut listener).map(|_| ()).expect_err("it is no offer");
+    assert_eq!(error.code(), Code::Resource, "the code is the peer's");
+    assert!(!error.is_own_shortage());
 }
 
 #[test]
@@ -193,11 +260,7 @@ fn a_socket_without_rights_to_it_is_not_allowed() {
 #[test]
 fn a_listener_out_of_descriptors_says_so() {
     if argument().is_none() {
-        let name = "bootstrap::a_listener_out_of_descriptors_says_so";
-        let mut child = Program::this_test(name, "").expect("this test").spawn().expect("started");
-        let status = child.wait(Duration::from_secs(20)).expect("waited").expect("it ends by itself");
-        assert!(status.success(), "{}", child.output().text());
-        return;
+        return in_a_child("a_listener_out_of_descriptors_says_so");
     }
     let (_folder, mut listener) = listening();
     let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), waker().1, knock(listener.path()));
@@ -207,11 +270,19 @@ fn a_listener_out_of_descriptors_says_so() {
     say(&socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
     for refused in [late, socket] {
         let error = accept(&mut listener).map(|_| ()).expect_err("no descriptor is left");
-        assert_eq!(error.code(), Code::Resource, "{error}");
+        assert!(error.is_own_shortage() && error.code() == Code::Resource, "{error}");
         assert_eq!(hear(&refused).0[6..8], (Code::Resource as u16).to_le_bytes(), "its peer is told");
     }
     assert!(!is_ready(&listener), "nor is it kept busy");
     drop(taken);
+}
+
+/// Runs the test of this name as a child.
+fn in_a_child(name: &str) {
+    let program = Program::this_test(&format!("bootstrap::{name}"), "").expect("this test");
+    let mut child = program.spawn().expect("started");
+    let status = child.wait(Duration::from_secs(20)).expect("waited").expect("it ends by itself");
+    assert!(status.success(), "{}", child.output().text());
 }
 
 /// Leaves this process none but these.

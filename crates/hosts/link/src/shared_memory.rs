@@ -23,7 +23,7 @@
 //! | `ring.rs`, `ring/` | the ring of frames: read its head first |
 //! | `bulk.rs`, `bulk/` | the ring of bulk, and how a frame's bulk crosses in pieces |
 //! | `bell.rs`, `wake_socket.rs` | who wakes whom, without lost wake-ups, and how |
-//! | `store.rs`, `area.rs` | where a ring's bytes lie; all raw access to them |
+//! | `store.rs`, `area.rs`, `racing_copy.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
 //! | `bootstrap.rs`, `pending.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
@@ -57,6 +57,8 @@ mod memory;
 mod moderation;
 #[cfg(not(loom))]
 mod pending;
+#[cfg(not(loom))]
+mod racing_copy;
 #[cfg(not(loom))]
 mod receiver;
 mod ring;

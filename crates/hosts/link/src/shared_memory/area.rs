@@ -3,6 +3,7 @@
 //! Each process writes only memory of its own; the kernel holds its peer to that (see `memory.rs`). So a writer may lend
 //! out `&mut [u8]`. A reader may not lend out `&[u8]`, for the writer may change the bytes at any time: it copies.
 
+use super::racing_copy::racing_copy;
 use super::store::{ReadStore, SLOT, Store, WriteStore};
 use core::any::Any;
 use core::fmt;
@@ -144,9 +145,10 @@ impl PeerArea {
     unsafe fn read_raw(&self, at: usize, to: *mut u8, len: usize) {
         let from = self.0.at(at, len).as_ptr();
         // SAFETY: both ranges were checked and do not overlap, for one is shared memory and the other is private. A peer
-        // that keeps to the protocol writes here only after this copy was released. One that does not can change the
-        // bytes meanwhile; any bytes are valid `u8`, they are read once, and nothing was concluded from them before.
-        unsafe { copy(from, to, len) }
+        // that keeps to the protocol writes here only after this copy was released; this process does so too, where it is
+        // its own peer. One that does not can change the bytes meanwhile: any bytes are valid `u8`, they are read once, and
+        // nothing was concluded from them before.
+        unsafe { racing_copy(from, to, len) }
     }
 }
 
@@ -212,12 +214,4 @@ impl fmt::Debug for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:p}", self.size, self.base)
     }
-}
-
-/// # Safety
-/// As `core::ptr::copy_nonoverlapping`, except that other processes may write `from` meanwhile.
-#[inline]
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { core::ptr::copy_nonoverlapping(from, to, len) }
 }

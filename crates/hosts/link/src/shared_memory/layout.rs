@@ -40,7 +40,8 @@ pub(crate) const SENDER_LEFT: u32 = 1;
 pub(crate) const RECEIVER_LEFT: u32 = 2;
 
 /// The words that one side writes and the other reads. Three lines: the first changes as this side receives, the second with
-/// sleeping and waking, the third as it sends long bulk.
+/// sleeping and waking, the third as it sends long bulk. All of it is atomic, what has no use yet as well: a peer may write any of
+/// its bytes at any time.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Lines {
@@ -48,16 +49,17 @@ pub(crate) struct Lines {
     pub(crate) head: AtomicU64,
     /// How far this side has read the peer's bulk.
     pub(crate) bulk_head: AtomicU64,
-    _first_line: [u64; 6],
+    _first_line: [AtomicU64; 6],
     /// Odd while this side's receiver sleeps (`bell.rs`).
     pub(crate) frames_bell: AtomicU32,
     /// Odd while this side's sender waits for room.
     pub(crate) room_bell: AtomicU32,
     /// [`SENDER_LEFT`] and [`RECEIVER_LEFT`].
     pub(crate) left: AtomicU32,
-    _second_line: [u32; 13],
+    _second_line: [AtomicU32; 13],
     /// How far this side has written bulk, told while a frame's bulk is written in pieces.
     pub(crate) bulk_tail: AtomicU64,
+    _third_line: [AtomicU64; 7],
 }
 
 const _: () = {
@@ -69,3 +71,31 @@ const _: () = {
     assert!(2 * (MAX_FRAME_BYTES + SLOT) + CONTROL_RING_BYTES / 8 + SLOT <= CONTROL_RING_BYTES);
     assert!(2 * FRAME_BULK_BYTES + BULK_RING_BYTES / 8 <= BULK_RING_BYTES);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    trait Atomic {}
+    impl Atomic for AtomicU32 {}
+    impl Atomic for AtomicU64 {}
+    impl<T: Atomic, const N: usize> Atomic for [T; N] {}
+
+    fn bytes<T: Atomic>(_: &T) -> usize {
+        size_of::<T>()
+    }
+
+    /// It does not compile where a field is not.
+    #[test]
+    fn every_byte_that_a_peer_may_write_is_atomic() {
+        let none = [const { AtomicU64::new(0) }; 3 * SLOT / 8];
+        // SAFETY: as many bytes, all of them zero.
+        let lines: Lines = unsafe { core::mem::transmute(none) };
+        let Lines { head, bulk_head, _first_line, .. } = &lines;
+        assert_eq!(bytes(head) + bytes(bulk_head) + bytes(_first_line), SLOT);
+        let Lines { frames_bell, room_bell, left, _second_line, .. } = &lines;
+        assert_eq!(bytes(frames_bell) + bytes(room_bell) + bytes(left) + bytes(_second_line), SLOT);
+        let Lines { bulk_tail, _third_line, .. } = &lines;
+        assert_eq!(bytes(bulk_tail) + bytes(_third_line), SLOT);
+    }
+}

@@ -14,7 +14,8 @@
 //! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time.
 //!
 //! What is tested how: the orderings of ring and bell in every interleaving by loom (`loom_tests.rs`), raw access by Miri over
-//! ordinary memory (`cargo +nightly miri test -p quintet-link --lib -- shared_memory::ring shared_memory::bulk`, with
+//! ordinary memory (`cargo +nightly miri test -p quintet-link --lib -- shared_memory::ring shared_memory::bulk
+//! shared_memory::racing_copy`, with
 //! `MIRIFLAGS=-Zmiri-disable-weak-memory-emulation`, for loom does that part), a death after any instruction by ptrace
 //! (`tests/single_step.rs`), and peers that forge by `tests/shared_memory/`.
 //!

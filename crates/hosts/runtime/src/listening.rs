@@ -3,7 +3,6 @@
 use crate::event::Event;
 use crate::poller::{Poller, Source};
 use quintet_contract::{Port, Span, Time};
-use quintet_errors::Code;
 use quintet_link::{BootstrapError, End, Listener};
 use std::io;
 
@@ -121,7 +120,7 @@ impl Watched {
 
 /// Whether this process has not what a link needs, whoever the peer is.
 fn is_shortage(error: &BootstrapError) -> bool {
-    error.code() == Code::Resource
+    error.is_own_shortage()
 }
 
 fn place(at: usize) -> u32 {

@@ -14,6 +14,8 @@ pub struct SharedMemoryDialer {
     knock: Knock,
     /// What the listener was given, once the socket was connected.
     given: Option<Given>,
+    /// The connection was made, and is not this dialer's any more.
+    is_made: bool,
 }
 
 impl SharedMemoryDialer {
@@ -24,7 +26,7 @@ impl SharedMemoryDialer {
     pub fn begin(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref().to_owned();
         let knock = Knock::begin(UnixPlace::shared_memory(&path))?;
-        let mut dialer = SharedMemoryDialer { path, knock, given: None };
+        let mut dialer = SharedMemoryDialer { path, knock, given: None, is_made: false };
         dialer.hear()?;
         Ok(dialer)
     }
@@ -45,8 +47,12 @@ impl SharedMemoryDialer {
 
 impl Dialer for SharedMemoryDialer {
     fn finish(&mut self) -> Result<Option<End>, BootstrapError> {
+        if self.is_made {
+            return Ok(None);
+        }
         let Some(offer) = self.hear()? else { return Ok(None) };
         let Some(given) = self.given.take() else { return Ok(None) };
+        self.is_made = true;
         join(given, offer, &self.path).map(Some)
     }
 

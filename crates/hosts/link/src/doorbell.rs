@@ -81,6 +81,7 @@ impl Doorbell {
     }
 
     /// As [`Doorbell::drain`], without a system call if nobody struck.
+    #[cfg(not(loom))]
     pub(crate) fn drain_if_struck(&self) {
         if self.struck.load(Ordering::Relaxed) && self.struck.swap(false, Ordering::Acquire) {
             self.drain();

@@ -3,12 +3,16 @@
 
 use bytes::Bytes;
 use quintet_contract::{Address, Frame, Kind, SendError, Token};
-use quintet_link::{End, LinkError, Maker, Receiver, Route, SharedMemoryListener, shared_memory_connect};
+use quintet_link::{
+    End, LinkAddress, LinkError, Maker, Receiver, Route, SharedMemoryListener, connect, listen,
+    shared_memory_connect,
+};
 use quintet_testbed::TempDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
+use std::time::Duration;
 
 const ROUTE: Route =
     Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(7) };
@@ -92,9 +96,33 @@ fn readable(receiver: &dyn Receiver) -> bool {
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&Timespec::default())) == Ok(1)
 }
 
+/// Both ends of a link over a Unix socket, and of one over TCP.
+fn stream_pairs() -> [(End, End); 2] {
+    let folder = TempDir::new().expect("a folder");
+    let unix = LinkAddress::Unix(folder.join("socket"));
+    let tcp = LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
+    [unix, tcp].map(|address| {
+        let mut listener = listen(&address).expect("bound");
+        let address = listener.address();
+        let limit = Duration::from_secs(PATIENCE.into());
+        let connecting = thread::spawn(move || connect(&address, limit).expect("connected"));
+        let accepted = loop {
+            poll(&mut [PollFd::from_borrowed_fd(listener.fd(), PollFlags::IN)], None).expect("poll");
+            if let Some(end) = listener.accept().expect("accepted") {
+                break end;
+            }
+        };
+        (accepted, connecting.join().expect("it does not panic"))
+    })
+}
+
 #[test]
 fn a_child_that_drops_what_it_inherited_leaves_its_parents_link_whole() {
-    let (mut left, mut right) = pair();
+    drops_what_it_inherited(pair());
+    stream_pairs().into_iter().for_each(drops_what_it_inherited);
+}
+
+fn drops_what_it_inherited((mut left, mut right): (End, End)) {
     assert!(left.receiver.arm() && right.receiver.arm());
     let mut ends = Some((left, right));
     fork(|| drop(ends.take())).succeeds();
@@ -104,7 +132,33 @@ fn a_child_that_drops_what_it_inherited_leaves_its_parents_link_whole() {
     right.receiver.disarm();
     is_whole(&mut left, &mut right);
     drop(left);
+    right.receiver.wait(None);
     assert_eq!(right.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed), "its maker's farewell counts");
+}
+
+#[test]
+fn a_child_that_uses_a_stream_it_inherited_is_told_and_harms_nothing() {
+    for (mut left, mut right) in stream_pairs() {
+        // So much that the rest of it is unsent when the child comes to be.
+        let body = vec![7; 60_000];
+        let mut sent = 0;
+        while send(&mut left, &body).is_ok() {
+            sent += 1;
+        }
+        fork(|| {
+            use_inherited(&mut left);
+            use_inherited(&mut right);
+        })
+        .succeeds();
+        let sending = thread::spawn(move || {
+            assert_eq!(receive(&mut left, 1), [b"enough"]);
+            left
+        });
+        assert!(receive(&mut right, sent) == vec![body; sent], "the rest is the parent's to send, once");
+        send(&mut right, b"enough").expect("room");
+        let mut left = sending.join().expect("it does not panic");
+        is_whole(&mut left, &mut right);
+    }
 }
 
 /// Everything that an end can do, in a process that must not.

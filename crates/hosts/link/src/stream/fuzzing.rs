@@ -36,7 +36,7 @@ fn read(stream: &[u8], piece: usize, is_checked: bool) -> Told {
     if told.1.is_none() {
         take(&mut reader, &mut told);
     }
-    told.2 = reader.sender_left();
+    told.2 = told.1.is_none() && reader.sender_left();
     told
 }
 

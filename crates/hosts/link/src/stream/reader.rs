@@ -166,7 +166,7 @@ impl FrameReader {
             return;
         }
         self.filled.end += count;
-        if !self.has_item() {
+        if !self.has_item() && !self.sender_left() {
             self.prepare();
         }
     }
@@ -230,15 +230,15 @@ impl FrameReader {
 
     /// The header of the next frame, if it is there, compared with the limits and the frame before.
     fn header(&self) -> Result<Option<Header>, String> {
+        let Some(length) = self.word() else { return Ok(None) };
+        // First and alone, so that nothing is waited for that cannot be a frame.
+        if (length as usize) < HEADER_BYTES || length as usize > MAX_FRAME_BYTES {
+            let what =
+                format!("frame length {length} lies outside {HEADER_BYTES} to {MAX_FRAME_BYTES} bytes");
+            return Err(self.fault(&what));
+        }
         let Some(bytes) = self.buffer[self.filled.clone()].first_chunk::<HEADER_BYTES>() else {
-            return match self.word() {
-                Some(word @ 2..) if (word as usize) < HEADER_BYTES || word as usize > MAX_FRAME_BYTES => {
-                    Err(self.fault(&format!(
-                        "frame length {word} lies outside {HEADER_BYTES} to {MAX_FRAME_BYTES} bytes"
-                    )))
-                }
-                _ => Ok(None),
-            };
+            return Ok(None);
         };
         let header = Header::from_bytes(bytes, MAX_FRAME_BYTES as u32)
             .map_err(|error| self.fault(&error.to_string()))?;

@@ -57,7 +57,8 @@ fn each_forgery_is_a_fault_that_says_where() {
     assert!(fault(&header(1 << 30, 0, false).to_bytes()).contains("frame length"));
     assert!(fault(&header(33 + MAX_BODY_BYTES, 0, false).to_bytes()).contains("its body of"));
     assert!(fault(&header(64, 1, false).to_bytes()).contains("its number is 1 instead of 0"));
-    assert!(fault(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").contains("not a Quintet frame"));
+    assert!(fault(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").contains("frame length 542393671"));
+    assert!(fault(&[40; 1].into_iter().chain([0; 40]).collect::<Vec<u8>>()).contains("not a Quintet frame"));
     let with_bulk = |length, bulk: u32| {
         fault(&[&header(length, 0, true).to_bytes()[..], &bulk.to_le_bytes(), &[0; 8]].concat())
     };

@@ -4,6 +4,7 @@ mod layers;
 mod models;
 mod space;
 mod stack;
+mod stream;
 mod wire;
 
 /// An input with a name that says what it reaches.
@@ -23,6 +24,7 @@ pub fn seeds() -> Vec<Seed> {
     [
         wire::headers(),
         wire::journal_entries(),
+        stream::frames(),
         space::tuples(),
         space::requests(),
         layers::sessions(),

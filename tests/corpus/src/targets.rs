@@ -19,6 +19,7 @@ pub struct Target {
 pub const TARGETS: [Target; 8] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
+    Target { name: "stream", run: quintet_link::fuzzing::frames },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
     Target { name: "session", run: quintet_session::fuzzing::drive },

@@ -26,9 +26,9 @@ EXPECTED = [
     ("limit_futex", [], "limit-futex", [("rtt-across-1", "ns")]),
     ("limit_futex", ["--pairs", "4", "--placement", "within"], "limit-futex", [("rtt-within-4", "ns")]),
     ("limit_futex", ["--pairs", "3", "--placement", "across"], "limit-futex", [("rtt-across-3", "ns")]),
-    ("limit_unix", [], "limit-unix", [("rtt-64", "ns")]),
+    ("limit_unix", [], "limit-unix", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),
     ("limit_unix", ["--bytes", "1048576"], "limit-unix", [("rtt-1m", "ns")]),
-    ("limit_tcp", [], "limit-tcp", [("rtt-64", "ns")]),
+    ("limit_tcp", [], "limit-tcp", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),
     ("limit_tcp", ["--bytes", "65536"], "limit-tcp", [("rtt-64k", "ns")]),
     (
         "ucx_shm",
@@ -51,6 +51,7 @@ EXPECTED = [
         [("rtt-64", "ns"), ("rate-64", "msg/s"), ("bulk-64k", "bytes/s"), ("bulk-1m", "bytes/s")],
     ),
     ("mpi_shm", ["--single-copy", "cma"], "openmpi", [("bulk-64k-cma", "bytes/s"), ("bulk-1m-cma", "bytes/s")]),
+    ("zmq_rate", [], "zeromq", [("rate-64-ipc", "msg/s"), ("rate-64-tcp", "msg/s")]),
     (
         "redis_pair",
         [],

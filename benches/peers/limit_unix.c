@@ -1,10 +1,10 @@
-/* Limit: the blocking round trip of one message over a Unix stream socket between two processes. */
+/* Limit: messages over a Unix stream socket between two processes. */
 #define _GNU_SOURCE
 #include "stream.h"
 
 int main(int count, char **arguments)
 {
-    long bytes = 64;
+    long bytes = 0; /* the standard sizes */
     const struct extra_option extra[] = {
         {.name = "--bytes", .number = &bytes, .least = 1, .most = MOST_STREAM_BYTES},
         {.name = NULL},

@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Only these
     #[arg(value_enum)]
     group: Option<Group>,
+    /// Only the cases over this kind of link
+    #[arg(long, value_enum)]
+    link: Option<link::Over>,
     /// Only the case of this name; may be given again
     #[arg(long = "case", value_name = "NAME", value_parser = known)]
     cases: Vec<String>,
@@ -100,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 impl Arguments {
     fn wants(&self, case: &Case) -> bool {
         self.group.is_none_or(|group| group == case.group)
+            && self.link.is_none_or(|over| case.name.split('-').any(|word| word == over.name()))
             && (self.cases.is_empty() || self.cases.iter().any(|name| name == case.name))
     }
 

@@ -1,4 +1,4 @@
-//! Frames over a link of shared memory, with the other side in another process.
+//! Frames over a link, with the other side in another process.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -6,6 +6,7 @@
 //! | `link/echo.rs` | round trips, both sides on a processor of their own |
 //! | `link/shared.rs` | round trips of several pairs on two processors |
 //! | `link/stream.rs` | frames and bulk one way |
+//! | `link/sockets.rs` | the same over Unix sockets and TCP |
 //! | `link/idle.rs` | what waiting costs |
 //!
 //! What is timed is the link as a host drives it: a frame encoded in the ring, taken out and checked, and handed to who asked.
@@ -14,6 +15,7 @@ mod child;
 mod echo;
 mod idle;
 mod shared;
+mod sockets;
 mod stream;
 
 use super::case::{Beside, Better, Case, Group, Prepare, Unit};
@@ -21,9 +23,10 @@ use super::peer::{self, Peer};
 use quintet::{Code, Error};
 use quintet_contract::{Address, Frame, Kind, Token};
 use quintet_link::{End, LinkError, Route};
+use std::time::Duration;
 
 pub(crate) use child::SideArguments;
-pub(super) use child::arguments;
+pub(super) use child::{Over, arguments};
 pub(crate) use echo::EchoLink;
 
 const BODY: [u8; 64] = [7; 64];
@@ -34,7 +37,11 @@ const ROUTE: Route =
 
 /// How a link waits unless it is told otherwise: it spins, yields, sleeps, and learns which pays.
 const ADAPTIVE: &str = "adaptive";
+/// It looks again and again, and never sleeps.
+const SPINNING: &str = "spinning";
 const OWN_CORES: &str = "own cores";
+/// How long a side waits for the other one to answer when it connects.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 const UCX_RATE: Peer = Peer::new("ucx", "ucx_shm", "rate-64");
 const BULK_64K: &[Peer] = &[
@@ -59,24 +66,25 @@ pub(super) fn cases() -> Vec<Case> {
     ];
     cases.extend(shared::cases());
     cases.extend([
-        one_way("shm-rate-64", Unit::PerSecond("messages"), stream::small)
+        one_way("shm-rate-64", Unit::PerSecond("messages"), || stream::small(Over::Shm))
             .beside(Beside::Program(UCX_RATE))
             .goal(4.),
-        one_way("shm-bulk-64k", Unit::BytesPerSecond, stream::bulk_64k)
+        one_way("shm-bulk-64k", Unit::BytesPerSecond, || stream::bulk_64k(Over::Shm))
             .beside(Beside::Programs(BULK_64K))
             .goal(0.9),
-        one_way("shm-bulk-1m", Unit::BytesPerSecond, stream::bulk_1m)
+        one_way("shm-bulk-1m", Unit::BytesPerSecond, || stream::bulk_1m(Over::Shm))
             .beside(Beside::Programs(BULK_1M))
             .goal(0.9),
         Case::new(Group::Link, "idle", Unit::Share, Better::Lower, idle::prepare)
             .goal(0.002)
             .under(ADAPTIVE, "one server, one client"),
     ]);
+    cases.extend(sockets::cases());
     cases
 }
 
 fn round_trip(peer: Peer, goal: f64) -> Case {
-    Case::new(Group::Link, "shm-rtt-64", Unit::Nanoseconds, Better::Lower, echo::prepare)
+    Case::new(Group::Link, "shm-rtt-64", Unit::Nanoseconds, Better::Lower, || echo::prepare(Over::Shm, false))
         .beside(Beside::Program(peer))
         .goal(goal)
         .under(ADAPTIVE, OWN_CORES)

@@ -4,13 +4,14 @@ use super::super::predict;
 use super::{echo, shared, stream};
 use crate::companion::Companion;
 use crate::connection::refused;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use quintet::{Code, Error};
-use quintet_link::{End, SharedMemoryListener};
+use quintet_link::{End, LinkAddress, listen};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// How long the other process may take to come.
@@ -27,12 +28,15 @@ pub(crate) struct SideArguments {
 enum Side {
     /// Sends every frame back
     Echo {
-        socket: PathBuf,
+        address: LinkAddress,
         /// The processor to stay on
         processor: Option<usize>,
+        /// Never sleep
+        #[arg(long)]
+        spin: bool,
     },
     /// Sends as many as it is asked for
-    Send { socket: PathBuf, processor: Option<usize> },
+    Send { address: LinkAddress, processor: Option<usize> },
     /// Asks an echo of its own, and tells its samples
     Ask { processor: usize, echo_processor: usize },
     /// Works on the tasks of a space
@@ -48,8 +52,8 @@ impl SideArguments {
     /// Plays that side until the other one goes.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
         match &self.side {
-            Side::Echo { socket, processor } => echo::echo(socket, *processor)?,
-            Side::Send { socket, processor } => stream::send(socket, *processor)?,
+            Side::Echo { address, processor, spin } => echo::echo(address, *processor, *spin)?,
+            Side::Send { address, processor } => stream::send(address, *processor)?,
             Side::Work { socket, micros, processor } => predict::work(socket, *micros, *processor)?,
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }
@@ -62,6 +66,47 @@ pub(in crate::bench) fn arguments(side: &str, others: impl IntoIterator<Item = O
     ["bench-side".into(), side.into()].into_iter().chain(others).collect()
 }
 
+/// How a spinning side waits: as good as for ever.
+const SPIN: Duration = Duration::from_secs(3_600);
+
+/// What crosses to the other process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(in crate::bench) enum Over {
+    /// Shared memory
+    Shm,
+    /// A Unix stream socket
+    Unix,
+    /// TCP on the loopback interface
+    Tcp,
+}
+
+impl Over {
+    /// What names of cases call it.
+    pub(in crate::bench) fn name(self) -> &'static str {
+        match self {
+            Over::Shm => "shm",
+            Over::Unix => "unix",
+            Over::Tcp => "tcp",
+        }
+    }
+
+    /// Where such a link is listened at: in this folder, or at a free port.
+    fn address(self, folder: &Path) -> LinkAddress {
+        match self {
+            Over::Shm => LinkAddress::SharedMemory(folder.join("socket")),
+            Over::Unix => LinkAddress::Unix(folder.join("socket")),
+            Over::Tcp => LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 },
+        }
+    }
+}
+
+/// Has an end wait as it is told.
+pub(super) fn wait_as_told(end: &mut End, spin: bool) {
+    if spin {
+        end.receiver.set_spin(SPIN);
+    }
+}
+
 /// A link to a child that plays a side.
 pub(super) struct ChildLink {
     pub(super) end: End,
@@ -72,20 +117,29 @@ pub(super) struct ChildLink {
 }
 
 impl ChildLink {
-    /// Starts the child, on this processor if one is given.
-    pub(super) fn start(side: &str, processor: Option<usize>) -> Result<ChildLink, Error> {
+    /// Starts the child, on this processor if one is given. It may be told to spin, and so is this end then.
+    pub(super) fn start(
+        over: Over,
+        side: &str,
+        processor: Option<usize>,
+        spin: bool,
+    ) -> Result<ChildLink, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let mut listener = SharedMemoryListener::bind(folder.path().join("socket"))?;
+        let mut listener = listen(&over.address(folder.path()))?;
         let processor = processor.map(|processor| processor.to_string().into());
-        let socket = listener.path().as_os_str().to_owned();
-        let child = Companion::start(arguments(side, [socket].into_iter().chain(processor)))?;
+        let address = listener.address().to_string().into();
+        let spinning = spin.then(|| "--spin".into());
+        let child =
+            Companion::start(arguments(side, [address].into_iter().chain(processor).chain(spinning)))?;
         loop {
-            let ready = poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&START_LIMIT));
+            let mut fds = [PollFd::from_borrowed_fd(listener.fd(), PollFlags::IN)];
+            let ready = poll(&mut fds, Some(&START_LIMIT));
             if ready.map_err(|errno| refused("wait for the other side")(errno.into()))? == 0 {
                 return Err(Error::new(Code::PeerDied, "the other side did not start"));
             }
-            if let Some(end) = listener.accept()? {
+            if let Some(mut end) = listener.accept()? {
+                wait_as_told(&mut end, spin);
                 return Ok(ChildLink { end, _child: child, _folder: folder });
             }
         }

@@ -1,13 +1,12 @@
 //! Round trips, both sides on a processor of their own.
 
-use super::child::ChildLink;
-use super::{BURST, receive, send};
+use super::child::{ChildLink, Over, wait_as_told};
+use super::{BURST, CONNECT_LIMIT, receive, send};
 use crate::bench::case::Round;
 use crate::bench::row::median;
 use crate::pinning::{Pin, allowed};
 use quintet::Error;
-use quintet_link::shared_memory_connect;
-use std::path::Path;
+use quintet_link::{LinkAddress, connect};
 use std::time::Instant;
 
 /// Round trips that are timed together, as the limit's are: reading the clock would weigh.
@@ -18,17 +17,22 @@ const TRIPS: u64 = 20_000;
 /// A link to a child that sends every frame back.
 pub(crate) struct EchoLink(ChildLink);
 
-pub(super) fn prepare() -> Result<Round, Error> {
+pub(super) fn prepare(over: Over, spin: bool) -> Result<Round, Error> {
     let processors = allowed()?;
-    let mut link = EchoLink::start(processors.get(1).copied())?;
+    let mut link = EchoLink::over(over, processors.get(1).copied(), spin)?;
     link.round(TRIPS / 10)?;
     Ok(Box::new(move || link.round(TRIPS)))
 }
 
 impl EchoLink {
-    /// Starts the echo, on this processor if one is given.
+    /// Starts the echo over shared memory, on this processor if one is given.
     pub(crate) fn start(processor: Option<usize>) -> Result<EchoLink, Error> {
-        ChildLink::start("echo", processor).map(EchoLink)
+        EchoLink::over(Over::Shm, processor, false)
+    }
+
+    /// Starts the echo; both sides may be told to spin.
+    fn over(over: Over, processor: Option<usize>, spin: bool) -> Result<EchoLink, Error> {
+        ChildLink::start(over, "echo", processor, spin).map(EchoLink)
     }
 
     /// One round trip.
@@ -52,9 +56,10 @@ impl EchoLink {
 }
 
 /// Sends every frame back, until the other side goes.
-pub(super) fn echo(socket: &Path, processor: Option<usize>) -> Result<(), Error> {
+pub(super) fn echo(address: &LinkAddress, processor: Option<usize>, spin: bool) -> Result<(), Error> {
     let _pin = processor.map(Pin::to).transpose()?;
-    let mut end = shared_memory_connect(socket)?;
+    let mut end = connect(address, CONNECT_LIMIT)?;
+    wait_as_told(&mut end, spin);
     loop {
         let Ok(count) = receive(&mut end, BURST, |_| {}) else { return Ok(()) };
         for _ in 0..count {

@@ -2,20 +2,19 @@
 //!
 //! *Small*: 64 bytes a frame, each copied into the receiver's own buffer; the sender rings once in [`BURST`] frames.
 //!
-//! *Bulk*: the sender sends one buffer over and over. The link copies it into its ring, and out of it into new memory, which
-//! it hands over and its receiver may keep: one copy in, one copy out, as the peers do. The receiver keeps one message.
+//! *Bulk*: the sender sends one buffer over and over. Shared memory copies it into its ring, and out of it into new memory,
+//! which it hands over and its receiver may keep: one copy in, one copy out, as the peers do. Over a socket the kernel makes these two. The receiver keeps one message.
 
-use super::child::ChildLink;
-use super::{ROUTE, lost, receive};
+use super::child::{ChildLink, Over};
+use super::{CONNECT_LIMIT, ROUTE, lost, receive};
 use crate::bench::case::Round;
 use crate::bench::row::median;
 use crate::pinning::{Pin, allowed};
 use bytes::Bytes;
 use quintet::{Code, Error};
 use quintet_contract::{Frame, SendError};
-use quintet_link::{End, shared_memory_connect};
+use quintet_link::{End, LinkAddress, connect};
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 /// Frames after which the sender rings: as many as a host handles in a burst.
@@ -35,24 +34,24 @@ struct Messages {
 }
 
 /// Frames of 64 bytes a second.
-pub(super) fn small() -> Result<Round, Error> {
+pub(super) fn small(over: Over) -> Result<Round, Error> {
     let messages = Messages { bytes: 64, count: 1_000_000, warm_up: 10_000, window: 1_000_000 };
-    let mut stream = Stream::start(messages, Kept::Small([0; 64]))?;
+    let mut stream = Stream::start(over, messages, Kept::Small([0; 64]))?;
     Ok(Box::new(move || stream.round()))
 }
 
 /// Bytes a second in messages of 64 KiB.
-pub(super) fn bulk_64k() -> Result<Round, Error> {
-    bulk(Messages { bytes: BULK_BYTES, count: 5_000, warm_up: 256, window: 16 })
+pub(super) fn bulk_64k(over: Over) -> Result<Round, Error> {
+    bulk(over, Messages { bytes: BULK_BYTES, count: 5_000, warm_up: 256, window: 16 })
 }
 
 /// Bytes a second in messages of 1 MiB.
-pub(super) fn bulk_1m() -> Result<Round, Error> {
-    bulk(Messages { bytes: 1 << 20, count: 320, warm_up: 16, window: 16 })
+pub(super) fn bulk_1m(over: Over) -> Result<Round, Error> {
+    bulk(over, Messages { bytes: 1 << 20, count: 320, warm_up: 16, window: 16 })
 }
 
-fn bulk(messages: Messages) -> Result<Round, Error> {
-    let mut stream = Stream::start(messages, Kept::Bulk(Bytes::new()))?;
+fn bulk(over: Over, messages: Messages) -> Result<Round, Error> {
+    let mut stream = Stream::start(over, messages, Kept::Bulk(Bytes::new()))?;
     Ok(Box::new(move || stream.round().map(|rate| rate * messages.bytes as f64)))
 }
 
@@ -71,8 +70,8 @@ enum Kept {
 }
 
 impl Stream {
-    fn start(messages: Messages, kept: Kept) -> Result<Stream, Error> {
-        let link = ChildLink::start("send", allowed()?.get(1).copied())?;
+    fn start(over: Over, messages: Messages, kept: Kept) -> Result<Stream, Error> {
+        let link = ChildLink::start(over, "send", allowed()?.get(1).copied(), false)?;
         Ok(Stream { link, messages, kept })
     }
 
@@ -137,9 +136,9 @@ fn ordered(body: &[u8]) -> Option<(usize, u64)> {
 }
 
 /// The sending side: fills one order after another, until the other side goes.
-pub(super) fn send(socket: &Path, processor: Option<usize>) -> Result<(), Error> {
+pub(super) fn send(address: &LinkAddress, processor: Option<usize>) -> Result<(), Error> {
     let _pin = processor.map(Pin::to).transpose()?;
-    let mut end = shared_memory_connect(socket)?;
+    let mut end = connect(address, CONNECT_LIMIT)?;
     loop {
         let mut order = None;
         let Ok(_) = receive(&mut end, 1, |frame| order = ordered(frame.body)) else { return Ok(()) };

@@ -30,8 +30,8 @@ pub enum LinkAddress {
     },
 }
 
-/// A path alone means shared memory. A text is parsed, so that it may name any kind of link.
 impl From<&Path> for LinkAddress {
+    /// A path alone means shared memory, whatever it begins with.
     fn from(path: &Path) -> Self {
         LinkAddress::SharedMemory(path.to_owned())
     }

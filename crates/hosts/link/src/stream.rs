@@ -10,7 +10,7 @@
 //! takes more. An end says farewell with a word in place of a frame's length, so that a stream that was cut is told from one
 //! that was closed. A farewell that does not get out before the end is dropped is a cut.
 //!
-//! On TCP each frame carries a CRC-32C. Encryption between machines would happen where bytes meet the socket: in
+//! Between machines each frame carries a CRC-32C; the side that dials asks for it in its preamble. Encryption between machines would happen where bytes meet the socket: in
 //! `Connection::write_out`, `Batch::write_out` and `Inbound::receive`. Until there is one, TCP is listened at on loopback only.
 //!
 //! | file | holds |
@@ -40,15 +40,17 @@ mod tcp_knock;
 
 use crate::{BootstrapError, End, LinkAddress};
 pub use connection::{Checksums, over_stream};
+use core::net::SocketAddr;
 pub(crate) use dialer::StreamDialer;
 pub use listener::{ListenLimits, StreamListener};
-use std::os::fd::OwnedFd;
+use rustix::net::getpeername;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Bytes that leave the machine are checked.
-fn checksums_over(address: &LinkAddress) -> Checksums {
-    match address {
-        LinkAddress::Tcp { .. } => Checksums::Crc32c,
-        LinkAddress::Unix(_) | LinkAddress::SharedMemory(_) => Checksums::Without,
+/// What a side that dials asks for: bytes that leave the machine are checked.
+fn checksums_over(socket: BorrowedFd<'_>) -> Checksums {
+    match getpeername(socket).ok().flatten().map(SocketAddr::try_from) {
+        Some(Ok(peer)) if !peer.ip().is_loopback() => Checksums::Crc32c,
+        _ => Checksums::Without,
     }
 }
 

@@ -7,7 +7,8 @@ use core::time::Duration;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, LinkClass, OwnedFrame, SendError, Token};
 use quintet_link::{
-    End, Impairment, LinkAddress, LinkError, Receiver, Route, Sender, connect, impaired, listen,
+    Checksums, End, Impairment, LinkAddress, LinkError, Receiver, Route, Sender, connect, impaired, listen,
+    over_stream,
 };
 use quintet_testbed::TempDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -26,7 +27,7 @@ fn a_link_says_how_far_it_reaches() {
     assert_eq!(class(shared_memory_pair()), LinkClass::Machine);
     assert_eq!(class(impaired_shared_memory_pair()), LinkClass::Machine);
     assert_eq!(class(unix_pair()), LinkClass::Machine);
-    assert_eq!(class(tcp_pair()), LinkClass::Network);
+    assert_eq!(class(tcp_pair()), LinkClass::Machine, "on loopback");
 }
 
 macro_rules! conformance {
@@ -65,6 +66,7 @@ conformance!(in_process, crate::in_process);
 conformance!(shared_memory, crate::shared_memory_pair);
 conformance!(unix, crate::unix_pair);
 conformance!(tcp, crate::tcp_pair);
+conformance!(stream_with_checksums, crate::checked_pair);
 conformance!(shared_memory_impaired_by_nothing, crate::impaired_shared_memory_pair);
 conformance!(tcp_impaired_by_nothing, crate::impaired_tcp_pair);
 
@@ -97,6 +99,15 @@ fn unix_pair() -> (End, End) {
 
 fn tcp_pair() -> (End, End) {
     pair_at(&LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 })
+}
+
+/// As links between machines are.
+fn checked_pair() -> (End, End) {
+    let (left, right) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    let end = |socket: std::os::unix::net::UnixStream| {
+        over_stream(socket.into(), Checksums::Crc32c).expect("descriptors")
+    };
+    (end(left), end(right))
 }
 
 /// Both ends in this process, as they would lie in two.

@@ -49,6 +49,13 @@ pub enum Checksums {
     Crc32c,
 }
 
+impl Checksums {
+    /// As a preamble tells it.
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
+        [Checksums::Without, Checksums::Crc32c].into_iter().find(|checksums| *checksums as u8 == byte)
+    }
+}
+
 /// An end over a connected stream socket, on which nothing was said yet or the last byte of a preamble. The other side must
 /// use the same checksums.
 ///

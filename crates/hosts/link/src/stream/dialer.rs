@@ -2,7 +2,7 @@
 
 use super::preamble::{Heard, Preamble, Role};
 use super::tcp_knock::TcpKnock;
-use super::{checksums_over, end_at};
+use super::{Checksums, checksums_over, end_at};
 use crate::knock::Knock;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End, LinkAddress};
@@ -68,7 +68,7 @@ impl StreamDialer {
     }
 
     fn begin(address: LinkAddress, way: Way) -> Result<Self, BootstrapError> {
-        let ours = Preamble { role: Role::Dialled, checksums: checksums_over(&address) };
+        let ours = Preamble { role: Role::Dialled, checksums: Checksums::Without };
         let mut dialer = StreamDialer { address, way, ours, heard: None };
         dialer.is_answered()?;
         Ok(dialer)
@@ -82,6 +82,7 @@ impl StreamDialer {
             unspoken => {
                 // Whoever was turned away finds that it cannot send, and then reads why.
                 let mut heard = Heard::default();
+                self.ours.checksums = checksums_over(socket);
                 self.ours
                     .say(socket, &self.address)
                     .map_err(|error| heard.hear(socket, self.ours, &self.address).err().unwrap_or(error))?;

@@ -2,7 +2,7 @@
 
 use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
-use super::{checksums_over, end_at, tcp};
+use super::{Checksums, end_at, tcp};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
 use crate::{BootstrapError, End, LinkAddress, Listener};
@@ -71,7 +71,8 @@ impl StreamListener {
             .map_err(|errno| refused("watch a socket", errno))?;
         let pending =
             Pending::new(limits, epoll.as_fd()).map_err(|errno| refused("create a timer", errno))?;
-        let ours = Preamble { role: Role::Listened, checksums: checksums_over(&address) };
+        // Who dials chooses.
+        let ours = Preamble { role: Role::Listened, checksums: Checksums::Without };
         let spare = Spare::of(&socket);
         Ok(StreamListener { address, ours, socket, epoll, pending, spare, file })
     }
@@ -127,14 +128,15 @@ impl StreamListener {
         let fd = arrival.socket.as_fd();
         let heard = arrival.heard.hear(fd, self.ours, &self.address);
         let answered = heard.and_then(|whole| {
+            let checksums = arrival.heard.checksums();
             if whole {
-                self.ours.say(fd, &self.address)?;
+                Preamble { checksums, ..self.ours }.say(fd, &self.address)?;
             }
-            Ok(whole)
+            Ok(whole.then_some(checksums))
         });
         match answered {
-            Ok(true) => end_at(&self.address, arrival.socket, self.ours.checksums).map(Some),
-            Ok(false) => self
+            Ok(Some(checksums)) => end_at(&self.address, arrival.socket, checksums).map(Some),
+            Ok(None) => self
                 .pending
                 .add(arrival, self.epoll.as_fd(), self.ours)
                 .map(|()| None)

@@ -2,11 +2,13 @@
 
 use super::layout::{SEND_BULK_BYTES, SEND_BYTES};
 use bytes::{Buf, Bytes};
-use rustix::io::{Errno, IoSlice};
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use rustix::io::{Errno, IoSlice, retry_on_intr};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 
+/// Never blocks, and a peer that left is no signal.
+const FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 /// Pieces that one system call writes.
 const PIECES: usize = 32;
 
@@ -125,11 +127,14 @@ pub(super) fn write_pieces<'a>(
         *slice = IoSlice::new(piece);
         len += 1;
     }
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    loop {
-        match sendmsg(socket, &slices[..len], &mut SendAncillaryBuffer::default(), flags) {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
+    retry_on_intr(|| sendmsg(socket, &slices[..len], &mut SendAncillaryBuffer::default(), FLAGS))
+}
+
+/// Writes what lies in one piece, as far as the socket takes it.
+///
+/// # Errors
+/// What the system said; interruptions are tried again.
+#[inline]
+pub(super) fn write(socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+    retry_on_intr(|| send(socket, bytes, FLAGS))
 }

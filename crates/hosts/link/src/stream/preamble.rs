@@ -8,7 +8,7 @@
 //!  +-------+---------+---------+------+--------+----------+----------+
 //! ```
 //!
-//! The side that dialled speaks first. A preamble whose `refusal` is not zero ([`Code`]) ends the conversation. What comes is
+//! The side that dialled speaks first, and chooses the checksums: 0 none, 1 CRC-32C. A preamble whose `refusal` is not zero ([`Code`]) ends the conversation. What comes is
 //! judged byte by byte, so that who speaks another language is told at once.
 
 use super::connection::Checksums;
@@ -90,6 +90,11 @@ impl Heard {
         self.len == 0
     }
 
+    /// The checksums that who dialled has chosen.
+    pub(super) fn checksums(&self) -> Checksums {
+        Checksums::from_byte(self.bytes[9]).unwrap_or(Checksums::Without)
+    }
+
     /// Receives what is there of it and not a byte beyond. Whether it is whole, and answers `ours`.
     ///
     /// # Errors
@@ -135,10 +140,11 @@ fn judge(bytes: &[u8], ours: Preamble, address: &LinkAddress) -> Result<(), Boot
         _ => return Ok(()),
     }
     let expected = ours.answer();
-    match (8..bytes.len()).find(|&at| bytes[at] != expected[at]) {
+    let chosen = |at| at == 9 && ours.role == Role::Listened && Checksums::from_byte(bytes[at]).is_some();
+    match (8..bytes.len()).find(|&at| bytes[at] != expected[at] && !chosen(at)) {
         None => Ok(()),
         Some(8) => Err(malformed("it plays the same part as this side; it may be this socket itself")),
-        Some(9) => Err(malformed("it does not use the same checksums")),
+        Some(9) => Err(malformed("it does not use the checksums that it should")),
         Some(10 | 11) => Err(malformed("bytes that must be zero are not")),
         Some(_) => Err(malformed("its limit of bulk data is another one")),
     }
@@ -168,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn who_dials_chooses_the_checksums() {
+        let ask = |checksums| Preamble { role: Role::Dialled, checksums };
+        for checksums in [Checksums::Without, Checksums::Crc32c] {
+            let (said, answer) =
+                (ask(checksums).to_bytes(None), Preamble { checksums, ..OURS }.to_bytes(None));
+            assert_eq!(judged(&said), Ok(()));
+            assert_eq!(judge(&answer, ask(checksums), &place()), Ok(()));
+            assert_eq!(Heard { bytes: said, len: PREAMBLE_BYTES }.checksums(), checksums);
+        }
+        let other = Preamble { checksums: Checksums::Without, ..OURS }.to_bytes(None);
+        assert!(judge(&other, ask(Checksums::Crc32c), &place()).is_err(), "nobody chooses for who dialled");
+    }
+
+    #[test]
     fn each_fault_is_named_as_soon_as_it_is_there() {
         let answer = Preamble { role: Role::Dialled, ..OURS }.to_bytes(None);
         let with = |at: usize, value: u8| {
@@ -180,7 +200,7 @@ mod tests {
         assert!(matches!(with(4, 9), BootstrapError::OtherVersion { theirs: 9, ours: VERSION, .. }));
         assert!(matches!(with(7, 0xff), BootstrapError::Refused { code: None, .. }));
         assert!(with(8, Role::Listened as u8).to_string().contains("same part"));
-        assert!(with(9, 0).to_string().contains("checksums"));
+        assert!(with(9, 2).to_string().contains("checksums"));
         assert!(with(11, 1).to_string().contains("zero"));
         assert!(with(15, 1).to_string().contains("limit"));
         let refusing = OURS.to_bytes(Some(Code::Resource));
@@ -192,7 +212,8 @@ mod tests {
         #[test]
         fn any_bytes_are_accepted_or_refused(bytes in proptest::collection::vec(any::<u8>(), 1..=16)) {
             let answer = Preamble { role: Role::Dialled, ..OURS }.to_bytes(None);
-            prop_assert_eq!(judged(&bytes).is_ok(), answer.starts_with(&bytes));
+            let unchecked = Preamble { role: Role::Dialled, checksums: Checksums::Without }.to_bytes(None);
+            prop_assert_eq!(judged(&bytes).is_ok(), answer.starts_with(&bytes) || unchecked.starts_with(&bytes));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Bodies are handed out where they lie there. Bulk is read into memory of its own, of which there is room for the whole
 //! only after a part of it has come.
 
-use super::check::{check_more, check_of, check_of_front};
+use super::check::{check_in_place, check_more};
 use super::layout::{
     BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
     READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
@@ -68,6 +68,10 @@ impl Incoming {
 #[derive(Debug)]
 pub(super) enum Item<'a> {
     Frame {
+        route: Route,
+        body: &'a [u8],
+    },
+    FrameWithBulk {
         route: Route,
         body: &'a [u8],
         bulk: Bytes,
@@ -167,14 +171,8 @@ impl FrameReader {
         }
         self.filled.end += count;
         if !self.has_item() && !self.sender_left() {
-            self.prepare();
-        }
-    }
-
-    /// The first frame is not whole. Finds out now what is wrong with it, and whether it has bulk.
-    fn prepare(&mut self) {
-        if let Err(fault) = self.begin_bulk() {
-            self.fault = Some(fault);
+            // The first frame is not whole. Finds out now whether it has bulk, and keeps what is wrong with it.
+            let _ = self.begin_bulk();
         }
     }
 
@@ -182,54 +180,41 @@ impl FrameReader {
     ///
     /// # Errors
     /// What came that is no frame. For good.
+    #[inline]
     pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, String> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        if self.incoming.is_none() {
-            match self.word() {
-                None => return Ok(None),
-                Some(SENDER_LEFT) => {
-                    self.sender_left = true;
-                    return Ok(None);
-                }
-                Some(RECEIVER_LEFT) => {
-                    self.filled.start += WORD_BYTES;
-                    return Ok(Some(Item::ReceiverLeft));
-                }
-                Some(_) => {}
-            }
+        if self.incoming.is_some() {
+            return self.whole_bulk();
         }
-        match self.next_frame() {
-            Err(fault) => Err(self.fault.insert(fault).clone()),
-            Ok(None) => Ok(None),
-            Ok(Some((header, body, bulk))) => {
-                let route =
-                    Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
-                Ok(Some(Item::Frame { route, body: &self.buffer[body], bulk }))
+        match self.word() {
+            None => Ok(None),
+            Some(SENDER_LEFT) => {
+                self.sender_left = true;
+                Ok(None)
             }
+            Some(RECEIVER_LEFT) => {
+                self.filled.start += WORD_BYTES;
+                Ok(Some(Item::ReceiverLeft))
+            }
+            Some(_) => self.next_frame(),
         }
     }
 
-    fn next_frame(&mut self) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
-        if self.incoming.is_none() {
-            let Some(header) = self.header()? else { return Ok(None) };
-            if !header.has_bulk {
-                return self.whole(header);
-            }
+    #[inline]
+    fn next_frame(&mut self) -> Result<Option<Item<'_>>, String> {
+        let Some(header) = self.header()? else { return Ok(None) };
+        if header.has_bulk {
             self.begin_bulk()?;
+            return self.whole_bulk();
         }
-        match self.incoming.take() {
-            Some(incoming) if incoming.left() == 0 => self.whole_bulk(incoming),
-            unfinished => {
-                self.incoming = unfinished;
-                Ok(None)
-            }
-        }
+        self.whole(header)
     }
 
     /// The header of the next frame, if it is there, compared with the limits and the frame before.
-    fn header(&self) -> Result<Option<Header>, String> {
+    #[inline]
+    fn header(&mut self) -> Result<Option<Header>, String> {
         let Some(length) = self.word() else { return Ok(None) };
         // First and alone, so that nothing is waited for that cannot be a frame.
         if (length as usize) < HEADER_BYTES || length as usize > MAX_FRAME_BYTES {
@@ -240,8 +225,10 @@ impl FrameReader {
         let Some(bytes) = self.buffer[self.filled.clone()].first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
-        let header = Header::from_bytes(bytes, MAX_FRAME_BYTES as u32)
-            .map_err(|error| self.fault(&error.to_string()))?;
+        let header = match Header::from_bytes(bytes, MAX_FRAME_BYTES as u32) {
+            Ok(header) => header,
+            Err(error) => return Err(self.fault(&error.to_string())),
+        };
         if header.sequence != self.sequence {
             let what = format!("its number is {} instead of {}", header.sequence, self.sequence);
             return Err(self.fault(&what));
@@ -257,19 +244,21 @@ impl FrameReader {
     }
 
     /// A frame without bulk, if all of it is there.
-    fn whole(&mut self, header: Header) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
+    #[inline]
+    fn whole(&mut self, header: Header) -> Result<Option<Item<'_>>, String> {
         let len = header.length as usize;
         if self.filled.len() < len {
             return Ok(None);
         }
         let start = self.filled.start;
         if self.is_checked {
-            self.compare(header, check_of(&self.buffer[start..start + len], &[]))?;
+            let check = check_in_place(&mut self.buffer[start..start + len]);
+            self.compare(header, check)?;
         }
         self.filled.start += len;
         self.sequence = self.sequence.wrapping_add(1);
         self.after_bulk = false;
-        Ok(Some((header, start + HEADER_BYTES..start + len, Bytes::new())))
+        Ok(Some(Item::Frame { route: route(header), body: &self.buffer[start + HEADER_BYTES..start + len] }))
     }
 
     /// If the next frame has bulk and all in front of that is there: takes what the buffer holds of it, and has the rest
@@ -295,7 +284,7 @@ impl FrameReader {
         if body.end > self.filled.end {
             return Ok(());
         }
-        let check = if self.is_checked { check_of_front(&self.buffer[start..body.end]) } else { 0 };
+        let check = if self.is_checked { check_in_place(&mut self.buffer[start..body.end]) } else { 0 };
         self.filled.start = body.end;
         self.incoming = Some(Incoming { header, body, bulk: Vec::new(), len, check });
         self.absorb();
@@ -315,25 +304,35 @@ impl FrameReader {
         self.filled.start += count;
     }
 
-    fn whole_bulk(&mut self, incoming: Incoming) -> Result<Option<(Header, Range<usize>, Bytes)>, String> {
+    /// The frame whose bulk was begun, if all of that is there.
+    fn whole_bulk(&mut self) -> Result<Option<Item<'_>>, String> {
+        let Some(incoming) = self.incoming.take_if(|incoming| incoming.left() == 0) else { return Ok(None) };
         if self.is_checked {
             self.compare(incoming.header, incoming.check)?;
         }
         self.sequence = self.sequence.wrapping_add(1);
         self.after_bulk = true;
-        Ok(Some((incoming.header, incoming.body, incoming.bulk.into())))
+        let (body, bulk) = (&self.buffer[incoming.body], incoming.bulk.into());
+        Ok(Some(Item::FrameWithBulk { route: route(incoming.header), body, bulk }))
     }
 
-    fn compare(&self, header: Header, check: u32) -> Result<(), String> {
+    fn compare(&mut self, header: Header, check: u32) -> Result<(), String> {
         if header.check == check {
             return Ok(());
         }
         Err(self.fault(&format!("its checksum is {:#010x} instead of {check:#010x}", header.check)))
     }
 
-    fn fault(&self, what: &str) -> String {
-        format!("frame {} of the stream: {what}", self.sequence)
+    /// What is wrong with the next frame: told from now on.
+    #[cold]
+    fn fault(&mut self, what: &str) -> String {
+        self.fault.insert(format!("frame {} of the stream: {what}", self.sequence)).clone()
     }
+}
+
+#[inline]
+fn route(header: Header) -> Route {
+    Route { from: header.from, to: header.to, kind: header.kind, token: header.token }
 }
 
 #[cfg(test)]
@@ -368,6 +367,6 @@ mod tests {
             came += len;
         }
         let item = reader.next().expect("nothing is wrong").expect("it is whole");
-        assert!(matches!(item, Item::Frame { bulk, .. } if bulk == vec![7; FRAME_BULK_BYTES]));
+        assert!(matches!(item, Item::FrameWithBulk { bulk, .. } if bulk == vec![7; FRAME_BULK_BYTES]));
     }
 }

@@ -126,7 +126,11 @@ impl StreamReceiver {
         let mut count = 0;
         while count < limit {
             match self.inbound.reader.next() {
-                Ok(Some(Item::Frame { route, body, bulk })) => {
+                Ok(Some(Item::Frame { route, body })) => {
+                    deliver(route, Frame::new(route.kind, route.token, body));
+                    count += 1;
+                }
+                Ok(Some(Item::FrameWithBulk { route, body, bulk })) => {
                     deliver(route, Frame { kind: route.kind, token: route.token, body, bulk: &bulk });
                     count += 1;
                 }

@@ -1,9 +1,9 @@
 //! The sending half of an end.
 
-use super::check::check_of;
+use super::check::{check_in_place, check_more, set_check};
 use super::connection::{Checksums, Connection};
 use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT};
-use super::outgoing::{Cost, Outgoing, Piece, write_pieces};
+use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
@@ -101,6 +101,12 @@ impl Batch {
     /// Writes as much as the socket takes. How much, and what it said where that is not all.
     fn write_out(&self, socket: BorrowedFd<'_>) -> (usize, Result<(), Errno>) {
         let mut sent = 0;
+        while self.bulk.is_empty() && sent < self.filled {
+            match write(socket, &self.buffer[sent..self.filled]) {
+                Ok(count) => sent += count,
+                Err(errno) => return (sent, Err(errno)),
+            }
+        }
         while sent < self.filled + self.bulk_bytes {
             let pieces = self.after(sent).map(|(segment, skip)| &segment.bytes()[skip..]);
             match write_pieces(socket, pieces.filter(|piece| !piece.is_empty())) {
@@ -172,25 +178,20 @@ impl StreamSender {
         self.batch.clear();
     }
 
-    /// Ends the frame that lies behind what is filled, with a body of that length, and `bulk` behind it.
-    fn finish(&mut self, route: Route, inline_len: usize, bulk: Bytes) {
+    /// Ends the frame that lies behind what is filled, with so many bytes behind its header and so many of bulk behind that.
+    /// Gives what lies in the buffer.
+    #[inline]
+    fn finish(&mut self, route: Route, inline_len: usize, bulk_len: usize) -> &mut [u8] {
         let Route { from, to, kind, token } = route;
         let front = HEADER_BYTES + inline_len;
-        let length = u32::try_from(front + bulk.len()).expect("limits lie below 4 GiB");
-        let (sequence, has_bulk) = (self.sequence, !bulk.is_empty());
-        let mut header = Header { length, kind, has_bulk, token, from, to, sequence, check: 0 };
+        let length = u32::try_from(front + bulk_len).expect("limits lie below 4 GiB");
+        let (sequence, has_bulk) = (self.sequence, bulk_len > 0);
+        let header = Header { length, kind, has_bulk, token, from, to, sequence, check: 0 };
         let frame = &mut self.batch.buffer[self.batch.filled..self.batch.filled + front];
         frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
-        if self.is_checked {
-            header.check = check_of(frame, &bulk);
-            frame[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&header.check.to_le_bytes());
-        }
         self.batch.filled += front;
         self.sequence = sequence.wrapping_add(1);
-        if has_bulk {
-            self.batch.bulk_bytes += bulk.len();
-            self.batch.bulk.push((self.batch.filled, bulk));
-        }
+        frame
     }
 
     /// Room behind what is filled and a header.
@@ -223,7 +224,12 @@ impl Sender for StreamSender {
     fn commit(&mut self, len: usize) {
         let (route, at_most) = self.begun.take().expect("commit follows begin");
         assert!(len <= at_most, "{len} bytes were written into room for {at_most}");
-        self.finish(route, len, Bytes::new());
+        let is_checked = self.is_checked;
+        let frame = self.finish(route, len, 0);
+        if is_checked {
+            let check = check_in_place(frame);
+            set_check(frame, check);
+        }
     }
 
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
@@ -242,7 +248,14 @@ impl Sender for StreamSender {
         let len = u32::try_from(bulk.len()).expect("limits lie below 4 GiB");
         told.copy_from_slice(&len.to_le_bytes());
         room.copy_from_slice(body);
-        self.finish(route, inline_len, bulk);
+        let is_checked = self.is_checked;
+        let frame = self.finish(route, inline_len, bulk.len());
+        if is_checked {
+            let check = check_more(check_in_place(frame), &bulk);
+            set_check(frame, check);
+        }
+        self.batch.bulk_bytes += bulk.len();
+        self.batch.bulk.push((self.batch.filled, bulk));
         Ok(())
     }
 

@@ -113,7 +113,7 @@ fn a_dialler_says_why_it_was_refused() {
         let (mut socket, _) = fake.accept().expect("it dials");
         let mut heard = [0; 16];
         socket.read_exact(&mut heard).expect("it speaks first");
-        assert_eq!(heard, preamble(1));
+        assert_eq!(heard, preamble(0), "on one machine nothing is checked");
         socket.write_all(answer).expect("it is there");
         drop(socket);
         connecting.join().expect("it does not panic").expect_err("it was refused")
@@ -123,7 +123,7 @@ fn a_dialler_says_why_it_was_refused() {
     assert!(matches!(answered(&refusing), BootstrapError::Refused { code: Some(Code::Resource), .. }));
     assert!(matches!(answered(b""), BootstrapError::Left { .. }));
     assert!(matches!(answered(b"SSH-2.0-elsewhere"), BootstrapError::Malformed { .. }));
-    assert!(answered(&preamble(1)).to_string().contains("same part"), "an echo is no peer");
+    assert!(answered(&preamble(0)).to_string().contains("same part"), "an echo is no peer");
 }
 
 #[test]

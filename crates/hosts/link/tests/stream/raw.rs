@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 /// The word that says farewell.
 pub(crate) const FAREWELL: [u8; 4] = [0; 4];
 
-/// What a dialler says that is accepted; `checks`: 1 over TCP, 0 over a Unix socket.
+/// What a dialler says that is accepted; `checks`: 1 for checksums, 0 for none.
 pub(crate) fn preamble(checks: u8) -> [u8; 16] {
     let [a, b, c, d] = (1u32 << 20).to_le_bytes();
     [b'Q', b'N', b'S', b'T', 1, 0, 0, 0, 1, checks, 0, 0, a, b, c, d]

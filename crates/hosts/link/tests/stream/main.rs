@@ -4,4 +4,5 @@
 mod flow;
 mod hostile;
 mod meeting;
+mod processes;
 mod raw;

@@ -3,7 +3,7 @@
 //! | file | holds | stands for |
 //! | --- | --- | --- |
 //! | `ring.rs` | a token ring with timers | logical time |
-//! | `halves.rs` | one protocol in two halves that share a latest value | the TCP engine |
+//! | `halves.rs` | one protocol in two halves that race over a latest value | the TCP engine |
 //! | `errand.rs` | an echo that waits for a disk write and a device | durability and accelerators |
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ mod halves;
 mod ring;
 
 pub use errand::Errand;
-pub use halves::{Follower, Leader};
+pub use halves::{Follower, Found, Leader};
 pub use ring::Ring;
 
 use quintet_contract::Kind;
@@ -22,5 +22,7 @@ use quintet_wire::registry::USER;
 pub const ASK: Kind = USER.kind(0);
 /// A probe's answer.
 pub const ANSWER: Kind = USER.kind(1);
+/// A value was written to the cell of two halves. Token: its count.
+pub const BELL: Kind = USER.kind(3);
 /// The ring's token.
 pub const TOKEN: Kind = USER.kind(2);

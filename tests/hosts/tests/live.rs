@@ -1,7 +1,9 @@
 //! The same probes on the live host: threads, in-process links, a real disk. What was recorded replays byte for byte.
 
 use bytes::Bytes;
-use quintet_contract::{Address, NodeId, OwnedFrame, Port, Protocol, Span, Token, cell};
+use quintet_contract::{
+    Address, CellReader, CellWriter, NodeId, OwnedFrame, Port, Protocol, Span, Token, cell,
+};
 use quintet_link::in_process_pair;
 use quintet_runtime::{Instance, Node, NodeHandle, Recorder, Services};
 use quintet_simulate::{ReplayError, replay};
@@ -98,7 +100,7 @@ fn the_token_goes_round_four_threads() {
 
 #[test]
 fn halves_on_two_threads_share_the_latest_value() {
-    let (writer, reader) = cell([0; 2]);
+    let (writer, reader) = halves();
     let (mut first, mut second) = (node(1), node(2));
     first.add(PROBE, Instance::new(Leader::new(writer)));
     second.add(PROBE, Instance::new(Follower::new(reader)));
@@ -107,8 +109,42 @@ fn halves_on_two_threads_share_the_latest_value() {
         first.ask(PROBE, count, b"");
         first.answer();
         second.ask(PROBE, count, b"");
-        assert_eq!(second.answer().body, [count.to_le_bytes(), count.to_le_bytes()].concat());
+        assert_eq!(numbers(&second.answer()), [count, 0, 0]);
     }
+}
+
+#[test]
+fn halves_that_race_on_two_threads_see_whole_values_that_never_go_back() {
+    const ROUNDS: u64 = 50;
+    const TIMES: u64 = 2_000;
+    let (writer, reader) = halves();
+    let (mut first, mut second) = (node(1), node(2));
+    first.add(PROBE, Instance::new(Leader::new(writer).times(TIMES)));
+    second.add(PROBE, Instance::new(Follower::new(reader).times(TIMES)));
+    let (first, second) = (Running::start(first), Running::start(second));
+    // Both work off what they were asked, at the same time.
+    for round in 1..=ROUNDS {
+        first.ask(PROBE, round, b"");
+        second.ask(PROBE, round, b"");
+    }
+    for _ in 1..=ROUNDS {
+        first.answer();
+        let [_, torn, went_back] = numbers(&second.answer());
+        assert_eq!((torn, went_back), (0, 0));
+    }
+    second.ask(PROBE, 0, b"");
+    assert_eq!(numbers(&second.answer()), [ROUNDS * TIMES, 0, 0]);
+}
+
+/// A cell of the halves, with its first value.
+fn halves() -> (CellWriter<[u64; 2]>, CellReader<[u64; 2]>) {
+    cell([0, !0])
+}
+
+/// The three numbers of a follower's answer.
+fn numbers(answer: &OwnedFrame) -> [u64; 3] {
+    let (numbers, _) = answer.body.as_chunks::<8>();
+    [0, 1, 2].map(|at| u64::from_le_bytes(numbers[at]))
 }
 
 #[test]
@@ -134,7 +170,7 @@ fn record(dir: &TempDir) -> std::path::PathBuf {
     let services = services.with_device(Box::new(|input: &[u8]| input.to_ascii_uppercase()));
     let mut host = Node::new(NodeId(1), services).expect("an event descriptor is there");
     let at = |port| Address::new(1, port);
-    let (writer, reader) = cell([0; 2]);
+    let (writer, reader) = halves();
     let instance = |port, name, instance: Instance| instance.recorded(&recorder, at(port), name, b"");
     host.add(PROBE, instance(1024, "errand", Instance::new(Errand::new(at(1024)))));
     host.add(Port(1025), instance(1025, "leader", Instance::new(Leader::new(writer))));
@@ -152,7 +188,7 @@ fn record(dir: &TempDir) -> std::path::PathBuf {
 }
 
 fn make(name: &str, at: Address, _config: &[u8]) -> Result<Box<dyn Protocol>, String> {
-    let (writer, reader) = cell([0; 2]);
+    let (writer, reader) = halves();
     Ok(match name {
         "errand" => Box::new(Errand::new(at)),
         "leader" => Box::new(Leader::new(writer)),

@@ -1,9 +1,11 @@
 //! The probes on the simulated host.
 
 use bytes::Bytes;
-use quintet_contract::{Address, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, Span, Time, Token, cell};
-use quintet_simulate::{LinkModel, Restart, Simulation};
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Leader, Ring};
+use quintet_contract::{
+    Address, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, Span, Stage, Time, Token, cell,
+};
+use quintet_simulate::{CellModel, Choices, Costs, Distribution, LinkModel, Restart, Sequence, Simulation};
+use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Ring};
 use quintet_wire::registry::PORT_CALLERS;
 
 /// Keeps what it is sent: the callers of a node.
@@ -100,7 +102,7 @@ fn a_cut_stops_the_ring_and_a_restart_with_memory_goes_on() {
 #[test]
 fn a_follower_reads_what_its_other_half_wrote_last() {
     let mut run = Simulation::new(1);
-    let (writer, reader) = cell([0; 2]);
+    let (writer, reader) = cell([0, !0]);
     let (leader, follower) = (Address::new(1, 1024), Address::new(1, 1025));
     run.add(leader, Leader::new(writer));
     run.add(follower, Follower::new(reader));
@@ -108,7 +110,67 @@ fn a_follower_reads_what_its_other_half_wrote_last() {
     (1..=3).for_each(|token| run.inject(leader, ask(token, b"")));
     run.inject(follower, ask(4, b""));
     run.run_for(Span::from_secs(1));
-    assert_eq!(answers(&run, 1)[3].3, [3u64.to_le_bytes(), 3u64.to_le_bytes()].concat());
+    assert_eq!(answers(&run, 1)[3].3, [3, 0, 0].map(u64::to_le_bytes).concat());
+}
+
+/// Two halves on two nodes; values may be read 5 us after they were replaced, and a bell takes 1 us.
+fn racing_halves(choices: Choices) -> Simulation {
+    let mut run = Simulation::explored(1, choices);
+    run.set_cells(CellModel { seen_within: Span::from_micros(5) });
+    let (writer, reader) = cell([0, !0]);
+    let (leader, follower) = (Address::new(1, 1024), Address::new(2, 1024));
+    run.add(leader, Leader::new(writer).times(2).ringing(follower));
+    run.add(follower, Follower::new(reader));
+    let bell = Span::from_micros(1);
+    run.connect(leader, follower, LinkModel { delay_min: bell, delay_max: bell, ..LinkModel::default() });
+    for token in 1..=20 {
+        run.inject(leader, ask(token, b""));
+        run.run_for(Span::from_micros(2));
+    }
+    run.run_for(Span::from_millis(1));
+    run
+}
+
+#[test]
+fn explored_halves_read_late_values_whole_and_in_order_and_lose_no_update() {
+    let follower = |run: &Simulation| {
+        let follower: &Follower = run.get(Address::new(2, 1024)).expect("it was placed");
+        (follower.seen(), follower.found())
+    };
+    let mut late = 0;
+    for seed in 0..200 {
+        let choices = Choices::drawn(seed);
+        let (seen, found) = follower(&racing_halves(choices.clone()));
+        assert_eq!((seen, found.torn, found.went_back), (40, 0, 0), "seed {seed}");
+        let again = racing_halves(Choices::replayed(choices.made()));
+        assert_eq!(
+            follower(&again),
+            (seen, found),
+            "seed {seed} is the same when its choices are made again"
+        );
+        late += found.late;
+    }
+    assert!(late > 200, "a bell overtook its value {late} times in 200 schedules");
+    let (seen, found) = follower(&racing_halves(Choices::replayed(Sequence::new())));
+    assert_eq!((seen, found), (40, Found::default()), "the simplest choice is the latest value");
+}
+
+#[test]
+fn a_cell_is_written_after_the_work_declared_before_it() {
+    let mut run = Simulation::new(1);
+    let (writer, reader) = cell([0, !0]);
+    let (leader, follower) = (Address::new(1, 1024), Address::new(2, 1024));
+    run.add(leader, Leader::new(writer).working(Stage(0)));
+    run.add(follower, Follower::new(reader));
+    run.add(callers(2), Callers::default());
+    run.set_costs(leader, Costs::from([(Stage(0), Distribution::Constant(3e6))]));
+    run.inject(leader, ask(1, b""));
+    for token in 0..3 {
+        run.inject(follower, ask(token, b""));
+        run.run_for(Span::from_micros(2));
+    }
+    let counts = answers(&run, 2).iter().map(|(.., body)| body[0]).collect::<Vec<_>>();
+    assert_eq!(counts, [0, 0, 1], "three million cycles of a picosecond");
 }
 
 #[test]

@@ -9,7 +9,8 @@ mod writer;
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, Frame, Input, Kind, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token,
+    Address, CELL_WORDS, Cell, Frame, Input, Kind, Outbox, PeerChange, Protocol, Seen, SendError, Stage,
+    Time, Token,
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
@@ -185,7 +186,8 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
 enum OwnedCall {
     Sent { to: Address, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes },
     Refused { to: Address, kind: Kind, token: Token, error: SendError },
-    Observed(Vec<u64>),
+    Poked([u64; CELL_WORDS]),
+    Peeked([u64; CELL_WORDS]),
     Disconnected(Address),
 }
 
@@ -196,7 +198,8 @@ impl OwnedCall {
                 Call::Sent(*to, Message { kind: *kind, token: *token, body, bulk: journal.bulk(bulk) })
             }
             OwnedCall::Refused { to, kind, token, error } => Call::Refused(*to, *kind, *token, *error),
-            OwnedCall::Observed(words) => Call::Observed(words.clone()),
+            OwnedCall::Poked(words) => Call::Poked(*words),
+            OwnedCall::Peeked(words) => Call::Peeked(*words),
             OwnedCall::Disconnected(peer) => Call::Disconnected(*peer),
         }
     }
@@ -264,9 +267,14 @@ impl Outbox for WatchingOutbox<'_> {
         self.out.work(stage, units);
     }
 
-    fn observe(&mut self, words: &mut [u64]) {
-        self.out.observe(words);
-        self.calls.push(OwnedCall::Observed(words.to_vec()));
+    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
+        self.out.poke(cell, words);
+        self.calls.push(OwnedCall::Poked(words));
+    }
+
+    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
+        self.out.peek(cell, seen);
+        self.calls.push(OwnedCall::Peeked(seen.words));
     }
 }
 

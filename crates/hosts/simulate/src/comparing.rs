@@ -1,7 +1,7 @@
 //! An outbox that compares what a protocol does with what was recorded.
 
 use bytes::Bytes;
-use quintet_contract::{Address, Kind, Outbox, SendError, Token};
+use quintet_contract::{Address, CELL_WORDS, Cell, Kind, Outbox, Seen, SendError, Token};
 use quintet_wire::journal::{BulkId, Call};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,8 +61,15 @@ impl<'a> ComparingOutbox<'a> {
                 token.0,
                 bulk.len()
             );
+            self.differ(recorded, || replayed);
+        }
+    }
+
+    /// Keeps the first difference.
+    fn differ(&mut self, recorded: Option<Call<'_>>, replayed: impl FnOnce() -> String) {
+        if self.difference.is_none() {
             let recorded = recorded.map_or("nothing more".to_owned(), |call| format!("{call:02x?}"));
-            self.difference = Some((recorded, replayed));
+            self.difference = Some((recorded, replayed()));
         }
     }
 }
@@ -108,20 +115,21 @@ impl Outbox for ComparingOutbox<'_> {
         }
         let recorded = self.expected.pop_front();
         if recorded != Some(Call::Disconnected(peer)) {
-            let recorded = recorded.map_or("nothing more".to_owned(), |call| format!("{call:02x?}"));
-            self.difference = Some((recorded, format!("{peer} disconnected")));
+            self.differ(recorded, || format!("{peer} disconnected"));
         }
     }
 
-    fn observe(&mut self, words: &mut [u64]) {
+    fn poke(&mut self, _cell: &Cell, words: [u64; CELL_WORDS]) {
         match self.expected.pop_front() {
-            Some(Call::Observed(recorded)) if recorded.len() == words.len() => {
-                words.copy_from_slice(&recorded)
-            }
-            other if self.difference.is_none() => {
-                self.difference = Some((format!("{other:?}"), "a cell was read".to_owned()));
-            }
-            _ => {}
+            Some(Call::Poked(recorded)) if recorded == words => {}
+            other => self.differ(other, || format!("{words:?} were written to a cell")),
+        }
+    }
+
+    fn peek(&mut self, _cell: &Cell, seen: &mut Seen) {
+        match self.expected.pop_front() {
+            Some(Call::Peeked(recorded)) => seen.words = recorded,
+            other => self.differ(other, || "a cell was read".to_owned()),
         }
     }
 }

@@ -22,6 +22,7 @@
 //! | `distribution.rs` | [`Distribution`]: random times, sizes and counts |
 //! | `statistics.rs` | [`statistics`]: what runs are summed up to |
 //! | `choices.rs` | [`Choices`]: the random decisions of an explored run, to be made again or simplified |
+//! | `cells.rs` | [`CellModel`]: when a cell's value is written, and how late it may be seen |
 //! | `link.rs` | [`LinkModel`]: delay, loss, duplication, reordering |
 //! | `processor.rs` | [`ProcessorModel`]: processing elements |
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
@@ -42,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod arrival;
+mod cells;
 mod choices;
 mod comparing;
 pub mod device;
@@ -70,6 +72,7 @@ mod simulation;
 pub mod statistics;
 mod verdict;
 
+pub use cells::CellModel;
 pub use choices::{Choices, Chooser, Sequence};
 pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};

@@ -120,7 +120,7 @@ impl Direction {
     }
 }
 
-/// What decides a link's delays, losses and duplicates.
+/// What decides about a link or a cell.
 #[derive(Debug)]
 pub(crate) enum Luck {
     /// Of a predicting run.
@@ -132,14 +132,14 @@ pub(crate) enum Luck {
 }
 
 impl Luck {
-    /// Another frame comes.
-    fn begin(&mut self) {
+    /// Something else comes about which is decided: another frame, say.
+    pub(crate) fn begin(&mut self) {
         if let Luck::Chosen(chooser) = self {
             chooser.begin();
         }
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         match self {
             Luck::Random(random) => random.below(bound),
             Luck::Chosen(chooser) => chooser.below(bound),

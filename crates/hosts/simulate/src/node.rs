@@ -1,6 +1,7 @@
 //! A modelled process: its protocol instances, its inbox, and what it is at.
 
 use crate::arrival::{Arrival, News, Waiting};
+use crate::cells::Cells;
 use crate::frame_costs::{Reception, Rested};
 use crate::module::{Module, mark_of, modelled_bytes};
 use crate::node_clock::NodeClock;
@@ -118,7 +119,7 @@ impl Job {
     pub(crate) fn unsent(&self) -> Vec<RouteId> {
         let routes = self.steps.iter().filter_map(|step| match step {
             Step::Send(parcel) => parcel.label.route,
-            Step::Work(_) | Step::Disconnect(_) => None,
+            Step::Work(_) | Step::Disconnect(_) | Step::Poke(_) => None,
         });
         routes.collect()
     }
@@ -127,7 +128,7 @@ impl Job {
     pub(crate) fn ahead_of(&self, mark: u32) -> impl Iterator<Item = Picos> {
         let marks = self.steps.iter().filter_map(|step| match step {
             Step::Send(parcel) => mark_of(&parcel.frame()),
-            Step::Work(_) | Step::Disconnect(_) => None,
+            Step::Work(_) | Step::Disconnect(_) | Step::Poke(_) => None,
         });
         marks.filter(move |(number, _)| *number == mark).map(|(_, ready)| ready)
     }
@@ -206,6 +207,7 @@ impl Node {
         routes: &mut Routes,
         processor: &mut Processor,
         parcels: &mut Parcels,
+        cells: &mut Cells,
     ) -> Option<Time> {
         let &Waiting { ref arrival, since, .. } = input;
         let is_frame = matches!(arrival, Arrival::Frame(..));
@@ -223,7 +225,7 @@ impl Node {
             let work = costs.receiving(frame, processor);
             self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(now, input, routes, processor, parcels);
+        let wake = self.handle(now, input, routes, processor, parcels, cells);
         self.job.acted = !self.job.steps.is_empty();
         self.job.steps.reverse();
         wake
@@ -237,6 +239,7 @@ impl Node {
         routes: &mut Routes,
         processor: &mut Processor,
         parcels: &mut Parcels,
+        cells: &mut Cells,
     ) -> Option<Time> {
         let (_, instance) = self.instances.iter_mut().find(|(at, _)| *at == port)?;
         let time = self.clock.read(now);
@@ -247,6 +250,8 @@ impl Node {
             costs: &instance.costs,
             processor,
             parcels,
+            cells,
+            now,
             steps: &mut self.job.steps,
             begun: None,
         };

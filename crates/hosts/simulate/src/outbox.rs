@@ -1,5 +1,6 @@
 //! What a protocol sends to in a run: it knows the routes, so it refuses what a live host would refuse.
 
+use crate::cells::Cells;
 use crate::distribution::Distribution;
 use crate::module::modelled_bytes;
 use crate::parcel::{Label, Parcel};
@@ -9,7 +10,9 @@ use crate::processor::Processor;
 use crate::route::{RouteId, Routes};
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Frame, Kind, NodeId, Outbox, SendError, Stage, Token};
+use quintet_contract::{
+    Address, CELL_WORDS, Cell, Frame, Kind, NodeId, Outbox, Seen, SendError, Stage, Token,
+};
 use std::collections::BTreeMap;
 
 /// The costs of an instance's stages, in cycles of its processor a unit. A stage that is not named costs nothing. One
@@ -24,6 +27,8 @@ pub(crate) enum Step {
     Send(Box<Parcel>),
     /// Closes every link to a node.
     Disconnect(Box<NodeId>),
+    /// Writes to a cell.
+    Poke(Box<(Cell, [u64; CELL_WORDS])>),
 }
 
 pub(crate) struct SimulatedOutbox<'a> {
@@ -34,6 +39,8 @@ pub(crate) struct SimulatedOutbox<'a> {
     pub(crate) costs: &'a Costs,
     pub(crate) processor: &'a mut Processor,
     pub(crate) parcels: &'a mut Parcels,
+    pub(crate) cells: &'a mut Cells,
+    pub(crate) now: Picos,
     /// What is to be done, in order.
     pub(crate) steps: &'a mut Vec<Step>,
     pub(crate) begun: Option<Box<Parcel>>,
@@ -135,6 +142,14 @@ impl Outbox for SimulatedOutbox<'_> {
         if peer.node != self.from.node {
             self.steps.push(Step::Disconnect(Box::new(peer.node)));
         }
+    }
+
+    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
+        self.steps.push(Step::Poke(Box::new((cell.clone(), words))));
+    }
+
+    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
+        self.cells.read(self.now, cell, seen);
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -8,6 +8,7 @@ mod faults;
 mod view;
 
 use crate::arrival::Arrival;
+use crate::cells::{CellModel, Cells};
 use crate::choices::Choices;
 use crate::device::{Device, DeviceStatistics, Station};
 use crate::digest::Digest;
@@ -56,6 +57,7 @@ pub struct Simulation {
     media: Vec<Medium>,
     routes: Routes,
     parcels: Parcels,
+    cells: Cells,
     /// What devices carry, by ticket.
     carried: BTreeMap<u64, Carried>,
     tickets: u64,
@@ -78,6 +80,7 @@ pub struct Simulation {
 mod streams {
     pub(super) const SERVICES: u64 = u64::MAX;
     pub(super) const PROCESSORS: u64 = 0xffff_fffe_0000_0000;
+    pub(super) const CELLS: u64 = u64::MAX - 1;
     pub(super) const DEVICES: u64 = 0xffff_fffd_0000_0000;
 }
 
@@ -104,6 +107,7 @@ impl Simulation {
             media: Vec::new(),
             routes: Routes::new(),
             parcels: Parcels::default(),
+            cells: Cells::new(CellModel::default(), Luck::None),
             carried: BTreeMap::new(),
             tickets: 0,
             services: ServiceModel::default(),
@@ -123,6 +127,15 @@ impl Simulation {
     #[must_use]
     pub fn explored(seed: u64, choices: Choices) -> Self {
         Simulation { choices: Some(choices), ..Simulation::new(seed) }
+    }
+
+    /// Says how cells behave that are written from now on. In an explored run it is among the choices which value is read.
+    pub fn set_cells(&mut self, model: CellModel) {
+        let luck = match &self.choices {
+            Some(choices) => Luck::Chosen(choices.stream(streams::CELLS)),
+            None => Luck::Random(Random::new(self.seed, streams::CELLS)),
+        };
+        self.cells = Cells::new(model, luck);
     }
 
     /// Replaces the model of every node's disk and device.

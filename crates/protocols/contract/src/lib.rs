@@ -35,7 +35,7 @@ mod time;
 
 pub use address::{Address, Incarnation, NodeId, Port};
 pub use bytes::Bytes;
-pub use cell::{CellReader, CellWriter, Words, cell};
+pub use cell::{CELL_WORDS, Cell, CellReader, CellWriter, Seen, Words, cell};
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Token};
 pub use link_info::{Identity, LinkClass, LinkInfo};

@@ -1,6 +1,6 @@
 //! Where a protocol's effects go.
 
-use crate::{Address, Kind, Token};
+use crate::{Address, CELL_WORDS, Cell, Kind, Seen, Token};
 use bytes::Bytes;
 use core::fmt;
 
@@ -75,8 +75,17 @@ pub trait Outbox {
     /// departs after it; live, it may fill a histogram.
     fn work(&mut self, _stage: Stage, _units: u32) {}
 
-    /// Shows what was read from a [`cell`](crate::cell()). A recorder keeps it; a replay puts the recorded value back.
-    fn observe(&mut self, _words: &mut [u64]) {}
+    /// Writes a [`cell`](crate::cell()); [`CellWriter::poke`](crate::CellWriter::poke) says it. Live, the value is there at once. Simulated, it is there
+    /// after the work declared before it, as the next frame departs then.
+    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
+        cell.write(words);
+    }
+
+    /// Reads a cell; [`CellReader::peek`](crate::CellReader::peek) says it. A recorder keeps what was read; a replay puts it back. Simulated, the value may be
+    /// one that was replaced a moment ago, as it may be between two processors.
+    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
+        cell.read(seen);
+    }
 
     /// Sends a body that already lies encoded.
     ///

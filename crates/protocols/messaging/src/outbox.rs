@@ -5,7 +5,9 @@ use crate::codec::{ANNOUNCE, Announce, PREFIX_BYTES};
 use crate::config::MessagingConfig;
 use crate::counters::Counters;
 use crate::messages::Peer;
-use quintet_contract::{Address, Bytes, Kind, Outbox, PeerMap, SendError, Stage, Time, Token};
+use quintet_contract::{
+    Address, Bytes, CELL_WORDS, Cell, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
+};
 use quintet_wire::Encode;
 use quintet_wire::registry::{MESSAGING, SESSION};
 
@@ -204,7 +206,11 @@ impl Outbox for MessagingOutbox<'_> {
         self.out.work(stage, units);
     }
 
-    fn observe(&mut self, words: &mut [u64]) {
-        self.out.observe(words);
+    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
+        self.out.poke(cell, words);
+    }
+
+    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
+        self.out.peek(cell, seen);
     }
 }

@@ -7,7 +7,9 @@ use crate::handshake::Phase;
 use crate::peer::Peer;
 use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
-use quintet_contract::{Address, Bytes, Kind, Outbox, PeerMap, SendError, Stage, Time, Token};
+use quintet_contract::{
+    Address, Bytes, CELL_WORDS, Cell, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
+};
 use quintet_wire::registry::SESSION;
 
 /// Wraps the outbox below.
@@ -204,8 +206,12 @@ impl Outbox for SessionOutbox<'_> {
         self.out.work(stage, units);
     }
 
-    fn observe(&mut self, words: &mut [u64]) {
-        self.out.observe(words);
+    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
+        self.out.poke(cell, words);
+    }
+
+    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
+        self.out.peek(cell, seen);
     }
 }
 

@@ -16,7 +16,7 @@
 
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
-use quintet_contract::{Address, DownCause, Incarnation, Kind, LinkInfo, SendError, Time, Token};
+use quintet_contract::{Address, CELL_WORDS, DownCause, Incarnation, Kind, LinkInfo, SendError, Time, Token};
 
 /// The first bytes of a recording.
 pub const JOURNAL_MAGIC: [u8; 4] = *b"QREC";
@@ -103,8 +103,10 @@ pub enum Call<'a> {
     Sent(Address, Message<'a>),
     /// A frame was refused.
     Refused(Address, Kind, Token, SendError),
+    /// A cell was written: the words.
+    Poked([u64; CELL_WORDS]),
     /// A cell was read: the words.
-    Observed(Vec<u64>),
+    Peeked([u64; CELL_WORDS]),
     /// The link to a peer's node was to be closed.
     Disconnected(Address),
 }
@@ -270,14 +272,17 @@ impl Encode for Call<'_> {
                 sink.u64(token.0);
                 encode_error(*error, sink);
             }
-            Call::Observed(words) => {
+            Call::Peeked(words) => {
                 sink.u8(3);
-                sink.u8(u8::try_from(words.len()).expect("a cell holds a few words"));
                 words.iter().for_each(|word| sink.u64(*word));
             }
             Call::Disconnected(peer) => {
                 sink.u8(4);
                 sink.u32(peer.to_bits());
+            }
+            Call::Poked(words) => {
+                sink.u8(5);
+                words.iter().for_each(|word| sink.u64(*word));
             }
         }
     }
@@ -293,14 +298,20 @@ impl<'a> Decode<'a> for Call<'a> {
                 Token(reader.u64()?),
                 decode_error(reader)?,
             ),
-            3 => {
-                let count = reader.u8()?;
-                Call::Observed((0..count).map(|_| reader.u64()).collect::<Result<_, _>>()?)
-            }
+            3 => Call::Peeked(decode_words(reader)?),
             4 => Call::Disconnected(Address::from_bits(reader.u32()?)),
+            5 => Call::Poked(decode_words(reader)?),
             other => return Err(reader.invalid("call type", other, 1)),
         })
     }
+}
+
+fn decode_words(reader: &mut Reader<'_>) -> Result<[u64; CELL_WORDS], DecodeError> {
+    let mut words = [0; CELL_WORDS];
+    for word in &mut words {
+        *word = reader.u64()?;
+    }
+    Ok(words)
 }
 
 fn encode_error(error: SendError, sink: &mut impl Sink) {
@@ -341,7 +352,8 @@ mod tests {
             Call::Sent(at, message),
             Call::Refused(at, Kind(1), Token(2), SendError::TooLong { len: 3, limit: 2 }),
             Call::Refused(at, Kind(1), Token(2), SendError::Full),
-            Call::Observed(vec![1, 2]),
+            Call::Peeked([1, 2, 3]),
+            Call::Poked([4, 5, 6]),
             Call::Disconnected(at),
         ];
         let link = LinkInfo { loses_frames: true, ..LinkInfo::new(LinkClass::Machine, 1 << 40) };

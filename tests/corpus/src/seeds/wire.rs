@@ -38,7 +38,8 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Refused(at, Kind(1), Token(2), SendError::TooLong { len: 3, limit: 2 }),
         Call::Refused(at, Kind(1), Token(2), SendError::Full),
         Call::Refused(at, Kind(1), Token(2), SendError::Unreachable),
-        Call::Observed(vec![1, 2]),
+        Call::Peeked([1, 2, 3]),
+        Call::Poked([4, 5, 6]),
         Call::Disconnected(at),
     ];
     let up = |link| RecordedInput::Up(at, Incarnation(9), link);

@@ -53,7 +53,7 @@ fn a_peer_killed_in_traffic_leaves_whole_frames_only() {
                 }
                 Err(other) => panic!("{other}"),
             }
-            end.sender.commit();
+            end.sender.commit(BODY.len());
             end.sender.flush().expect("flushed");
         }
     }

@@ -86,7 +86,8 @@ impl Simulation {
     fn begin(&mut self, id: ProcessorId, place: Place, input: Waiting) {
         let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
         let port = input.port;
-        let wake = node.begin_job(now, &input, &mut self.routes, processor, &mut self.parcels);
+        let wake =
+            node.begin_job(now, &input, &mut self.routes, processor, &mut self.parcels, &mut self.cells);
         if let Arrival::Frame(parcel) = input.arrival {
             self.parcels.keep(parcel);
         }
@@ -117,6 +118,7 @@ impl Simulation {
                     return true;
                 }
                 Some(Step::Disconnect(peer)) => self.disconnect(place, *peer),
+                Some(Step::Poke(write)) => self.cells.write(self.now, &write.0, write.1),
                 Some(Step::Send(parcel)) => {
                     if self.transmit(parcel) {
                         // A device carries it, and the processor waits for that.

@@ -44,15 +44,40 @@ pub const SESSION: KindRange = range("session", 0x01, 0x0f);
 pub const MESSAGING: KindRange = range("messaging", 0x10, 0x1f);
 /// Tuple space requests and answers.
 pub const TUPLE_SPACE: KindRange = range("tuple-space", 0x20, 0x4f);
-/// Services that a host provides: disk, device, process.
-pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
+/// Who belongs to the cluster.
+pub const MEMBERSHIP: KindRange = range("membership", 0x50, 0x5f);
+/// Logical time.
+pub const ISOTACH: KindRange = range("isotach", 0x60, 0x6f);
+/// Arrays on an accelerator.
+pub const VECTOR: KindRange = range("vector", 0x70, 0x8f);
+/// Redundant computations and their votes.
+pub const VOTE: KindRange = range("vote", 0x90, 0x9f);
+/// The halves of a TCP connection.
+pub const TCP: KindRange = range("tcp", 0xa0, 0xaf);
+/// Clocks and delays.
+pub const MEASURE: KindRange = range("measure", 0xb0, 0xbf);
 /// Modelled programs in the simulator.
 pub const MODELS: KindRange = range("models", 0xd0, 0xdf);
+/// Services that a host provides: disk, device, process.
+pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
 /// Tests, probes and programs of a user's own.
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
-/// All ranges, in order.
-pub const KINDS: [KindRange; 6] = [SESSION, MESSAGING, TUPLE_SPACE, MODELS, HOST_SERVICES, USER];
+/// All ranges, in order. 0 is nobody's, and 0xc0 to 0xcf are free.
+pub const KINDS: [KindRange; 12] = [
+    SESSION,
+    MESSAGING,
+    TUPLE_SPACE,
+    MEMBERSHIP,
+    ISOTACH,
+    VECTOR,
+    VOTE,
+    TCP,
+    MEASURE,
+    MODELS,
+    HOST_SERVICES,
+    USER,
+];
 
 const _: () = {
     let mut i = 0;
@@ -78,7 +103,21 @@ pub const PORT_CALLERS: Port = Port(1);
 pub const PORT_DISK: Port = Port(2);
 /// The host's device.
 pub const PORT_DEVICE: Port = Port(3);
+/// The host's processes: programs that it starts. No host provides it yet.
+pub const PORT_PROCESS: Port = Port(4);
 /// The tuple space.
 pub const PORT_SPACE: Port = Port(16);
+/// Membership.
+pub const PORT_MEMBERSHIP: Port = Port(17);
+/// Logical time.
+pub const PORT_ISOTACH: Port = Port(18);
+/// Arrays on an accelerator.
+pub const PORT_VECTOR: Port = Port(19);
+/// Votes.
+pub const PORT_VOTE: Port = Port(20);
+/// The halves of TCP connections.
+pub const PORT_TCP: Port = Port(21);
+/// Clocks and delays.
+pub const PORT_MEASURE: Port = Port(22);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);

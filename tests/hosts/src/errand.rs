@@ -1,8 +1,11 @@
-//! An echo that first makes what it was sent durable, then lets the device work on it, then answers.
+//! An echo that first makes what it was sent durable, then lets the device work on it, then answers; or
+//! refuses, where there is no disk.
 
-use crate::{ANSWER, ASK};
+use crate::{ANSWER, ASK, REFUSED};
 use quintet_contract::{Address, Frame, Input, Outbox, Protocol, SendError, Time, Token};
-use quintet_wire::registry::{DEVICE_DONE, DEVICE_LAUNCH, DISK_WRITE, DISK_WRITTEN, PORT_DEVICE, PORT_DISK};
+use quintet_wire::registry::{DEVICE_DONE, DEVICE_LAUNCH, DISK_DONE, DISK_WRITE, PORT_DEVICE, PORT_DISK};
+use quintet_wire::send;
+use quintet_wire::services::Launch;
 use std::collections::BTreeMap;
 
 /// The echo at one address.
@@ -26,11 +29,16 @@ impl Errand {
             ASK => {
                 self.issued += 1;
                 let token = Token(self.issued);
+                out.send(service(PORT_DISK), DISK_WRITE, token, frame.body)?;
                 self.open.insert(token, (from, frame.token, frame.body.to_vec()));
-                out.send(service(PORT_DISK), DISK_WRITE, token, frame.body)
+                Ok(())
             }
-            DISK_WRITTEN => match self.open.get(&frame.token) {
-                Some((_, _, body)) => out.send(service(PORT_DEVICE), DEVICE_LAUNCH, frame.token, body),
+            DISK_DONE => match self.open.get(&frame.token) {
+                Some((_, _, body)) => {
+                    let output_bytes = u32::try_from(body.len()).expect("a body is short");
+                    let launch = Launch { units: body.len() as u64, output_bytes, input: body };
+                    send(out, service(PORT_DEVICE), DEVICE_LAUNCH, frame.token, &launch)
+                }
                 None => Ok(()),
             },
             DEVICE_DONE => match self.open.remove(&frame.token) {
@@ -45,7 +53,12 @@ impl Errand {
 impl Protocol for Errand {
     fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         if let Input::Frame(from, frame) = input {
-            self.step(from, frame, out).expect("services and callers of the own node have room");
+            match self.step(from, frame, out) {
+                // A host without a disk says so at once, and so does this.
+                Err(SendError::Unreachable) if frame.kind == ASK => out.send(from, REFUSED, frame.token, &[]),
+                done => done,
+            }
+            .expect("services and callers of the own node have room");
         }
     }
 

@@ -2,15 +2,19 @@
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, CellReader, CellWriter, NodeId, OwnedFrame, Port, Protocol, Span, Token, cell,
+    Address, CellReader, CellWriter, Input, NodeId, Outbox, OwnedFrame, Port, Protocol, Span, Time, Token,
+    cell,
 };
 use quintet_link::in_process_pair;
 use quintet_runtime::{Instance, Node, NodeHandle, Recorder, Services};
 use quintet_simulate::{ReplayError, replay};
 use quintet_testbed::TempDir;
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Leader, Ring};
-use quintet_wire::registry::PORT_CALLERS;
+use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Leader, Log, REFUSED, Ring};
+use quintet_wire::registry::{
+    DEVICE_LAUNCH, DISK_READ, PORT_CALLERS, PORT_DEVICE, PORT_DISK, SERVICE_REFUSED,
+};
 use std::fs::File;
+use std::io::Write;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -22,17 +26,12 @@ const PROBE: Port = Port(1024);
 struct Callers(mpsc::Sender<OwnedFrame>);
 
 impl Protocol for Callers {
-    fn handle(
-        &mut self,
-        _now: quintet_contract::Time,
-        input: quintet_contract::Input<'_>,
-        _out: &mut dyn quintet_contract::Outbox,
-    ) {
-        if let quintet_contract::Input::Frame(_, frame) = input {
+    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        if let Input::Frame(_, frame) = input {
             self.0.send(frame.to_owned()).expect("the test listens");
         }
     }
-    fn deadline(&self) -> Option<quintet_contract::Time> {
+    fn deadline(&self) -> Option<Time> {
         None
     }
 }
@@ -160,6 +159,82 @@ fn an_errand_reaches_the_disk_before_it_is_answered() {
     let answer = running.answer();
     assert_eq!((answer.token, &answer.body[..]), (Token(7), &b"siht yrrac"[..]));
     assert_eq!(std::fs::read(&path).expect("the file is there"), b"carry this");
+}
+
+#[test]
+fn a_log_is_read_back_from_the_disk_of_its_last_life_without_what_is_torn() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let path = dir.join("disk");
+    let host = || {
+        let services = Services::none().with_disk(&path).expect("the file opens");
+        let mut host = Node::new(NodeId(1), services).expect("an event descriptor is there");
+        host.add(PROBE, Instance::new(Log::new(Address::new(1, PROBE.0))));
+        Running::start(host)
+    };
+    let count =
+        |running: &Running| u64::from_le_bytes(running.answer().body[..].try_into().expect("a count"));
+    for life in 0..3u64 {
+        let running = host();
+        running.ask(PROBE, 0, b"");
+        assert_eq!(count(&running), life * 100, "all that was acknowledged");
+        (1..=100).for_each(|token| running.ask(PROBE, token, b"a record to be kept"));
+        let counts: Vec<u64> = (0..100).map(|_| count(&running)).collect();
+        assert!(counts.is_sorted() && counts.last() == Some(&(life * 100 + 100)), "{counts:?}");
+        drop(running);
+        // As a crash may leave it.
+        let mut file = File::options().append(true).open(&path).expect("it was written");
+        file.write_all(&[19, 0, 0, 0, 1, 2, 3]).expect("there is room");
+    }
+}
+
+#[test]
+fn what_the_host_lacks_is_refused_at_once() {
+    let mut host = node(1);
+    host.add(PROBE, Instance::new(Errand::new(Address::new(1, PROBE.0))));
+    host.add(Port(1025), Instance::new(Log::new(Address::new(1, 1025))));
+    let running = Running::start(host);
+    for port in [PROBE, Port(1025)] {
+        running.ask(port, 7, b"carry this");
+        let answer = running.answer();
+        assert_eq!((answer.kind, answer.token), (REFUSED, Token(7)));
+    }
+}
+
+/// Asks the services of its node for what they cannot read, and hands on what they say.
+struct Stranger;
+
+impl Protocol for Stranger {
+    fn handle(&mut self, _: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        let Input::Frame(from, frame) = input else { return };
+        let here = |port| Address { node: NodeId(1), port };
+        if frame.kind == ASK {
+            for (port, kind) in
+                [(PORT_DISK, DISK_READ), (PORT_DISK, DEVICE_LAUNCH), (PORT_DEVICE, DEVICE_LAUNCH)]
+            {
+                out.send(here(port), kind, frame.token, b"?").expect("it was started");
+            }
+        } else if from.port != PORT_CALLERS {
+            out.send(here(PORT_CALLERS), frame.kind, frame.token, frame.body).expect("callers have room");
+        }
+    }
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+#[test]
+fn what_a_service_cannot_read_is_refused() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let services = Services::none().with_disk(&dir.join("disk")).expect("the file opens");
+    let services = services.with_device(Box::new(|input: &[u8]| input.to_vec()));
+    let mut host = Node::new(NodeId(1), services).expect("an event descriptor is there");
+    host.add(PROBE, Instance::new(Stranger));
+    let running = Running::start(host);
+    running.ask(PROBE, 7, b"");
+    for _ in 0..3 {
+        let answer = running.answer();
+        assert_eq!((answer.kind, answer.token), (SERVICE_REFUSED, Token(7)));
+    }
 }
 
 /// Records an errand and two halves, and gives the recording.

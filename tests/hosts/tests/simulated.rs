@@ -2,10 +2,13 @@
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, Span, Stage, Time, Token, cell,
+    Address, Input, Kind, NodeId, Outbox, OwnedFrame, Port, Protocol, Span, Stage, Time, Token, cell,
 };
-use quintet_simulate::{CellModel, Choices, Costs, Distribution, LinkModel, Restart, Sequence, Simulation};
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Ring};
+use quintet_simulate::{
+    CellModel, Choices, Costs, DeviceModel, DiskModel, Distribution, Hosted, LinkModel, Restart, Sequence,
+    ServiceModel, Simulation,
+};
+use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring};
 use quintet_wire::registry::PORT_CALLERS;
 
 /// Keeps what it is sent: the callers of a node.
@@ -173,16 +176,126 @@ fn a_cell_is_written_after_the_work_declared_before_it() {
     assert_eq!(counts, [0, 0, 1], "three million cycles of a picosecond");
 }
 
-#[test]
-fn an_errand_takes_the_time_of_disk_and_device() {
+/// An errand's time from its request to its answer, and the answer.
+fn errand(services: ServiceModel, body: &'static [u8]) -> (Time, Kind, Token, Bytes) {
     let mut run = Simulation::new(1);
+    run.set_services(services);
     let at = Address::new(1, 1024);
     run.add(at, Errand::new(at));
     run.add(callers(1), Callers::default());
-    run.inject(at, ask(9, b"carry this"));
+    run.inject(at, ask(9, body));
     run.run_for(Span::from_secs(1));
-    let (time, kind, token, body) = &answers(&run, 1)[0];
-    assert_eq!((*kind, *token, &body[..]), (ANSWER, Token(9), &b"carry this"[..]));
+    answers(&run, 1)[0].clone()
+}
+
+#[test]
+fn an_errand_takes_the_time_of_disk_and_device() {
+    let (time, kind, token, body) = errand(ServiceModel::default(), b"carry this");
+    assert_eq!((kind, token, &body[..]), (ANSWER, Token(9), &b"carry this"[..]));
     // Disk 0.1 to 1 ms, device 20 to 50 us.
-    assert!((120_000..=1_050_000).contains(&time.0), "{time}");
+    assert!((120_000..=1_051_000).contains(&time.0), "{time}");
+}
+
+#[test]
+fn disk_and_device_cost_by_size() {
+    let fixed = Span::from_micros(100);
+    let disk = DiskModel {
+        access_min: fixed,
+        access_max: fixed,
+        bytes_per_second: 1_000_000,
+        ..DiskModel::default()
+    };
+    let device = DeviceModel {
+        launch_min: fixed,
+        launch_max: fixed,
+        bytes_per_second: 2_000_000,
+        units_per_second: 4_000_000,
+    };
+    static LONG: [u8; 5_000] = [7; 5_000];
+    for body in [&LONG[..1_000], &LONG] {
+        // Written; carried to the device and back; a unit a byte.
+        let micros = 100 + body.len() + 100 + 2 * body.len() / 2 + body.len() / 4;
+        let (time, ..) = errand(ServiceModel { disk: Some(disk), device: Some(device) }, body);
+        assert_eq!(time, Time(micros as u64 * 1_000));
+    }
+}
+
+#[test]
+fn what_the_host_lacks_is_refused_at_once() {
+    let (time, kind, token, _) = errand(ServiceModel::none(), b"carry this");
+    assert_eq!((time, kind, token), (Time(0), REFUSED, Token(9)));
+    let mut run = Simulation::new(1);
+    run.set_services(ServiceModel::none());
+    run.add(Address::new(1, 1024), Log::new(Address::new(1, 1024)));
+    run.add(callers(1), Callers::default());
+    run.inject(Address::new(1, 1024), ask(9, b"keep this"));
+    run.run_for(Span::from_secs(1));
+    assert_eq!((answers(&run, 1)[0].0, answers(&run, 1)[0].1), (Time(0), REFUSED));
+}
+
+const DISK: u64 = 1;
+const PROGRAM: u64 = 2;
+
+/// Four lives of a log, each of which a crash ends at some time. How many syncs shared their time among how many records.
+fn lives(choices: &Choices) -> (u64, u64) {
+    let at = Address::new(1, 1024);
+    let mut run = Simulation::explored(1, choices.clone());
+    run.choose_disk(at.node, choices.stream(DISK));
+    let mut program = choices.stream(PROGRAM);
+    let (mut asked, mut acknowledged, mut answered) = (0, 0, 0);
+    for life in 0..4 {
+        let log = Box::new(Log::new(at));
+        let instances: Vec<(Port, Box<dyn Hosted>)> =
+            vec![(at.port, log), (PORT_CALLERS, Box::new(Callers::default()))];
+        if life == 0 {
+            run.add(at, Log::new(at));
+            run.add(callers(1), Callers::default());
+        } else {
+            run.restart(at.node, Restart::Fresh(instances));
+        }
+        program.begin();
+        for _ in 0..program.below(5) {
+            asked += 1;
+            run.inject(at, ask(asked, [&b"short"[..], &[7; 1_500]][usize::from(program.chance(500_000))]));
+            run.run_for(Span::from_micros(program.below(300)));
+        }
+        run.run_for(Span::from_micros(program.below(4_000)));
+        for (_, kind, _, body) in answers(&run, 1) {
+            assert_eq!(*kind, ANSWER);
+            let count = u64::from_le_bytes(body[..].try_into().expect("a count"));
+            assert!(
+                acknowledged <= count && count <= asked,
+                "{count} records after {acknowledged}, of {asked}"
+            );
+            (acknowledged, answered) = (count, answered + 1);
+        }
+        run.crash(at.node, Span::ZERO);
+    }
+    (acknowledged, answered)
+}
+
+#[test]
+fn a_log_reads_back_after_each_crash_all_that_it_acknowledged() {
+    let mut most = 0;
+    for seed in 0..500 {
+        most = lives(&Choices::drawn(seed)).0.max(most);
+    }
+    assert!(most > 8, "{most} records at most were acknowledged");
+}
+
+#[test]
+fn many_appends_share_one_sync() {
+    let time = |records: u64| {
+        let mut run = Simulation::new(1);
+        let at = Address::new(1, 1024);
+        run.add(at, Log::new(at));
+        run.add(callers(1), Callers::default());
+        run.run_for(Span::from_millis(5));
+        (1..=records).for_each(|token| run.inject(at, ask(token, b"a record")));
+        run.run_for(Span::from_secs(1));
+        assert_eq!(answers(&run, 1).len() as u64, records);
+        answers(&run, 1).last().expect("one at least").0
+    };
+    // The first goes alone, the others share the second sync.
+    assert!(time(100).since(time(1)) < Span::from_micros(1_100), "{} and {}", time(100), time(1));
 }

@@ -58,7 +58,7 @@ impl EngineOutbox<'_> {
     }
 
     fn deliver_within(&mut self, to: Address, frame: OwnedFrame) -> Result<(), SendError> {
-        match self.ways.services.service(to, frame.kind) {
+        match self.ways.services.service(to) {
             Some(service) => service.send((self.from, frame)).map_err(|_| SendError::Unreachable),
             None => {
                 self.ways.local.push_back(LocalFrame { from: self.from, to, frame });
@@ -89,6 +89,7 @@ impl Outbox for EngineOutbox<'_> {
             if at_most > MAX_BODY_BYTES {
                 return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
             }
+            self.ways.services.admit(to)?;
             let begun = self.begun.insert(Begun::Within(to, kind, token, vec![0; at_most]));
             let Begun::Within(.., body) = begun else { unreachable!("it was put there a line above") };
             return Ok(body);
@@ -131,6 +132,7 @@ impl Outbox for EngineOutbox<'_> {
             return Ok(());
         }
         if to.node == self.from.node {
+            self.ways.services.admit(to)?;
             let frame = OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk };
             return self.deliver_within(to, frame);
         }

@@ -1,13 +1,21 @@
 //! What a live host provides to its protocols besides links: a disk and a device, behind addresses.
 //!
-//! A request is handed to the service's own thread; the answer comes back to the node's loop as a frame.
+//! A request is handed to the service's own thread; the answer comes back to the node's loop as a frame. What was not started
+//! refuses requests at once.
+
+mod disk;
 
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
-use quintet_contract::{Address, NodeId, OwnedFrame};
-use quintet_wire::registry::{DEVICE_DONE, DEVICE_LAUNCH, DISK_WRITE, DISK_WRITTEN, PORT_DEVICE, PORT_DISK};
-use std::fs::File;
-use std::io::{self, Write};
+use disk::Disk;
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::{Address, NodeId, OwnedFrame, SendError};
+use quintet_wire::Decode;
+use quintet_wire::registry::{
+    DEVICE_DONE, DEVICE_LAUNCH, PORT_DEVICE, PORT_DISK, SERVICE_REFUSED, is_service,
+};
+use quintet_wire::services::Launch;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -18,12 +26,18 @@ pub type Device = Box<dyn FnMut(&[u8]) -> Vec<u8> + Send>;
 /// The services of one node. A request to a service that was not started is unreachable.
 #[derive(Default)]
 pub struct Services {
-    disk: Option<File>,
+    disk: Option<Disk>,
     device: Option<Device>,
 }
 
 /// A request on its way to a service's thread: who asked, and what.
 type Errand = (Address, OwnedFrame);
+
+/// The way back from a service to its node's loop.
+struct Reply {
+    from: Address,
+    mailbox: Mailbox,
+}
 
 /// The services of a node whose loop runs.
 #[derive(Default)]
@@ -39,13 +53,12 @@ impl Services {
         Services::default()
     }
 
-    /// With a disk: writes are appended to this file and answered when they are durable.
+    /// With a disk: this file, with what it holds.
     ///
     /// # Errors
     /// The file cannot be opened.
     pub fn with_disk(self, path: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
-        Ok(Services { disk: Some(file), ..self })
+        Ok(Services { disk: Some(Disk::open(path)?), ..self })
     }
 
     /// With a device.
@@ -55,49 +68,68 @@ impl Services {
     }
 
     pub(crate) fn start(self, node: NodeId, mailbox: &Mailbox) -> RunningServices {
-        let disk = self.disk.map(|mut file| {
-            serve(Address { node, port: PORT_DISK }, mailbox.clone(), move |request| {
-                let written = file.write_all(&request.body).and_then(|()| file.write_all(&request.bulk));
-                let durable = written.and_then(|()| file.sync_data());
-                (DISK_WRITTEN, Bytes::from(vec![u8::from(durable.is_err())]))
-            })
+        let reply = |port| Reply { from: Address { node, port }, mailbox: mailbox.clone() };
+        let disk = self.disk.map(|disk| {
+            let reply = reply(PORT_DISK);
+            serve(move |requests| disk.serve(requests, &reply))
         });
         let device = self.device.map(|mut device| {
-            serve(Address { node, port: PORT_DEVICE }, mailbox.clone(), move |request| {
-                (DEVICE_DONE, Bytes::from(device(&request.body)))
+            let reply = reply(PORT_DEVICE);
+            serve(move |requests| {
+                for (asker, request) in requests {
+                    reply.send(asker, compute(&mut device, &request));
+                }
             })
         });
         RunningServices { disk, device }
     }
 }
 
-/// Starts a thread that answers requests one after the other until the node is gone.
-fn serve(
-    at: Address,
-    mailbox: Mailbox,
-    mut answer: impl FnMut(&OwnedFrame) -> (quintet_contract::Kind, Bytes) + Send + 'static,
-) -> mpsc::Sender<Errand> {
+/// Starts a thread that answers requests until the node is gone.
+fn serve(service: impl FnOnce(&mpsc::Receiver<Errand>) + Send + 'static) -> mpsc::Sender<Errand> {
     let (sender, requests) = mpsc::channel::<Errand>();
-    thread::spawn(move || {
-        for (asker, request) in requests {
-            let (kind, body) = answer(&request);
-            let frame = OwnedFrame { kind, token: request.token, body, bulk: Bytes::new() };
-            mailbox.post(at, asker, frame);
-        }
-    });
+    thread::spawn(move || service(&requests));
     sender
 }
 
+impl Reply {
+    fn send(&self, to: Address, answer: OwnedFrame) {
+        self.mailbox.post(self.from, to, answer);
+    }
+}
+
+fn compute(device: &mut Device, request: &OwnedFrame) -> OwnedFrame {
+    let token = request.token;
+    let launch = Launch::decode_all(&request.body).ok().filter(|_| request.kind == DEVICE_LAUNCH);
+    let Some(Launch { input, .. }) = launch else {
+        return OwnedFrame { kind: SERVICE_REFUSED, token, body: Bytes::new(), bulk: Bytes::new() };
+    };
+    let output = match &request.bulk {
+        bulk if bulk.is_empty() => device(input),
+        bulk => device(&[input, bulk].concat()),
+    };
+    let short = output.len() <= MAX_PAYLOAD_BYTES;
+    let (body, bulk) = if short { (output, Vec::new()) } else { (Vec::new(), output) };
+    OwnedFrame { kind: DEVICE_DONE, token, body: body.into(), bulk: bulk.into() }
+}
+
 impl RunningServices {
-    /// The service that takes such a request, if it was started.
-    pub(crate) fn service(
-        &self,
-        to: Address,
-        request: quintet_contract::Kind,
-    ) -> Option<&mpsc::Sender<Errand>> {
-        match (to.port, request) {
-            (PORT_DISK, DISK_WRITE) => self.disk.as_ref(),
-            (PORT_DEVICE, DEVICE_LAUNCH) => self.device.as_ref(),
+    /// Whether frames may be sent to this address of the own node.
+    ///
+    /// # Errors
+    /// [`SendError::Unreachable`]: it is a service that was not started.
+    pub(crate) fn admit(&self, to: Address) -> Result<(), SendError> {
+        match self.service(to) {
+            None if is_service(to.port) => Err(SendError::Unreachable),
+            _ => Ok(()),
+        }
+    }
+
+    /// The service at an address, if it was started.
+    pub(crate) fn service(&self, to: Address) -> Option<&mpsc::Sender<Errand>> {
+        match to.port {
+            PORT_DISK => self.disk.as_ref(),
+            PORT_DEVICE => self.device.as_ref(),
             _ => None,
         }
     }

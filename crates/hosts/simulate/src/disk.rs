@@ -1,41 +1,50 @@
 //! What a node's disk holds, and what a crash leaves of it.
 //!
-//! The disk is one file to which writes are appended in the order in which they were begun, as the live host's is. A write
-//! whose completion was due when the node crashed is there for good, whether the protocol has heard of it or not. Of each
-//! other a whole number of sectors at its end is lost: none, so that it was complete though nobody was told, some, so that a
+//! The disk is one file that grows at its end in the order of the requests, as the live host's does. What a sync covers whose
+//! completion was due when the node crashed is there for good, whether the protocol has heard of it or not. Of each other write
+//! a whole number of sectors at its end is lost: none, so that it was complete though nobody was told, some, so that a
 //! prefix is left, or all. Sectors are those of the disk, so that a write which shares its first one with the write before never
-//! harms that. A write that failed, and what is lost in front of a write that is not, reads as zeros.
+//! harms that. A write that failed, and what is lost in front of a write that is not, reads as zeros. What was cut off stays cut
+//! off.
 
-use crate::choices::Chooser;
+use crate::link::Luck;
 use crate::picos::Picos;
 use core::ops::Range;
-use quintet_contract::Frame;
+use quintet_contract::{Frame, Span};
 
 /// What a disk writes whole or not at all.
 pub const SECTOR_BYTES: usize = 512;
 
-/// A disk whose contents are kept.
+/// A disk.
 #[derive(Debug)]
 pub(crate) struct Disk {
     bytes: Vec<u8>,
-    /// In the order of their places.
+    /// Writes that may be lost, in the order of their places.
     open: Vec<Write>,
     /// The end of all that is durable.
     durable: usize,
+    /// When it has done what it was asked.
+    free_at: Picos,
     /// Decides what a crash leaves.
-    luck: Chooser,
+    luck: Luck,
 }
 
-/// A write that may be under way.
+/// A write that may be lost.
 #[derive(Debug)]
 struct Write {
     place: Range<usize>,
-    ends: Picos,
+    /// When the first sync that covers it ends, if one was asked for.
+    durable_at: Option<Picos>,
 }
 
 impl Disk {
-    pub(crate) fn new(luck: Chooser) -> Disk {
-        Disk { bytes: Vec::new(), open: Vec::new(), durable: 0, luck }
+    pub(crate) fn new(luck: Luck) -> Disk {
+        Disk { bytes: Vec::new(), open: Vec::new(), durable: 0, free_at: Picos::ZERO, luck }
+    }
+
+    /// Lets this decide from now on what a crash leaves.
+    pub(crate) fn set_luck(&mut self, luck: Luck) {
+        self.luck = luck;
     }
 
     /// All that was written and not lost.
@@ -43,9 +52,14 @@ impl Disk {
         &self.bytes
     }
 
-    /// Begins a write that ends then, well or not.
-    pub(crate) fn write(&mut self, now: Picos, request: &Frame<'_>, ends: Picos, fails: bool) {
-        self.settle(now);
+    /// When a request that comes now is done that takes so long: after all that came before.
+    pub(crate) fn busy_until(&mut self, now: Picos, takes: Span) -> Picos {
+        self.free_at = self.free_at.max(now).after(takes);
+        self.free_at
+    }
+
+    /// Writes behind what is there, well or not.
+    pub(crate) fn append(&mut self, request: &Frame<'_>, fails: bool) {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(request.body);
         self.bytes.extend_from_slice(request.bulk);
@@ -53,24 +67,51 @@ impl Disk {
         if fails {
             self.bytes[place.clone()].fill(0);
         }
-        self.open.push(Write { place, ends });
+        self.open.push(Write { place, durable_at: None });
     }
 
-    /// What has ended is durable.
-    fn settle(&mut self, now: Picos) {
-        let durable = &mut self.durable;
-        self.open.retain(|write| {
-            let ended = write.ends <= now;
-            if ended {
-                *durable = write.place.end.max(*durable);
-            }
-            !ended
+    /// All that was written before is durable at `ends`.
+    pub(crate) fn sync(&mut self, now: Picos, ends: Picos) {
+        self.settle(now);
+        for write in &mut self.open {
+            write.durable_at.get_or_insert(ends);
+        }
+    }
+
+    /// The bytes that are there, of so many from a place on.
+    pub(crate) fn read(&self, at: u64, len: u32) -> &[u8] {
+        let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.bytes.len());
+        let end = at.saturating_add(len as usize).min(self.bytes.len());
+        &self.bytes[at..end]
+    }
+
+    /// Cuts off what lies behind so many bytes.
+    pub(crate) fn truncate(&mut self, length: u64) {
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.bytes.len());
+        self.bytes.truncate(length);
+        self.durable = self.durable.min(length);
+        self.open.retain_mut(|write| {
+            write.place.end = write.place.end.min(length);
+            !write.place.is_empty()
         });
     }
 
-    /// Loses what a crash loses. Each write under way is one group of the choices; 0 loses nothing of it.
+    /// What a sync has covered that has ended is durable.
+    fn settle(&mut self, now: Picos) {
+        let durable = &mut self.durable;
+        self.open.retain(|write| {
+            let is_durable = write.durable_at.is_some_and(|at| at <= now);
+            if is_durable {
+                *durable = write.place.end.max(*durable);
+            }
+            !is_durable
+        });
+    }
+
+    /// Loses what a crash loses. Each write that may be lost is one group of the choices; 0 loses nothing of it.
     pub(crate) fn crash(&mut self, now: Picos) {
         self.settle(now);
+        self.free_at = now;
         for Write { place, .. } in std::mem::take(&mut self.open) {
             let first = place.start / SECTOR_BYTES;
             let sectors = place.end.div_ceil(SECTOR_BYTES) - first;

@@ -6,11 +6,8 @@
 //! Two uses, one engine: *try to break* (abstract links with faults, a seed a run) and *predict* (processing elements and
 //! transfer devices with the parameters of real ones, placed under the same protocols).
 //!
-//! A node's disk forgets what is written to it, as no protocol can read it: the contract has a write and its answer alone. With
-//! [`Simulation::keep_disk`] it is kept: a crash then tears the writes under way, at sectors of [`SECTOR_BYTES`], and whoever
-//! restarts the node hands [`Simulation::disk`] to the new instance, as a program does that reads its file before it starts.
-//! For a protocol to read by itself, the registry would need a request and its answer (a place and a length; the bytes there)
-//! and one to cut off a torn end, both recorded like every other frame.
+//! A node's disk keeps what is appended to it through crashes and restarts. A crash loses or tears what was not synced, at sectors
+//! of [`SECTOR_BYTES`]; a protocol reads the rest back, or whoever looks on does with [`Simulation::disk_bytes`].
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -36,7 +33,7 @@
 //! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
 //! | `disk.rs` | what a disk holds, and what a crash leaves of it: torn writes |
-//! | `service.rs` | [`ServiceModel`]: disk and device |
+//! | `service.rs` | [`ServiceModel`]: disk and device, and what they cost by size |
 //! | `parallel.rs` | [`in_parallel`]: many runs at once |
 //! | `replay.rs` | [`replay`](replay()): a live run again, byte for byte |
 //! | `recording.rs`, `comparing.rs`, `verdict.rs` | its file, its outbox, its result |
@@ -88,6 +85,6 @@ pub use processor::{ProcessorId, ProcessorModel};
 pub use replay::{Factory, replay};
 pub use route::DeviceId;
 pub use schedule::Schedule;
-pub use service::ServiceModel;
+pub use service::{DeviceModel, DiskModel, ServiceModel};
 pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall};
 pub use verdict::{Difference, ReplayError, Replayed};

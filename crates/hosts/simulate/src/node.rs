@@ -1,15 +1,13 @@
 //! A modelled process: its protocol instances, its inbox, and what it is at.
 
 use crate::arrival::{Arrival, News, Waiting};
-use crate::cells::Cells;
 use crate::frame_costs::{Reception, Rested};
 use crate::module::{Module, mark_of, modelled_bytes};
 use crate::node_clock::NodeClock;
-use crate::outbox::{Costs, SimulatedOutbox, Step};
-use crate::parcels::Parcels;
+use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorId};
-use crate::route::{RouteId, Routes};
+use crate::route::RouteId;
 use crate::statistics::Tally;
 use quintet_contract::{Address, Incarnation, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time};
 use std::any::Any;
@@ -198,17 +196,15 @@ impl Node {
         }
     }
 
-    /// Lets an input be handled at `now`; the job is what it began. When to wake the instance next, if no wake is scheduled by
+    /// Lets an input be handled; the job is what it began. When to wake the instance next, if no wake is scheduled by
     /// then.
     pub(crate) fn begin_job(
         &mut self,
-        now: Picos,
         input: &Waiting,
-        routes: &mut Routes,
         processor: &mut Processor,
-        parcels: &mut Parcels,
-        cells: &mut Cells,
+        environment: &mut Environment<'_>,
     ) -> Option<Time> {
+        let now = environment.now;
         let &Waiting { ref arrival, since, .. } = input;
         let is_frame = matches!(arrival, Arrival::Frame(..));
         if is_frame {
@@ -218,14 +214,14 @@ impl Node {
         let rested = std::mem::take(&mut self.rested);
         if let Arrival::Frame(parcel) = arrival
             && let Some(route) = parcel.label.route
-            && let Some(costs) = &routes[route].costs
+            && let Some(costs) = &environment.routes[route].costs
         {
             let rested = Rested { node: rested, processor: processor.rested(now) };
             let frame = Reception { bytes: modelled_bytes(&parcel.frame()), waited: now - since, rested };
             let work = costs.receiving(frame, processor);
             self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(now, input, routes, processor, parcels, cells);
+        let wake = self.handle(input, processor, environment);
         self.job.acted = !self.job.steps.is_empty();
         self.job.steps.reverse();
         wake
@@ -234,24 +230,18 @@ impl Node {
     /// Lets an instance handle an input. When to wake it next, if no wake is scheduled by then.
     fn handle(
         &mut self,
-        now: Picos,
         &Waiting { port, ref arrival, since }: &Waiting,
-        routes: &mut Routes,
         processor: &mut Processor,
-        parcels: &mut Parcels,
-        cells: &mut Cells,
+        environment: &mut Environment<'_>,
     ) -> Option<Time> {
         let (_, instance) = self.instances.iter_mut().find(|(at, _)| *at == port)?;
-        let time = self.clock.read(now);
+        let time = self.clock.read(environment.now);
         let mut out = SimulatedOutbox {
             from: Address { node: self.id, port },
-            routes,
+            environment,
             last_way: &mut instance.last_way,
             costs: &instance.costs,
             processor,
-            parcels,
-            cells,
-            now,
             steps: &mut self.job.steps,
             begun: None,
         };

@@ -8,6 +8,7 @@ use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::route::{RouteId, Routes};
+use crate::service::ServiceModel;
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
@@ -31,22 +32,28 @@ pub(crate) enum Step {
     Poke(Box<(Cell, [u64; CELL_WORDS])>),
 }
 
-pub(crate) struct SimulatedOutbox<'a> {
-    pub(crate) from: Address,
+/// What a node's instances work in, besides their node.
+pub(crate) struct Environment<'a> {
+    pub(crate) now: Picos,
     pub(crate) routes: &'a mut Routes,
+    pub(crate) parcels: &'a mut Parcels,
+    pub(crate) cells: &'a mut Cells,
+    pub(crate) services: &'a ServiceModel,
+}
+
+pub(crate) struct SimulatedOutbox<'a, 'e> {
+    pub(crate) from: Address,
+    pub(crate) environment: &'a mut Environment<'e>,
     /// Where the frame before went, and by which way.
     pub(crate) last_way: &'a mut Option<(Address, RouteId)>,
     pub(crate) costs: &'a Costs,
     pub(crate) processor: &'a mut Processor,
-    pub(crate) parcels: &'a mut Parcels,
-    pub(crate) cells: &'a mut Cells,
-    pub(crate) now: Picos,
     /// What is to be done, in order.
     pub(crate) steps: &'a mut Vec<Step>,
     pub(crate) begun: Option<Box<Parcel>>,
 }
 
-impl SimulatedOutbox<'_> {
+impl SimulatedOutbox<'_, '_> {
     /// The way to `to`, if it takes one more frame now. Within the node there may be none, and is always room.
     /// Always inline: a result of this size would be written to memory and read back at once, which takes long.
     #[inline(always)]
@@ -56,7 +63,9 @@ impl SimulatedOutbox<'_> {
         }
         let route = self.find(to);
         if to.node != self.from.node {
-            self.routes[route.ok_or(SendError::Unreachable)?].admit(bulk)?;
+            self.environment.routes[route.ok_or(SendError::Unreachable)?].admit(bulk)?;
+        } else if self.environment.services.lacks(to.port) {
+            return Err(SendError::Unreachable);
         }
         Ok(Label { from: self.from, to, route })
     }
@@ -68,14 +77,14 @@ impl SimulatedOutbox<'_> {
         {
             return Some(id);
         }
-        let id = self.routes.find(self.from, to)?;
+        let id = self.environment.routes.find(self.from, to)?;
         *self.last_way = Some((to, id));
         Some(id)
     }
 
     fn push(&mut self, parcel: Box<Parcel>) {
         let Some(id) = parcel.label.route else { return self.steps.push(Step::Send(parcel)) };
-        let route = &mut self.routes[id];
+        let route = &mut self.environment.routes[id];
         route.in_flight += 1;
         let costs = route.costs.as_ref().map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
         if route.is_device() {
@@ -96,7 +105,7 @@ impl SimulatedOutbox<'_> {
     }
 }
 
-impl Outbox for SimulatedOutbox<'_> {
+impl Outbox for SimulatedOutbox<'_, '_> {
     fn begin(
         &mut self,
         to: Address,
@@ -105,7 +114,7 @@ impl Outbox for SimulatedOutbox<'_> {
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
         let label = self.check(to, at_most, 0)?;
-        let parcel = self.parcels.with_room(label, kind, token, at_most);
+        let parcel = self.environment.parcels.with_room(label, kind, token, at_most);
         Ok(self.begun.insert(parcel).body_mut())
     }
 
@@ -118,7 +127,7 @@ impl Outbox for SimulatedOutbox<'_> {
     /// In one step: what lies encoded needs no room before it is sent.
     fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
         let label = self.check(to, body.len(), 0)?;
-        let parcel = self.parcels.pack(label, kind, token, body);
+        let parcel = self.environment.parcels.pack(label, kind, token, body);
         self.push(parcel);
         Ok(())
     }
@@ -149,7 +158,7 @@ impl Outbox for SimulatedOutbox<'_> {
     }
 
     fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
-        self.cells.read(self.now, cell, seen);
+        self.environment.cells.read(self.environment.now, cell, seen);
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

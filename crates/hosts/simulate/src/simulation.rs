@@ -63,7 +63,7 @@ pub struct Simulation {
     tickets: u64,
     services: ServiceModel,
     service_random: Random,
-    /// The disks that are kept.
+    /// The disks that were used.
     disks: BTreeMap<NodeId, Disk>,
     events: u64,
     digest: Digest,
@@ -80,6 +80,7 @@ pub struct Simulation {
 mod streams {
     pub(super) const SERVICES: u64 = u64::MAX;
     pub(super) const PROCESSORS: u64 = 0xffff_fffe_0000_0000;
+    pub(super) const DISKS: u64 = 0xffff_fffc_0000_0000;
     pub(super) const CELLS: u64 = u64::MAX - 1;
     pub(super) const DEVICES: u64 = 0xffff_fffd_0000_0000;
 }

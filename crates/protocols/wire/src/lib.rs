@@ -9,6 +9,7 @@
 //! | `journal.rs` | the layout of the flight recorder's file |
 //! | `link_info.rs` | what a link is, as the recorder keeps it |
 //! | `registry.rs` | every protocol, port and kind number, given out once |
+//! | `services.rs` | what a host's disk and device are asked, and answer |
 //! | `encode.rs` | [`Sink`], [`Encode`]: writing, and counting with the same code |
 //! | `decode.rs` | [`Reader`], [`Decode`], [`DecodeError`]: reading what a stranger may have written |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod header;
 pub mod journal;
 mod link_info;
 pub mod registry;
+pub mod services;
 
 pub use decode::{Decode, DecodeError, Reader};
 pub use encode::{Encode, Sink, encode_to_vec, send};

@@ -88,14 +88,26 @@ const _: () = {
     }
 };
 
-/// A write to the host's disk: body is the data; answered with [`DISK_WRITTEN`] when it is durable.
+/// To the host's disk: append the body and the bulk behind it, and make it durable. Answered with [`DISK_DONE`] when it is.
 pub const DISK_WRITE: Kind = HOST_SERVICES.kind(0);
-/// The answer to [`DISK_WRITE`]: body is one byte, 0 for durable, else an error code of the host.
-pub const DISK_WRITTEN: Kind = HOST_SERVICES.kind(1);
-/// A launch on the host's device: body is the input; answered with [`DEVICE_DONE`].
+/// The disk's answer to all but [`DISK_READ`]: body is a [`DiskDone`](crate::services::DiskDone).
+pub const DISK_DONE: Kind = HOST_SERVICES.kind(1);
+/// To the host's device: body is a [`Launch`](crate::services::Launch); answered with [`DEVICE_DONE`].
 pub const DEVICE_LAUNCH: Kind = HOST_SERVICES.kind(2);
-/// The answer to [`DEVICE_LAUNCH`]: body is the output.
+/// The answer to [`DEVICE_LAUNCH`]: the output is the body, or, if it is long, the bulk.
 pub const DEVICE_DONE: Kind = HOST_SERVICES.kind(3);
+/// To the host's disk: append the body and the bulk behind it. Durable after the next [`DISK_SYNC`]; answered with [`DISK_DONE`].
+pub const DISK_APPEND: Kind = HOST_SERVICES.kind(4);
+/// To the host's disk: make durable all that was asked for before. Answered with [`DISK_DONE`] when it is.
+pub const DISK_SYNC: Kind = HOST_SERVICES.kind(5);
+/// To the host's disk: body is a [`DiskRead`](crate::services::DiskRead); answered with [`DISK_DATA`].
+pub const DISK_READ: Kind = HOST_SERVICES.kind(6);
+/// The answer to [`DISK_READ`]: body is a [`DiskDone`](crate::services::DiskDone), bulk the bytes.
+pub const DISK_DATA: Kind = HOST_SERVICES.kind(7);
+/// To the host's disk: body is a [`DiskTruncate`](crate::services::DiskTruncate). Durable and answered as [`DISK_APPEND`] is.
+pub const DISK_TRUNCATE: Kind = HOST_SERVICES.kind(8);
+/// A service could not read the request. No body.
+pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 
 /// The callers of this process: threads of the program that uses Quintet.
 pub const PORT_CALLERS: Port = Port(1);
@@ -121,3 +133,9 @@ pub const PORT_TCP: Port = Port(21);
 pub const PORT_MEASURE: Port = Port(22);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);
+
+/// Whether a port is one of the host's services. What the host does not provide is refused there at once.
+#[must_use]
+pub const fn is_service(port: Port) -> bool {
+    matches!(port, PORT_DISK | PORT_DEVICE | PORT_PROCESS)
+}

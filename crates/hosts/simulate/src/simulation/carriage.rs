@@ -11,7 +11,6 @@ use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use crate::route::{Carrier, DeviceId};
 use quintet_contract::{Address, Random};
-use quintet_wire::registry::DISK_WRITE;
 
 /// A transfer device in a run.
 pub(super) struct Medium {
@@ -96,18 +95,15 @@ impl Simulation {
             self.marks.push(Mark { node: from.node, number, ready, at: self.now });
             return self.parcels.keep(parcel);
         }
-        match self.services.answer(parcel.label, &frame, &mut self.service_random) {
-            Some((delay, answer)) => {
-                let ends = self.now.after(delay);
-                if frame.kind == DISK_WRITE
-                    && let Some(disk) = self.disks.get_mut(&to.node)
-                {
-                    disk.write(self.now, &frame, ends, answer.body() != [0]);
-                }
-                self.deliver(from, Arrival::Frame(answer), ends);
-            }
-            None => self.deliver(to, Arrival::Frame(parcel), self.now),
+        if !self.services.provides(to.port) {
+            return self.deliver(to, Arrival::Frame(parcel), self.now);
         }
+        let (now, services) = (self.now, self.services);
+        let mut random = self.service_random.clone();
+        let (ends, answer) = services.answer(now, parcel.label, &frame, self.disk(to.node), &mut random);
+        self.service_random = random;
+        self.deliver(from, Arrival::Frame(answer), ends);
+        self.parcels.keep(parcel);
     }
 
     pub(super) fn wake_device(&mut self, id: DeviceId, timer: Timer) {

@@ -5,7 +5,7 @@ use super::events::Event;
 use crate::arrival::{Arrival, Waiting};
 use crate::node::Phase;
 use crate::nodes::Place;
-use crate::outbox::Step;
+use crate::outbox::{Environment, Step};
 use crate::picos::Picos;
 use crate::processor::ProcessorId;
 use quintet_contract::Port;
@@ -84,10 +84,16 @@ impl Simulation {
 
     /// Lets a node that is not in the middle of one handle an input.
     fn begin(&mut self, id: ProcessorId, place: Place, input: Waiting) {
-        let (now, processor, node) = (self.now, &mut self.processors[id.0], &mut self.nodes[place]);
+        let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
         let port = input.port;
-        let wake =
-            node.begin_job(now, &input, &mut self.routes, processor, &mut self.parcels, &mut self.cells);
+        let mut environment = Environment {
+            now: self.now,
+            routes: &mut self.routes,
+            parcels: &mut self.parcels,
+            cells: &mut self.cells,
+            services: &self.services,
+        };
+        let wake = node.begin_job(&input, processor, &mut environment);
         if let Arrival::Frame(parcel) = input.arrival {
             self.parcels.keep(parcel);
         }

@@ -1,12 +1,13 @@
 //! What goes wrong in a run: cuts, crashes, slow processors, wrong clocks.
 
-use super::Simulation;
+use super::{Simulation, streams};
 use crate::arrival::{Arrival, News};
 use crate::choices::Chooser;
 use crate::disk::Disk;
+use crate::link::Luck;
 use crate::node::Hosted;
 use crate::processor::ProcessorId;
-use quintet_contract::{Address, DownCause, NodeId, Port, Span};
+use quintet_contract::{Address, DownCause, NodeId, Port, Random, Span};
 
 /// What a restarted node remembers.
 pub enum Restart {
@@ -34,21 +35,26 @@ impl Simulation {
         });
     }
 
-    /// Keeps what a node writes to its disk from now on, through crashes and restarts. `luck` decides what a crash leaves of
-    /// the writes that are under way then: a stream of the run's choices, so that it can be replayed and simplified.
-    pub fn keep_disk(&mut self, id: NodeId, luck: Chooser) {
-        self.disks.insert(id, Disk::new(luck));
+    /// Lets `luck` decide what a crash of a node leaves of the writes to its disk that are not durable then: a stream of the run's
+    /// choices, so that it can be replayed and simplified. Without it, it follows from the run's seed.
+    pub fn choose_disk(&mut self, id: NodeId, luck: Chooser) {
+        self.disk(id).set_luck(Luck::Chosen(luck));
     }
 
-    /// What is on a node's disk, if it is kept: while the node lives, with all that it has begun to write; after a crash, what
-    /// that left.
+    /// What is on a node's disk: while the node lives, with all that it has begun to write; after a crash, what that left.
     #[must_use]
-    pub fn disk(&self, id: NodeId) -> Option<&[u8]> {
-        self.disks.get(&id).map(Disk::bytes)
+    pub fn disk_bytes(&self, id: NodeId) -> &[u8] {
+        self.disks.get(&id).map_or(&[], Disk::bytes)
+    }
+
+    pub(super) fn disk(&mut self, id: NodeId) -> &mut Disk {
+        let seed = self.seed;
+        let luck = || Luck::Random(Random::new(seed, streams::DISKS | u64::from(id.0)));
+        self.disks.entry(id).or_insert_with(|| Disk::new(luck()))
     }
 
     /// Ends a node. What it sent is still under way, what it was at is gone; after `notice` its peers are told that it
-    /// died. If its disk is kept, writes under way are complete, torn or lost.
+    /// died. Writes to its disk that are not durable are complete, torn or lost.
     pub fn crash(&mut self, id: NodeId, notice: Span) {
         if let Some(disk) = self.disks.get_mut(&id) {
             disk.crash(self.now);

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use quintet_contract::{
     Address, Frame, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, SendError, Span, Time, Token,
 };
-use quintet_simulate::{Choices, Restart, SECTOR_BYTES, Sequence, ServiceModel, Simulation};
-use quintet_wire::registry::{DISK_WRITE, DISK_WRITTEN, PORT_DISK, USER};
+use quintet_simulate::{Choices, DiskModel, Restart, SECTOR_BYTES, Sequence, ServiceModel, Simulation};
+use quintet_wire::registry::{DISK_DONE, DISK_WRITE, PORT_DISK, USER};
 use std::collections::VecDeque;
 
 /// To the log: the body is a record, to be kept.
@@ -52,7 +52,7 @@ impl Log {
     fn step(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) -> Result<(), SendError> {
         match frame.kind {
             KEEP => self.waiting.push_back(frame.body.to_vec()),
-            DISK_WRITTEN if frame.body == [0] => self.acknowledged.extend(self.writing.take()),
+            DISK_DONE if frame.body[0] == 0 => self.acknowledged.extend(self.writing.take()),
             _ => self.waiting.extend(self.writing.take()),
         }
         if self.writing.is_some() {
@@ -79,8 +79,9 @@ impl Protocol for Log {
 /// Three lives of a log, each of which a crash ends at some time. What is wrong with what it recovers, if anything.
 fn lives(choices: &Choices, checksummed: bool) -> Result<(), String> {
     let mut run = Simulation::explored(1, choices.clone());
-    run.set_services(ServiceModel { disk_failures_per_million: 50_000, ..ServiceModel::default() });
-    run.keep_disk(NODE, choices.stream(DISK));
+    let disk = DiskModel { failures_per_million: 50_000, ..DiskModel::default() };
+    run.set_services(ServiceModel { disk: Some(disk), ..ServiceModel::default() });
+    run.choose_disk(NODE, choices.stream(DISK));
     run.add(at(NODE.0), Log::default());
     let mut program = choices.stream(PROGRAM);
     let (mut asked, mut acknowledged): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
@@ -97,7 +98,7 @@ fn lives(choices: &Choices, checksummed: bool) -> Result<(), String> {
         run.run_for(Span::from_micros(program.below(2_000)));
         acknowledged.extend(run.get::<Log>(at(NODE.0)).expect("it was placed").acknowledged.iter().cloned());
         run.crash(NODE, Span::ZERO);
-        let recovered = recover(run.disk(NODE).expect("it is kept"), checksummed);
+        let recovered = recover(run.disk_bytes(NODE), checksummed);
         if let Some(wrong) = recovered.iter().find(|data| !asked.contains(data)) {
             return Err(format!("{} bytes that nobody asked to keep", wrong.len()));
         }
@@ -107,7 +108,7 @@ fn lives(choices: &Choices, checksummed: bool) -> Result<(), String> {
         run.restart(NODE, Restart::Fresh(vec![(at(NODE.0).port, Box::new(Log::default()))]));
     }
     // Beyond those, the one that was being written at each crash may be there.
-    let recovered = recover(run.disk(NODE).expect("it is kept"), checksummed).len();
+    let recovered = recover(run.disk_bytes(NODE), checksummed).len();
     let most = acknowledged.len() + 3;
     (recovered <= most).then_some(()).ok_or_else(|| format!("{recovered} records, expected at most {most}"))
 }
@@ -182,7 +183,7 @@ impl Protocol for Writer {
 fn left(lost_sectors: u64) -> Vec<u8> {
     let choices = Choices::replayed(Sequence::from([(DISK, vec![vec![lost_sectors]])]));
     let mut run = Simulation::new(1);
-    run.keep_disk(NODE, choices.stream(DISK));
+    run.choose_disk(NODE, choices.stream(DISK));
     run.add(at(NODE.0), Writer);
     for (fill, length) in [(1, 700), (2, 1_000)] {
         let body = vec![fill; length].into();
@@ -190,7 +191,7 @@ fn left(lost_sectors: u64) -> Vec<u8> {
         run.run_for(Span(if fill == 1 { 2_000_000 } else { 1 }));
     }
     run.crash(NODE, Span::ZERO);
-    run.disk(NODE).expect("it is kept").to_vec()
+    run.disk_bytes(NODE).to_vec()
 }
 
 #[test]

@@ -71,7 +71,13 @@ fn a_peer_is_told_the_window() {
         client.handle(Time::ZERO, Input::Peer(here, up), &mut theirs);
         let mut said = Vec::new();
         for (_, hello) in theirs.frames() {
-            let frame = Frame { kind: hello.kind, token: Token(0), body: &hello.body, bulk: &hello.bulk };
+            let frame = Frame {
+                kind: hello.kind,
+                token: Token(0),
+                body: &hello.body,
+                bulk: &hello.bulk,
+                stamps: None,
+            };
             served.handle(Time::ZERO, Input::Frame(there, frame), &mut ours);
         }
         said.extend(ours.frames().into_iter().flat_map(|(_, frame)| frame.body.to_vec()));

@@ -9,7 +9,7 @@ use quintet_link::in_process_pair;
 use quintet_runtime::{Instance, Node, NodeHandle, Recorder, Services};
 use quintet_simulate::{ReplayError, replay};
 use quintet_testbed::TempDir;
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Leader, Log, REFUSED, Ring};
+use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Leader, Log, REFUSED, Ring, Stamped};
 use quintet_wire::registry::{
     DEVICE_LAUNCH, DISK_READ, PORT_CALLERS, PORT_DEVICE, PORT_DISK, SERVICE_REFUSED,
 };
@@ -237,6 +237,43 @@ fn what_a_service_cannot_read_is_refused() {
     }
 }
 
+/// Two nodes that compare their clocks over a link; the first one may be recorded.
+fn clocks(recorder: Option<&Recorder>) -> (Running, Running) {
+    let (mut first, mut second) = (node(1), node(2));
+    let at = |node| Address { node: NodeId(node), port: PROBE };
+    let instance = Instance::new(Stamped::new(at(2)));
+    first.add(
+        PROBE,
+        match recorder {
+            Some(recorder) => instance.recorded(recorder, at(1), "stamped", b""),
+            None => instance,
+        },
+    );
+    second.add(PROBE, Instance::new(Stamped::new(at(1))));
+    let (near, far) = in_process_pair().expect("two event descriptors are there");
+    first.attach(NodeId(2), Incarnation(1), &[(PROBE, PROBE)], near);
+    second.attach(NodeId(1), Incarnation(1), &[(PROBE, PROBE)], far);
+    (Running::start(first), Running::start(second))
+}
+
+#[test]
+fn stamps_of_a_live_link_are_recorded_and_replayed() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let path = dir.join("job.qrec");
+    let recorder = Recorder::create(&path).expect("the file can be made");
+    let (first, second) = clocks(Some(&recorder));
+    for token in 1..=20 {
+        first.ask(PROBE, token, b"");
+        let answer = first.answer();
+        let (numbers, _) = answer.body.as_chunks::<8>();
+        assert!(i64::from_le_bytes(numbers[0]) >= 0, "no frame arrives before it departs");
+    }
+    drop((first, second));
+    recorder.finish().expect("the disk has room");
+    let replayed = replay(File::open(&path).expect("it was recorded"), &make).expect("the same again");
+    assert_eq!(replayed.frames, 40);
+}
+
 /// Records an errand and two halves, and gives the recording.
 fn record(dir: &TempDir) -> std::path::PathBuf {
     let path = dir.join("job.qrec");
@@ -266,6 +303,7 @@ fn make(name: &str, at: Address, _config: &[u8]) -> Result<Box<dyn Protocol>, St
     let (writer, reader) = halves();
     Ok(match name {
         "errand" => Box::new(Errand::new(at)),
+        "stamped" => Box::new(Stamped::new(Address::new(2, PROBE.0))),
         "leader" => Box::new(Leader::new(writer)),
         "follower" => Box::new(Follower::new(reader)),
         _ => return Err("no probe has this name".to_owned()),

@@ -8,7 +8,7 @@ use quintet_simulate::{
     CellModel, Choices, Costs, DeviceModel, DiskModel, Distribution, Hosted, LinkModel, Restart, Sequence,
     ServiceModel, Simulation,
 };
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring};
+use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring, Stamped, TOIL};
 use quintet_wire::registry::PORT_CALLERS;
 
 /// Keeps what it is sent: the callers of a node.
@@ -298,4 +298,28 @@ fn many_appends_share_one_sync() {
     };
     // The first goes alone, the others share the second sync.
     assert!(time(100).since(time(1)) < Span::from_micros(1_100), "{} and {}", time(100), time(1));
+}
+
+#[test]
+fn stamps_tell_delay_and_clocks_whatever_the_nodes_are_at() {
+    let mut run = Simulation::new(1);
+    let (here, there) = (Address::new(1, 1024), Address::new(2, 1024));
+    run.add(here, Stamped::new(there));
+    run.add(there, Stamped::new(here));
+    run.add(callers(1), Callers::default());
+    run.set_costs(there, Costs::from([(TOIL, Distribution::Constant(7e9))]));
+    run.set_clock(there.node, 1_000_000, 0);
+    let delay = Span::from_micros(50);
+    run.connect(here, there, LinkModel { delay_min: delay, delay_max: delay, ..LinkModel::default() });
+    run.run_for(Span::from_millis(1));
+    for token in 1..=3 {
+        run.inject(here, ask(token, b""));
+        run.run_for(Span::from_millis(20));
+    }
+    for (.., body) in answers(&run, 1) {
+        let (numbers, _) = body.as_chunks::<8>();
+        let [delay, lead] = [0, 1].map(|at| i64::from_le_bytes(numbers[at]));
+        assert_eq!((delay, lead), (100_000, 1_000_000), "seven milliseconds of work are no delay");
+    }
+    assert_eq!(answers(&run, 1).len(), 3);
 }

@@ -5,6 +5,7 @@ use crate::{BootstrapError, End, LinkAddress};
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
+use quintet_clock::LiveClock;
 use quintet_contract::{Address, Frame, Kind, LinkInfo, SendError, Token};
 use std::os::fd::BorrowedFd;
 
@@ -35,6 +36,13 @@ pub trait Sender: Send {
     /// # Panics
     /// If none was begun, or with less room: a defect of the caller.
     fn commit(&mut self, len: usize);
+
+    /// Lets the frame begun last carry the time at which it departs, and asks the peer's end for the time at which it arrives. A link that
+    /// cannot tell sends it without.
+    fn stamp(&mut self) {}
+
+    /// The clock of stamps. Before this is said, they count from when the link was made.
+    fn set_clock(&mut self, _clock: LiveClock) {}
 
     /// Sends a body with bulk data of at most [`LinkInfo::max_bulk_bytes`].
     ///
@@ -68,6 +76,9 @@ pub trait Receiver: Send {
 
     /// Whether `poll` would deliver something, or bring a frame nearer whose bulk comes in pieces.
     fn has_frames(&self) -> bool;
+
+    /// The clock of stamps. Before this is said, they count from when the link was made.
+    fn set_clock(&mut self, _clock: LiveClock) {}
 
     /// Whether a frame has come of whose bulk the rest is still on its way.
     fn awaits_bulk(&self) -> bool {

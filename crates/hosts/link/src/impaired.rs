@@ -10,8 +10,9 @@ use crate::{End, LinkError, Receiver, Route, Sender};
 use bytes::Bytes;
 use core::num::NonZeroU64;
 use core::time::Duration;
-use line::Line;
-use quintet_contract::{Frame, LinkInfo, Random, SendError};
+use line::{Held, Line};
+use quintet_clock::LiveClock;
+use quintet_contract::{Frame, LinkInfo, Random, SendError, Stamps};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::time::{
@@ -58,7 +59,8 @@ pub fn impaired(end: End, impairment: Impairment, seed: u64) -> Result<End, Link
     };
     let epoll = watch().map_err(|errno| refused("watch a link and a timer", errno))?;
     let line = Line::new(impairment, Random::new(seed, 0));
-    let receiver = ImpairedReceiver { below: end.receiver, line, timer, epoll, failed: None };
+    let clock = LiveClock::start();
+    let receiver = ImpairedReceiver { below: end.receiver, clock, line, timer, epoll, failed: None };
     let loses_frames = impairment.loses_frames();
     let sender = ImpairedSender { below: end.sender, loses_frames };
     Ok(End { sender: Box::new(sender), receiver: Box::new(receiver) })
@@ -90,6 +92,14 @@ impl Sender for ImpairedSender {
         self.below.commit(len);
     }
 
+    fn stamp(&mut self) {
+        self.below.stamp();
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.below.set_clock(clock);
+    }
+
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
         self.below.send_bulk(route, body, bulk)
     }
@@ -111,6 +121,7 @@ impl Sender for ImpairedSender {
 
 struct ImpairedReceiver {
     below: Box<dyn Receiver>,
+    clock: LiveClock,
     line: Line,
     timer: OwnedFd,
     /// Covers the link below and the timer.
@@ -155,14 +166,20 @@ impl Receiver for ImpairedReceiver {
         self.below.set_spin(spin);
     }
 
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
+        self.below.set_clock(clock);
+    }
+
     fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
         let now = Instant::now();
         self.take_over(now);
         let mut count = 0;
         while count < limit
-            && let Some((route, frame)) = self.line.take_due(now)
+            && let Some(Held { route, frame, departed }) = self.line.take_due(now)
         {
-            deliver(route, frame.borrow());
+            let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
+            deliver(route, Frame { stamps, ..frame.borrow() });
             count += 1;
         }
         match &self.failed {

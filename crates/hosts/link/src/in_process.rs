@@ -7,8 +7,9 @@ use crate::wait::{Patience, Waiting};
 use crate::{End, LinkError, Receiver, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
+use quintet_clock::LiveClock;
 use quintet_contract::limits::{CONTROL_RING_BYTES, HEADER_BYTES, MAX_BODY_BYTES};
-use quintet_contract::{Frame, LinkClass, LinkInfo, OwnedFrame, SendError};
+use quintet_contract::{Frame, LinkClass, LinkInfo, OwnedFrame, SendError, Stamps, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -24,19 +25,22 @@ pub fn in_process_pair() -> Result<(End, End), LinkError> {
         Ok(bell) => Ok(Arc::new(bell)),
         Err(errno) => Err(LinkError::System(format!("cannot create an eventfd: {errno}"))),
     };
-    let (left, right) = (bell()?, bell()?);
+    let (left, right, clock) = (bell()?, bell()?, LiveClock::start());
     let (rightwards, leftwards) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
     let end = |out: &Arc<Lane>, inwards: &Arc<Lane>, own: &Arc<Doorbell>, peer: &Arc<Doorbell>| End {
         sender: Box::new(QueueSender {
             lane: Arc::clone(out),
             peer: Arc::clone(peer),
             begun: None,
+            stamped: false,
+            clock,
             unannounced: false,
         }),
         receiver: Box::new(QueueReceiver {
             inbound: Inbound { lane: Arc::clone(inwards), own: Arc::clone(own) },
             peer: Arc::clone(peer),
             batch: VecDeque::new(),
+            clock,
             patience: Patience::default(),
         }),
     };
@@ -53,9 +57,17 @@ struct Lane {
     receiver_left: AtomicBool,
 }
 
+/// A frame under way.
+struct Queued {
+    route: Route,
+    frame: OwnedFrame,
+    /// When, if that was asked for.
+    departed: Option<Time>,
+}
+
 #[derive(Default)]
 struct Queue {
-    frames: VecDeque<(Route, OwnedFrame)>,
+    frames: VecDeque<Queued>,
     /// What the frames would take in a ring.
     bytes: usize,
     /// What the sender was refused last and waits for; 0 if it does not wait.
@@ -79,19 +91,20 @@ impl Lane {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, route: Route, body: Bytes, bulk: Bytes) {
+    fn push(&self, route: Route, body: Bytes, bulk: Bytes, departed: Option<Time>) {
         let mut queue = self.lock();
         queue.bytes += cost(body.len());
-        queue.frames.push_back((route, OwnedFrame { kind: route.kind, token: route.token, body, bulk }));
+        let frame = OwnedFrame { kind: route.kind, token: route.token, body, bulk };
+        queue.frames.push_back(Queued { route, frame, departed });
         self.frames.store(queue.frames.len(), Ordering::Release);
     }
 
     /// Moves at most `limit` frames into `batch`. True if a waiting sender has room now.
-    fn take(&self, limit: usize, batch: &mut VecDeque<(Route, OwnedFrame)>) -> bool {
+    fn take(&self, limit: usize, batch: &mut VecDeque<Queued>) -> bool {
         let mut queue = self.lock();
         let count = limit.min(queue.frames.len());
         batch.extend(queue.frames.drain(..count));
-        queue.bytes -= batch.iter().map(|(_, frame)| cost(frame.body.len())).sum::<usize>();
+        queue.bytes -= batch.iter().map(|queued| cost(queued.frame.body.len())).sum::<usize>();
         self.frames.store(queue.frames.len(), Ordering::Release);
         let room_came = queue.wanted > 0 && queue.fits(queue.wanted);
         if room_came {
@@ -105,6 +118,9 @@ struct QueueSender {
     lane: Arc<Lane>,
     peer: Arc<Doorbell>,
     begun: Option<(Route, Vec<u8>)>,
+    /// Whether the frame begun is to be stamped.
+    stamped: bool,
+    clock: LiveClock,
     /// Frames were committed since the last flush.
     unannounced: bool,
 }
@@ -128,7 +144,7 @@ impl QueueSender {
 
 impl Sender for QueueSender {
     fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
-        self.begun = None;
+        (self.begun, self.stamped) = (None, false);
         self.admit(at_most)?;
         Ok(&mut self.begun.insert((route, vec![0; at_most])).1)
     }
@@ -137,14 +153,23 @@ impl Sender for QueueSender {
         let (route, mut body) = self.begun.take().expect("commit follows begin");
         assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
         body.truncate(len);
-        self.lane.push(route, body.into(), Bytes::new());
+        let departed = self.stamped.then(|| self.clock.now());
+        self.lane.push(route, body.into(), Bytes::new(), departed);
         self.unannounced = true;
+    }
+
+    fn stamp(&mut self) {
+        self.stamped = true;
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
     }
 
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
         self.begun = None;
         self.admit(body.len())?;
-        self.lane.push(route, Bytes::copy_from_slice(body), bulk);
+        self.lane.push(route, Bytes::copy_from_slice(body), bulk, None);
         self.unannounced = true;
         Ok(())
     }
@@ -177,7 +202,8 @@ struct QueueReceiver {
     inbound: Inbound,
     peer: Arc<Doorbell>,
     /// Frames taken out of the queue and not delivered yet; empty between polls.
-    batch: VecDeque<(Route, OwnedFrame)>,
+    batch: VecDeque<Queued>,
+    clock: LiveClock,
     patience: Patience,
 }
 
@@ -237,10 +263,15 @@ impl Receiver for QueueReceiver {
             self.peer.ring();
         }
         let count = self.batch.len();
-        while let Some((route, frame)) = self.batch.pop_front() {
-            deliver(route, frame.borrow());
+        while let Some(Queued { route, frame, departed }) = self.batch.pop_front() {
+            let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
+            deliver(route, Frame { stamps, ..frame.borrow() });
         }
         Ok(count)
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
     }
 
     fn has_frames(&self) -> bool {

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Kind, LinkClass, OwnedFrame, SendError, Token};
+use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
 use quintet_link::{
     Checksums, End, Impairment, LinkAddress, LinkError, Receiver, Route, Sender, connect, impaired, listen,
     over_stream,
@@ -16,19 +16,6 @@ use std::collections::VecDeque;
 use std::thread;
 
 type Pair = fn() -> (End, End);
-
-#[test]
-fn a_link_says_how_far_it_reaches() {
-    let class = |(left, right): (End, End)| {
-        assert_eq!(left.sender.info(), right.sender.info());
-        left.sender.info().class
-    };
-    assert_eq!(class(in_process()), LinkClass::Process);
-    assert_eq!(class(shared_memory_pair()), LinkClass::Machine);
-    assert_eq!(class(impaired_shared_memory_pair()), LinkClass::Machine);
-    assert_eq!(class(unix_pair()), LinkClass::Machine);
-    assert_eq!(class(tcp_pair()), LinkClass::Machine, "on loopback");
-}
 
 macro_rules! conformance {
     ($name:ident, $pair:expr) => {

@@ -95,7 +95,7 @@ impl Calls {
         redial: Option<Redial>,
     ) -> io::Result<Self> {
         let mut calls = Calls::start(at, instance);
-        let mut inlets = Inlets::new();
+        let mut inlets = Inlets::new(calls.clock);
         calls.arrivals = inlets.fd().ok();
         let mut engine = calls.lock();
         let joined = vec![(at.port, peer.port)];

@@ -16,6 +16,7 @@ use crate::listening::Listening;
 use crate::mailbox::Mailbox;
 use crate::outlets::LinkId;
 use crate::poller::{Poller, Source};
+use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Input, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_link::{End, Listener, Patience, Receiver, Route, Sender, Waiting};
 use std::collections::VecDeque;
@@ -55,6 +56,8 @@ pub(crate) struct Inlets {
     mailbox: Option<Mailbox>,
     patience: Patience,
     spin: Duration,
+    /// The node's, by which links stamp frames.
+    clock: LiveClock,
     /// Whether a socket has brought something since the last sleep, so that a wait looks at the descriptors before it sleeps.
     looks_at_sockets: bool,
     turns_until_look: u32,
@@ -83,7 +86,7 @@ type First = (Route, OwnedFrame);
 
 impl Inlets {
     /// For one link, without descriptors as long as it stays alone.
-    pub(crate) fn new() -> Inlets {
+    pub(crate) fn new(clock: LiveClock) -> Inlets {
         Inlets {
             inlets: Vec::new(),
             free: Vec::new(),
@@ -95,6 +98,7 @@ impl Inlets {
             mailbox: None,
             patience: Patience::default(),
             spin: quintet_link::SPIN,
+            clock,
             looks_at_sockets: false,
             turns_until_look: 0,
         }
@@ -104,10 +108,10 @@ impl Inlets {
     ///
     /// # Errors
     /// The system refuses a descriptor.
-    pub(crate) fn with_mailbox(mailbox: Mailbox) -> io::Result<Inlets> {
+    pub(crate) fn with_mailbox(clock: LiveClock, mailbox: Mailbox) -> io::Result<Inlets> {
         let poller = Poller::new()?;
         poller.add(mailbox.fd(), Source::Mailbox)?;
-        Ok(Inlets { poller: Some(poller), mailbox: Some(mailbox), ..Inlets::new() })
+        Ok(Inlets { poller: Some(poller), mailbox: Some(mailbox), ..Inlets::new(clock) })
     }
 
     /// Lets waits spin so long before they sleep.
@@ -166,11 +170,17 @@ impl Inlets {
         joined: Vec<(Port, Port)>,
         mut end: End,
     ) -> io::Result<()> {
-        end.receiver.set_spin(self.spin);
+        self.set_up(&mut *end.sender, &mut *end.receiver);
         let (link, waker) = (engine.new_link(), end.receiver.waker());
         self.place(end.receiver, Peer::Known(peer, link))?;
         engine.attach(now, Attached { link, peer, joined, sender: end.sender, waker });
         Ok(())
+    }
+
+    fn set_up(&self, sender: &mut dyn Sender, receiver: &mut dyn Receiver) {
+        receiver.set_spin(self.spin);
+        receiver.set_clock(self.clock);
+        sender.set_clock(self.clock);
     }
 
     /// Gives a receiving half its place.
@@ -244,7 +254,8 @@ impl Inlets {
         }
     }
 
-    fn wait_for_name(&mut self, end: End, port: Port, now: Time) {
+    fn wait_for_name(&mut self, mut end: End, port: Port, now: Time) {
+        self.set_up(&mut *end.sender, &mut *end.receiver);
         // Where the system refuses to watch it, the peer learns of the end and tries again.
         if let Ok(at) = self.place(end.receiver, Peer::Unknown { sender: end.sender, port }) {
             self.unnamed.push_back((now + FIRST_FRAME_LIMIT, at));
@@ -343,8 +354,7 @@ impl Inlets {
 
     fn name(&mut self, at: u32, route: Route, frame: &OwnedFrame, engine: &mut Engine, now: Time) {
         self.unnamed.retain(|(_, unnamed)| *unnamed != at);
-        let (spin, inlet) = (self.spin, self.inlet(at));
-        inlet.receiver.set_spin(spin);
+        let inlet = self.inlet(at);
         let (peer, link, waker) = (route.from.node, engine.new_link(), inlet.receiver.waker());
         if let Peer::Unknown { sender, port } = core::mem::replace(&mut inlet.peer, Peer::Known(peer, link)) {
             let joined = vec![(port, route.from.port)];

@@ -34,9 +34,10 @@ impl Node {
     /// The system refuses a descriptor.
     pub fn new(id: NodeId, services: Services) -> io::Result<Self> {
         let mailbox = Mailbox::new()?;
-        let inlets = Inlets::with_mailbox(mailbox.clone())?;
+        let clock = LiveClock::start();
+        let inlets = Inlets::with_mailbox(clock, mailbox.clone())?;
         let engine = Engine::new(id, None, services.start(id, &mailbox));
-        Ok(Node { engine, inlets, mailbox, clock: LiveClock::start() })
+        Ok(Node { engine, inlets, mailbox, clock })
     }
 
     /// A way to reach the node while it runs.

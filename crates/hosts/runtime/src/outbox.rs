@@ -98,6 +98,12 @@ impl Outbox for EngineOutbox<'_> {
         self.ways.outlets.begin(Route { from: self.from, to, kind, token }, at_most)
     }
 
+    fn stamp(&mut self) {
+        if let Some(Begun::Link(peer)) = self.begun {
+            self.ways.outlets.stamp(peer);
+        }
+    }
+
     #[inline]
     fn commit(&mut self, len: usize) {
         match self.begun.take() {

@@ -86,6 +86,13 @@ impl Outlets {
         sender.begin(route, at_most).inspect_err(|error| note_refusal(*error, route, refused, refusing))
     }
 
+    /// Has the frame begun last in the link to a node stamped.
+    pub(crate) fn stamp(&mut self, peer: NodeId) {
+        if let Some(outlet) = self.get(peer) {
+            outlet.sender.stamp();
+        }
+    }
+
     /// Takes some link out, if there is one.
     pub(crate) fn pop(&mut self) -> Option<Outlet> {
         self.entries.pop()

@@ -159,7 +159,7 @@ impl InstanceRecorder {
         input: Input<'_>,
         out: &mut dyn Outbox,
     ) {
-        let mut watching = WatchingOutbox { out, begun: None, calls: Vec::new() };
+        let mut watching = WatchingOutbox { out, begun: None, stamped: false, calls: Vec::new() };
         protocol.handle(now, input, &mut watching);
         let calls = watching.calls;
         self.journal.with(|journal| {
@@ -174,8 +174,8 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
     match input {
         Input::Started => RecordedInput::Started,
         Input::Wake => RecordedInput::Wake,
-        Input::Frame(from, Frame { kind, token, body, bulk }) => {
-            RecordedInput::Frame(from, Message { kind, token, body, bulk: journal.bulk(bulk) })
+        Input::Frame(from, Frame { kind, token, body, bulk, stamps }) => {
+            RecordedInput::Frame(from, Message { kind, token, body, bulk: journal.bulk(bulk) }, stamps)
         }
         Input::Writable(to) => RecordedInput::Writable(to),
         Input::Peer(peer, PeerChange::Up { incarnation, link }) => RecordedInput::Up(peer, incarnation, link),
@@ -189,6 +189,7 @@ enum OwnedCall {
     Poked([u64; CELL_WORDS]),
     Peeked([u64; CELL_WORDS]),
     Disconnected(Address),
+    Stamped,
 }
 
 impl OwnedCall {
@@ -201,6 +202,7 @@ impl OwnedCall {
             OwnedCall::Poked(words) => Call::Poked(*words),
             OwnedCall::Peeked(words) => Call::Peeked(*words),
             OwnedCall::Disconnected(peer) => Call::Disconnected(*peer),
+            OwnedCall::Stamped => Call::Stamped,
         }
     }
 }
@@ -209,6 +211,8 @@ impl OwnedCall {
 struct WatchingOutbox<'a> {
     out: &'a mut dyn Outbox,
     begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    /// Whether the frame begun is to be stamped.
+    stamped: bool,
     calls: Vec<OwnedCall>,
 }
 
@@ -220,6 +224,7 @@ impl Outbox for WatchingOutbox<'_> {
         token: Token,
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
+        self.stamped = false;
         match self.out.begin(to, kind, token, at_most) {
             Ok(_) => Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3),
             Err(error) => {
@@ -235,8 +240,16 @@ impl Outbox for WatchingOutbox<'_> {
         let room = self.out.begin(to, kind, token, body.len()).expect("the room found a moment ago");
         body.truncate(len);
         room[..len].copy_from_slice(&body);
+        if std::mem::take(&mut self.stamped) {
+            self.out.stamp();
+            self.calls.push(OwnedCall::Stamped);
+        }
         self.out.commit(len);
         self.calls.push(OwnedCall::Sent { to, kind, token, body, bulk: Bytes::new() });
+    }
+
+    fn stamp(&mut self) {
+        self.stamped = true;
     }
 
     fn send_bulk(

@@ -48,7 +48,7 @@ impl RequestBuffer {
     /// The frame that was written, if one was.
     pub(crate) fn frame(&self) -> Option<Frame<'_>> {
         let Head { kind, token, len } = self.head?;
-        Some(Frame { kind, token, body: &self.body[..len], bulk: &self.bulk })
+        Some(Frame { kind, token, body: &self.body[..len], bulk: &self.bulk, stamps: None })
     }
 
     pub(crate) fn clear(&mut self) {

@@ -93,6 +93,13 @@ impl Outbox for ComparingOutbox<'_> {
         self.sent(to, kind, token, &body[..len], &Bytes::new());
     }
 
+    fn stamp(&mut self) {
+        match self.expected.pop_front() {
+            Some(Call::Stamped) => {}
+            other => self.differ(other, || "a stamp was asked for".to_owned()),
+        }
+    }
+
     fn send_bulk(
         &mut self,
         to: Address,

@@ -245,7 +245,8 @@ impl Node {
             steps: &mut self.job.steps,
             begun: None,
         };
-        if let Some(input) = input(arrival, &*instance.protocol, &mut instance.wake_at, time) {
+        let came = self.clock.shows(since);
+        if let Some(input) = input(arrival, came, &*instance.protocol, &mut instance.wake_at, time) {
             (*instance.protocol).receive(since, time, input, &mut out);
         }
         instance.next_wake()
@@ -277,6 +278,7 @@ impl Node {
 /// The arrival as the protocol sees it. None for a wake whose deadline has moved since: it would be early.
 fn input<'a>(
     arrival: &'a Arrival,
+    came: Time,
     protocol: &dyn Hosted,
     wake_at: &mut Option<Time>,
     now: Time,
@@ -288,7 +290,7 @@ fn input<'a>(
             protocol.deadline().filter(|deadline| *deadline <= now)?;
             Input::Wake
         }
-        Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.frame()),
+        Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.received(came)),
         Arrival::News(news) => match **news {
             News::Writable(to) => Input::Writable(to),
             News::Up { peer, incarnation, link } => Input::Peer(peer, PeerChange::Up { incarnation, link }),

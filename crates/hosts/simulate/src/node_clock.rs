@@ -26,7 +26,8 @@ impl NodeClock {
         self.latest
     }
 
-    fn shows(&self, now: Picos) -> Time {
+    /// What it would show, were it not for what was read before.
+    pub(crate) fn shows(&self, now: Picos) -> Time {
         if (self.offset_nanos, self.drift_ppb) == (0, 0) {
             return now.time();
         }

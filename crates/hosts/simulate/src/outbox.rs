@@ -124,6 +124,12 @@ impl Outbox for SimulatedOutbox<'_, '_> {
         self.push(parcel);
     }
 
+    fn stamp(&mut self) {
+        if let Some(parcel) = &mut self.begun {
+            parcel.is_stamped = parcel.label.route.is_some();
+        }
+    }
+
     /// In one step: what lies encoded needs no room before it is sent.
     fn send(&mut self, to: Address, kind: Kind, token: Token, body: &[u8]) -> Result<(), SendError> {
         let label = self.check(to, body.len(), 0)?;
@@ -141,7 +147,7 @@ impl Outbox for SimulatedOutbox<'_, '_> {
         bulk: Bytes,
     ) -> Result<(), SendError> {
         let label = self.check(to, head.len(), bulk.len())?;
-        let frame = Frame { kind, token, body: head, bulk: &bulk };
+        let frame = Frame { kind, token, body: head, bulk: &bulk, stamps: None };
         self.push(Parcel::of(label, frame));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::route::RouteId;
 use bytes::Bytes;
-use quintet_contract::{Address, Frame, Kind, Token};
+use quintet_contract::{Address, Frame, Kind, Stamps, Time, Token};
 
 /// A body of so many bytes lies in the parcel itself. A parcel takes 88 bytes by that.
 const SHORT_BYTES: usize = 30;
@@ -21,6 +21,8 @@ pub(crate) struct Label {
 pub(crate) struct Parcel {
     pub(crate) label: Label,
     pub(crate) kind: Kind,
+    /// Whether it is to be stamped; once under way, the time at which it departed ends the body.
+    pub(crate) is_stamped: bool,
     pub(crate) token: Token,
     pub(crate) body: Body,
     pub(crate) bulk: Bytes,
@@ -62,7 +64,7 @@ impl AsMut<[u8]> for Body {
 impl Parcel {
     /// Without bulk.
     pub(crate) fn new(label: Label, kind: Kind, token: Token, body: Body) -> Box<Parcel> {
-        Box::new(Parcel { label, kind, token, body, bulk: Bytes::new() })
+        Box::new(Parcel { label, kind, is_stamped: false, token, body, bulk: Bytes::new() })
     }
 
     /// With the parts of a frame.
@@ -117,9 +119,27 @@ impl Parcel {
         matches!(self.body, Body::Short { .. }) && self.bulk.is_empty()
     }
 
-    /// As the protocol that receives it sees it.
+    /// It departs, at this time of its sender's clock.
+    pub(crate) fn depart(&mut self, departed: Time) {
+        let stamped = [self.body(), &departed.0.to_le_bytes()].concat();
+        self.fill(&stamped);
+    }
+
+    /// As the protocol that receives it sees it, which came at this time of its node's clock.
+    pub(crate) fn received(&self, arrived: Time) -> Frame<'_> {
+        let frame = self.frame();
+        match frame.body.split_last_chunk() {
+            Some((body, departed)) if self.is_stamped => {
+                let departed = Time(u64::from_le_bytes(*departed));
+                Frame { body, stamps: Some(Stamps { departed, arrived }), ..frame }
+            }
+            _ => frame,
+        }
+    }
+
+    /// As it is under way.
     pub(crate) fn frame(&self) -> Frame<'_> {
-        Frame { kind: self.kind, token: self.token, body: self.body(), bulk: &self.bulk }
+        Frame { kind: self.kind, token: self.token, body: self.body(), bulk: &self.bulk, stamps: None }
     }
 }
 

@@ -35,6 +35,7 @@ impl Parcels {
         match self.kept.pop() {
             Some(mut parcel) => {
                 (parcel.label, parcel.kind, parcel.token) = (label, kind, token);
+                parcel.is_stamped = false;
                 parcel
             }
             None => Parcel::new(label, kind, token, Body::zeros(0)),

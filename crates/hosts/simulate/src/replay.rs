@@ -96,7 +96,7 @@ impl Player<'_> {
         calls: Vec<Call<'_>>,
     ) -> Result<(), Problem> {
         let bulk = match recorded {
-            RecordedInput::Frame(_, message) => bulk(&self.bulks, message.bulk)?,
+            RecordedInput::Frame(_, message, _) => bulk(&self.bulks, message.bulk)?,
             _ => Bytes::new(),
         };
         let (at, protocol) = self.instances.get_mut(&number).ok_or_else(|| {
@@ -132,8 +132,8 @@ fn input<'a>(recorded: &RecordedInput<'a>, bulk: &'a Bytes) -> Input<'a> {
     match *recorded {
         RecordedInput::Started => Input::Started,
         RecordedInput::Wake => Input::Wake,
-        RecordedInput::Frame(from, Message { kind, token, body, .. }) => {
-            Input::Frame(from, Frame { kind, token, body, bulk })
+        RecordedInput::Frame(from, Message { kind, token, body, .. }, stamps) => {
+            Input::Frame(from, Frame { kind, token, body, bulk, stamps })
         }
         RecordedInput::Writable(to) => Input::Writable(to),
         RecordedInput::Up(peer, incarnation, link) => Input::Peer(peer, PeerChange::Up { incarnation, link }),

@@ -138,7 +138,7 @@ impl Served {
     }
 
     fn parcel(&self, label: Label, token: Token) -> Box<Parcel> {
-        let answer = Frame { kind: self.kind, token, body: &self.body, bulk: &self.bulk };
+        let answer = Frame { kind: self.kind, token, body: &self.body, bulk: &self.bulk, stamps: None };
         Parcel::of(Label { from: label.to, to: label.from, route: None }, answer)
     }
 }

@@ -1,5 +1,6 @@
 //! What travels: a kind, a token, a body.
 
+use crate::Time;
 use bytes::Bytes;
 
 /// What a frame means to the protocol that receives it. Numbers are given out in `wire`'s registry.
@@ -21,6 +22,17 @@ pub struct Frame<'a> {
     pub body: &'a [u8],
     /// Large data that came with it, empty if none. May be kept (cloning shares it, copying nothing).
     pub bulk: &'a Bytes,
+    /// When it crossed its link, if its sender asked for that and the link can tell.
+    pub stamps: Option<Stamps>,
+}
+
+/// When a frame crossed a link, told by the link's two ends, not by the bursts in which protocols sent and got it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamps {
+    /// When it was given to the link, by the sender's clock.
+    pub departed: Time,
+    /// When it was taken from the link, by this side's clock.
+    pub arrived: Time,
 }
 
 /// A frame that owns its parts: what a queue, a journal or a simulated network holds.
@@ -42,10 +54,10 @@ impl<'a> Frame<'a> {
     /// A frame without bulk data.
     #[must_use]
     pub fn new(kind: Kind, token: Token, body: &'a [u8]) -> Self {
-        Frame { kind, token, body, bulk: &NO_BULK }
+        Frame { kind, token, body, bulk: &NO_BULK, stamps: None }
     }
 
-    /// Copies the body, shares the bulk.
+    /// Copies the body, shares the bulk, drops the stamps.
     #[must_use]
     pub fn to_owned(&self) -> OwnedFrame {
         OwnedFrame {
@@ -61,6 +73,6 @@ impl OwnedFrame {
     /// The frame as a protocol receives it.
     #[must_use]
     pub fn borrow(&self) -> Frame<'_> {
-        Frame { kind: self.kind, token: self.token, body: &self.body, bulk: &self.bulk }
+        Frame { kind: self.kind, token: self.token, body: &self.body, bulk: &self.bulk, stamps: None }
     }
 }

@@ -37,7 +37,7 @@ pub use address::{Address, Incarnation, NodeId, Port};
 pub use bytes::Bytes;
 pub use cell::{CELL_WORDS, Cell, CellReader, CellWriter, Seen, Words, cell};
 pub use effects::{Effect, Effects};
-pub use frame::{Frame, Kind, OwnedFrame, Token};
+pub use frame::{Frame, Kind, OwnedFrame, Stamps, Token};
 pub use link_info::{Identity, LinkClass, LinkInfo};
 pub use outbox::{Outbox, SendError, Stage};
 pub use peer_map::PeerMap;

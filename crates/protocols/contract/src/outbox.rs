@@ -48,6 +48,10 @@ pub trait Outbox {
     /// If none was begun, or with less room: a defect of the calling protocol.
     fn commit(&mut self, len: usize);
 
+    /// Asks the link to stamp the frame begun last, when it departs and when it arrives: its receiver finds [`Frame::stamps`](crate::Frame::stamps). Said
+    /// between `begin` and `commit`. What goes by no link, by one that cannot tell, or not at the first try, has none.
+    fn stamp(&mut self) {}
+
     /// Sends `head` as the body, and `bulk` with it, shared and not copied where the link allows.
     ///
     /// # Errors

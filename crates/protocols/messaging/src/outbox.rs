@@ -171,6 +171,12 @@ impl Outbox for MessagingOutbox<'_> {
         }
     }
 
+    fn stamp(&mut self) {
+        if !matches!(self.begun, Begun::Delayed(..)) {
+            self.out.stamp();
+        }
+    }
+
     fn send_bulk(
         &mut self,
         to: Address,

@@ -159,6 +159,13 @@ impl Outbox for SessionOutbox<'_> {
         }
     }
 
+    /// What is kept may depart later than it is said to, and again.
+    fn stamp(&mut self) {
+        if !matches!(self.begun, Begun::Kept(..)) {
+            self.out.stamp();
+        }
+    }
+
     fn send_bulk(
         &mut self,
         to: Address,

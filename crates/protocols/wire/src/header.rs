@@ -19,9 +19,14 @@ use quintet_contract::{Address, Kind, Token};
 /// The first byte of `magic, version`.
 pub const MAGIC: u8 = 0x51;
 /// The layout's version, the second byte.
-pub const VERSION: u8 = 1;
-/// The only flag: the frame carries bulk data; the first four bytes after the header tell how much (u32), and it ends the frame.
+pub const VERSION: u8 = 2;
+/// A flag: the frame carries bulk data; the first four bytes after the header tell how much (u32), and it ends the frame.
 const FLAG_BULK: u8 = 1;
+/// A flag: the frame ends with the time at which it departed (u64, nanoseconds of the sender's clock), and asks for the time at which it
+/// arrives. A frame with bulk has none.
+const FLAG_STAMPED: u8 = 2;
+/// Bytes of the time at a stamped frame's end.
+pub const STAMP_BYTES: usize = 8;
 
 /// The header of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +37,8 @@ pub struct Header {
     pub kind: Kind,
     /// Whether bulk data follows the body.
     pub has_bulk: bool,
+    /// Whether the time at which it departed ends the frame. Not with bulk.
+    pub is_stamped: bool,
     /// Which request it is, or answers.
     pub token: Token,
     /// The sender.
@@ -80,7 +87,7 @@ impl Header {
         b[4] = MAGIC;
         b[5] = VERSION;
         b[6] = self.kind.0;
-        b[7] = if self.has_bulk { FLAG_BULK } else { 0 };
+        b[7] = if self.has_bulk { FLAG_BULK } else { 0 } | if self.is_stamped { FLAG_STAMPED } else { 0 };
         b[8..16].copy_from_slice(&self.token.0.to_le_bytes());
         b[16..20].copy_from_slice(&self.from.to_bits().to_le_bytes());
         b[20..24].copy_from_slice(&self.to.to_bits().to_le_bytes());
@@ -102,16 +109,19 @@ impl Header {
         if b[5] != VERSION {
             return Err(HeaderError::Version { found: b[5] });
         }
-        if (length as usize) < HEADER_BYTES || length > limit {
+        let is_stamped = b[7] & FLAG_STAMPED != 0;
+        let least = HEADER_BYTES + if is_stamped { STAMP_BYTES } else { 0 };
+        if (length as usize) < least || length > limit {
             return Err(HeaderError::Length { found: length, limit });
         }
-        if b[7] & !FLAG_BULK != 0 {
+        if !matches!(b[7], 0 | FLAG_BULK | FLAG_STAMPED) {
             return Err(HeaderError::Flags { found: b[7] });
         }
         Ok(Header {
             length,
             kind: Kind(b[6]),
             has_bulk: b[7] == FLAG_BULK,
+            is_stamped,
             token: Token(u64::from(u32_at(8)) | u64::from(u32_at(12)) << 32),
             from: Address::from_bits(u32_at(16)),
             to: Address::from_bits(u32_at(20)),
@@ -150,10 +160,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_header_comes_back_as_it_was(
-            length in 32u32..=65_536, kind: u8, has_bulk: bool, token: u64, from: u32, to: u32, sequence: u32, check: u32,
+            length in 40u32..=65_536, kind: u8, flag in 0..3, token: u64, from: u32, to: u32, sequence: u32, check: u32,
         ) {
             let header = Header {
-                length, kind: Kind(kind), has_bulk, token: Token(token),
+                length, kind: Kind(kind), has_bulk: flag == 1, is_stamped: flag == 2, token: Token(token),
                 from: Address::from_bits(from), to: Address::from_bits(to), sequence, check,
             };
             prop_assert_eq!(Header::from_bytes(&header.to_bytes(), 65_536), Ok(header));
@@ -173,6 +183,7 @@ mod tests {
             length: 40,
             kind: Kind(1),
             has_bulk: false,
+            is_stamped: false,
             token: Token(2),
             from: Address::new(1, 2),
             to: Address::new(3, 4),
@@ -189,6 +200,11 @@ mod tests {
         assert_eq!(with(5, 9), HeaderError::Version { found: 9 });
         assert_eq!(with(0, 31), HeaderError::Length { found: 31, limit: 64 });
         assert_eq!(with(1, 1), HeaderError::Length { found: 296, limit: 64 });
-        assert_eq!(with(7, 2), HeaderError::Flags { found: 2 });
+        assert_eq!(with(7, 4), HeaderError::Flags { found: 4 });
+        assert_eq!(with(7, 3), HeaderError::Flags { found: 3 }, "bulk and a stamp");
+        let mut stamped = good;
+        (stamped[0], stamped[7]) = (39, 2);
+        let short = HeaderError::Length { found: 39, limit: 64 };
+        assert_eq!(Header::from_bytes(&stamped, 64), Err(short), "no room for the stamp");
     }
 }

@@ -16,7 +16,9 @@
 
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
-use quintet_contract::{Address, CELL_WORDS, DownCause, Incarnation, Kind, LinkInfo, SendError, Time, Token};
+use quintet_contract::{
+    Address, CELL_WORDS, DownCause, Incarnation, Kind, LinkInfo, SendError, Stamps, Time, Token,
+};
 
 /// The first bytes of a recording.
 pub const JOURNAL_MAGIC: [u8; 4] = *b"QREC";
@@ -74,7 +76,7 @@ pub enum RecordedInput<'a> {
     /// The deadline passed.
     Wake,
     /// A frame came.
-    Frame(Address, Message<'a>),
+    Frame(Address, Message<'a>, Option<Stamps>),
     /// An address has room again.
     Writable(Address),
     /// A peer came: its incarnation and largest bulk.
@@ -109,6 +111,8 @@ pub enum Call<'a> {
     Peeked([u64; CELL_WORDS]),
     /// The link to a peer's node was to be closed.
     Disconnected(Address),
+    /// The link was asked to stamp the frame that is sent next.
+    Stamped,
 }
 
 impl Encode for Entry<'_> {
@@ -176,10 +180,14 @@ impl Encode for RecordedInput<'_> {
         match self {
             RecordedInput::Started => sink.u8(1),
             RecordedInput::Wake => sink.u8(2),
-            RecordedInput::Frame(from, message) => {
-                sink.u8(3);
+            RecordedInput::Frame(from, message, stamps) => {
+                sink.u8(if stamps.is_some() { 7 } else { 3 });
                 sink.u32(from.to_bits());
                 message.encode(sink);
+                if let Some(Stamps { departed, arrived }) = stamps {
+                    sink.u64(departed.0);
+                    sink.u64(arrived.0);
+                }
             }
             RecordedInput::Writable(to) => {
                 sink.u8(4);
@@ -216,10 +224,15 @@ impl<'a> Decode<'a> for RecordedInput<'a> {
         }
         let peer = Address::from_bits(reader.u32()?);
         Ok(match tag {
-            3 => RecordedInput::Frame(peer, Message::decode(reader)?),
+            3 => RecordedInput::Frame(peer, Message::decode(reader)?, None),
             4 => RecordedInput::Writable(peer),
             5 => RecordedInput::Up(peer, Incarnation(reader.u64()?), LinkInfo::decode(reader)?),
             6 => RecordedInput::Down(peer, decode_cause(reader)?),
+            7 => {
+                let message = Message::decode(reader)?;
+                let stamps = Stamps { departed: Time(reader.u64()?), arrived: Time(reader.u64()?) };
+                RecordedInput::Frame(peer, message, Some(stamps))
+            }
             other => return Err(reader.invalid("input type", other, 5)),
         })
     }
@@ -284,6 +297,7 @@ impl Encode for Call<'_> {
                 sink.u8(5);
                 words.iter().for_each(|word| sink.u64(*word));
             }
+            Call::Stamped => sink.u8(6),
         }
     }
 }
@@ -301,6 +315,7 @@ impl<'a> Decode<'a> for Call<'a> {
             3 => Call::Peeked(decode_words(reader)?),
             4 => Call::Disconnected(Address::from_bits(reader.u32()?)),
             5 => Call::Poked(decode_words(reader)?),
+            6 => Call::Stamped,
             other => return Err(reader.invalid("call type", other, 1)),
         })
     }
@@ -355,6 +370,7 @@ mod tests {
             Call::Peeked([1, 2, 3]),
             Call::Poked([4, 5, 6]),
             Call::Disconnected(at),
+            Call::Stamped,
         ];
         let link = LinkInfo { loses_frames: true, ..LinkInfo::new(LinkClass::Machine, 1 << 40) };
         let known = LinkInfo {
@@ -370,7 +386,8 @@ mod tests {
             step(RecordedInput::Up(at, Incarnation(9), link)),
             step(RecordedInput::Up(at, Incarnation(9), known)),
             step(RecordedInput::Down(at, DownCause::Refused(11))),
-            Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message), calls },
+            Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message, None), calls },
+            step(RecordedInput::Frame(at, message, Some(Stamps { departed: Time(1), arrived: Time(2) }))),
             Entry::End,
         ]
     }
@@ -384,7 +401,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_damaged_entry_is_read_or_refused(which in 0usize..9, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
+        fn a_damaged_entry_is_read_or_refused(which in 0usize..10, at: prop::sample::Index, byte: u8, keep: prop::sample::Index) {
             let mut bytes = encode_to_vec(&entries()[which]);
             let at = at.index(bytes.len());
             bytes[at] = byte;

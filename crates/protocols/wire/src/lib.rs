@@ -24,4 +24,4 @@ pub mod services;
 
 pub use decode::{Decode, DecodeError, Reader};
 pub use encode::{Encode, Sink, encode_to_vec, send};
-pub use header::{Header, HeaderError, MAGIC, VERSION};
+pub use header::{Header, HeaderError, MAGIC, STAMP_BYTES, VERSION};

@@ -20,6 +20,7 @@ fn frame(choice: u8, sequence: u32, body: &[u8], bulk: &[u8]) -> Vec<u8> {
         length: (32 + inline.len() + bulk.len()) as u32,
         kind: Kind(0x20),
         has_bulk: !bulk.is_empty(),
+        is_stamped: false,
         token: Token(7),
         from: Address::new(1, 16),
         to: Address::new(2, 16),

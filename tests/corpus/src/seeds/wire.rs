@@ -2,7 +2,7 @@
 
 use super::{Seed, named};
 use quintet_contract::{
-    Address, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Time, Token,
+    Address, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Stamps, Time, Token,
 };
 use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
 use quintet_wire::{Header, encode_to_vec};
@@ -12,6 +12,7 @@ pub(super) fn headers() -> Vec<Seed> {
         length: 96,
         kind: Kind(0x20),
         has_bulk: false,
+        is_stamped: false,
         token: Token(7),
         from: Address::new(1, 16),
         to: Address::new(2, 16),
@@ -24,6 +25,7 @@ pub(super) fn headers() -> Vec<Seed> {
         vec![
             ("plain", bytes(plain)),
             ("bulk", bytes(Header { has_bulk: true, check: 0x1234_5678, ..plain })),
+            ("stamped", bytes(Header { is_stamped: true, ..plain })),
             ("shortest", bytes(Header { length: 32, token: Token(u64::MAX), sequence: u32::MAX, ..plain })),
             ("too-long", bytes(Header { length: u32::MAX, ..plain })),
         ],
@@ -41,11 +43,13 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Peeked([1, 2, 3]),
         Call::Poked([4, 5, 6]),
         Call::Disconnected(at),
+        Call::Stamped,
     ];
     let up = |link| RecordedInput::Up(at, Incarnation(9), link);
     let shared = LinkInfo::new(LinkClass::Machine, 1 << 40);
     let network = LinkInfo::new(LinkClass::Network, 1 << 16);
     let known = LinkInfo { may_be_cut: true, identity: Some(Identity([7; 32])), ..network };
+    let stamps = Stamps { departed: Time(1), arrived: Time(2) };
     let step = |input, calls| encode_to_vec(&Entry::Step { number: 6, now: Time(7), input, calls });
     named(
         "journal_entry",
@@ -61,7 +65,8 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("up", step(up(shared), vec![])),
             ("up-known", step(up(known), vec![])),
             ("down", step(RecordedInput::Down(at, DownCause::Misbehaved), vec![])),
-            ("frame", step(RecordedInput::Frame(at, message), calls)),
+            ("frame", step(RecordedInput::Frame(at, message, None), calls)),
+            ("frame-stamped", step(RecordedInput::Frame(at, message, Some(stamps)), vec![])),
             ("end", encode_to_vec(&Entry::End)),
         ],
     )

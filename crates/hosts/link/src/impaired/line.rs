@@ -3,7 +3,7 @@
 use super::Impairment;
 use crate::Route;
 use core::time::Duration;
-use quintet_contract::{Frame, OwnedFrame, Random};
+use quintet_contract::{Frame, OwnedFrame, Random, Time};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -13,12 +13,21 @@ pub(super) struct Line {
     impairment: Impairment,
     random: Random,
     /// By the time they are due, and then by arrival.
-    held: BTreeMap<(Instant, u64), (Route, OwnedFrame)>,
+    held: BTreeMap<(Instant, u64), Held>,
     arrivals: u64,
     /// When the last frame in order is due: jitter does not reorder.
     last_due: Option<Instant>,
     /// When the line has sent what it took.
     free_at: Option<Instant>,
+}
+
+/// A frame on its way.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) route: Route,
+    pub(super) frame: OwnedFrame,
+    /// When it departed, if that was asked for.
+    pub(super) departed: Option<Time>,
 }
 
 /// What becomes of one frame.
@@ -49,13 +58,14 @@ impl Line {
             self.last_due = Some(due);
         }
         for _ in 0..=u32::from(fate.doubled) {
-            self.held.insert((due, self.arrivals), (route, frame.to_owned()));
+            let departed = frame.stamps.map(|stamps| stamps.departed);
+            self.held.insert((due, self.arrivals), Held { route, frame: frame.to_owned(), departed });
             self.arrivals += 1;
         }
     }
 
     /// The next frame that is due.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<(Route, OwnedFrame)> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Held> {
         let first = self.held.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }
@@ -125,7 +135,7 @@ mod tests {
 
     /// The tokens due at `now`.
     fn due(line: &mut Line, now: Instant) -> Vec<u64> {
-        std::iter::from_fn(|| line.take_due(now)).map(|(route, _)| route.token.0).collect()
+        std::iter::from_fn(|| line.take_due(now)).map(|held| held.route.token.0).collect()
     }
 
     #[test]

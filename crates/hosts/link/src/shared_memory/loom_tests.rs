@@ -128,7 +128,7 @@ fn send(
 ) -> Result<(), Refused> {
     writer.begin(outline(token, len), head)?;
     writer.room().fill(token as u8);
-    writer.commit(len);
+    writer.commit(len, None);
     Ok(())
 }
 

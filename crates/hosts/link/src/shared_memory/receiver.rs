@@ -11,7 +11,8 @@ use crate::wait::{Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use core::hint::spin_loop;
 use core::time::Duration;
-use quintet_contract::Frame;
+use quintet_clock::LiveClock;
+use quintet_contract::{Frame, Stamps};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -45,6 +46,7 @@ struct Inbound {
     /// The frame read last, while its bulk is still being read. Nothing behind it is looked at.
     unfinished: Option<Route>,
     moderation: Moderation,
+    clock: LiveClock,
     /// The wake socket is closed at the peer's side.
     hung_up: bool,
     /// The peer woke this end, which wants room.
@@ -94,7 +96,8 @@ impl Inbound {
         let header = frame.header;
         let route = Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
         let Some(bulk) = frame.bulk else {
-            deliver(route, Frame::new(route.kind, route.token, frame.body));
+            let stamps = frame.departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
+            deliver(route, Frame { stamps, ..Frame::new(route.kind, route.token, frame.body) });
             return Ok(Step::Delivered);
         };
         self.bulk.begin(bulk);
@@ -108,7 +111,7 @@ impl Inbound {
             return if progress == Progress::Piece { Step::Nearer } else { Step::Nothing };
         };
         self.unfinished = None;
-        deliver(route, Frame { kind: route.kind, token: route.token, body: self.ring.body(), bulk: &bulk });
+        deliver(route, Frame { bulk: &bulk, ..Frame::new(route.kind, route.token, self.ring.body()) });
         Step::Delivered
     }
 
@@ -181,6 +184,7 @@ impl SharedReceiver {
                 bulk,
                 unfinished: None,
                 moderation: Moderation::default(),
+                clock: LiveClock::start(),
                 hung_up: false,
                 room_came: false,
             },
@@ -286,6 +290,10 @@ impl Receiver for SharedReceiver {
     #[inline]
     fn has_frames(&self) -> bool {
         self.failed.is_none() && !self.inbound.gathers() && self.inbound.has_more()
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.inbound.clock = clock;
     }
 
     fn awaits_bulk(&self) -> bool {

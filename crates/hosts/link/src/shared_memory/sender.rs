@@ -9,9 +9,11 @@ use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
+use quintet_clock::LiveClock;
 use quintet_contract::SendError;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{LinkClass, LinkInfo};
+use quintet_wire::STAMP_BYTES;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -25,6 +27,9 @@ pub(crate) struct SharedSender {
     bulk: BulkWriter<OwnArea>,
     pages: BulkPages,
     frames: Ringer,
+    /// Whether the frame begun is to be stamped.
+    stamped: bool,
+    clock: LiveClock,
     /// Frames committed since the last flush.
     unannounced: u32,
     /// What was refused last, while the room bell asks for room.
@@ -38,8 +43,18 @@ impl SharedSender {
         bulk: BulkWriter<OwnArea>,
         pages: BulkPages,
     ) -> Self {
-        let frames = Ringer::default();
-        SharedSender { connection, ring, bulk, pages, frames, unannounced: 0, wanted: None }
+        let (frames, clock) = (Ringer::default(), LiveClock::start());
+        SharedSender {
+            connection,
+            ring,
+            bulk,
+            pages,
+            frames,
+            stamped: false,
+            clock,
+            unannounced: 0,
+            wanted: None,
+        }
     }
 
     /// Reserves room, or asks to be woken when there is some.
@@ -156,20 +171,31 @@ impl Sender for SharedSender {
             self.ring.abandon();
             return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
         }
-        self.reserve(Outline { route, inline_len: at_most, bulk_len: 0 })?;
-        Ok(self.ring.room())
+        self.stamped = false;
+        self.reserve(Outline { route, inline_len: at_most + STAMP_BYTES, bulk_len: 0 })?;
+        Ok(&mut self.ring.room()[..at_most])
     }
 
     #[inline]
     fn commit(&mut self, len: usize) {
-        self.ring.commit(len);
+        let departed = core::mem::take(&mut self.stamped).then(|| self.clock.now());
+        self.ring.commit(len, departed);
         self.unannounced = self.unannounced.saturating_add(1);
         if self.unannounced > FEW_FRAMES {
             self.ring.fetch_ahead();
         }
     }
 
+    fn stamp(&mut self) {
+        self.stamped = true;
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
+    }
+
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
+        self.stamped = false;
         if bulk.len() > FRAME_BULK_BYTES {
             self.ring.abandon();
             return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });

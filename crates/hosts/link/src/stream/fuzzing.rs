@@ -62,7 +62,7 @@ fn give(reader: &mut FrameReader, bytes: &[u8]) -> Option<usize> {
 fn take(reader: &mut FrameReader, told: &mut Told) {
     loop {
         match reader.next() {
-            Ok(Some(Item::Frame { route, body })) => {
+            Ok(Some(Item::Frame { route, body, .. })) => {
                 assert!(body.len() <= MAX_BODY_BYTES, "a body beyond its limit");
                 told.0.push((route, body.to_vec(), Vec::new()));
             }

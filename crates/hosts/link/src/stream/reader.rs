@@ -13,8 +13,9 @@ use crate::Route;
 use bytes::Bytes;
 use core::mem::MaybeUninit;
 use core::ops::Range;
+use quintet_contract::Time;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
-use quintet_wire::Header;
+use quintet_wire::{Header, STAMP_BYTES};
 
 /// The buffer: what is left of a frame, and one read behind it.
 const BUFFER_BYTES: usize = MAX_INLINE_BYTES + READ_BYTES;
@@ -70,6 +71,8 @@ pub(super) enum Item<'a> {
     Frame {
         route: Route,
         body: &'a [u8],
+        /// When it departed, by the peer's clock, if its sender wanted that told.
+        departed: Option<Time>,
     },
     FrameWithBulk {
         route: Route,
@@ -236,7 +239,7 @@ impl FrameReader {
         if !self.is_checked && header.check != 0 {
             return Err(self.fault("it carries a checksum, where none is used"));
         }
-        let body = header.length as usize - HEADER_BYTES;
+        let body = header.length as usize - HEADER_BYTES - stamp_bytes(header);
         if !header.has_bulk && body > MAX_BODY_BYTES {
             return Err(self.fault(&format!("its body of {body} bytes exceeds {MAX_BODY_BYTES}")));
         }
@@ -258,7 +261,10 @@ impl FrameReader {
         self.filled.start += len;
         self.sequence = self.sequence.wrapping_add(1);
         self.after_bulk = false;
-        Ok(Some(Item::Frame { route: route(header), body: &self.buffer[start + HEADER_BYTES..start + len] }))
+        let (body, stamp) =
+            self.buffer[start + HEADER_BYTES..start + len].split_at(len - HEADER_BYTES - stamp_bytes(header));
+        let departed = stamp.try_into().ok().map(|stamp| Time(u64::from_le_bytes(stamp)));
+        Ok(Some(Item::Frame { route: route(header), body, departed }))
     }
 
     /// If the next frame has bulk and all in front of that is there: takes what the buffer holds of it, and has the rest
@@ -330,6 +336,12 @@ impl FrameReader {
     }
 }
 
+/// Bytes of the time at the end of a frame.
+#[inline]
+fn stamp_bytes(header: Header) -> usize {
+    if header.is_stamped { STAMP_BYTES } else { 0 }
+}
+
 #[inline]
 fn route(header: Header) -> Route {
     Route { from: header.from, to: header.to, kind: header.kind, token: header.token }
@@ -346,6 +358,7 @@ mod tests {
             length: (HEADER_BYTES + BULK_LENGTH_BYTES + FRAME_BULK_BYTES) as u32,
             kind: Kind(0xf0),
             has_bulk: true,
+            is_stamped: false,
             token: Token(1),
             from: Address::new(1, 1),
             to: Address::new(2, 2),

@@ -9,7 +9,8 @@ use crate::{LinkError, Receiver, Route};
 use bytes::Bytes;
 use core::cell::RefCell;
 use core::time::Duration;
-use quintet_contract::Frame;
+use quintet_clock::LiveClock;
+use quintet_contract::{Frame, Stamps};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::BorrowedFd;
@@ -23,6 +24,7 @@ pub(super) struct StreamReceiver {
     inbound: Inbound,
     failed: Option<LinkError>,
     patience: Patience,
+    clock: LiveClock,
 }
 
 /// What is read, and what a wait looks at.
@@ -113,7 +115,12 @@ impl Waiting for Looking<'_> {
 impl StreamReceiver {
     pub(super) fn new(connection: Arc<Connection>, is_checked: bool) -> Self {
         let inbound = Inbound { connection, reader: FrameReader::new(is_checked), ended: None };
-        StreamReceiver { inbound, failed: None, patience: Patience::new(wait::SPIN * SLOWER) }
+        StreamReceiver {
+            inbound,
+            failed: None,
+            patience: Patience::new(wait::SPIN * SLOWER),
+            clock: LiveClock::start(),
+        }
     }
 
     /// Delivers what was received.
@@ -126,12 +133,13 @@ impl StreamReceiver {
         let mut count = 0;
         while count < limit {
             match self.inbound.reader.next() {
-                Ok(Some(Item::Frame { route, body })) => {
-                    deliver(route, Frame::new(route.kind, route.token, body));
+                Ok(Some(Item::Frame { route, body, departed })) => {
+                    let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
+                    deliver(route, Frame { stamps, ..Frame::new(route.kind, route.token, body) });
                     count += 1;
                 }
                 Ok(Some(Item::FrameWithBulk { route, body, bulk })) => {
-                    deliver(route, Frame { kind: route.kind, token: route.token, body, bulk: &bulk });
+                    deliver(route, Frame { bulk: &bulk, ..Frame::new(route.kind, route.token, body) });
                     count += 1;
                 }
                 Ok(Some(Item::ReceiverLeft)) => self.inbound.connection.break_off(),
@@ -152,6 +160,10 @@ impl StreamReceiver {
 }
 
 impl Receiver for StreamReceiver {
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
+    }
+
     /// The time for shared memory.
     fn set_spin(&mut self, spin: Duration) {
         self.patience = Patience::new(spin * SLOWER);

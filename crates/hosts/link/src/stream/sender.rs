@@ -6,9 +6,10 @@ use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
+use quintet_clock::LiveClock;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
 use quintet_contract::{LinkClass, LinkInfo, SendError};
-use quintet_wire::Header;
+use quintet_wire::{Header, STAMP_BYTES};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ pub(super) struct StreamSender {
     batch: Batch,
     /// The frame begun last, and the room for its body.
     begun: Option<(Route, usize)>,
+    /// Whether the frame begun is to be stamped.
+    is_stamped: bool,
+    clock: LiveClock,
     /// The number of the next frame.
     sequence: u32,
     /// Whether frames carry a checksum.
@@ -123,7 +127,16 @@ impl StreamSender {
         let is_checked = checksums == Checksums::Crc32c;
         // What leaves the machine is checked.
         let class = if is_checked { LinkClass::Network } else { LinkClass::Machine };
-        StreamSender { connection, batch: Batch::new(), begun: None, sequence: 0, is_checked, class }
+        StreamSender {
+            connection,
+            batch: Batch::new(),
+            begun: None,
+            is_stamped: false,
+            clock: LiveClock::start(),
+            sequence: 0,
+            is_checked,
+            class,
+        }
     }
 
     /// Sees that there is room, or asks to be woken when there is some.
@@ -186,7 +199,8 @@ impl StreamSender {
         let front = HEADER_BYTES + inline_len;
         let length = u32::try_from(front + bulk_len).expect("limits lie below 4 GiB");
         let (sequence, has_bulk) = (self.sequence, bulk_len > 0);
-        let header = Header { length, kind, has_bulk, token, from, to, sequence, check: 0 };
+        let is_stamped = core::mem::take(&mut self.is_stamped);
+        let header = Header { length, kind, has_bulk, is_stamped, token, from, to, sequence, check: 0 };
         let frame = &mut self.batch.buffer[self.batch.filled..self.batch.filled + front];
         frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
         self.batch.filled += front;
@@ -211,11 +225,11 @@ fn keep(outgoing: &mut Outgoing, batch: &Batch, sent: usize) {
 impl Sender for StreamSender {
     #[inline]
     fn begin(&mut self, route: Route, at_most: usize) -> Result<&mut [u8], SendError> {
-        self.begun = None;
+        (self.begun, self.is_stamped) = (None, false);
         if at_most > MAX_BODY_BYTES {
             return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
         }
-        self.admit(Cost { frame_bytes: HEADER_BYTES + at_most, bulk_bytes: 0 })?;
+        self.admit(Cost { frame_bytes: HEADER_BYTES + at_most + STAMP_BYTES, bulk_bytes: 0 })?;
         self.begun = Some((route, at_most));
         Ok(self.room(at_most))
     }
@@ -224,16 +238,29 @@ impl Sender for StreamSender {
     fn commit(&mut self, len: usize) {
         let (route, at_most) = self.begun.take().expect("commit follows begin");
         assert!(len <= at_most, "{len} bytes were written into room for {at_most}");
-        let is_checked = self.is_checked;
-        let frame = self.finish(route, len, 0);
+        let (is_checked, mut inline_len) = (self.is_checked, len);
+        if self.is_stamped {
+            let departed = self.clock.now();
+            self.room(len + STAMP_BYTES)[len..].copy_from_slice(&departed.0.to_le_bytes());
+            inline_len += STAMP_BYTES;
+        }
+        let frame = self.finish(route, inline_len, 0);
         if is_checked {
             let check = check_in_place(frame);
             set_check(frame, check);
         }
     }
 
+    fn stamp(&mut self) {
+        self.is_stamped = true;
+    }
+
+    fn set_clock(&mut self, clock: LiveClock) {
+        self.clock = clock;
+    }
+
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
-        self.begun = None;
+        (self.begun, self.is_stamped) = (None, false);
         if bulk.len() > FRAME_BULK_BYTES {
             return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });
         }

@@ -11,7 +11,8 @@ const PORT: Port = Port(16);
 /// A node without instances, and its inlets.
 fn node() -> (Engine, Inlets, Mailbox) {
     let mailbox = Mailbox::new().expect("an event descriptor is there");
-    let inlets = Inlets::with_mailbox(mailbox.clone()).expect("an epoll descriptor is there");
+    let inlets =
+        Inlets::with_mailbox(LiveClock::start(), mailbox.clone()).expect("an epoll descriptor is there");
     (Engine::new(NodeId(0), None, RunningServices::default()), inlets, mailbox)
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Carried {
 
 impl Simulation {
     /// Sends a frame on its way. True if the sender's processor is busy until it is there.
-    pub(super) fn transmit(&mut self, parcel: Box<Parcel>) -> bool {
+    pub(super) fn transmit(&mut self, mut parcel: Box<Parcel>) -> bool {
         let (now, to) = (self.now, parcel.label.to);
         let Some(id) = parcel.label.route else {
             self.transmit_within(parcel);
@@ -49,6 +49,11 @@ impl Simulation {
             return false;
         }
         let cut = route.cut;
+        if parcel.is_stamped
+            && let Some(node) = self.nodes.get(parcel.label.from.node)
+        {
+            parcel.depart(node.clock.shows(now));
+        }
         match &mut route.carrier {
             Carrier::Link(link) => {
                 let passage = link.carry(now);

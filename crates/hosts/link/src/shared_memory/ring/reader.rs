@@ -5,8 +5,9 @@ use crate::shared_memory::bulk::{BULK_OUTLINE_BYTES, BulkOutline};
 use crate::shared_memory::store::{ReadStore, SLOT};
 use crate::sync::{AtomicU64, Ordering, fence};
 use core::ops::Range;
+use quintet_contract::Time;
 use quintet_contract::limits::HEADER_BYTES;
-use quintet_wire::Header;
+use quintet_wire::{Header, STAMP_BYTES};
 
 /// Reads frames.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Received<'a> {
     pub(crate) body: &'a [u8],
     /// Bulk, which lies elsewhere: its length is within the limit, its lead within its length.
     pub(crate) bulk: Option<BulkOutline>,
+    /// When it departed, as its sender says, if it says so.
+    pub(crate) departed: Option<Time>,
 }
 
 /// What a checked header says about the bytes behind it.
@@ -89,8 +92,12 @@ impl<S: ReadStore> RingReader<S> {
         self.store.read(at, copy);
         self.position += extent(HEADER_BYTES + inline_len) as u64;
         self.sequence = self.sequence.wrapping_add(1);
-        self.body = if header.has_bulk { BULK_OUTLINE_BYTES..inline_len } else { 0..inline_len };
-        Ok(Some(Received { header, body: self.body(), bulk }))
+        let (end, departed) = match copy.split_last_chunk::<STAMP_BYTES>() {
+            Some((body, stamp)) if header.is_stamped => (body.len(), Some(Time(u64::from_le_bytes(*stamp)))),
+            _ => (inline_len, None),
+        };
+        self.body = if header.has_bulk { BULK_OUTLINE_BYTES..end } else { 0..end };
+        Ok(Some(Received { header, body: self.body(), bulk, departed }))
     }
 
     /// The body of the last frame, until the next is read.

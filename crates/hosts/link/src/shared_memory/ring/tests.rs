@@ -6,7 +6,8 @@ use crate::shared_memory::store::{ReadStore, Store, WriteStore};
 use crate::sync::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use quintet_contract::limits::HEADER_BYTES;
-use quintet_contract::{Address, Kind, Token};
+use quintet_contract::{Address, Kind, Time, Token};
+use quintet_wire::STAMP_BYTES;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ impl Pair {
     fn send_in_room(&mut self, token: u64, len: usize, room: usize) -> Result<(), Refused> {
         self.writer.begin(outline(token, room), &self.head)?;
         self.writer.room().copy_from_slice(&pattern(token, room));
-        self.writer.commit(len);
+        self.writer.commit(len, None);
         Ok(())
     }
 
@@ -126,6 +127,19 @@ fn a_frame_ends_where_its_body_does_and_nothing_of_its_room_is_seen() {
 }
 
 #[test]
+fn a_stamp_lies_behind_the_body_and_is_no_part_of_it() {
+    let mut pair = pair();
+    for (len, departed) in [(0, Some(Time(1))), (23, None), (24, Some(Time(u64::MAX))), (300, Some(Time(3)))]
+    {
+        pair.writer.begin(outline(7, len + STAMP_BYTES), &pair.head).expect("room");
+        pair.writer.room()[..len].copy_from_slice(&pattern(7, len));
+        pair.writer.commit(len, departed);
+        let frame = pair.reader.next().expect("the writer is honest").expect("it was committed");
+        assert_eq!((frame.body, frame.departed), (&pattern(7, len)[..], departed));
+    }
+}
+
+#[test]
 fn a_head_that_cannot_be_is_noticed() {
     for wrong in [4096, u64::MAX] {
         let mut pair = pair();
@@ -151,7 +165,7 @@ fn spoiled(spoil: impl FnOnce(&mut OwnArea)) -> Result<Option<u64>, String> {
     let mut writer = RingWriter::new(own);
     writer.begin(outline(1, 40), &AtomicU64::new(0)).expect("room");
     writer.room().fill(1);
-    writer.commit(40);
+    writer.commit(40, None);
     let RingWriter { mut store, .. } = writer;
     spoil(&mut store);
     RingReader::new(peer, LIMITS).next().map(|frame| frame.map(|frame| frame.header.token.0))
@@ -169,8 +183,14 @@ fn what_a_hostile_writer_writes_is_named() {
     assert!(complaint(spoiled(set_word(LIMITS.inline_bytes as u32 + 33))).contains("does not fit"));
     assert!(complaint(spoiled(set_byte(4, 0))).contains("not a Quintet frame"));
     assert!(complaint(spoiled(set_byte(5, 9))).contains("version 9"));
-    assert!(complaint(spoiled(set_byte(7, 2))).contains("flags"));
+    assert!(complaint(spoiled(set_byte(7, 4))).contains("flags"));
     assert!(complaint(spoiled(set_byte(24, 3))).contains("frame number 3 instead of 0"));
+    assert!(complaint(spoiled(set_byte(7, 3))).contains("flags"), "bulk and a stamp");
+    let stamped_without_room = |store: &mut OwnArea| {
+        set_byte(7, 2)(store);
+        set_word(39)(store);
+    };
+    assert!(complaint(spoiled(stamped_without_room)).contains("frame length 39"));
     // The flag says bulk; the body's first bytes then say 0x01010101 bytes of it.
     assert!(complaint(spoiled(set_byte(7, 1))).contains("bulk of 16843009 bytes, where 32 are possible"));
     let bulk_without_length = |store: &mut OwnArea| {
@@ -189,12 +209,12 @@ fn a_frame_across_the_end_is_refused() {
     for token in 0..9 {
         let len = 448 - HEADER_BYTES;
         writer.begin(outline(token, len), &head).expect("room");
-        writer.commit(len);
+        writer.commit(len, None);
         assert!(reader.next().expect("honest").is_some());
     }
     let at = 9 * 448;
     writer.begin(outline(9, 10), &AtomicU64::new(at as u64)).expect("room");
-    writer.commit(10);
+    writer.commit(10, None);
     writer.store.word(at).store(200, Ordering::Relaxed);
     assert!(reader.next().expect_err("it wraps").contains("does not fit there"));
 }
@@ -212,7 +232,7 @@ fn two_threads_hand_over_everything_in_order() {
                 std::thread::yield_now();
             }
             writer.room().copy_from_slice(&pattern(token, len));
-            writer.commit(len);
+            writer.commit(len, None);
         }
     });
     let mut expected = 0;
@@ -266,7 +286,7 @@ proptest! {
         let mut writer = RingWriter::new(own);
         for token in 0..frames {
             writer.begin(outline(token, 100), &AtomicU64::new(0)).expect("room");
-            writer.commit(100);
+            writer.commit(100, None);
         }
         for (word, value) in writes {
             writer.store.write(word * 4, &value.to_le_bytes());

@@ -4,8 +4,9 @@ use super::{PADDING, extent};
 use crate::Route;
 use crate::shared_memory::store::{SLOT, WriteStore};
 use crate::sync::{AtomicU64, Ordering, fence};
+use quintet_contract::Time;
 use quintet_contract::limits::HEADER_BYTES;
-use quintet_wire::Header;
+use quintet_wire::{Header, STAMP_BYTES};
 
 /// Why a frame was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,19 +94,25 @@ impl<S: WriteStore> RingWriter<S> {
         self.store.room(at, len)
     }
 
-    /// Publishes the frame begun last, with the first `len` bytes of its room. The next frame lies behind these.
+    /// Publishes the frame begun last, with the first `len` bytes of its room, and behind them the time at which it departs, if it is
+    /// to tell that. The next frame lies behind these.
     ///
     /// # Panics
     /// If none was begun, or with less room.
     #[inline]
-    pub(crate) fn commit(&mut self, len: usize) {
+    pub(crate) fn commit(&mut self, len: usize, departed: Option<Time>) {
+        if let Some(departed) = departed {
+            self.room()[len..][..STAMP_BYTES].copy_from_slice(&departed.0.to_le_bytes());
+        }
         let Outline { route, inline_len, bulk_len } = self.begun.take().expect("commit follows begin");
+        let len = len + if departed.is_some() { STAMP_BYTES } else { 0 };
         assert!(len <= inline_len, "{len} bytes were written into room for {inline_len}");
         let length = u32::try_from(HEADER_BYTES + len + bulk_len).expect("limits lie below 4 GiB");
         let header = Header {
             length,
             kind: route.kind,
             has_bulk: bulk_len > 0,
+            is_stamped: departed.is_some(),
             token: route.token,
             from: route.from,
             to: route.to,
@@ -114,10 +121,7 @@ impl<S: WriteStore> RingWriter<S> {
         };
         let at = self.offset();
         let next = self.tail + extent(HEADER_BYTES + len) as u64;
-        if len < inline_len {
-            // The rest of the room may have been written to.
-            self.zeroed = self.zeroed.min(next);
-        }
+        self.zero_again(next, self.tail + extent(HEADER_BYTES + inline_len) as u64);
         self.store.finish();
         self.zero_between(next, next + SLOT as u64);
         self.store.write(at + 4, &header.to_bytes()[4..]);
@@ -156,6 +160,17 @@ impl<S: WriteStore> RingWriter<S> {
         while self.zeroed < end {
             self.store.word((self.zeroed & mask) as usize).store(0, Ordering::Relaxed);
             self.zeroed += SLOT as u64;
+        }
+    }
+
+    /// Zeroes the words of slots that were zeroed ahead and have been room of a frame since, and may have been written to: it became
+    /// shorter, and they lie behind it.
+    #[inline]
+    fn zero_again(&self, start: u64, end: u64) {
+        let (mut at, mask) = (start, self.store.size() as u64 - 1);
+        while at < end.min(self.zeroed) {
+            self.store.word((at & mask) as usize).store(0, Ordering::Relaxed);
+            at += SLOT as u64;
         }
     }
 

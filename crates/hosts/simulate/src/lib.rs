@@ -14,6 +14,7 @@
 //! | `simulation.rs` | [`Simulation`]: read this first |
 //! | `simulation/view.rs` | how a run is at one moment, for who looks on |
 //! | `simulation/disconnect.rs` | links that a protocol has closed, and that are made anew |
+//! | `ids.rs` | [`ProcessorId`], [`DeviceId`]: names for the parts of a run |
 //! | `picos.rs` | [`Picos`]: simulated time |
 //! | `schedule.rs` | [`Schedule`]: the queue of pending events |
 //! | `distribution.rs` | [`Distribution`]: random times, sizes and counts |
@@ -48,6 +49,7 @@ mod digest;
 mod disk;
 mod distribution;
 mod frame_costs;
+mod ids;
 mod link;
 mod mark;
 mod module;
@@ -74,6 +76,7 @@ pub use choices::{Choices, Chooser, Sequence};
 pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
 pub use frame_costs::{FrameCosts, Pieces};
+pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;
 pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
@@ -81,9 +84,8 @@ pub use node::{Hosted, NodeStatistics};
 pub use outbox::Costs;
 pub use parallel::in_parallel;
 pub use picos::Picos;
-pub use processor::{ProcessorId, ProcessorModel};
+pub use processor::ProcessorModel;
 pub use replay::{Factory, replay};
-pub use route::DeviceId;
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};
 pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall};

@@ -2,12 +2,12 @@
 
 use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
+use crate::ids::{ProcessorId, RouteId};
 use crate::module::{Module, mark_of, modelled_bytes};
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
-use crate::processor::{Processor, ProcessorId};
-use crate::route::RouteId;
+use crate::processor::Processor;
 use crate::statistics::Tally;
 use quintet_contract::{Address, Incarnation, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time};
 use std::any::Any;

@@ -1,12 +1,9 @@
 //! The nodes of a run, found by their number in one step.
 
+use crate::ids::NodePlace;
 use crate::node::Node;
 use core::ops::{Index, IndexMut};
 use quintet_contract::NodeId;
-
-/// Where a node is among all, for as long as the run lasts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(u32);
 
 /// All nodes.
 #[derive(Default)]
@@ -17,8 +14,8 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn find(&self, id: NodeId) -> Option<Place> {
-        self.places.get(usize::from(id.0))?.checked_sub(1).map(Place)
+    pub(crate) fn find(&self, id: NodeId) -> Option<NodePlace> {
+        self.places.get(usize::from(id.0))?.checked_sub(1).map(NodePlace)
     }
 
     pub(crate) fn get(&self, id: NodeId) -> Option<&Node> {
@@ -44,15 +41,15 @@ impl Nodes {
     }
 }
 
-impl Index<Place> for Nodes {
+impl Index<NodePlace> for Nodes {
     type Output = Node;
-    fn index(&self, place: Place) -> &Node {
+    fn index(&self, place: NodePlace) -> &Node {
         &self.nodes[place.0 as usize]
     }
 }
 
-impl IndexMut<Place> for Nodes {
-    fn index_mut(&mut self, place: Place) -> &mut Node {
+impl IndexMut<NodePlace> for Nodes {
+    fn index_mut(&mut self, place: NodePlace) -> &mut Node {
         &mut self.nodes[place.0 as usize]
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::cells::Cells;
 use crate::distribution::Distribution;
+use crate::ids::RouteId;
 use crate::module::modelled_bytes;
 use crate::parcel::{Label, Parcel};
 use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::Processor;
-use crate::route::{RouteId, Routes};
+use crate::route::Routes;
 use crate::service::ServiceModel;
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;

@@ -1,6 +1,6 @@
 //! A frame in a run: under way, or waiting for the node that it is for.
 
-use crate::route::RouteId;
+use crate::ids::RouteId;
 use bytes::Bytes;
 use quintet_contract::{Address, Frame, Kind, Stamps, Time, Token};
 

@@ -1,7 +1,7 @@
 //! Processing elements: what runs the nodes that are placed on them, one at a time.
 
 use crate::arrival::Waiting;
-use crate::nodes::Place;
+use crate::ids::NodePlace;
 use crate::picos::{Picos, nearest};
 use crate::statistics::Level;
 use quintet_contract::Random;
@@ -45,10 +45,6 @@ impl Default for ProcessorModel {
     }
 }
 
-/// Names a processor of a run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ProcessorId(pub(crate) usize);
-
 /// A processor in a run.
 #[derive(Debug)]
 pub(crate) struct Processor {
@@ -59,14 +55,14 @@ pub(crate) struct Processor {
     slowness: f64,
     pub(crate) random: Random,
     /// Nodes that have something to do, in order.
-    pub(crate) ready: VecDeque<Place>,
+    pub(crate) ready: VecDeque<NodePlace>,
     /// The node that it runs.
-    pub(crate) current: Option<Place>,
+    pub(crate) current: Option<NodePlace>,
     /// Since when the work at hand is executed; `None` while a device carries what was sent.
     pub(crate) since: Option<Picos>,
     pub(crate) slice_ends: Picos,
     /// Messages that wait until it is idle.
-    pub(crate) door: VecDeque<(Place, Waiting)>,
+    pub(crate) door: VecDeque<(NodePlace, Waiting)>,
     pub(crate) busy: Level,
     /// Since when it was idle last.
     idle_since: Picos,
@@ -101,13 +97,13 @@ impl Processor {
     }
 
     /// A node has it from now on.
-    pub(crate) fn occupy(&mut self, node: Place, now: Picos) {
+    pub(crate) fn occupy(&mut self, node: NodePlace, now: Picos) {
         (self.current, self.since) = (Some(node), None);
         self.slice_ends = self.slice_from(now);
     }
 
     /// The node that had it does not have it any more. If there is more to do for it, it is ready again.
-    pub(crate) fn give_back(&mut self, node: Place, more: bool) {
+    pub(crate) fn give_back(&mut self, node: NodePlace, more: bool) {
         self.current = None;
         if more {
             self.ready.push_back(node);

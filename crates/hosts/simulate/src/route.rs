@@ -2,6 +2,7 @@
 
 use crate::device::Station;
 use crate::frame_costs::FrameCosts;
+use crate::ids::{DeviceId, RouteId};
 use crate::link::Direction;
 use core::num::NonZeroU32;
 use core::ops::{Index, IndexMut};
@@ -10,16 +11,8 @@ use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
 use quintet_contract::{Address, LinkClass, LinkInfo, NodeId, SendError};
 
-/// Names a transfer device of a run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DeviceId(pub(crate) usize);
-
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
-
-/// Names a route of a run: one more than its place among all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RouteId(NonZeroU32);
 
 /// One direction between two addresses.
 #[derive(Debug)]

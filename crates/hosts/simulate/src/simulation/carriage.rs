@@ -4,12 +4,12 @@ use super::Simulation;
 use super::events::{Event, Way};
 use crate::arrival::Arrival;
 use crate::device::{Device, Effects, Message, Outcome, Timer};
+use crate::ids::{DeviceId, ProcessorId};
 use crate::mark::Mark;
 use crate::module::{mark_of, message_class, modelled_bytes};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
-use crate::processor::ProcessorId;
-use crate::route::{Carrier, DeviceId};
+use crate::route::Carrier;
 use quintet_contract::{Address, Random};
 
 /// A transfer device in a run.

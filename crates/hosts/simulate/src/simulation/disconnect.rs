@@ -2,14 +2,13 @@
 
 use super::Simulation;
 use crate::arrival::{Arrival, News};
-use crate::nodes::Place;
-use crate::route::RouteId;
+use crate::ids::{NodePlace, RouteId};
 use quintet_contract::{Address, DownCause, NodeId};
 
 impl Simulation {
     /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
     /// told; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
-    pub(super) fn disconnect(&mut self, place: Place, peer: NodeId) {
+    pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId) {
         let here = self.nodes[place].id;
         if self.nodes.get(peer).is_none_or(|node| !node.alive) {
             return;
@@ -34,7 +33,7 @@ impl Simulation {
     }
 
     /// Forgets what came from `peer` and was not handled yet.
-    fn drop_waiting(&mut self, place: Place, peer: NodeId) {
+    fn drop_waiting(&mut self, place: NodePlace, peer: NodeId) {
         let is_from = |arrival: &Arrival| match arrival {
             Arrival::Frame(parcel) => parcel.label.from.node == peer,
             Arrival::News(news) => matches!(**news, News::Writable(to) if to.node == peer),

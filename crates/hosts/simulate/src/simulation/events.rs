@@ -3,12 +3,11 @@
 use super::Simulation;
 use crate::arrival::{Arrival, News};
 use crate::device::Timer;
+use crate::ids::{DeviceId, NodePlace, ProcessorId, RouteId};
 use crate::node::Instance;
-use crate::nodes::Place;
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
-use crate::processor::ProcessorId;
-use crate::route::{DeviceId, Route, RouteId};
+use crate::route::Route;
 use core::fmt;
 use quintet_contract::{Address, Incarnation, LinkClass, LinkInfo, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_wire::registry::PORT_CALLERS;
@@ -178,7 +177,7 @@ impl Simulation {
         }
     }
 
-    pub(super) fn schedule_wake(&mut self, place: Place, port: Port) {
+    pub(super) fn schedule_wake(&mut self, place: NodePlace, port: Port) {
         let deadline = self.nodes[place].instance_mut(port).and_then(Instance::next_wake);
         if let Some(deadline) = deadline {
             self.wake_at(place, port, deadline);
@@ -186,7 +185,7 @@ impl Simulation {
     }
 
     /// Lets an instance be woken when its node's clock shows `time`.
-    pub(super) fn wake_at(&mut self, place: Place, port: Port, time: Time) {
+    pub(super) fn wake_at(&mut self, place: NodePlace, port: Port, time: Time) {
         let node = &self.nodes[place];
         let at = node.clock.reaching(time).max(self.now);
         let (to, incarnation) = (Address { node: node.id, port }, node.incarnation);

@@ -3,11 +3,10 @@
 use super::Simulation;
 use super::events::Event;
 use crate::arrival::{Arrival, Waiting};
+use crate::ids::{NodePlace, ProcessorId};
 use crate::node::Phase;
-use crate::nodes::Place;
 use crate::outbox::{Environment, Step};
 use crate::picos::Picos;
-use crate::processor::ProcessorId;
 use quintet_contract::Port;
 
 impl Simulation {
@@ -28,7 +27,7 @@ impl Simulation {
     }
 
     /// Gives an idle processor to the node that is ready first. None if there is none, and the processor rests.
-    fn take_up(&mut self, id: ProcessorId) -> Option<Place> {
+    fn take_up(&mut self, id: ProcessorId) -> Option<NodePlace> {
         let place = self.next_ready(id)?;
         let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
         processor.occupy(place, self.now);
@@ -41,7 +40,7 @@ impl Simulation {
     }
 
     /// Hands an input to its node, at once or by way of its inbox.
-    pub(super) fn enter(&mut self, place: Place, port: Port, arrival: Arrival) {
+    pub(super) fn enter(&mut self, place: NodePlace, port: Port, arrival: Arrival) {
         let node = &mut self.nodes[place];
         let id = node.processor;
         let processor = &mut self.processors[id.0];
@@ -56,7 +55,7 @@ impl Simulation {
     }
 
     /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
-    fn queue(&mut self, place: Place, port: Port, arrival: Arrival, since: Picos) -> Option<ProcessorId> {
+    fn queue(&mut self, place: NodePlace, port: Port, arrival: Arrival, since: Picos) -> Option<ProcessorId> {
         let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
         node.inbox.push_back(Waiting { port, arrival, since });
         if node.phase == Phase::Busy {
@@ -68,7 +67,7 @@ impl Simulation {
     }
 
     /// The node that is ready first; while there is none, messages that wait for that come in.
-    fn next_ready(&mut self, id: ProcessorId) -> Option<Place> {
+    fn next_ready(&mut self, id: ProcessorId) -> Option<NodePlace> {
         loop {
             let processor = &mut self.processors[id.0];
             if let Some(node) = processor.ready.pop_front() {
@@ -83,7 +82,7 @@ impl Simulation {
     }
 
     /// Lets a node that is not in the middle of one handle an input.
-    fn begin(&mut self, id: ProcessorId, place: Place, input: Waiting) {
+    fn begin(&mut self, id: ProcessorId, place: NodePlace, input: Waiting) {
         let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
         let port = input.port;
         let mut environment = Environment {
@@ -103,7 +102,7 @@ impl Simulation {
     }
 
     /// Lets the current node go on until it holds the processor until an event, or gives it back. True if it holds it.
-    fn go_on(&mut self, id: ProcessorId, place: Place) -> bool {
+    fn go_on(&mut self, id: ProcessorId, place: NodePlace) -> bool {
         loop {
             let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
             match node.job.steps.pop() {
@@ -160,7 +159,7 @@ impl Simulation {
     }
 
     /// Whether a message from a device may enter its node now. One that may not waits at the door, or is lost.
-    pub(super) fn admit(&mut self, place: Place, port: Port, arrival: &Arrival) -> bool {
+    pub(super) fn admit(&mut self, place: NodePlace, port: Port, arrival: &Arrival) -> bool {
         let node = &self.nodes[place];
         let (id, waiting) = (node.processor, node.inbox.len());
         let processor = &mut self.processors[id.0];

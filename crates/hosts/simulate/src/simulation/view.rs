@@ -3,10 +3,10 @@
 use super::Simulation;
 use crate::arrival::Arrival;
 use crate::device::Station;
+use crate::ids::{DeviceId, ProcessorId};
 use crate::module::{Module, modelled_bytes};
 use crate::picos::Picos;
-use crate::processor::ProcessorId;
-use crate::route::{Carrier, DeviceId};
+use crate::route::Carrier;
 use quintet_contract::{Address, NodeId};
 
 /// What a device is at.

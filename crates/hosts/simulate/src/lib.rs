@@ -22,10 +22,11 @@
 //! | `choices.rs` | [`Choices`]: the random decisions of an explored run, to be made again or simplified |
 //! | `cells.rs` | [`CellModel`]: when a cell's value is written, and how late it may be seen |
 //! | `link.rs` | [`LinkModel`]: delay, loss, duplication, reordering |
+//! | `hosted.rs` | [`Hosted`]: what a node runs |
 //! | `processor.rs` | [`ProcessorModel`]: processing elements |
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
-//! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs, which are protocols; what each waits for and does |
+//! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs; what each waits for and does |
 //! | `module/waiting.rs` | activations of a module that are ready and have not begun |
 //! | `route.rs` | the way between two addresses: a link or a device |
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
@@ -49,6 +50,7 @@ mod digest;
 mod disk;
 mod distribution;
 mod frame_costs;
+mod hosted;
 mod ids;
 mod link;
 mod mark;
@@ -76,11 +78,12 @@ pub use choices::{Choices, Chooser, Sequence};
 pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
 pub use frame_costs::{FrameCosts, Pieces};
+pub use hosted::Hosted;
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;
 pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
-pub use node::{Hosted, NodeStatistics};
+pub use node::NodeStatistics;
 pub use outbox::Costs;
 pub use parallel::in_parallel;
 pub use picos::Picos;

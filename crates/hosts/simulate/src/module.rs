@@ -1,5 +1,5 @@
 //! Modules: modelled programs. A module waits until its conditions hold, executes its instructions, and starts its
-//! successors. It is a protocol like every other, so the host runs it as it runs the product's own.
+//! successors. It is a state machine as every protocol is, and is told besides when exactly each input came: its marks tell that on.
 //!
 //! The conditions are those of a queueing study's tools (NETWORK II.5, say): a time, messages, predecessors; all that are
 //! named must hold. Each activation uses up what it waited for.
@@ -11,9 +11,11 @@ pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
 
 use crate::device::Class;
 use crate::distribution::unit;
+use crate::hosted::Hosted;
 use crate::picos::{Picos, nearest};
-use quintet_contract::{Frame, Input, Kind, Outbox, Protocol, Random, SendError, Time, Token};
+use quintet_contract::{Frame, Input, Kind, Outbox, Random, SendError, Time, Token};
 use quintet_wire::registry::MODELS;
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// A message of a modelled program. Token: its [`MessageType`]; body: its length in bytes, u64.
@@ -67,11 +69,6 @@ impl Module {
         let done = vec![0; spec.predecessors as usize];
         let (came, ready) = (Picos::ZERO, VecDeque::new());
         Module { spec, random, next: None, times: 0, due: 0, messages, done, came, ready, held: None }
-    }
-
-    /// What is handled next came then.
-    pub(crate) fn note_arrival(&mut self, came: Picos) {
-        self.came = came;
     }
 
     fn start(&mut self, now: Time) {
@@ -236,8 +233,9 @@ pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
     FRAME_HEADER_BYTES + frame.body.len() as u64 + frame.bulk.len() as u64
 }
 
-impl Protocol for Module {
-    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+impl Hosted for Module {
+    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.came = came;
         match input {
             Input::Started => self.start(now),
             Input::Wake => self.tick(now),
@@ -249,7 +247,15 @@ impl Protocol for Module {
         self.run(out);
     }
 
-    fn deadline(&self) -> Option<Time> {
+    fn wakes_at(&self) -> Option<Time> {
         self.next
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
     }
 }

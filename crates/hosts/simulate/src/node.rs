@@ -2,41 +2,16 @@
 
 use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
+use crate::hosted::Hosted;
 use crate::ids::{ProcessorId, RouteId};
-use crate::module::{Module, mark_of, modelled_bytes};
+use crate::module::{mark_of, modelled_bytes};
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::statistics::Tally;
-use quintet_contract::{Address, Incarnation, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time};
-use std::any::Any;
+use quintet_contract::{Address, Incarnation, Input, NodeId, PeerChange, Port, Time};
 use std::collections::VecDeque;
-
-/// A protocol that can be looked at again by its own type. Every protocol without borrowed parts is one.
-pub trait Hosted: Protocol {
-    /// Handles an input that came at `came` and may have waited since. A module is told that: its marks say it.
-    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox);
-    /// The protocol, to be downcast.
-    fn as_any(&self) -> &dyn Any;
-    /// The protocol, to be downcast and changed.
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-}
-
-impl<P: Protocol + Any> Hosted for P {
-    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        if let Some(module) = (self as &mut dyn Any).downcast_mut::<Module>() {
-            module.note_arrival(came);
-        }
-        self.handle(now, input, out);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-}
 
 pub(crate) struct Instance {
     pub(crate) protocol: Box<dyn Hosted>,
@@ -50,7 +25,7 @@ pub(crate) struct Instance {
 impl Instance {
     /// When to wake it, if no wake is scheduled by then: one is from now on.
     pub(crate) fn next_wake(&mut self) -> Option<Time> {
-        let deadline = (*self.protocol).deadline()?;
+        let deadline = (*self.protocol).wakes_at()?;
         if self.wake_at.is_some_and(|wake| wake <= deadline) {
             return None;
         }
@@ -287,7 +262,7 @@ fn input<'a>(
         Arrival::Started => Input::Started,
         Arrival::Wake => {
             *wake_at = None;
-            protocol.deadline().filter(|deadline| *deadline <= now)?;
+            protocol.wakes_at().filter(|deadline| *deadline <= now)?;
             Input::Wake
         }
         Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.received(came)),

@@ -14,6 +14,7 @@ use crate::device::{Device, DeviceStatistics, Station};
 use crate::digest::Digest;
 use crate::disk::Disk;
 use crate::frame_costs::FrameCosts;
+use crate::hosted::Hosted;
 use crate::ids::{DeviceId, ProcessorId};
 use crate::link::{Direction, LinkModel, Luck, link_stream};
 use crate::mark::Mark;
@@ -29,7 +30,7 @@ use crate::service::ServiceModel;
 use carriage::{Carried, Medium};
 use events::Event;
 pub use events::Stall;
-use quintet_contract::{Address, NodeId, Protocol, Random, Time};
+use quintet_contract::{Address, NodeId, Random, Time};
 use std::any::Any;
 use std::collections::BTreeMap;
 
@@ -172,7 +173,7 @@ impl Simulation {
     }
 
     /// Places a protocol at an address and starts it now. A node comes into being with its first instance.
-    pub fn add<P: Protocol + Any>(&mut self, at: Address, protocol: P) {
+    pub fn add(&mut self, at: Address, protocol: impl Hosted) {
         if self.nodes.get(at.node).is_none() {
             let own = self.add_processor(ProcessorModel::default());
             self.place(at.node, own);

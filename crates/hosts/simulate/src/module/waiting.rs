@@ -18,7 +18,7 @@ impl Module {
     ) -> f64 {
         let mut module = self.clone();
         for (frame, came) in inputs {
-            module.note_arrival(came);
+            module.came = came;
             module.take(&frame);
             module.make_ready();
         }
@@ -31,7 +31,7 @@ impl Module {
     /// Whether its next time, if that has come, is the last condition of an activation.
     fn is_ready_by_its_time(&mut self, now: Picos) -> bool {
         let before = self.ready.len();
-        self.note_arrival(now);
+        self.came = now;
         self.tick(now.time());
         self.make_ready();
         self.ready.len() > before

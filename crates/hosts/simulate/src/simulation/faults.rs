@@ -4,9 +4,9 @@ use super::{Simulation, streams};
 use crate::arrival::{Arrival, News};
 use crate::choices::Chooser;
 use crate::disk::Disk;
+use crate::hosted::Hosted;
 use crate::ids::ProcessorId;
 use crate::link::Luck;
-use crate::node::Hosted;
 use quintet_contract::{Address, DownCause, NodeId, Port, Random, Span};
 
 /// What a restarted node remembers.

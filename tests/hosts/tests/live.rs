@@ -251,8 +251,8 @@ fn clocks(recorder: Option<&Recorder>) -> (Running, Running) {
     );
     second.add(PROBE, Instance::new(Stamped::new(at(1))));
     let (near, far) = in_process_pair().expect("two event descriptors are there");
-    first.attach(NodeId(2), Incarnation(1), &[(PROBE, PROBE)], near);
-    second.attach(NodeId(1), Incarnation(1), &[(PROBE, PROBE)], far);
+    first.attach(NodeId(2), &[(PROBE, PROBE)], near).expect("it can be watched");
+    second.attach(NodeId(1), &[(PROBE, PROBE)], far).expect("it can be watched");
     (Running::start(first), Running::start(second))
 }
 

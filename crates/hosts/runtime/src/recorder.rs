@@ -14,9 +14,9 @@ use quintet_contract::{
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
-    BulkId, Call, Entry, HEAD_BYTES, JOURNAL_MAGIC, JOURNAL_VERSION, Message, RecordedInput,
+    BulkId, Call, Entry, HEAD_BYTES, JOURNAL_MAGIC, JOURNAL_VERSION, Message, REMEMBERED_BULKS, RecordedInput,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write};
@@ -30,8 +30,7 @@ pub struct Recorder(Arc<Mutex<Journal>>);
 
 struct Journal {
     file: Writer,
-    /// Bulk data seen before, by content.
-    bulks: HashMap<[u64; 2], BulkId>,
+    bulks: KnownBulks,
     instances: u16,
     /// The first failure. Nothing is written after it, as a recording with a gap is none.
     failed: Option<io::Error>,
@@ -61,7 +60,8 @@ impl Recorder {
     pub fn to_writer(to: impl Write + Send + 'static) -> io::Result<Recorder> {
         let file = Writer::start(to, Limits::default())?;
         file.put([&JOURNAL_MAGIC, &JOURNAL_VERSION.to_le_bytes()])?;
-        let journal = Journal { file, bulks: HashMap::new(), instances: 0, failed: None, ended: false };
+        let bulks = KnownBulks::default();
+        let journal = Journal { file, bulks, instances: 0, failed: None, ended: false };
         Ok(Recorder(Arc::new(Mutex::new(journal))))
     }
 
@@ -119,9 +119,8 @@ impl Journal {
         if bulk.is_empty() {
             return BulkId::default();
         }
-        let next = BulkId(u32::try_from(self.bulks.len() + 1).expect("fewer than 2^32 bulks in a run"));
-        let id = *self.bulks.entry(content(bulk)).or_insert(next);
-        if id == next {
+        let (id, is_new) = self.bulks.number(content(bulk));
+        if is_new {
             self.write(&Entry::Bulk(id, bulk));
         }
         id
@@ -137,6 +136,33 @@ impl Drop for Journal {
             // Nobody is left who would be told.
             let _ = self.file.finish();
         }
+    }
+}
+
+/// The numbers of the bulk data that the file told of last.
+#[derive(Default)]
+struct KnownBulks {
+    by_content: HashMap<[u64; 2], BulkId>,
+    /// The oldest first.
+    order: VecDeque<[u64; 2]>,
+    last: BulkId,
+}
+
+impl KnownBulks {
+    /// The number of bulk data, and whether it has none so far.
+    fn number(&mut self, content: [u64; 2]) -> (BulkId, bool) {
+        if let Some(known) = self.by_content.get(&content) {
+            return (*known, false);
+        }
+        if self.order.len() == REMEMBERED_BULKS as usize
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_content.remove(&oldest);
+        }
+        self.last.0 = self.last.0.checked_add(1).expect("fewer than 2^32 bulks in a run");
+        self.by_content.insert(content, self.last);
+        self.order.push_back(content);
+        (self.last, true)
     }
 }
 
@@ -295,6 +321,22 @@ impl Outbox for WatchingOutbox<'_> {
 mod tests {
     use super::*;
     use quintet_testbed::TempDir;
+
+    #[test]
+    fn bulk_is_remembered_for_a_while_and_told_again_after_it() {
+        let mut bulks = KnownBulks::default();
+        assert_eq!(bulks.number([0, 0]), (BulkId(1), true));
+        for other in 1..u64::from(REMEMBERED_BULKS) {
+            assert!(bulks.number([0, other]).1);
+            assert_eq!(bulks.number([0, 0]), (BulkId(1), false));
+        }
+        assert_eq!(bulks.number([1, 1]), (BulkId(REMEMBERED_BULKS + 1), true));
+        assert_eq!(bulks.number([0, 0]), (BulkId(REMEMBERED_BULKS + 2), true));
+        for other in 0..10 * u64::from(REMEMBERED_BULKS) {
+            bulks.number([2, other]);
+            assert!(bulks.by_content.len() <= REMEMBERED_BULKS as usize);
+        }
+    }
 
     #[test]
     fn nothing_is_written_after_an_error_however_often_it_is_told() {

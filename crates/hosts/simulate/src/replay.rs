@@ -9,7 +9,7 @@ use crate::verdict::{Difference, ReplayError, Replayed};
 use bytes::Bytes;
 use quintet_contract::{Address, Frame, Input, PeerChange, Protocol, Time};
 use quintet_wire::Decode;
-use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
+use quintet_wire::journal::{BulkId, Call, Entry, Message, REMEMBERED_BULKS, RecordedInput};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read;
@@ -80,6 +80,12 @@ impl Player<'_> {
             }
             Entry::Bulk(id, bytes) => {
                 self.bulks.insert(id, Bytes::copy_from_slice(bytes));
+                // Nothing names what was told so long before.
+                let forgotten = id.0.saturating_sub(REMEMBERED_BULKS);
+                while let Some(oldest) = self.bulks.first_entry().filter(|oldest| oldest.key().0 <= forgotten)
+                {
+                    oldest.remove();
+                }
             }
             Entry::Step { number, now, input, calls } => self.step(number, now, input, calls)?,
             // Its reader saw it.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A step holds one call of `handle`: the time, the input, and each call the protocol made to its outbox with the
-//! outbox's answer. Bulk data is stored once, when it is first seen, and named by number after that. Nothing follows the
+//! outbox's answer. Bulk data is stored when it is first seen, and named by number for a while after that. Nothing follows the
 //! end. A file without it, which may stop inside a record, belongs to a process that was killed; everything before is good.
 //! A length has a checksum of its own, so that a wrong one does not look like such a stop.
 //!
@@ -28,6 +28,9 @@ pub const JOURNAL_VERSION: u32 = 3;
 pub const HEAD_BYTES: usize = 12;
 /// The longest entry: the longest bulk with its type, number and length, or a step that sent very many frames.
 pub const MAX_ENTRY_BYTES: usize = MAX_BULK_BYTES + 9;
+/// How long bulk data goes by its number: until so many others were told after it. Seen again after that, it is told again, under
+/// another number. So neither who writes a recording nor who reads it has to remember all of it.
+pub const REMEMBERED_BULKS: u32 = 4096;
 /// The longest protocol name.
 const MAX_NAME_BYTES: usize = 64;
 /// Calls of one step.
@@ -51,7 +54,7 @@ pub enum Entry<'a> {
         /// What the constructor was given.
         config: &'a [u8],
     },
-    /// Bulk data, told once before the first step that names it.
+    /// Bulk data, told before the first step that names it. Numbers grow.
     Bulk(BulkId, &'a [u8]),
     /// One call of `handle`.
     Step {

@@ -18,7 +18,7 @@ mod stamped;
 pub use errand::Errand;
 pub use halves::{Follower, Found, Leader};
 pub use log::Log;
-pub use ring::Ring;
+pub use ring::{Ring, RingConfig};
 pub use stamped::{Stamped, TOIL};
 
 use quintet_contract::Kind;

@@ -15,6 +15,7 @@
 //! | `frame.rs` | [`Frame`], [`Kind`], [`Token`] |
 //! | `time.rs` | [`Time`], [`Span`] |
 //! | `cell.rs` | [`cell()`]: the latest value shared by two halves of one protocol |
+//! | `snapshot.rs` | [`Snapshot`]: protocols whose state can be moved; [`check_snapshots`]: whether that holds |
 //! | `random.rs` | [`Random`]: the only randomness a protocol may use, keyed from its seed |
 //! | `peer_map.rs` | [`PeerMap`]: what a layer keeps about each peer, looked up several times a frame |
 //! | `limits.rs` | every size limit, with the relations between them proved at compile time |
@@ -31,6 +32,7 @@ mod outbox;
 mod peer_map;
 mod protocol;
 mod random;
+mod snapshot;
 mod time;
 
 pub use address::{Address, Incarnation, NodeId, Port};
@@ -43,4 +45,5 @@ pub use outbox::{Outbox, SendError, Stage};
 pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};
 pub use random::Random;
+pub use snapshot::{Snapshot, SnapshotError, check_snapshots};
 pub use time::{Span, Time};

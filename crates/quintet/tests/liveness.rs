@@ -33,7 +33,7 @@ impl<P: Protocol> Side<P> {
     fn tell(&mut self, other: &mut Side<impl Protocol>) -> bool {
         let said: Vec<_> = self.effects.frames().into_iter().filter(|(to, _)| *to == other.me).collect();
         for (_, frame) in &said {
-            let frame = Frame { kind: frame.kind, token: Token(0), body: &frame.body, bulk: &frame.bulk };
+            let frame = Frame { bulk: &frame.bulk, ..Frame::new(frame.kind, Token(0), &frame.body) };
             other.give(Time::ZERO, Input::Frame(self.me, frame));
         }
         !said.is_empty()

@@ -25,6 +25,7 @@ pub(crate) fn header(length: usize, sequence: u32, has_bulk: bool) -> Header {
         length: u32::try_from(length).expect("short"),
         kind: Kind(0xf0),
         has_bulk,
+        is_stamped: false,
         token: Token(sequence.into()),
         from: Address::new(1, 1),
         to: Address::new(2, 2),

@@ -4,57 +4,57 @@ use crate::codec::{
     ACKNOWLEDGE, Acknowledge, CHALLENGE, GOODBYE, HELLO, Named, PING, PONG, REFUSED, RESET, WELCOME,
 };
 use crate::codec::{FENCED_PREFIX_BYTES, Fence, Prefix};
+use crate::context::Context;
 use crate::handshake::Phase;
 use crate::peer::Peer;
 use crate::stream::Arrival;
-use crate::turn::Turn;
 use quintet_contract::{DownCause, Frame, Kind, OwnedFrame, Token};
 use quintet_wire::registry::SESSION;
 use quintet_wire::{Decode, send};
 
 impl Peer {
     /// Takes a frame from the peer's link.
-    pub(crate) fn receive(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
+    pub(crate) fn receive(&mut self, frame: Frame<'_>, context: &mut Context<'_>) -> Arrival {
         match frame.kind {
-            HELLO => self.hello(frame.body, turn),
-            WELCOME => self.welcomed(frame.body, turn),
-            REFUSED => self.refused(frame.body, turn),
+            HELLO => self.hello(frame.body, context),
+            WELCOME => self.welcomed(frame.body, context),
+            REFUSED => self.refused(frame.body, context),
             ACKNOWLEDGE => match Acknowledge::decode_all(frame.body) {
-                Ok(note) => self.acknowledged(note, turn),
-                Err(_) => self.unreadable(turn),
+                Ok(note) => self.acknowledged(note, context),
+                Err(_) => self.unreadable(context),
             },
             PING | PONG | GOODBYE | RESET | CHALLENGE => match Named::decode_all(frame.body) {
-                Ok(Named(session)) => self.named(frame.kind, session, turn),
-                Err(_) => self.unreadable(turn),
+                Ok(Named(session)) => self.named(frame.kind, session, context),
+                Err(_) => self.unreadable(context),
             },
-            kind if SESSION.contains(kind) => self.unreadable(turn),
-            _ => return self.receive_payload(frame, turn),
+            kind if SESSION.contains(kind) => self.unreadable(context),
+            _ => return self.receive_payload(frame, context),
         }
         Arrival::Absorbed
     }
 
-    fn receive_payload(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
+    fn receive_payload(&mut self, frame: Frame<'_>, context: &mut Context<'_>) -> Arrival {
         let fenced = self.reliability.retransmits();
         if fenced && let Ok(Prefix { fence: Some(fence), .. }) = Prefix::read(frame.body, fenced) {
-            self.believe(fence.session, turn);
+            self.adopt(fence.session, context);
         }
         let address = self.address;
         let Some(live) = self.live_mut() else {
-            self.unknown(frame, turn);
+            self.unknown(frame, context);
             return Arrival::Absorbed;
         };
-        let arrival = live.stream.arrive(address, frame, turn);
+        let arrival = live.stream.arrive(address, frame, context);
         match arrival {
-            Arrival::Deliver(_) | Arrival::Absorbed => live.hear(turn.now),
-            Arrival::Foreign => turn.counters.fenced += 1,
-            Arrival::Broken => self.over(DownCause::Misbehaved, turn),
+            Arrival::Deliver(_) | Arrival::Absorbed => live.hear(context.now),
+            Arrival::Foreign => context.counters.fenced += 1,
+            Arrival::Broken => self.over(DownCause::Misbehaved, context),
         }
         arrival
     }
 
     /// A listener that kept a session and hears a frame of it goes on with it: the peer has not noticed the cut. Not where the
     /// link loses nothing: there the peer says HELLO over every link, and this frame is an earlier link's.
-    fn believe(&mut self, session: u64, turn: &mut Turn<'_>) {
+    fn adopt(&mut self, session: u64, context: &mut Context<'_>) {
         if !self.reliability.retransmits() {
             return;
         }
@@ -62,13 +62,13 @@ impl Peer {
         let Some(kept) = listening.suspended.take_if(|kept| kept.stream.id == session) else { return };
         let first = kept.stream.first_kept();
         let address = self.address;
-        self.live(kept.stream, true, turn).stream.resume(first, address, turn);
+        self.live(kept.stream, true, context).stream.resume(first, address, context);
     }
 
     /// A frame of a session not known here. A peer that would wait for its acknowledgement for ever learns so. Not while this
-    /// side knocks: then it may be the first frame of the session whose WELCOME is still under way.
-    fn unknown(&mut self, frame: Frame<'_>, turn: &mut Turn<'_>) {
-        turn.counters.fenced += 1;
+    /// side has said HELLO: then it may be the first frame of the session whose WELCOME is still under way.
+    fn unknown(&mut self, frame: Frame<'_>, context: &mut Context<'_>) {
+        context.counters.fenced += 1;
         if !self.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
             return;
         }
@@ -77,61 +77,61 @@ impl Peer {
             Ok(Prefix { fence: Some(Fence { session, .. }), .. }),
         ) = (&self.phase, Prefix::read(frame.body, true))
         {
-            self.reset(session, turn);
+            self.reset(session, context);
         }
     }
 
     /// Says that a session is not known here. If there is no room, the peer's next frame brings it up again.
-    fn reset(&mut self, session: u64, turn: &mut Turn<'_>) {
-        let _ = send(turn.out, self.address, RESET, Token(0), &Named(session));
+    fn reset(&mut self, session: u64, context: &mut Context<'_>) {
+        let _ = send(context.out, self.address, RESET, Token(0), &Named(session));
     }
 
-    fn acknowledged(&mut self, note: Acknowledge, turn: &mut Turn<'_>) {
-        self.believe(note.session, turn);
+    fn acknowledged(&mut self, note: Acknowledge, context: &mut Context<'_>) {
+        self.adopt(note.session, context);
         let address = self.address;
         let Some(live) = self.live_mut().filter(|live| live.stream.id == note.session) else {
-            turn.counters.fenced += 1;
+            context.counters.fenced += 1;
             return;
         };
-        live.hear(turn.now);
-        if !live.stream.acknowledged(note.acknowledged, note.echo, true, address, turn) {
-            self.over(DownCause::Misbehaved, turn);
+        live.hear(context.now);
+        if !live.stream.acknowledged(note.acknowledged, note.echo, true, address, context) {
+            self.over(DownCause::Misbehaved, context);
         }
     }
 
-    fn named(&mut self, kind: Kind, session: u64, turn: &mut Turn<'_>) {
+    fn named(&mut self, kind: Kind, session: u64, context: &mut Context<'_>) {
         if kind != RESET {
-            self.believe(session, turn);
+            self.adopt(session, context);
         }
         if self.live_mut().is_none_or(|live| live.stream.id != session) {
-            return self.named_unknown(kind, session, turn);
+            return self.named_unknown(kind, session, context);
         }
         let Some(live) = self.live_mut() else { return };
-        live.hear(turn.now);
+        live.hear(context.now);
         match kind {
             PING | CHALLENGE => live.pinged(),
-            GOODBYE => self.over(DownCause::Closed, turn),
-            RESET => self.over(DownCause::Died, turn),
+            GOODBYE => self.over(DownCause::Closed, context),
+            RESET => self.over(DownCause::Died, context),
             _ => {}
         }
     }
 
-    fn named_unknown(&mut self, kind: Kind, session: u64, turn: &mut Turn<'_>) {
-        turn.counters.fenced += 1;
+    fn named_unknown(&mut self, kind: Kind, session: u64, context: &mut Context<'_>) {
+        context.counters.fenced += 1;
         let linked = !matches!(self.phase, Phase::Unlinked(_));
         let kept = self.phase.stream().is_some_and(|stream| stream.id == session);
         let idle = matches!(self.phase, Phase::Listening(_) | Phase::Ended(_));
         if !kept && (kind == CHALLENGE && linked || kind == PING && idle) {
-            self.reset(session, turn);
+            self.reset(session, context);
         }
     }
 
     /// Bytes that no peer of this version sends. On a link that loses nothing they are the peer's own, with or without a session;
     /// on another they may be anyone's.
-    pub(crate) fn unreadable(&mut self, turn: &mut Turn<'_>) {
-        turn.counters.fenced += 1;
+    pub(crate) fn unreadable(&mut self, context: &mut Context<'_>) {
+        context.counters.fenced += 1;
         if !self.reliability.retransmits() {
-            self.cut(turn);
+            self.cut(context);
         }
     }
 

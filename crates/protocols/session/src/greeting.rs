@@ -2,34 +2,34 @@
 
 use crate::codec::{Attempt, GOODBYE, Hello, Named, REFUSED, Refused, Welcome};
 use crate::config::{Features, Reliability};
+use crate::context::{Context, Event};
 use crate::handshake::{Ended, Phase, Suspended};
 use crate::live::Live;
 use crate::peer::Peer;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::{PeerInfo, Stream};
-use crate::turn::{Notice, Turn};
 use quintet_contract::{DownCause, Token};
 use quintet_wire::{Decode, send};
 
 impl Peer {
     /// A HELLO came.
-    pub(crate) fn hello(&mut self, body: &[u8], turn: &mut Turn<'_>) {
+    pub(crate) fn hello(&mut self, body: &[u8], context: &mut Context<'_>) {
         let hello = match Hello::decode_all(body) {
             Ok(hello) => hello,
             Err(error) => {
                 // A try without a number: the initiator takes it for its latest.
-                return self.refuse(Attempt::default(), RefusalCode::Malformed, &error.to_string(), turn);
+                return self.refuse(Attempt::default(), RefusalCode::Malformed, &error.to_string(), context);
             }
         };
-        match self.examine(&hello, turn) {
-            Ok(info) => self.greet(&hello, info, turn),
-            Err((code, text)) => self.refuse(hello.attempt, code, &text, turn),
+        match self.examine(&hello, context) {
+            Ok(info) => self.greet(&hello, info, context),
+            Err((code, text)) => self.refuse(hello.attempt, code, &text, context),
         }
     }
 
     /// Whether the two sides fit.
-    fn examine(&self, hello: &Hello, turn: &Turn<'_>) -> Result<PeerInfo, (RefusalCode, String)> {
-        let config = turn.config;
+    fn examine(&self, hello: &Hello, context: &Context<'_>) -> Result<PeerInfo, (RefusalCode, String)> {
+        let config = context.config;
         let (mine, theirs) = (config.versions, hello.versions);
         let Some(version) = mine.common(theirs) else {
             let text = format!(
@@ -62,28 +62,28 @@ impl Peer {
         Ok(PeerInfo { incarnation, identity, role, features, version })
     }
 
-    fn greet(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
+    fn greet(&mut self, hello: &Hello, info: PeerInfo, context: &mut Context<'_>) {
         let newer = self.lives.latest.is_some_and(|latest| info.incarnation > latest);
         match &mut self.phase {
             Phase::Unlinked(_) => {}
             Phase::Ended(Ended { code }) if *code == RefusalCode::Closed || !newer => {
                 let code = *code;
-                self.refuse(hello.attempt, code, "the session has ended on this side", turn);
+                self.refuse(hello.attempt, code, "the session has ended on this side", context);
             }
             // Both say HELLO: the smaller address's counts.
-            Phase::Knocking(_) if turn.config.me < self.address => {}
+            Phase::HelloSent(_) if context.config.me < self.address => {}
             Phase::Live(live) if newer || live.was_given_up(hello) => {
-                turn.notice(Notice::Down(DownCause::Died));
-                self.accept(hello, info, turn);
+                context.notify(Event::Down(DownCause::Died));
+                self.accept(hello, info, context);
             }
-            Phase::Live(_) => self.greet_again(hello, turn),
-            Phase::Ended(_) | Phase::Knocking(_) | Phase::Listening(_) => self.accept(hello, info, turn),
+            Phase::Live(_) => self.greet_again(hello, context),
+            Phase::Ended(_) | Phase::HelloSent(_) | Phase::Listening(_) => self.accept(hello, info, context),
         }
     }
 
     /// A HELLO of the life whose session lives: it was repeated, its link was cut unseen by this side, it has forgotten the
     /// session, or it is another node's.
-    fn greet_again(&mut self, hello: &Hello, turn: &mut Turn<'_>) {
+    fn greet_again(&mut self, hello: &Hello, context: &mut Context<'_>) {
         let address = self.address;
         let Phase::Live(live) = &mut self.phase else { return };
         let stream = &mut live.stream;
@@ -92,69 +92,74 @@ impl Peer {
             live.owed.welcome = true;
         } else if later && stream.keeps() && hello.resume == stream.id {
             stream.attempt = hello.attempt;
-            if !stream.resume(hello.received, address, turn) {
-                return self.over(DownCause::Misbehaved, turn);
+            if !stream.resume(hello.received, address, context) {
+                return self.over(DownCause::Misbehaved, context);
             }
-            turn.counters.resumed += 1;
+            context.counters.resumed += 1;
             (live.owed.welcome, live.resumed) = (true, true);
-            live.hear(turn.now);
+            live.hear(context.now);
         } else {
             // If it is the same node, it no longer knows the session and says so: the next HELLO finds the place free.
             live.owed.challenge |= later && stream.retransmits();
             let text = format!("incarnation {} of node {} lives", hello.incarnation.0, hello.node.0);
-            self.refuse(hello.attempt, RefusalCode::DuplicateNode, &text, turn);
+            self.refuse(hello.attempt, RefusalCode::DuplicateNode, &text, context);
         }
-        self.settle(turn);
+        self.send_pending(context);
     }
 
     /// Continues the session asked for, or opens one.
-    fn accept(&mut self, hello: &Hello, info: PeerInfo, turn: &mut Turn<'_>) {
+    fn accept(&mut self, hello: &Hello, info: PeerInfo, context: &mut Context<'_>) {
         let address = self.address;
         let kept = self.phase.suspended().is_some_and(|suspended| {
             suspended.stream.id == hello.resume && suspended.stream.peer.incarnation == info.incarnation
         });
         if kept && let Some(mut suspended) = self.phase.take_suspended() {
             suspended.stream.attempt = hello.attempt;
-            self.continue_session(suspended.stream, hello.received, turn);
+            self.continue_session(suspended.stream, hello.received, context);
         } else {
-            self.forget(turn);
-            let id = turn.number();
+            self.forget(context);
+            let id = context.number();
             let stream = Stream::new(id, hello.attempt, info, hello.window, self.reliability, self.link);
-            self.live(stream, false, turn);
+            self.live(stream, false, context);
         }
         if let Some(live) = self.live_mut() {
             live.owed.welcome = true;
-            live.settle(address, turn);
+            live.send_pending(address, context);
         }
     }
 
     /// The session goes on over the new link; the peer has every frame before `received`.
-    fn continue_session(&mut self, stream: Stream, received: crate::sequence::Sequence, turn: &mut Turn<'_>) {
+    fn continue_session(
+        &mut self,
+        stream: Stream,
+        received: crate::sequence::Sequence,
+        context: &mut Context<'_>,
+    ) {
         let address = self.address;
-        turn.counters.resumed += 1;
-        if !self.live(stream, true, turn).stream.resume(received, address, turn) {
-            self.over(DownCause::Misbehaved, turn);
+        context.counters.resumed += 1;
+        if !self.live(stream, true, context).stream.resume(received, address, context) {
+            self.over(DownCause::Misbehaved, context);
         }
     }
 
     /// A WELCOME came. One that answers no HELLO under way is an old one, or repeated; one of a life that was cut off has the
     /// link closed.
-    pub(crate) fn welcomed(&mut self, body: &[u8], turn: &mut Turn<'_>) {
-        let Phase::Knocking(knocking) = &self.phase else { return };
-        let Ok(welcome) = Welcome::decode_all(body) else { return self.unreadable(turn) };
+    pub(crate) fn welcomed(&mut self, body: &[u8], context: &mut Context<'_>) {
+        let Phase::HelloSent(hello_sent) = &self.phase else { return };
+        let Ok(welcome) = Welcome::decode_all(body) else { return self.unreadable(context) };
         let known = self.lives.latest.is_some_and(|latest| welcome.incarnation < latest);
-        let versions = turn.config.versions;
+        let versions = context.config.versions;
         let spoken = (versions.oldest..=versions.newest).contains(&welcome.version);
-        if welcome.attempt != knocking.attempt || known || !spoken {
-            turn.counters.fenced += 1;
+        if welcome.attempt != hello_sent.attempt || known || !spoken {
+            context.counters.fenced += 1;
             return;
         }
-        let attempt = knocking.attempt;
+        let attempt = hello_sent.attempt;
         if self.is_cut_off(welcome.incarnation) {
-            turn.counters.refused += 1;
+            context.counters.refused += 1;
             // Best effort, as ever: without it a peer that keeps frames for the next link would wait for it.
-            let _ = send(turn.out, self.address, GOODBYE, Token(0), &Named(welcome.session));
-            return self.cut(turn);
+            let _ = send(context.out, self.address, GOODBYE, Token(0), &Named(welcome.session));
+            return self.cut(context);
         }
         let resumed = |kept: &mut Suspended| {
             let same =
@@ -164,50 +169,50 @@ impl Peer {
         let kept = self.phase.suspended_mut().and_then(|suspended| suspended.take_if(resumed));
         if let Some(mut kept) = kept {
             kept.stream.attempt = attempt;
-            self.continue_session(kept.stream, welcome.received, turn);
+            self.continue_session(kept.stream, welcome.received, context);
         } else {
-            self.forget(turn);
+            self.forget(context);
             let info = PeerInfo {
                 incarnation: welcome.incarnation,
                 identity: self.link.identity,
                 role: welcome.role,
-                features: Features(welcome.features.0 & turn.config.features.0),
+                features: Features(welcome.features.0 & context.config.features.0),
                 version: welcome.version,
             };
             let Welcome { session, window, .. } = welcome;
             let stream = Stream::new(session, attempt, info, window, self.reliability, self.link);
-            self.live(stream, false, turn);
+            self.live(stream, false, context);
         }
-        self.settle(turn);
+        self.send_pending(context);
     }
 
     /// A REFUSED came.
-    pub(crate) fn refused(&mut self, body: &[u8], turn: &mut Turn<'_>) {
-        let Phase::Knocking(knocking) = &self.phase else { return };
-        let Ok(refused) = Refused::decode_all(body) else { return self.unreadable(turn) };
-        if refused.attempt != knocking.attempt && refused.attempt != Attempt::default() {
-            turn.counters.fenced += 1;
+    pub(crate) fn refused(&mut self, body: &[u8], context: &mut Context<'_>) {
+        let Phase::HelloSent(hello_sent) = &self.phase else { return };
+        let Ok(refused) = Refused::decode_all(body) else { return self.unreadable(context) };
+        if refused.attempt != hello_sent.attempt && refused.attempt != Attempt::default() {
+            context.counters.fenced += 1;
             return;
         }
         self.refusal = Some(Refusal { code: refused.code, text: refused.text.to_owned() });
-        // The peer may still hold a session that this side has lost; it is asking. Knock on.
+        // The peer may still hold a session that this side has lost; it is asking. HELLO is said again.
         if refused.code == RefusalCode::DuplicateNode && self.reliability.retransmits() {
             return;
         }
-        self.forget(turn);
-        turn.notice(Notice::Down(DownCause::Refused(refused.code.error() as u16)));
+        self.forget(context);
+        context.notify(Event::Down(DownCause::Refused(refused.code.error() as u16)));
         self.phase = Phase::Ended(Ended { code: refused.code });
     }
 
-    fn refuse(&mut self, attempt: Attempt, code: RefusalCode, text: &str, turn: &mut Turn<'_>) {
+    fn refuse(&mut self, attempt: Attempt, code: RefusalCode, text: &str, context: &mut Context<'_>) {
         if matches!(self.phase, Phase::Unlinked(_)) {
             return;
         }
-        turn.counters.refused += 1;
+        context.counters.refused += 1;
         // If the link has no room, the initiator asks again or gives up: nothing here depends on it.
-        let _ = send(turn.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
+        let _ = send(context.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
         if code == RefusalCode::Malformed && !self.reliability.retransmits() {
-            self.cut(turn);
+            self.cut(context);
         }
     }
 }

@@ -1,21 +1,49 @@
-//! The states before and after a session, one type each. The session itself is [`Live`].
+//! The states of a peer, one type each. The session itself is [`Live`].
 //!
 //! ```text
-//!              link up, initiator            WELCOME
-//!  Unlinked ------------------------> Knocking ------+
-//!     |                                              +--> Live --> Ended (until the next link)
-//!     +-----------------------------> Listening -----+      |
-//!              link up, else                  HELLO         +--> Unlinked, Knocking or Listening
+//!                 link up, initiator             WELCOME, HELLO
+//!            +----------------------> HelloSent ----------------+
+//!            |                            | REFUSED             |
+//!  Unlinked -+                            +-----------> Ended   +--> Live
+//!            |       link up, else                        ^     |      |
+//!            +----------------------> Listening ----------|-----+      |
+//!                                                  HELLO  +------------+
+//!                                                           GOODBYE, broken
+//!  link down: to Unlinked, from everywhere
 //! ```
+//!
+//! The first three may hold a session whose link was cut ([`Suspended`]), until its window is over. Every transition:
+//!
+//! | from | when | to |
+//! | --- | --- | --- |
+//! | Unlinked | the link is up | HelloSent if this side initiates, else Listening |
+//! | HelloSent | WELCOME answers this HELLO | Live: the session kept, or another |
+//! | | HELLO of a peer with the smaller address | as from Listening |
+//! | | REFUSED | Ended; HelloSent still, where the peer may yet find that it holds a session in vain |
+//! | | no answer | HelloSent, where frames may be lost. Else the link is closed: Unlinked with a session kept; without one HelloSent until the link is down |
+//! | Listening | HELLO that fits; of the life and session kept, it resumes | Live |
+//! | | HELLO that does not fit | Listening, with REFUSED |
+//! | | a frame of the session kept, where frames may be lost | Live |
+//! | these three | the window of the session kept is over | the same without it; HelloSent says HELLO anew |
+//! | Live | HELLO that resumes it, over a link whose cut was not noticed | Live |
+//! | | HELLO of a later life; of another session, where frames are kept for the next link | Live: another session |
+//! | | the link is cut | Unlinked, with the session kept if there is a window |
+//! | | another link takes its place, where frames are kept for it | HelloSent or Listening, with the session kept |
+//! | | silence | HelloSent or Listening, where frames may be lost. Else the link is closed: Unlinked with the session kept, where there is a window for it; Ended without |
+//! | | RESET | HelloSent or Listening |
+//! | | GOODBYE | Ended if this side initiates, else Listening |
+//! | | the peer broke the protocol, or this side closes | Ended |
+//! | Ended | HELLO of a later life, unless a side has closed | Live |
+//! | all others | the link is down | Unlinked, with what session was kept |
 
 use crate::codec::{Attempt, HELLO, Hello};
 use crate::config::{Reliability, SessionConfig};
+use crate::context::Context;
 use crate::estimator::LONGEST;
 use crate::live::Live;
 use crate::refusal::RefusalCode;
 use crate::sequence::Sequence;
 use crate::stream::{Stream, earlier};
-use crate::turn::Turn;
 use quintet_contract::{Address, DownCause, Span, Time, Token};
 use quintet_wire::send;
 
@@ -23,7 +51,7 @@ use quintet_wire::send;
 #[derive(Debug)]
 pub(crate) enum Phase {
     Unlinked(Unlinked),
-    Knocking(Knocking),
+    HelloSent(HelloSent),
     Listening(Listening),
     Live(Box<Live>),
     Ended(Ended),
@@ -52,7 +80,7 @@ pub(crate) struct Listening {
 
 /// HELLO was said, or is to be said as soon as the link has room.
 #[derive(Debug)]
-pub(crate) struct Knocking {
+pub(crate) struct HelloSent {
     pub(crate) attempt: Attempt,
     pub(crate) suspended: Option<Suspended>,
     reliability: Reliability,
@@ -70,47 +98,47 @@ pub(crate) struct Ended {
     pub(crate) code: RefusalCode,
 }
 
-impl Knocking {
+impl HelloSent {
     pub(crate) fn new(attempt: Attempt, reliability: Reliability, suspended: Option<Suspended>) -> Self {
         let interval = match reliability {
             Reliability::ByLink | Reliability::Link | Reliability::Retain { .. } => Span::ZERO,
             Reliability::Retransmit { initial_timeout, .. } => initial_timeout.max(Span(1)),
         };
-        Knocking { attempt, suspended, reliability, timer: None, interval, unsent: false }
+        HelloSent { attempt, suspended, reliability, timer: None, interval, unsent: false }
     }
 
     /// Says HELLO; on a link that may lose it, again after a while that doubles. On one that loses nothing the peer has as long
     /// for its answer as for any sign of life later.
-    pub(crate) fn knock(&mut self, to: Address, turn: &mut Turn<'_>) {
-        let hello = self.hello(turn.config);
-        self.unsent = send(turn.out, to, HELLO, Token(0), &hello).is_err();
+    pub(crate) fn say_hello(&mut self, to: Address, context: &mut Context<'_>) {
+        let hello = self.hello(context.config);
+        self.unsent = send(context.out, to, HELLO, Token(0), &hello).is_err();
         if self.interval > Span::ZERO {
-            self.timer = Some(turn.now + self.interval);
+            self.timer = Some(context.now + self.interval);
             self.interval = Span(self.interval.0.saturating_mul(2)).min(LONGEST);
-        } else if turn.config.silence_limit > Span::ZERO {
-            self.timer.get_or_insert(turn.now + turn.config.silence_limit);
+        } else if context.config.silence_limit > Span::ZERO {
+            self.timer.get_or_insert(context.now + context.config.silence_limit);
         }
     }
 
     /// The link has room.
-    pub(crate) fn writable(&mut self, to: Address, turn: &mut Turn<'_>) {
+    pub(crate) fn writable(&mut self, to: Address, context: &mut Context<'_>) {
         if self.unsent {
-            self.knock(to, turn);
+            self.say_hello(to, context);
         }
     }
 
     /// Says HELLO again where it may have been lost. True if the peer has had its time and did not answer.
-    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) -> bool {
-        if self.timer.is_none_or(|timer| timer > turn.now) {
+    pub(crate) fn wake(&mut self, to: Address, context: &mut Context<'_>) -> bool {
+        if self.timer.is_none_or(|timer| timer > context.now) {
             return false;
         }
         if self.interval > Span::ZERO {
-            self.knock(to, turn);
+            self.say_hello(to, context);
             return false;
         }
         // Of two sides that slept together the one that wakes first must not blame the other.
-        let slept = self.timer.is_some_and(|timer| turn.config.overslept(timer, turn.now));
-        self.timer = slept.then(|| turn.now + turn.config.silence_limit);
+        let slept = self.timer.is_some_and(|timer| context.config.overslept(timer, context.now));
+        self.timer = slept.then(|| context.now + context.config.silence_limit);
         !slept
     }
 
@@ -145,7 +173,7 @@ impl Phase {
     pub(crate) fn suspended_mut(&mut self) -> Option<&mut Option<Suspended>> {
         match self {
             Phase::Unlinked(state) => Some(&mut state.suspended),
-            Phase::Knocking(state) => Some(&mut state.suspended),
+            Phase::HelloSent(state) => Some(&mut state.suspended),
             Phase::Listening(state) => Some(&mut state.suspended),
             Phase::Live(_) | Phase::Ended(_) => None,
         }
@@ -154,7 +182,7 @@ impl Phase {
     pub(crate) fn suspended(&self) -> Option<&Suspended> {
         match self {
             Phase::Unlinked(state) => state.suspended.as_ref(),
-            Phase::Knocking(state) => state.suspended.as_ref(),
+            Phase::HelloSent(state) => state.suspended.as_ref(),
             Phase::Listening(state) => state.suspended.as_ref(),
             Phase::Live(_) | Phase::Ended(_) => None,
         }

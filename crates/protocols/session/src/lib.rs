@@ -6,7 +6,7 @@
 //!
 //! A peer that breaks its session is told GOODBYE, and its link is closed; its next life is served, the same one is not.
 //!
-//! A peer that is silent for too long is down at once. On a link that may lose frames the initiator knocks on. On one that loses
+//! A peer that is silent for too long is down at once. On a link that may lose frames the initiator goes on saying HELLO. On one that loses
 //! nothing the peer stands still: the link is closed, so that it learns of the end when it wakes and keeps nothing for a session
 //! that is over, and the same life is served over another link. Where the host makes none, the peer stays down as silent.
 //!
@@ -29,7 +29,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `sessions.rs` | [`Sessions`]: inputs to machines, machines to the protocol above |
-//! | `handshake.rs` | the states, one type each, with a picture |
+//! | `handshake.rs` | the states, one type each, with a picture and every transition |
 //! | `peer.rs`, `greeting.rs`, `conversation.rs` | a peer on links and timers; on handshake frames; on a session's frames |
 //! | `live.rs`, `stream.rs` | a session with its link; its numbers, which survive a cut |
 //! | `retention.rs` | what is kept until it is acknowledged |
@@ -46,6 +46,7 @@
 mod arrivals;
 mod codec;
 mod config;
+mod context;
 mod conversation;
 mod counters;
 mod departed;
@@ -64,7 +65,6 @@ mod sequence;
 mod sessions;
 mod stamp;
 mod stream;
-mod turn;
 mod window;
 
 pub use codec::{

@@ -2,9 +2,9 @@
 
 use crate::codec::{ACKNOWLEDGE, CHALLENGE, Named, PING, PONG, WELCOME, Welcome};
 use crate::config::{Reliability, SessionConfig};
+use crate::context::Context;
 use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
-use crate::turn::Turn;
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Time, Token};
 use quintet_wire::send;
 
@@ -93,14 +93,14 @@ impl Live {
     }
 
     /// Sends what can go: control frames, waiting frames, an acknowledgement that is due.
-    pub(crate) fn settle(&mut self, to: Address, turn: &mut Turn<'_>) {
-        let owes_control = self.send_owed(to, turn.config, turn.out).is_err();
+    pub(crate) fn send_pending(&mut self, to: Address, context: &mut Context<'_>) {
+        let owes_control = self.send_owed(to, context.config, context.out).is_err();
         if !owes_control {
-            self.stream.send_waiting(&mut turn.exit(to));
+            self.stream.send_waiting(&mut context.exit(to));
         }
-        if let Some(note) = self.stream.due_acknowledgement(turn.now) {
-            let sent = !owes_control && send(turn.out, to, ACKNOWLEDGE, Token(0), &note).is_ok();
-            self.stream.acknowledgement_sent(sent, turn.now);
+        if let Some(note) = self.stream.due_acknowledgement(context.now) {
+            let sent = !owes_control && send(context.out, to, ACKNOWLEDGE, Token(0), &note).is_ok();
+            self.stream.acknowledgement_sent(sent, context.now);
         }
     }
 
@@ -115,7 +115,7 @@ impl Live {
 
     /// Begins another round of silence, if this side slept: of two that slept together the one that wakes first must not blame the
     /// other.
-    pub(crate) fn forgive(&mut self, now: Time, config: &SessionConfig) {
+    pub(crate) fn restart_silence(&mut self, now: Time, config: &SessionConfig) {
         let due = earlier(self.ping_at(config), self.silent_at(config));
         if due.is_some_and(|due| config.overslept(due, now)) {
             self.unanswered_since = self.unanswered_since.map(|_| now);
@@ -126,16 +126,16 @@ impl Live {
     }
 
     /// Pings a silent peer; sends again what is due.
-    pub(crate) fn wake(&mut self, to: Address, turn: &mut Turn<'_>) {
-        self.stream.resend_due(&mut turn.exit(to));
-        if self.ping_at(turn.config).is_some_and(|at| at <= turn.now) {
-            self.pinged = turn.now;
-            self.unanswered_since.get_or_insert(turn.now);
+    pub(crate) fn wake(&mut self, to: Address, context: &mut Context<'_>) {
+        self.stream.resend_due(&mut context.exit(to));
+        if self.ping_at(context.config).is_some_and(|at| at <= context.now) {
+            self.pinged = context.now;
+            self.unanswered_since.get_or_insert(context.now);
             // A full link needs no ping: the peer's silence is counted all the same.
-            let _ = self.name(to, PING, turn.out);
+            let _ = self.name(to, PING, context.out);
             self.stream.ask_acknowledgement();
         }
-        self.settle(to, turn);
+        self.send_pending(to, context);
     }
 
     /// The peer asks for a sign of life.
@@ -151,7 +151,7 @@ impl Live {
     }
 
     /// When the peer has been silent for too long. With pings, silence counts from the first that was not answered: a host
-    /// that did not run for a while has heard nobody and must not blame the peer for it. See also [`Live::forgive`].
+    /// that did not run for a while has heard nobody and must not blame the peer for it. See also [`Live::restart_silence`].
     pub(crate) fn silent_at(&self, config: &SessionConfig) -> Option<Time> {
         let pings = config.keep_alive > Span::ZERO;
         let since = if pings { self.unanswered_since } else { Some(self.heard) };

@@ -3,12 +3,12 @@
 
 use crate::codec::{Attempt, GOODBYE};
 use crate::config::{PeerConfig, Reliability, SessionConfig};
+use crate::context::{Context, Event};
 use crate::departed::Lives;
-use crate::handshake::{Ended, Knocking, Listening, Phase, Suspended, Unlinked};
+use crate::handshake::{Ended, HelloSent, Listening, Phase, Suspended, Unlinked};
 use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
-use crate::turn::{Notice, Turn};
 use quintet_contract::{Address, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time};
 use quintet_errors::Code;
 
@@ -45,32 +45,32 @@ impl Peer {
     }
 
     /// The link is there.
-    pub(crate) fn link_up(&mut self, link: LinkInfo, turn: &mut Turn<'_>) {
+    pub(crate) fn link_up(&mut self, link: LinkInfo, context: &mut Context<'_>) {
         if !matches!(self.phase, Phase::Unlinked(_)) {
             if !self.reliability.retains() {
                 // Another one changes nothing: the HELLO that comes over it decides.
                 return;
             }
             // The host has put it in the place of one whose cut this side had not noticed.
-            self.link_down(DownCause::Died, turn);
+            self.link_down(DownCause::Died, context);
         }
         self.link = link;
         self.reliability = self.settings.reliability.over(link);
         if self.phase.stream().is_some_and(|stream| !stream.fits(self.reliability, link)) {
-            self.forget(turn);
+            self.forget(context);
         }
         let suspended = self.phase.take_suspended();
-        self.begin(suspended, turn);
+        self.begin(suspended, context);
     }
 
     /// The link is gone. (If this side had put its session aside before, that stays as it is.)
-    pub(crate) fn link_down(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+    pub(crate) fn link_down(&mut self, cause: DownCause, context: &mut Context<'_>) {
         if matches!(self.phase, Phase::Unlinked(_)) {
             return;
         }
-        self.suspend(cause, turn.now + turn.config.resume_window);
-        if !self.outlives_its_link(cause, turn.config) {
-            self.forget_for(cause, turn);
+        self.suspend(cause, context.now + context.config.resume_window);
+        if !self.outlives_its_link(cause, context.config) {
+            self.forget_for(cause, context);
         }
     }
 
@@ -95,41 +95,41 @@ impl Peer {
     }
 
     /// Starts a handshake over the link.
-    pub(crate) fn begin(&mut self, suspended: Option<Suspended>, turn: &mut Turn<'_>) {
+    pub(crate) fn begin(&mut self, suspended: Option<Suspended>, context: &mut Context<'_>) {
         if !self.settings.initiate {
             self.phase = Phase::Listening(Listening { suspended });
             return;
         }
         self.attempts = self.attempts.wrapping_add(1);
-        let attempt = Attempt { number: self.attempts, nonce: turn.number() };
-        let mut knocking = Knocking::new(attempt, self.reliability, suspended);
-        knocking.knock(self.address, turn);
-        self.phase = Phase::Knocking(knocking);
+        let attempt = Attempt { number: self.attempts, nonce: context.number() };
+        let mut hello_sent = HelloSent::new(attempt, self.reliability, suspended);
+        hello_sent.say_hello(self.address, context);
+        self.phase = Phase::HelloSent(hello_sent);
     }
 
     /// Drops the session kept from an earlier link, if there is one.
-    pub(crate) fn forget(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn forget(&mut self, context: &mut Context<'_>) {
         if let Some(suspended) = self.phase.take_suspended() {
-            turn.notice(Notice::Down(suspended.cause));
+            context.notify(Event::Down(suspended.cause));
         }
     }
 
     /// As [`forget`](Peer::forget); the protocol above learns this cause.
-    fn forget_for(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+    fn forget_for(&mut self, cause: DownCause, context: &mut Context<'_>) {
         if self.phase.take_suspended().is_some() {
-            turn.notice(Notice::Down(cause));
+            context.notify(Event::Down(cause));
         }
     }
 
     /// The session lives from now on.
-    pub(crate) fn live(&mut self, stream: Stream, resumed: bool, turn: &mut Turn<'_>) -> &mut Live {
+    pub(crate) fn live(&mut self, stream: Stream, resumed: bool, context: &mut Context<'_>) -> &mut Live {
         self.lives.latest = Some(stream.peer.incarnation);
         self.refusal = None;
         if !resumed {
             let incarnation = stream.peer.incarnation;
-            turn.notice(Notice::Up { incarnation, link: stream.link_above() });
+            context.notify(Event::Up { incarnation, link: stream.link_above() });
         }
-        self.phase = Phase::Live(Box::new(Live::new(stream, self.reliability, turn.now, resumed)));
+        self.phase = Phase::Live(Box::new(Live::new(stream, self.reliability, context.now, resumed)));
         self.live_mut().expect("it was made live in the line before")
     }
 
@@ -142,25 +142,25 @@ impl Peer {
 
     /// Ends the session that lives, if one does. Its link stays, unless the peer broke the protocol, or is silent on a link that
     /// loses nothing: then it stands still, and can learn of the end by the link's end only.
-    pub(crate) fn over(&mut self, cause: DownCause, turn: &mut Turn<'_>) {
+    pub(crate) fn over(&mut self, cause: DownCause, context: &mut Context<'_>) {
         if !matches!(self.phase, Phase::Live(_)) {
             return;
         }
-        turn.notice(Notice::Down(cause));
+        context.notify(Event::Down(cause));
         match cause {
             DownCause::Misbehaved => {
-                self.disconnect(turn.out);
+                self.disconnect(context.out);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Malformed });
             }
             DownCause::Silent if !self.reliability.retransmits() => {
-                turn.out.disconnect(self.address);
+                context.out.disconnect(self.address);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
             }
             DownCause::Closed if self.settings.initiate => {
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
             }
             DownCause::Closed | DownCause::Died | DownCause::Silent | DownCause::Refused(_) => {
-                self.begin(None, turn);
+                self.begin(None, context);
             }
         }
     }
@@ -190,22 +190,22 @@ impl Peer {
     }
 
     /// The peer broke the protocol on a link that is there, with or without a session.
-    pub(crate) fn cut(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn cut(&mut self, context: &mut Context<'_>) {
         match self.phase {
             Phase::Unlinked(_) => {}
-            Phase::Live(_) => self.over(DownCause::Misbehaved, turn),
-            Phase::Knocking(_) | Phase::Listening(_) | Phase::Ended(_) => self.disconnect(turn.out),
+            Phase::Live(_) => self.over(DownCause::Misbehaved, context),
+            Phase::HelloSent(_) | Phase::Listening(_) | Phase::Ended(_) => self.disconnect(context.out),
         }
     }
 
     /// This side ends the session for good.
-    pub(crate) fn close(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn close(&mut self, context: &mut Context<'_>) {
         if self.phase.stream().is_some() {
-            turn.notice(Notice::Down(DownCause::Closed));
+            context.notify(Event::Down(DownCause::Closed));
         }
         if let Phase::Live(live) = &mut self.phase {
             // Best effort: a peer that does not hear it is answered with RESET when it speaks.
-            let _ = live.name(self.address, GOODBYE, turn.out);
+            let _ = live.name(self.address, GOODBYE, context.out);
         }
         self.phase = match self.phase {
             Phase::Unlinked(_) => Phase::Unlinked(Unlinked::default()),
@@ -214,40 +214,40 @@ impl Peer {
     }
 
     /// The link has room.
-    pub(crate) fn writable(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn writable(&mut self, context: &mut Context<'_>) {
         match &mut self.phase {
-            Phase::Knocking(knocking) => knocking.writable(self.address, turn),
+            Phase::HelloSent(hello_sent) => hello_sent.writable(self.address, context),
             Phase::Live(live) => {
-                live.settle(self.address, turn);
+                live.send_pending(self.address, context);
                 // Where frames are kept the window decides who waits, not the link.
                 if !live.stream.keeps() {
-                    turn.notice(Notice::Writable);
+                    context.notify(Event::Writable);
                 }
             }
             Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
         }
     }
 
-    pub(crate) fn wake(&mut self, turn: &mut Turn<'_>) {
-        if self.phase.suspended().is_some_and(|suspended| suspended.until <= turn.now) {
-            self.forget(turn);
-            if matches!(self.phase, Phase::Knocking(_)) {
+    pub(crate) fn wake(&mut self, context: &mut Context<'_>) {
+        if self.phase.suspended().is_some_and(|suspended| suspended.until <= context.now) {
+            self.forget(context);
+            if matches!(self.phase, Phase::HelloSent(_)) {
                 // The HELLO under way asks to resume; say another.
-                self.begin(None, turn);
+                self.begin(None, context);
             }
         }
         match &mut self.phase {
-            Phase::Knocking(knocking) => {
-                if knocking.wake(self.address, turn) {
-                    self.unanswered(turn);
+            Phase::HelloSent(hello_sent) => {
+                if hello_sent.wake(self.address, context) {
+                    self.unanswered(context);
                 }
             }
             Phase::Live(live) => {
-                live.forgive(turn.now, turn.config);
-                if live.silent_at(turn.config).is_some_and(|at| at <= turn.now) {
-                    self.silent(turn);
+                live.restart_silence(context.now, context.config);
+                if live.silent_at(context.config).is_some_and(|at| at <= context.now) {
+                    self.silent(context);
                 } else {
-                    live.wake(self.address, turn);
+                    live.wake(self.address, context);
                 }
             }
             Phase::Unlinked(_) | Phase::Listening(_) | Phase::Ended(_) => {}
@@ -255,50 +255,50 @@ impl Peer {
     }
 
     /// The peer was silent for too long. Where frames are kept for the next link, this one may be broken without a sign, and goes.
-    fn silent(&mut self, turn: &mut Turn<'_>) {
-        if !self.reliability.retains() || !self.outlives_its_link(DownCause::Silent, turn.config) {
-            return self.over(DownCause::Silent, turn);
+    fn silent(&mut self, context: &mut Context<'_>) {
+        if !self.reliability.retains() || !self.outlives_its_link(DownCause::Silent, context.config) {
+            return self.over(DownCause::Silent, context);
         }
-        turn.out.disconnect(self.address);
-        self.suspend(DownCause::Silent, turn.now + turn.config.resume_window);
+        context.out.disconnect(self.address);
+        self.suspend(DownCause::Silent, context.now + context.config.resume_window);
     }
 
     /// HELLO was not answered on a link that loses nothing.
-    fn unanswered(&mut self, turn: &mut Turn<'_>) {
-        turn.out.disconnect(self.address);
+    fn unanswered(&mut self, context: &mut Context<'_>) {
+        context.out.disconnect(self.address);
         if self.phase.suspended().is_some() {
-            self.suspend(DownCause::Silent, turn.now);
+            self.suspend(DownCause::Silent, context.now);
         } else {
             // A session that never began ends by a refusal, whoever refused it.
-            turn.notice(Notice::Down(DownCause::Refused(Code::PeerSilent as u16)));
+            context.notify(Event::Down(DownCause::Refused(Code::PeerSilent as u16)));
         }
     }
 
     /// Whether there may be something to send that nobody asked for. Never where nothing is kept, once the peer has been greeted.
-    pub(crate) fn has_to_settle(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         match &self.phase {
             Phase::Live(live) => live.stream.has_to_send() || !live.owed.is_empty(),
             _ => false,
         }
     }
 
-    /// Whether there is no link and no session to go on with. Never true of a peer at which this side knocks: these are this
+    /// Whether there is no link and no session to go on with. Never true of a peer to which this side says HELLO: these are this
     /// side's choice, and their tries have to be counted on.
     pub(crate) fn is_gone(&self) -> bool {
         !self.settings.initiate && matches!(&self.phase, Phase::Unlinked(Unlinked { suspended: None }))
     }
 
     /// Sends what can go.
-    pub(crate) fn settle(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn send_pending(&mut self, context: &mut Context<'_>) {
         let address = self.address;
         if let Some(live) = self.live_mut() {
-            live.settle(address, turn);
+            live.send_pending(address, context);
         }
     }
 
     pub(crate) fn deadline(&self, config: &SessionConfig) -> Option<Time> {
         match &self.phase {
-            Phase::Knocking(knocking) => knocking.deadline(),
+            Phase::HelloSent(hello_sent) => hello_sent.deadline(),
             Phase::Live(live) => live.deadline(config),
             other => other.suspended().map(|suspended| suspended.until),
         }

@@ -2,13 +2,13 @@
 
 use crate::codec::PONG;
 use crate::config::SessionConfig;
+use crate::context::{Context, Event};
 use crate::counters::Counters;
 use crate::departed::Departed;
 use crate::outbox::{Begun, SessionOutbox};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
-use crate::turn::{Notice, Turn};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
 
 /// Sessions with all peers, under the protocol `P`.
@@ -47,7 +47,7 @@ pub struct Sessions<P> {
     /// frame looks at one peer and not at all of them.
     alarm: Option<Time>,
     /// Empty between calls; kept for its room.
-    notices: Vec<Notice>,
+    events: Vec<Event>,
     /// Kept for its room.
     head: Vec<u8>,
 }
@@ -67,7 +67,7 @@ impl<P: Protocol> Sessions<P> {
             random,
             counters: Counters::default(),
             alarm: None,
-            notices: Vec::new(),
+            events: Vec::new(),
             head: Vec::new(),
         }
     }
@@ -97,7 +97,7 @@ impl<P: Protocol> Sessions<P> {
         self.stream(address).map(|stream| stream.id)
     }
 
-    /// How many peers have a link or a session, or are knocked at by this side. Of those that left only the lives of their nodes are
+    /// How many peers have a link or a session, or are said HELLO to by this side. Of those that left only the lives of their nodes are
     /// remembered.
     pub fn known_peers(&self) -> usize {
         self.peers.len()
@@ -132,38 +132,36 @@ impl<P: Protocol> Sessions<P> {
         now: Time,
         address: Address,
         out: &mut dyn Outbox,
-        act: impl FnOnce(&mut Peer, &mut Turn<'_>) -> R,
+        act: impl FnOnce(&mut Peer, &mut Context<'_>) -> R,
     ) -> Option<R> {
         let peer = self.peers.get_mut(address)?;
-        let mut turn = Turn {
+        let mut context = Context {
             now,
             config: &self.config,
             random: &mut self.random,
             counters: &mut self.counters,
-            notices: &mut self.notices,
+            events: &mut self.events,
             out,
         };
-        let result = act(peer, &mut turn);
-        if !self.notices.is_empty() {
-            self.pass_notices(now, address, out);
+        let result = act(peer, &mut context);
+        if !self.events.is_empty() {
+            self.pass_events(now, address, out);
         }
         Some(result)
     }
 
     /// Tells the protocol above what came of a peer.
-    fn pass_notices(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
-        let mut notices = core::mem::take(&mut self.notices);
-        for notice in notices.drain(..) {
-            let input = match notice {
-                Notice::Up { incarnation, link } => {
-                    Input::Peer(address, PeerChange::Up { incarnation, link })
-                }
-                Notice::Down(cause) => Input::Peer(address, PeerChange::Down(cause)),
-                Notice::Writable => Input::Writable(address),
+    fn pass_events(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        let mut events = core::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            let input = match event {
+                Event::Up { incarnation, link } => Input::Peer(address, PeerChange::Up { incarnation, link }),
+                Event::Down(cause) => Input::Peer(address, PeerChange::Down(cause)),
+                Event::Writable => Input::Writable(address),
             };
             self.tell(now, input, out);
         }
-        self.notices = notices;
+        self.events = events;
     }
 
     /// Gives the protocol above one input.
@@ -182,10 +180,10 @@ impl<P: Protocol> Sessions<P> {
     }
 
     fn receive(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let arrival = self.with_peer(now, from, out, |peer, turn| peer.receive(frame, turn));
+        let arrival = self.with_peer(now, from, out, |peer, context| peer.receive(frame, context));
         if let Some(Arrival::Deliver(prefix)) = arrival {
             self.deliver(now, from, Frame { body: &frame.body[prefix..], ..frame }, out);
-            if self.peers.get(from).is_some_and(|peer| !peer.has_to_settle()) {
+            if self.peers.get(from).is_some_and(|peer| !peer.has_pending()) {
                 // That the peer was heard puts every deadline off.
                 return;
             }
@@ -194,8 +192,8 @@ impl<P: Protocol> Sessions<P> {
             }
         }
         // What the protocol above sent in answer has carried the acknowledgement by now.
-        if self.peers.get(from).is_some_and(Peer::has_to_settle) {
-            self.with_peer(now, from, out, Peer::settle);
+        if self.peers.get(from).is_some_and(Peer::has_pending) {
+            self.with_peer(now, from, out, Peer::send_pending);
         }
         if frame.kind == PONG {
             // An idle node would be woken for the deadline that this answer has moved.
@@ -216,9 +214,9 @@ impl<P: Protocol> Sessions<P> {
             let lives = self.departed.lives(address.node);
             self.peers.insert(address, Peer::new(address, settings, lives));
         }
-        self.with_peer(now, address, out, |peer, turn| match change {
-            PeerChange::Up { link, .. } => peer.link_up(link, turn),
-            PeerChange::Down(cause) => peer.link_down(cause, turn),
+        self.with_peer(now, address, out, |peer, context| match change {
+            PeerChange::Up { link, .. } => peer.link_up(link, context),
+            PeerChange::Down(cause) => peer.link_down(cause, context),
         });
         self.watch(address);
         self.forget_if_gone(address);

@@ -3,11 +3,11 @@
 use crate::arrivals::{ACKNOWLEDGE_DELAY, Arrivals, Place};
 use crate::codec::{Acknowledge, Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
 use crate::config::{Features, Reliability, Role, WindowLimits};
+use crate::context::{Context, Event};
 use crate::retained::Retained;
 use crate::retention::{Departure, Exit, Kept, Retention};
 use crate::sequence::Sequence;
 use crate::stamp::Stamp;
-use crate::turn::{Notice, Turn};
 use crate::window::{Progress, Window};
 use quintet_contract::{Address, Frame, Identity, Incarnation, LinkInfo, OwnedFrame, Time};
 
@@ -184,16 +184,16 @@ impl Stream {
     }
 
     /// Takes a frame from above the peer.
-    pub(crate) fn arrive(&mut self, to: Address, frame: Frame<'_>, turn: &mut Turn<'_>) -> Arrival {
+    pub(crate) fn arrive(&mut self, to: Address, frame: Frame<'_>, context: &mut Context<'_>) -> Arrival {
         let prefix = match Prefix::read(frame.body, self.retransmits()) {
             Ok(prefix) => prefix,
             Err(_) if self.retransmits() => return Arrival::Foreign,
             Err(_) => return Arrival::Broken,
         };
         match prefix.fence {
-            None => self.arrive_in_order(prefix, frame, to, turn),
+            None => self.arrive_in_order(prefix, frame, to, context),
             Some(fence) if fence.session != self.id => Arrival::Foreign,
-            Some(fence) => self.arrive_in_any_order(prefix, fence, to, frame, turn),
+            Some(fence) => self.arrive_in_any_order(prefix, fence, to, frame, context),
         }
     }
 
@@ -202,10 +202,10 @@ impl Stream {
         prefix: Prefix,
         frame: Frame<'_>,
         to: Address,
-        turn: &mut Turn<'_>,
+        context: &mut Context<'_>,
     ) -> Arrival {
         if prefix.sequence != self.expected
-            || !self.acknowledged(prefix.acknowledged, Stamp::NONE, false, to, turn)
+            || !self.acknowledged(prefix.acknowledged, Stamp::NONE, false, to, context)
         {
             return Arrival::Broken;
         }
@@ -222,14 +222,14 @@ impl Stream {
         fence: Fence,
         to: Address,
         frame: Frame<'_>,
-        turn: &mut Turn<'_>,
+        context: &mut Context<'_>,
     ) -> Arrival {
-        if !self.acknowledged(prefix.acknowledged, fence.echo, false, to, turn) {
+        if !self.acknowledged(prefix.acknowledged, fence.echo, false, to, context) {
             return Arrival::Broken;
         }
         let Keeping::Retransmitted(lossy) = &mut self.keeping else { return Arrival::Broken };
         let place =
-            lossy.arrivals.place(prefix.sequence, self.expected, frame, FENCED_PREFIX_BYTES, turn.now);
+            lossy.arrivals.place(prefix.sequence, self.expected, frame, FENCED_PREFIX_BYTES, context.now);
         if prefix.sequence.ahead_of(self.expected) <= 0 {
             lossy.arrivals.answer(fence.departed);
         }
@@ -238,8 +238,8 @@ impl Stream {
                 self.expected = self.expected.next();
                 return Arrival::Deliver(FENCED_PREFIX_BYTES);
             }
-            Place::Held => turn.counters.reordered += 1,
-            Place::Duplicate => turn.counters.duplicates += 1,
+            Place::Held => context.counters.reordered += 1,
+            Place::Duplicate => context.counters.duplicates += 1,
             Place::Beyond => {}
         }
         Arrival::Absorbed
@@ -260,21 +260,23 @@ impl Stream {
         echo: Stamp,
         alone: bool,
         to: Address,
-        turn: &mut Turn<'_>,
+        context: &mut Context<'_>,
     ) -> bool {
         let progress = match &mut self.keeping {
             Keeping::Nothing => return acknowledged.ahead_of(self.next) <= 0,
             Keeping::Retained(retained) => retained.acknowledge(acknowledged),
-            Keeping::Retransmitted(lossy) => lossy.window.acknowledge(acknowledged, echo, alone, turn.now),
+            Keeping::Retransmitted(lossy) => lossy.window.acknowledge(acknowledged, echo, alone, context.now),
         };
         match progress {
             Progress::Impossible => return false,
             Progress::None => return true,
             Progress::Released => {}
-            Progress::Lost => self.depart(&mut turn.exit(to), |window, departure| window.resend(departure)),
+            Progress::Lost => {
+                self.depart(&mut context.exit(to), |window, departure| window.resend(departure))
+            }
         }
         if self.frames_mut().is_some_and(Retention::take_blocked) {
-            turn.notice(Notice::Writable);
+            context.notify(Event::Writable);
         }
         true
     }
@@ -354,7 +356,7 @@ impl Stream {
     }
 
     /// The link is new. False if what the peer says it has cannot be.
-    pub(crate) fn resume(&mut self, received: Sequence, to: Address, turn: &mut Turn<'_>) -> bool {
+    pub(crate) fn resume(&mut self, received: Sequence, to: Address, context: &mut Context<'_>) -> bool {
         match &mut self.keeping {
             Keeping::Nothing => {}
             Keeping::Retained(retained) => {
@@ -364,10 +366,10 @@ impl Stream {
             }
             Keeping::Retransmitted(lossy) => {
                 lossy.window.rewind();
-                lossy.arrivals.acknowledge_at(turn.now);
+                lossy.arrivals.acknowledge_at(context.now);
             }
         }
-        self.acknowledged(received, Stamp::NONE, true, to, turn)
+        self.acknowledged(received, Stamp::NONE, true, to, context)
     }
 
     /// The number of the oldest frame that the peer is not known to have.

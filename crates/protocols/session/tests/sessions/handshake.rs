@@ -243,7 +243,7 @@ fn pings_keep_an_idle_session_alive() {
 }
 
 #[test]
-fn a_silent_peer_is_down_once_and_a_lossy_link_is_knocked_on() {
+fn a_silent_peer_is_down_once_and_over_a_lossy_link_hello_is_said_on() {
     let mut network = pair(retransmit(8, 64_000), Conditions::reliable(), with_keep_alive);
     network.run(Span::from_secs(5));
     network.part(A, B);

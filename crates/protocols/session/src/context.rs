@@ -6,32 +6,32 @@ use crate::retention::Exit;
 use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Outbox, Random, Time};
 
 /// The time, the way out, and what all sessions share.
-pub(crate) struct Turn<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) config: &'a SessionConfig,
     pub(crate) random: &'a mut Random,
     pub(crate) counters: &'a mut Counters,
     /// For the protocol above, in order.
-    pub(crate) notices: &'a mut Vec<Notice>,
+    pub(crate) events: &'a mut Vec<Event>,
     pub(crate) out: &'a mut dyn Outbox,
 }
 
 /// What the protocol above learns about a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Notice {
+pub(crate) enum Event {
     Up { incarnation: Incarnation, link: LinkInfo },
     Down(DownCause),
     Writable,
 }
 
-impl Turn<'_> {
+impl Context<'_> {
     /// The way to a peer.
     pub(crate) fn exit(&mut self, to: Address) -> Exit<'_> {
         Exit { to, now: self.now, counters: self.counters, out: &mut *self.out }
     }
 
-    pub(crate) fn notice(&mut self, notice: Notice) {
-        self.notices.push(notice);
+    pub(crate) fn notify(&mut self, event: Event) {
+        self.events.push(event);
     }
 
     /// A random number that is never 0, which stands for "none".

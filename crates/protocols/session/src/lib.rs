@@ -6,16 +6,22 @@
 //!
 //! A peer that breaks its session is told GOODBYE, and its link is closed; its next life is served, the same one is not.
 //!
-//! A peer that is silent for too long is down at once. On a link that may lose frames the initiator goes on saying HELLO. On one that loses
-//! nothing the peer stands still: the link is closed, so that it learns of the end when it wakes and keeps nothing for a session
-//! that is over, and the same life is served over another link. Where the host makes none, the peer stays down as silent.
+//! What a link leaves to its sessions is told by the link ([`Reliability`]): nothing, where its end is the peer's; to keep frames for
+//! the next link, where it may be cut; to send frames again, where it may lose them.
+//!
+//! A peer that is silent for too long is down at once. On a link that may lose frames the initiator goes on saying HELLO. On one
+//! that loses nothing the peer stands still: the link is closed, so that it learns of the end when it wakes and keeps nothing for a
+//! session that is over, and the same life is served over another link. Where the host makes none, the peer stays down as silent.
+//! Where frames are kept for the next link, the link may be broken as well: it is closed, and the peer is down if the session is not
+//! resumed in time. A side that slept itself blames nobody for silence.
 //!
 //! It does not limit how much a peer may send (that is `messaging`), and it does not encrypt or authenticate (that is the link's).
 //! Session numbers are no secrets: on a link without authentication whoever can read it can forge.
 //!
 //! # The one place for retries
 //!
-//! On a lossy link a frame is kept until it is acknowledged, sent again, and dropped by the receiver if it had come before.
+//! Where frames may be lost a frame is kept until it is acknowledged, sent again, and dropped by the receiver if it had come before.
+//! Where links may be cut it is kept too, and sent over the next link if the peer says in the handshake that it has not come.
 //! Requests and their answers are frames: a request reaches the other protocol once, its answer comes back once, also when the
 //! link was cut between the two and the session resumed. A cache of replies, from which other systems answer a request that the
 //! client had to repeat, would therefore never be asked: no layer above repeats a request within a session, and the kept answer

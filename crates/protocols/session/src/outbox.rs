@@ -159,10 +159,10 @@ impl Outbox for SessionOutbox<'_> {
         }
     }
 
-    /// What is kept may depart later than it is said to, and again.
     fn stamp(&mut self) {
-        if !matches!(self.begun, Begun::Kept(..)) {
-            self.out.stamp();
+        match &mut self.begun {
+            Begun::Kept(_, frame, _) => frame.stamp = true,
+            Begun::Untouched | Begun::Numbered(_) => self.out.stamp(),
         }
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct Kept {
     pub(crate) bulk: Bytes,
     /// When it departed first.
     pub(crate) sent: Option<Time>,
+    /// Whether the link is to stamp it: at the first try only, for later ones tell nothing of when it was sent.
+    pub(crate) stamp: bool,
 }
 
 /// The way to a peer, and the time.
@@ -66,7 +68,7 @@ pub(crate) struct Retention {
 impl Kept {
     pub(crate) fn new(kind: Kind, token: Token, room: Vec<u8>, bulk: Bytes) -> Self {
         let len = room.len();
-        Kept { kind, token, room, len, bulk, sent: None }
+        Kept { kind, token, room, len, bulk, sent: None, stamp: false }
     }
 
     fn bytes(&self) -> u64 {
@@ -81,8 +83,13 @@ impl Kept {
         let Departure { to, now, expected, fence, counters, out } = departure;
         Prefix { sequence, acknowledged: *expected, fence: *fence }.write(&mut self.room);
         let body = &self.room[..self.len];
+        let stamps = core::mem::take(&mut self.stamp);
         if self.bulk.is_empty() {
-            out.send(*to, self.kind, self.token, body)?;
+            out.begin(*to, self.kind, self.token, body.len())?.copy_from_slice(body);
+            if stamps {
+                out.stamp();
+            }
+            out.commit(body.len());
         } else {
             out.send_bulk(*to, self.kind, self.token, body, self.bulk.clone())?;
         }

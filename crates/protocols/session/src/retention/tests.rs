@@ -85,3 +85,49 @@ fn the_room_of_frames_that_are_gone_is_bounded() {
     assert_eq!(retention.spare_bytes, 250_000);
     assert_eq!(retention.spare.iter().map(Vec::capacity).sum::<usize>(), 250_000);
 }
+
+/// A link that is full at times, and counts the frames that it is to stamp.
+#[derive(Default)]
+struct Stamping {
+    full: bool,
+    stamped: usize,
+    frames: Effects,
+}
+
+impl Outbox for Stamping {
+    fn begin(&mut self, to: Address, kind: Kind, token: Token, len: usize) -> Result<&mut [u8], SendError> {
+        if self.full { Err(SendError::Full) } else { self.frames.begin(to, kind, token, len) }
+    }
+
+    fn commit(&mut self, len: usize) {
+        self.frames.commit(len);
+    }
+
+    fn stamp(&mut self) {
+        self.stamped += 1;
+    }
+
+    fn send_bulk(&mut self, _: Address, _: Kind, _: Token, _: &[u8], _: Bytes) -> Result<(), SendError> {
+        Err(SendError::Full)
+    }
+
+    fn disconnect(&mut self, _: Address) {}
+}
+
+#[test]
+fn a_frame_is_stamped_at_its_first_try_and_at_no_other() {
+    for (full, stamped) in [(false, 1), (true, 0)] {
+        let mut retention = Retention::new(LIMITS);
+        let room = retention.room(20);
+        retention.keep(Kept { stamp: true, ..Kept::new(Kind(0xf0), Token(1), room, Bytes::new()) });
+        let (mut out, mut counters) = (Stamping { full, ..Stamping::default() }, Counters::default());
+        for _ in 0..3 {
+            let mut exit =
+                Exit { to: Address::new(2, 16), now: Time(5), counters: &mut counters, out: &mut out };
+            retention.send_waiting(&mut exit.departure(Sequence(0), None));
+            retention.rewind();
+            out.full = false;
+        }
+        assert_eq!(out.stamped, stamped);
+    }
+}

@@ -74,15 +74,15 @@ impl Peer {
         }
     }
 
-    /// Whether a session is kept when its link ends like this. Where frames are kept for the next link, an end in peace is told by
-    /// GOODBYE, and every end of a link without it is a cut.
+    /// Whether a session is kept when its link ends like this. A link that the other side closed in order was no cut: nobody comes
+    /// back.
     fn outlives_its_link(&self, cause: DownCause, config: &SessionConfig) -> bool {
-        let is_cut = match self.reliability {
+        let keeps_frames = match self.reliability {
             Reliability::ByLink | Reliability::Link => false,
-            Reliability::Retain { .. } => cause != DownCause::Misbehaved,
-            Reliability::Retransmit { .. } => !matches!(cause, DownCause::Closed | DownCause::Misbehaved),
+            Reliability::Retain { .. } | Reliability::Retransmit { .. } => true,
         };
-        is_cut && config.resume_window > Span::ZERO
+        let is_cut = !matches!(cause, DownCause::Closed | DownCause::Misbehaved);
+        keeps_frames && is_cut && config.resume_window > Span::ZERO
     }
 
     /// Puts the session aside, if there is one: until its link is there again, or until then.

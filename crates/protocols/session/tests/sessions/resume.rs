@@ -226,18 +226,18 @@ fn a_window_that_ends_in_the_middle_of_the_handshake_begins_another_session() {
 }
 
 #[test]
-fn a_link_that_was_closed_without_a_goodbye_is_resumed_and_after_a_goodbye_it_is_not() {
+fn a_link_that_was_closed_in_order_is_not_resumed_nor_one_after_a_goodbye() {
+    let closed = PeerChange::Down(DownCause::Closed);
     let mut network = pair(retain(4, 100_000), |_| {});
     network.cut(A, B, DownCause::Closed);
     network.link(A, B);
     network.run(Span::from_millis(1));
-    assert_eq!(talker(&mut network, A).changes_of(B), [UP], "whoever cuts a link closes it");
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, closed, UP], "another session");
     let mut out = Effects::default();
     let now = network.now;
     network.nodes.get_mut(&B).expect("it exists").close(now, &mut out);
     out.frames().iter().for_each(|(to, frame)| network.inject(B, *to, frame));
-    let closed = PeerChange::Down(DownCause::Closed);
-    assert_eq!(talker(&mut network, A).changes_of(B), [UP, closed]);
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, closed, UP, closed]);
     assert_eq!(network.nodes[&A].session(B), None);
 }
 

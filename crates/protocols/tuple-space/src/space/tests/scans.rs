@@ -131,7 +131,10 @@ fn a_long_template_is_compared_with_fewer_tuples_in_a_turn() {
     let one = Array::from_elements(&[1], &[0u8]).expect("one element");
     (0..20).for_each(|_| bench.put(&tuple![long.clone(), one.clone()]));
     let two = Type::Array { element: ElementType::U8, dimensions: vec![Some(2)] };
-    assert_eq!(bench.read(1, 1, Wait::AtOnce, &template![long, two]), [], "twenty times a mebibyte");
-    assert!(bench.link.matching < 10);
+    let wanted = template![long, two];
+    assert_eq!(bench.read(1, 1, Wait::AtOnce, &wanted), [], "twenty times a mebibyte are to be hashed");
     assert_eq!(bench.pass(LONG), [(1, 1, Answer::NoMatch)]);
+    assert_eq!(bench.read(1, 2, Wait::AtOnce, &wanted), [], "and compared");
+    assert!(bench.link.matching < 10, "{} compared in one turn", bench.link.matching);
+    assert_eq!(bench.pass(LONG), [(1, 2, Answer::NoMatch)]);
 }

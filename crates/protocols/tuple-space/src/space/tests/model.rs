@@ -1,8 +1,8 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
+mod quota;
+
 use super::bench::Sent;
-use crate::codec::View;
-use crate::space::room::{INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use crate::{
     Answer, Attempt, DEAD_LETTER, LeaseId, Refusal, Signature, SpaceConfig, Template, Tuple, Value, Wait,
 };
@@ -72,25 +72,6 @@ pub(super) struct Model {
     /// Requests that wait for an index or for more turns in the manager: what it has indexes for is its own affair.
     pub(super) unindexed: BTreeSet<(u16, u64)>,
     pub(super) sent: Vec<Sent>,
-}
-
-fn bytes(tuple: &Tuple) -> u64 {
-    let (head, bulk) = tuple.encode().unwrap();
-    (head.len() + bulk.len()) as u64 + TUPLE_BYTES
-}
-
-fn signature(tuple: &Tuple) -> Signature {
-    let (head, bulk) = tuple.encode().unwrap();
-    Signature(View::tuple(&head, &bulk).unwrap().signature().into())
-}
-
-fn size<'a>(tuples: impl IntoIterator<Item = &'a Tuple>) -> (u64, u64) {
-    tuples.into_iter().fold((0, 0), |(number, sum), tuple| (number + 1, sum + bytes(tuple)))
-}
-
-fn could_fit(config: &SpaceConfig, tuples: &[Tuple]) -> bool {
-    let (number, bytes) = size(tuples);
-    number <= config.max_tuples && bytes + number * 6 * INDEX_ENTRY_BYTES <= config.max_bytes
 }
 
 impl Model {
@@ -201,43 +182,6 @@ impl Model {
         };
         let is_fitting_out = |p: &&Parked| oldest.is_none() && self.fits(&p.tuples, None);
         (0..self.parked.len()).find(fits).or(self.parked.first().filter(is_fitting_out).map(|_| 0))
-    }
-
-    /// Number and bytes of what counts in the quota or the reserve, without the tuple under the lease `ending`.
-    fn counted(&self, is_reserve: bool, ending: Option<u64>) -> (u64, u64) {
-        let counted = self.stored.iter().filter(|s| match s.place {
-            Place::Shown => true,
-            Place::Taken { .. } => false,
-            Place::Leased { lease, .. } => Some(lease) != ending,
-        });
-        size(counted.filter(|s| s.is_reserve == is_reserve).map(|s| &s.tuple))
-    }
-
-    fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
-        let ((held, held_bytes), (number, bytes)) = (self.counted(false, ending), size(tuples));
-        let of = |tuple: &Tuple| self.indexes.get(&signature(tuple)).copied().unwrap_or(0);
-        let shown = self.stored.iter().filter(|s| s.place == Place::Shown);
-        let entries = shown.map(|s| of(&s.tuple)).sum::<u64>() + number * self.most_indexes;
-        let bytes = held_bytes + bytes + entries * INDEX_ENTRY_BYTES;
-        held + number <= self.config.max_tuples && bytes <= self.config.max_bytes
-    }
-
-    /// Whether results count in the reserve; none: there is no room for them.
-    fn room_for_results(&self, tuples: &[Tuple], id: u64, is_oldest: bool) -> Option<bool> {
-        if self.fits(tuples, Some(id)) {
-            return Some(false);
-        }
-        let is_it = |s: &&Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
-        let ending = self.stored.iter().find(is_it).unwrap();
-        let ((number, bytes), (room, room_bytes)) = (size(tuples), size([&ending.tuple]));
-        if number <= room && bytes <= room_bytes {
-            return Some(ending.is_reserve);
-        }
-        let (held, held_bytes) = self.counted(true, Some(id));
-        let SpaceConfig { max_tuples, max_bytes, .. } = self.config;
-        let fits = held + number <= max_tuples / 4 && held_bytes + bytes <= max_bytes / 4;
-        let alone = held == 0 && could_fit(&self.config, tuples);
-        (is_oldest && (fits || alone)).then_some(true)
     }
 
     fn put_all(&mut self, tuples: &[Tuple], is_reserve: bool) {
@@ -367,7 +311,7 @@ impl Model {
         tuples: &[Tuple],
         deadline: Option<Span>,
     ) -> bool {
-        if !could_fit(&self.config, tuples) {
+        if !quota::could_fit(&self.config, tuples) {
             self.refuse(from, token, Code::TooLarge);
             return false;
         }

@@ -1,0 +1,64 @@
+//! What counts in the quota and the reserve, and what finds room there.
+
+use super::{Model, Place, Stored};
+use crate::codec::View;
+use crate::space::room::{INDEX_ENTRY_BYTES, TUPLE_BYTES};
+use crate::{Signature, SpaceConfig, Tuple};
+
+fn bytes(tuple: &Tuple) -> u64 {
+    let (head, bulk) = tuple.encode().unwrap();
+    (head.len() + bulk.len()) as u64 + TUPLE_BYTES
+}
+
+fn signature(tuple: &Tuple) -> Signature {
+    let (head, bulk) = tuple.encode().unwrap();
+    Signature(View::tuple(&head, &bulk).unwrap().signature().into())
+}
+
+fn size<'a>(tuples: impl IntoIterator<Item = &'a Tuple>) -> (u64, u64) {
+    tuples.into_iter().fold((0, 0), |(number, sum), tuple| (number + 1, sum + bytes(tuple)))
+}
+
+pub(super) fn could_fit(config: &SpaceConfig, tuples: &[Tuple]) -> bool {
+    let (number, bytes) = size(tuples);
+    number <= config.max_tuples && bytes + number * 6 * INDEX_ENTRY_BYTES <= config.max_bytes
+}
+
+impl Model {
+    /// Number and bytes of what counts in the quota or the reserve, without the tuple under the lease `ending`.
+    fn counted(&self, is_reserve: bool, ending: Option<u64>) -> (u64, u64) {
+        let counted = self.stored.iter().filter(|s| match s.place {
+            Place::Shown => true,
+            Place::Taken { .. } => false,
+            Place::Leased { lease, .. } => Some(lease) != ending,
+        });
+        size(counted.filter(|s| s.is_reserve == is_reserve).map(|s| &s.tuple))
+    }
+
+    pub(super) fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
+        let ((held, held_bytes), (number, bytes)) = (self.counted(false, ending), size(tuples));
+        let of = |tuple: &Tuple| self.indexes.get(&signature(tuple)).copied().unwrap_or(0);
+        let shown = self.stored.iter().filter(|s| s.place == Place::Shown);
+        let entries = shown.map(|s| of(&s.tuple)).sum::<u64>() + number * self.most_indexes;
+        let bytes = held_bytes + bytes + entries * INDEX_ENTRY_BYTES;
+        held + number <= self.config.max_tuples && bytes <= self.config.max_bytes
+    }
+
+    /// Whether results count in the reserve; none: there is no room for them.
+    pub(super) fn room_for_results(&self, tuples: &[Tuple], id: u64, is_oldest: bool) -> Option<bool> {
+        if self.fits(tuples, Some(id)) {
+            return Some(false);
+        }
+        let is_it = |s: &&Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
+        let ending = self.stored.iter().find(is_it).unwrap();
+        let ((number, bytes), (room, room_bytes)) = (size(tuples), size([&ending.tuple]));
+        if number <= room && bytes <= room_bytes {
+            return Some(ending.is_reserve);
+        }
+        let (held, held_bytes) = self.counted(true, Some(id));
+        let SpaceConfig { max_tuples, max_bytes, .. } = self.config;
+        let fits = held + number <= max_tuples / 4 && held_bytes + bytes <= max_bytes / 4;
+        let alone = held == 0 && could_fit(&self.config, tuples);
+        (is_oldest && (fits || alone)).then_some(true)
+    }
+}

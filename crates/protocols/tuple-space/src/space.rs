@@ -323,7 +323,11 @@ impl Protocol for Space {
             Input::Peer(address, PeerChange::Down(_)) => self.forget(now, address, out),
         }
         self.serve_parked(now, out);
-        self.step_at = if self.has_steps() { self.step_at.or(Some(now + BETWEEN_STEPS)) } else { None };
+        match (self.step_at, self.has_steps()) {
+            (None, true) => self.step_at = Some(now + BETWEEN_STEPS),
+            (Some(_), false) => self.step_at = None,
+            _ => {}
+        }
     }
 
     fn deadline(&self) -> Option<Time> {

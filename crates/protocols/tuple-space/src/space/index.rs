@@ -83,9 +83,14 @@ impl Index {
     #[inline]
     fn give_room_back(&mut self) {
         let (used, room) = (self.buckets.len(), self.buckets.capacity());
-        if used < room / SPARSE && room > KEPT && self.built.is_none() {
-            self.buckets.shrink_to(used * 2, |bucket| bucket.hash);
+        if room > KEPT && used < room / SPARSE && self.built.is_none() {
+            self.shrink(used * 2);
         }
+    }
+
+    #[cold]
+    fn shrink(&mut self, room: usize) {
+        self.buckets.shrink_to(room, |bucket| bucket.hash);
     }
 
     /// Bytes of its table.

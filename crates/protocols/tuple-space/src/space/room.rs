@@ -117,7 +117,7 @@ impl Size {
 
     /// With an entry for each tuple in so many further indexes.
     fn indexed(self, indexes: u64) -> Size {
-        Size { bytes: self.bytes.saturating_add(self.tuples * indexes * INDEX_ENTRY_BYTES), ..self }
+        Size { bytes: self.bytes + self.tuples * indexes * INDEX_ENTRY_BYTES, ..self }
     }
 
     fn is_within(self, limit: Size) -> bool {
@@ -125,9 +125,8 @@ impl Size {
     }
 
     fn plus(self, other: Size) -> Size {
-        let (bytes, tuples) =
-            (self.bytes.saturating_add(other.bytes), self.tuples.saturating_add(other.tuples));
-        Size { bytes, tuples }
+        // What lies in memory, or came in one request: far from the end of 64 bits.
+        Size { bytes: self.bytes + other.bytes, tuples: self.tuples + other.tuples }
     }
 
     fn minus(self, other: Size) -> Size {
@@ -196,13 +195,14 @@ impl Room {
         self.most_indexes
     }
 
-    /// How many tuples one more index may have: an entry for each must fit the quota.
-    pub(super) fn tuples_for_index(&self) -> u64 {
-        self.limit.bytes.saturating_sub(self.used.bytes.saturating_add(self.index_bytes()))
-            / INDEX_ENTRY_BYTES
+    /// Bytes of the quota that are free for one more index.
+    #[inline]
+    pub(super) fn free_bytes(&self) -> u64 {
+        self.limit.bytes.saturating_sub(self.used.bytes + self.index_bytes())
     }
 
     /// A further index was made for so many tuples, of a signature that has so many now.
+    #[inline]
     pub(super) fn index_made(&mut self, made: Option<NewIndex>) {
         if let Some(NewIndex { tuples, further }) = made {
             self.index_entries += tuples;

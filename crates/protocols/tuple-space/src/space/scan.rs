@@ -84,8 +84,8 @@ pub(super) fn comparisons(step: usize, template: &View<'_>) -> usize {
 impl Space {
     /// What a search may do now.
     pub(super) fn budget(&self) -> SearchBudget {
-        let (step, tuples_for_index) = (self.config.index_step.max(1), self.room.tuples_for_index());
-        SearchBudget { step, tuples_for_index, made: None }
+        let (step, index_bytes) = (self.config.index_step.max(1), self.room.free_bytes());
+        SearchBudget { step, index_bytes, made: None }
     }
 
     /// Takes a step for the request whose turn it is.
@@ -97,8 +97,8 @@ impl Space {
 
     /// Makes a hidden tuple one that can be taken.
     pub(super) fn show(&mut self, place: Place) {
-        self.stores[place.store].show(place.entry, &self.key);
-        self.room.indexed(self.stores[place.store].further());
+        let entries = self.stores[place.store].show(place.entry, &self.key);
+        self.room.indexed(entries);
         if self.scans.current.is_some() {
             self.correct(place, true);
         }
@@ -106,10 +106,8 @@ impl Space {
 
     /// Hides a tuple, if it is not hidden yet.
     pub(super) fn hide(&mut self, place: Place) {
-        if !self.stores[place.store].hide(place.entry, &self.key) {
-            return;
-        }
-        self.room.unindexed(self.stores[place.store].further());
+        let Some(entries) = self.stores[place.store].hide(place.entry, &self.key) else { return };
+        self.room.unindexed(entries);
         if self.scans.current.is_some() {
             self.correct(place, false);
         }

@@ -110,12 +110,17 @@ impl Senders {
         Senders { list, by_address, latest: None, sweep_at: KEPT_SENDERS }
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, address: Address) -> Option<u32> {
         match self.latest {
             Some((latest, place)) if latest == address => Some(place),
-            _ => self.by_address.get(&address).copied(),
+            _ => self.look_up(address),
         }
+    }
+
+    #[cold]
+    fn look_up(&self, address: Address) -> Option<u32> {
+        self.by_address.get(&address).copied()
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The tuples of one signature, and the requests that wait for one.
 
 use super::index::{Choice, Index, IndexSet};
-use super::room::{Account, TUPLE_BYTES};
+use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use super::scan::{Progress, STEP_BYTES, comparisons};
 use super::slab::Slab;
 use super::waiter::{Filed, Waiter};
@@ -47,8 +47,8 @@ pub(super) struct Store {
 pub(super) struct SearchBudget {
     /// Tuples to look at in a turn.
     pub(super) step: usize,
-    /// How many tuples a further index may have.
-    pub(super) tuples_for_index: u64,
+    /// Bytes that a further index may take.
+    pub(super) index_bytes: u64,
     /// The index that it made.
     pub(super) made: Option<NewIndex>,
 }
@@ -171,8 +171,8 @@ impl Store {
         removed
     }
 
-    /// Makes a hidden tuple one that can be taken.
-    pub(super) fn show(&mut self, entry: u32, key: &HashKey) {
+    /// Makes a hidden tuple one that can be taken; in how many further indexes it has an entry now.
+    pub(super) fn show(&mut self, entry: u32, key: &HashKey) -> u64 {
         self.entries[entry].shown = true;
         self.shown += 1;
         let view = self.entries[entry].view(&self.signature);
@@ -180,12 +180,13 @@ impl Store {
             let hash = index.hash(&view, key);
             index.insert(hash, self.entries[entry].order, entry);
         }
+        self.further
     }
 
-    /// Hides a tuple; whether it was not hidden before.
-    pub(super) fn hide(&mut self, entry: u32, key: &HashKey) -> bool {
+    /// Hides a tuple; from how many further indexes it was taken. None: it was hidden before.
+    pub(super) fn hide(&mut self, entry: u32, key: &HashKey) -> Option<u64> {
         if !core::mem::replace(&mut self.entries[entry].shown, false) {
-            return false;
+            return None;
         }
         self.shown -= 1;
         let found = self.found.take().filter(|found| found.entry == entry);
@@ -195,7 +196,7 @@ impl Store {
             let hash = known.map_or_else(|| index.hash(&view, key), |found| found.hash);
             index.remove(hash, self.entries[entry].order);
         }
-        true
+        Some(self.further)
     }
 
     /// Looks for the oldest tuple that matches and can be taken, from the mark on; and how many were compared. The first template with
@@ -256,12 +257,18 @@ impl Store {
 
     /// The index to use for templates with values in `fields`, if it is ready.
     fn index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> Option<usize> {
-        let may_add = self.shown as u64 <= budget.tuples_for_index;
-        let position = match self.indexes.choose_within(fields, may_add) {
+        let position = self.indexes.position(fields).unwrap_or_else(|| self.other_index(fields, budget, key));
+        self.indexes[position].is_ready().then_some(position)
+    }
+
+    /// Another index to use where there is none of exactly these fields: a new one, if it may be made.
+    #[cold]
+    fn other_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
+        let may_add = self.shown as u64 * INDEX_ENTRY_BYTES <= budget.index_bytes;
+        match self.indexes.choose_within(fields, may_add) {
             Choice::Existing(position) => position,
             Choice::New(fields) => self.make_index(fields, budget, key),
-        };
-        self.indexes[position].is_ready().then_some(position)
+        }
     }
 
     fn make_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {

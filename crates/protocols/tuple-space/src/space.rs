@@ -221,7 +221,7 @@ impl Space {
 
     fn remove_unsettled(&mut self, settled: Unsettled) {
         let entry = self.stores[settled.place.store].remove(settled.place.entry);
-        self.room.unsettled_bytes -= entry.bytes();
+        self.room.free_unsettled(entry.bytes());
         if seeded!(self.config, CreditCountedTwice) {
             self.room.free(entry.bytes(), entry.account());
         }

@@ -268,7 +268,7 @@ impl Space {
         let Some(taken) = self.senders.get_mut(from).and_then(|sender| sender.undo(token)) else { return };
         let entry = self.stores.entry(taken.place);
         let (bytes, account) = (entry.bytes(), entry.account());
-        self.room.unsettled_bytes -= bytes;
+        self.room.free_unsettled(bytes);
         self.room.add(bytes, account);
         self.bring_back(now, taken.place, out);
     }

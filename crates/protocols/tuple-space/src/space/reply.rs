@@ -109,7 +109,7 @@ impl Space {
         let entry = self.stores.entry(place);
         let bytes = entry.bytes();
         self.room.free(bytes, entry.account());
-        self.room.unsettled_bytes += bytes;
+        self.room.add_unsettled(bytes);
         self.senders.get_or_add(requester.address).hold(requester.token, place);
         self.settle_surplus(requester);
     }
@@ -118,7 +118,7 @@ impl Space {
     fn settle_surplus(&mut self, requester: &Requester) {
         while let Some(sender) = self.senders.get_mut(requester.address) {
             let too_many = sender.unsettled.len() > self.config.max_unsettled;
-            if !too_many && self.room.unsettled_bytes <= self.config.max_bytes {
+            if !too_many && self.room.unsettled().bytes <= self.config.max_bytes {
                 return;
             }
             let Some(settled) = sender.settle_oldest_but(requester.token) else { return };

@@ -22,20 +22,22 @@ impl Space {
         self.reply_with(to, COUNTED, token, &Number(matching), out);
     }
 
-    /// Answers how the space is. O(signatures).
+    /// Answers how the space is.
     pub(super) fn status(&mut self, from: Address, token: Token, out: &mut dyn Outbox) {
         let state = self.state();
         self.reply_with(from, STATE, token, &state, out);
     }
 
     fn state(&self) -> State {
+        let (held, leases) = (self.room.held(), self.leases.len() as u64);
         State {
-            tuples: self.stores.iter().map(|store| store.shown() as u64).sum(),
-            bytes: self.room.held().bytes,
+            // Those that count and are not leased; and those that are leased, or were taken.
+            tuples: held.tuples.saturating_sub(leases),
+            bytes: held.bytes,
             index_bytes: self.room.index_bytes(),
-            hidden: self.stores.iter().map(|store| store.hidden() as u64).sum(),
+            hidden: leases + self.room.unsettled().tuples,
             waiters: self.waiters.len() as u64,
-            leases: self.leases.len() as u64,
+            leases,
             parked: self.room.parked() as u64,
             redone: self.redone,
             dead_letters: self.dead_letters,

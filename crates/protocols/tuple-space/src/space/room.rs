@@ -82,8 +82,8 @@ pub(super) struct Room {
     index_entries: u64,
     /// The most further indexes that a signature has had: a tuple that is put may need an entry in each.
     most_indexes: u64,
-    /// Bytes of takes that may still be undone: no longer counted as used, bounded by the quota once more.
-    pub(super) unsettled_bytes: u64,
+    /// Takes that may still be undone: no longer counted as used, bounded by the quota once more.
+    unsettled: Size,
     parked: BTreeMap<ParkedKey, Parked>,
     /// Bytes of all requests that wait, for a tuple or for room; and how many there may be.
     waiting_bytes: u64,
@@ -144,7 +144,7 @@ impl Room {
             reserve_used: Size::default(),
             index_entries: 0,
             most_indexes: 0,
-            unsettled_bytes: 0,
+            unsettled: Size::default(),
             parked: BTreeMap::new(),
             waiting_bytes: 0,
             max_waiting_bytes: config.max_waiting_bytes,
@@ -163,6 +163,21 @@ impl Room {
     /// What both accounts count.
     pub(super) fn held(&self) -> Size {
         self.used.plus(self.reserve_used)
+    }
+
+    /// What the takes hold that may still be undone.
+    pub(super) fn unsettled(&self) -> Size {
+        self.unsettled
+    }
+
+    /// A tuple of so many bytes was taken, and may return.
+    pub(super) fn add_unsettled(&mut self, bytes: u64) {
+        self.unsettled = self.unsettled.plus(Size { bytes, tuples: 1 });
+    }
+
+    /// Such a take was undone, or cannot be undone any more.
+    pub(super) fn free_unsettled(&mut self, bytes: u64) {
+        self.unsettled = self.unsettled.minus(Size { bytes, tuples: 1 });
     }
 
     pub(super) fn limit(&self) -> Size {

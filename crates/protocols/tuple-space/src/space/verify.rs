@@ -36,14 +36,14 @@ impl Space {
         let accounts = [Account::Quota, Account::Reserve].map(|account| self.room.used(account));
         assert_eq!(accounts, counted, "quota and reserve count shown and leased tuples");
         let unsettled = self.senders.iter().flat_map(|sender| &sender.unsettled);
-        let (mut unsettled_bytes, mut hidden) = (0, self.leases.len());
+        let (mut held, mut hidden) = (Size::default(), self.leases.len());
         for unsettled in unsettled {
             let entry = self.stores.entry(unsettled.place);
             assert!(!entry.is_shown(), "a tuple in delivery is hidden");
-            unsettled_bytes += entry.bytes();
+            held = Size { bytes: held.bytes + entry.bytes(), tuples: held.tuples + 1 };
             hidden += 1;
         }
-        assert_eq!(self.room.unsettled_bytes, unsettled_bytes);
+        assert_eq!(self.room.unsettled(), held);
         let hidden_in_stores: usize = self.stores.iter().map(super::store::Store::hidden).sum();
         assert_eq!(hidden_in_stores, hidden, "each hidden tuple is leased or in delivery");
     }

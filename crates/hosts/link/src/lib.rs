@@ -15,6 +15,7 @@
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
 //! | `socket_file.rs`, `path_lock.rs`, `knock.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
+//! | `moderation.rs` | when a receiver lets frames gather |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
@@ -31,6 +32,8 @@ mod in_process;
 #[cfg(not(loom))]
 mod knock;
 mod maker;
+#[cfg(not(loom))]
+mod moderation;
 #[cfg(not(loom))]
 mod path_lock;
 #[cfg(any(not(loom), test))]

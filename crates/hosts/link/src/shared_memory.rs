@@ -55,8 +55,6 @@ mod loom_tests;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
-mod moderation;
-#[cfg(not(loom))]
 mod pending;
 #[cfg(not(loom))]
 mod racing_copy;

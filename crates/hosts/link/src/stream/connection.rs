@@ -34,6 +34,8 @@ pub(super) struct Connection {
     unsent: AtomicBool,
     /// There is room for what was refused last, and the receiving half has not told yet.
     room_came: AtomicBool,
+    /// This end has flushed frames since its receiver looked.
+    pub(super) sent: AtomicBool,
     /// Nothing can be sent any more.
     broken: AtomicBool,
     /// Why, where it is more than that the peer left: the receiving half tells it.
@@ -96,6 +98,7 @@ impl Connection {
             outgoing: Mutex::default(),
             unsent: AtomicBool::new(false),
             room_came: AtomicBool::new(false),
+            sent: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             failure: OnceLock::new(),
         })

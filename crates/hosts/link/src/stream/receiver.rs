@@ -4,10 +4,12 @@ use super::connection::{Connection, is_end};
 use super::layout::RECEIVER_LEFT;
 use super::outgoing::Piece;
 use super::reader::{FrameReader, Item, Room};
+use crate::moderation::Moderation;
 use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use bytes::Bytes;
 use core::cell::RefCell;
+use core::hint::spin_loop;
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Stamps};
@@ -15,6 +17,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// How many times longer than through shared memory a wake-up through a socket takes, and so a spin must as well: about 60 reads.
 const SLOWER: u32 = 3;
@@ -31,6 +34,9 @@ pub(super) struct StreamReceiver {
 struct Inbound {
     connection: Arc<Connection>,
     reader: FrameReader,
+    moderation: Moderation,
+    /// The last read took all that was there.
+    is_drained: bool,
     /// How the stream ended, once it did.
     ended: Option<LinkError>,
 }
@@ -42,11 +48,16 @@ impl Inbound {
             return;
         }
         let socket = self.connection.socket();
-        let received = match self.reader.room() {
+        let (asked, received) = match self.reader.room() {
             None => return,
-            Some(Room::Bulk(room)) => recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count),
-            Some(Room::Buffer(room)) => recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count),
+            Some(Room::Bulk(room)) => {
+                (room.len(), recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count))
+            }
+            Some(Room::Buffer(room)) => {
+                (room.len(), recv(socket, room, RecvFlags::DONTWAIT).map(|(_, count)| count))
+            }
         };
+        self.is_drained = !matches!(received, Ok(count) if count == asked);
         match received {
             Ok(0) => self.ended = Some(LinkError::PeerDied),
             Ok(count) => self.reader.received(count),
@@ -63,6 +74,33 @@ impl Inbound {
             || self.connection.was_called()
             || self.ended.is_some()
             || self.reader.sender_left()
+    }
+
+    /// Nothing is left to take. Lets the next frames gather if they are a stream, unless somebody may wait for an answer to what
+    /// this end sent.
+    #[inline]
+    fn emptied(&mut self) {
+        let sent = &self.connection.sent;
+        if sent.load(Ordering::Relaxed) {
+            sent.store(false, Ordering::Relaxed);
+            self.moderation.answered();
+        } else {
+            self.moderation.emptied();
+        }
+    }
+
+    /// Whether frames gather.
+    #[inline]
+    fn gathers(&self) -> bool {
+        self.moderation.gathers() && !self.connection.sent.load(Ordering::Relaxed)
+    }
+
+    /// Waits while frames gather.
+    #[cold]
+    fn gather(&self) {
+        while self.gathers() && !self.is_ready() {
+            spin_loop();
+        }
     }
 
     fn arm(&self) -> bool {
@@ -114,7 +152,13 @@ impl Waiting for Looking<'_> {
 
 impl StreamReceiver {
     pub(super) fn new(connection: Arc<Connection>, is_checked: bool) -> Self {
-        let inbound = Inbound { connection, reader: FrameReader::new(is_checked), ended: None };
+        let inbound = Inbound {
+            connection,
+            reader: FrameReader::new(is_checked),
+            moderation: Moderation::default(),
+            is_drained: false,
+            ended: None,
+        };
         StreamReceiver {
             inbound,
             failed: None,
@@ -136,6 +180,7 @@ impl StreamReceiver {
                 Ok(Some(Item::Frame { route, body, departed })) => {
                     let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
                     deliver(route, Frame { stamps, ..Frame::new(route.kind, route.token, body) });
+                    self.inbound.moderation.read();
                     count += 1;
                 }
                 Ok(Some(Item::FrameWithBulk { route, body, bulk })) => {
@@ -182,6 +227,15 @@ impl Receiver for StreamReceiver {
         if count > 0 || limit == 0 {
             return Ok(count);
         }
+        if self.inbound.gathers() {
+            return Ok(0);
+        }
+        if self.inbound.is_drained {
+            self.inbound.emptied();
+            if self.inbound.gathers() {
+                return Ok(0);
+            }
+        }
         self.inbound.receive();
         let count = self.deliver(limit, deliver)?;
         match self.inbound.end() {
@@ -207,6 +261,9 @@ impl Receiver for StreamReceiver {
     fn wait(&mut self, limit: Option<Duration>) {
         if self.failed.is_some() || self.inbound.connection.is_inherited() {
             return;
+        }
+        if self.inbound.gathers() {
+            self.inbound.gather();
         }
         self.patience.wait(&mut Looking(RefCell::new(&mut self.inbound)), limit);
         self.inbound.connection.answer();

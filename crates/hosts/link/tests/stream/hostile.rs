@@ -90,14 +90,19 @@ fn a_stream_cut_anywhere_leaves_whole_frames_only() {
 
 #[test]
 fn bytes_that_come_one_by_one_make_the_same_frames() {
-    let frames = [frame(0, b"first"), frame_with_bulk(1, b"second", &[7; 100]), frame(2, b"x")].concat();
+    let frames =
+        [frame(0, b"first"), frame_with_bulk(1, b"second", &[7; 100]), frame(2, b"x"), FAREWELL.to_vec()]
+            .concat();
     let (mut end, mut peer) = beside(Checksums::Without);
     let mut got = Vec::new();
     for byte in frames {
         peer.write_all(&[byte]).expect("room");
         let polled = end.receiver.poll(9, &mut |_, frame| got.push((frame.body.to_vec(), frame.bulk.len())));
-        polled.expect("nothing is wrong");
+        if let Err(end) = polled {
+            assert_eq!((end, got.len()), (LinkError::Closed, 3), "the farewell is the last of it");
+        }
     }
+    assert_eq!(read(&mut end), (vec![], LinkError::Closed));
     assert_eq!(got, [(b"first".to_vec(), 0), (b"second".to_vec(), 100), (b"x".to_vec(), 0)]);
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct SessionOutbox<'a> {
     /// Room in which a prefix is put in front of the body that goes with bulk.
     pub(crate) head: &'a mut Vec<u8>,
     pub(crate) out: &'a mut dyn Outbox,
+    /// The peer whose session is being told to be over: its next one may live already, and gets nothing of this one.
+    pub(crate) over: Option<Address>,
     pub(crate) begun: Begun,
 }
 
@@ -51,7 +53,7 @@ impl SessionOutbox<'_> {
             "the protocol above sends a frame of kind {}, the session's own",
             kind.0
         );
-        let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
+        let peer = self.peers.get_mut(to).filter(|_| self.over != Some(to)).ok_or(SendError::Unreachable)?;
         let fits = |stream: &Stream| match stream.link.max_bulk_bytes {
             limit if bulk > limit => Err(SendError::TooLong { len: bulk, limit }),
             _ => Ok(()),

@@ -166,6 +166,10 @@ impl<P: Protocol> Sessions<P> {
 
     /// Gives the protocol above one input.
     fn tell(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        let over = match input {
+            Input::Peer(address, PeerChange::Down(_)) => Some(address),
+            _ => None,
+        };
         let mut out = SessionOutbox {
             now,
             config: &self.config,
@@ -174,6 +178,7 @@ impl<P: Protocol> Sessions<P> {
             alarm: &mut self.alarm,
             head: &mut self.head,
             out,
+            over,
             begun: Begun::Untouched,
         };
         self.inner.handle(now, input, &mut out);

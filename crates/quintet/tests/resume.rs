@@ -88,7 +88,6 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
     let wire = Wire::to(&address);
     let (putting, taking) =
         (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&wire.address, 0, LEASE).unwrap());
-    let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             for n in 0..TUPLES {
@@ -97,20 +96,21 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
                 putting.space().out(tuple!["n", n, vec![n as u8; size]]).unwrap();
             }
         });
-        scope.spawn(|| {
+        let take = scope.spawn(|| {
             for n in 0..TUPLES {
                 let taken = taking.space().take_within(&template!["n", ?i64, ?[u8]], LONG).unwrap();
                 assert_eq!(taken[1], n.into(), "in order, none twice");
             }
-            done.store(true, Ordering::Relaxed);
         });
+        // Or one of them has failed: then the other waits for it no longer than its limit.
+        let is_over = || take.is_finished();
         let mut cuts = 0;
-        while !done.load(Ordering::Relaxed) {
+        while !is_over() {
             let before = wire.connections.load(Ordering::Relaxed);
             wire.cut();
             cuts += 1;
             // Until both have come again, or the work is over.
-            while wire.connections.load(Ordering::Relaxed) < before + 2 && !done.load(Ordering::Relaxed) {
+            while wire.connections.load(Ordering::Relaxed) < before + 2 && !is_over() {
                 thread::yield_now();
             }
         }

@@ -60,6 +60,10 @@ pub trait Sender: Send {
     /// ends and [`Receiver::fd`] becomes readable; look here after it, and after [`Receiver::disarm`].
     fn has_room(&self) -> bool;
 
+    /// Has the link end, when this half is dropped, as if it were cut: the peer is not told that it was closed. Where a link
+    /// cannot be cut, nothing is different.
+    fn abandon(&mut self) {}
+
     /// What the link is, as the protocols that use it are told.
     fn info(&self) -> LinkInfo;
 }

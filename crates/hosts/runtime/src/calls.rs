@@ -28,7 +28,7 @@ use quintet_link::End;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub struct Calls {
     engine: Mutex<Engine>,
     /// The protocol's address.
     at: Address,
+    /// Who answers, if it is another node.
+    peer: Option<Address>,
     /// None: the protocol has no links.
     inlets: Option<Mutex<Inlets>>,
     /// Tells of everything that comes, for whoever cannot wait until nobody polls. None: the system refused, or no links.
@@ -82,33 +84,34 @@ impl Calls {
         Calls::start(at, instance)
     }
 
-    /// Runs a protocol that has its callers' requests answered by `peer`, over a link. Where that may be cut, `redial` says how
-    /// it is made again.
+    /// Runs a protocol that has its callers' requests answered by `peer`, over a link.
     ///
     /// # Errors
     /// The system refuses to watch the link.
-    pub fn linked(
-        at: Address,
-        instance: Instance,
-        peer: Address,
-        end: End,
-        redial: Option<Redial>,
-    ) -> io::Result<Self> {
+    pub fn linked(at: Address, instance: Instance, peer: Address, end: End) -> io::Result<Self> {
         let mut calls = Calls::start(at, instance);
         let mut inlets = Inlets::new(calls.clock);
         calls.arrivals = inlets.fd().ok();
         let mut engine = calls.lock();
         let joined = vec![(at.port, peer.port)];
-        // Without a descriptor nobody could wait for another link.
-        let redial = redial.filter(|_| calls.arrivals.is_some());
-        engine.depend_on(peer.node, redial.is_some());
-        if let Some(redial) = redial {
-            inlets.redial(peer.node, joined.clone(), redial);
-        }
+        engine.depend_on(peer.node, false);
         inlets.attach(&mut engine, calls.clock.now(), peer.node, joined, end)?;
         calls.unlock(engine);
         calls.inlets = Some(Mutex::new(inlets));
+        calls.peer = Some(peer);
         Ok(calls)
+    }
+
+    /// Has the link made again when it is cut from now on. For links that may be cut.
+    pub fn redial(&self, redial: Redial) {
+        let (Some(peer), Some(inlets)) = (self.peer, &self.inlets) else { return };
+        // Without a descriptor nobody could wait for another link.
+        if self.arrivals.is_none() {
+            return;
+        }
+        let mut inlets = inlets.lock().unwrap_or_else(PoisonError::into_inner);
+        inlets.redial(peer.node, vec![(self.at.port, peer.port)], redial);
+        self.lock().depend_on(peer.node, true);
     }
 
     fn start(at: Address, instance: Instance) -> Self {
@@ -118,6 +121,7 @@ impl Calls {
         Calls {
             engine: Mutex::new(engine),
             at,
+            peer: None,
             inlets: None,
             arrivals: None,
             watch: OnceLock::new(),

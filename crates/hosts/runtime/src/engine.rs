@@ -22,7 +22,7 @@ use crate::services::RunningServices;
 use crate::slots::Slots;
 use quintet_contract::{Address, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Time, Token};
 use quintet_errors::Code;
-use quintet_link::{LinkError, Route, Sender};
+use quintet_link::{LinkError, Sender};
 use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::VecDeque;
@@ -231,10 +231,14 @@ impl Engine {
         self.ways.outlets.contains(peer)
     }
 
-    /// Whether a link that was accepted may lead to the node from which its first frame comes. Of two links between two nodes the
-    /// one that was there first stays.
-    pub(crate) fn may_link(&self, first: Route) -> bool {
-        first.from.node != self.id && !self.is_linked(first.from.node)
+    /// Whether a link may be made to a node. Of two links between two nodes the one that was there first stays.
+    pub(crate) fn may_link(&self, peer: NodeId) -> bool {
+        peer != self.id && !self.is_linked(peer)
+    }
+
+    /// Whether there is a link to a node that may have been cut without this side having seen it yet.
+    pub(crate) fn may_have_been_cut(&mut self, peer: NodeId) -> bool {
+        self.ways.outlets.get(peer).is_some_and(|outlet| outlet.sender.info().may_be_cut)
     }
 
     /// A name for a new link.

@@ -10,15 +10,19 @@
 //! So a turn's work grows with the links that have something to say, and an idle link costs no system call. A link at which a look
 //! costs a system call (a socket) rests as soon as it is empty.
 
+mod naming;
+mod waiting;
+
 use crate::dialling::{Dialling, Redial};
 use crate::engine::{Attached, Engine};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
 use crate::outlets::LinkId;
 use crate::poller::{Poller, Source};
+use naming::Rival;
 use quintet_clock::LiveClock;
-use quintet_contract::{Frame, Input, NodeId, OwnedFrame, Port, Span, Time};
-use quintet_link::{End, Listener, Patience, Receiver, Route, Sender, Waiting};
+use quintet_contract::{Frame, Input, NodeId, Port, Time};
+use quintet_link::{End, Listener, Patience, Receiver, Route, Sender};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -34,12 +38,6 @@ const IDLE_TURNS: u32 = 256;
 /// Under constant load, resting links and listeners are looked at every so many turns.
 const TURNS_BETWEEN_LOOKS: u32 = 32;
 
-/// Links that may wait for their first frame. Further ones wait in the system's queues.
-const MAX_UNNAMED: usize = 1024;
-
-/// How long a new link may take to bring its first frame, which names the peer.
-const FIRST_FRAME_LIMIT: Span = Span::from_secs(5);
-
 /// All receiving halves of an engine.
 pub(crate) struct Inlets {
     inlets: Vec<Option<Inlet>>,
@@ -48,6 +46,8 @@ pub(crate) struct Inlets {
     active: Vec<u32>,
     /// Links that were accepted and whose peer was not known then, the oldest first, with the time by which it has to be.
     unnamed: VecDeque<(Time, u32)>,
+    /// Links whose node has another one, the oldest first.
+    rivals: VecDeque<Rival>,
     listening: Listening,
     /// A link that is made again when it was cut.
     dialling: Option<Dialling>,
@@ -81,9 +81,6 @@ enum Peer {
     },
 }
 
-/// The first frame of a link, which names its peer.
-type First = (Route, OwnedFrame);
-
 impl Inlets {
     /// For one link, without descriptors as long as it stays alone.
     pub(crate) fn new(clock: LiveClock) -> Inlets {
@@ -92,6 +89,7 @@ impl Inlets {
             free: Vec::new(),
             active: Vec::new(),
             unnamed: VecDeque::new(),
+            rivals: VecDeque::new(),
             listening: Listening::default(),
             dialling: None,
             poller: None,
@@ -204,6 +202,21 @@ impl Inlets {
         self.inlets[at as usize].as_mut().expect("a place in use")
     }
 
+    /// Has the descriptor of a link tell nothing.
+    fn unwatch(&mut self, at: u32) {
+        if let (Some(poller), Some(Some(inlet))) = (&self.poller, self.inlets.get(at as usize)) {
+            poller.forget(inlet.receiver.fd());
+        }
+    }
+
+    /// Ends what [`Inlets::unwatch`] began. False if the system refuses.
+    fn watch(&mut self, at: u32) -> bool {
+        let (Some(poller), Some(Some(inlet))) = (&self.poller, self.inlets.get(at as usize)) else {
+            return true;
+        };
+        poller.add(inlet.receiver.fd(), Source::Link(at)).is_ok()
+    }
+
     /// Takes a receiving half out, which closes it.
     fn remove(&mut self, at: u32) -> Option<Inlet> {
         let inlet = self.inlets.get_mut(at as usize)?.take()?;
@@ -215,34 +228,10 @@ impl Inlets {
         Some(inlet)
     }
 
-    /// Takes new links, and lets those go that have said nothing for too long. False if there was nothing.
-    pub(crate) fn admit(&mut self, engine: &mut Engine, now: Time) -> bool {
-        self.look_if_due();
-        if self.dialling.is_some() {
-            self.dial(engine, now);
-        }
-        if self.listening.is_empty() {
-            return false;
-        }
-        self.drop_silent(now);
-        if let Some(poller) = &self.poller {
-            self.listening.end_rests(now, poller);
-        }
-        let mut worked = false;
-        while self.listening.is_called() {
-            let Some(poller) = &self.poller else { break };
-            if self.unnamed.len() >= MAX_UNNAMED {
-                self.listening.rest(now, poller);
-                break;
-            }
-            let Some((end, port)) = self.listening.accept(now, poller, &mut |event| engine.tell(event))
-            else {
-                break;
-            };
-            self.wait_for_name(end, port, now);
-            worked = true;
-        }
-        worked
+    /// When there is something to do although nothing calls.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let dialling = self.dialling.as_ref().and_then(Dialling::deadline);
+        self.listening.deadline().into_iter().chain(self.naming_deadline()).chain(dialling).min()
     }
 
     fn dial(&mut self, engine: &mut Engine, now: Time) {
@@ -252,29 +241,6 @@ impl Inlets {
         if let (Err(_), Some(dialling)) = (attached, &mut self.dialling) {
             dialling.failed(now);
         }
-    }
-
-    fn wait_for_name(&mut self, mut end: End, port: Port, now: Time) {
-        self.set_up(&mut *end.sender, &mut *end.receiver);
-        // Where the system refuses to watch it, the peer learns of the end and tries again.
-        if let Ok(at) = self.place(end.receiver, Peer::Unknown { sender: end.sender, port }) {
-            self.unnamed.push_back((now + FIRST_FRAME_LIMIT, at));
-        }
-    }
-
-    /// Lets those links go whose peer has not named itself in time.
-    fn drop_silent(&mut self, now: Time) {
-        while let Some((_, at)) = self.unnamed.front().copied().filter(|(until, _)| *until <= now) {
-            self.unnamed.pop_front();
-            self.remove(at);
-        }
-    }
-
-    /// When there is something to do although nothing calls.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        let unnamed = self.unnamed.front().map(|(until, ..)| *until);
-        let dialling = self.dialling.as_ref().and_then(Dialling::deadline);
-        self.listening.deadline().into_iter().chain(unnamed).chain(dialling).min()
     }
 
     /// Takes a burst from each active link. False if there was nothing.
@@ -331,38 +297,6 @@ impl Inlets {
         true
     }
 
-    /// Looks for the frame that names the peer. A link to a node that is linked already is closed.
-    fn receive_first(&mut self, at: u32, engine: &mut Engine, now: Time) -> bool {
-        let mut first: Option<First> = None;
-        let polled =
-            self.inlet(at).receiver.poll(1, &mut |route, frame| first = Some((route, frame.to_owned())));
-        match (polled, first) {
-            (Ok(_), None) => {
-                self.brought_nothing(at);
-                return false;
-            }
-            (Ok(_), Some((route, frame))) if engine.may_link(route) => {
-                self.name(at, route, &frame, engine, now)
-            }
-            _ => {
-                self.unnamed.retain(|(_, unnamed)| *unnamed != at);
-                self.remove(at);
-            }
-        }
-        true
-    }
-
-    fn name(&mut self, at: u32, route: Route, frame: &OwnedFrame, engine: &mut Engine, now: Time) {
-        self.unnamed.retain(|(_, unnamed)| *unnamed != at);
-        let inlet = self.inlet(at);
-        let (peer, link, waker) = (route.from.node, engine.new_link(), inlet.receiver.waker());
-        if let Peer::Unknown { sender, port } = core::mem::replace(&mut inlet.peer, Peer::Known(peer, link)) {
-            let joined = vec![(port, route.from.port)];
-            engine.attach(now, Attached { link, peer, joined, sender, waker });
-            engine.give(now, port, Input::Frame(route.from, frame.borrow()));
-        }
-    }
-
     #[inline]
     fn brought_frames(&mut self, at: u32) {
         let inlet = self.inlet(at);
@@ -409,118 +343,6 @@ impl Inlets {
             inlet.receiver.disarm();
             self.active.push(at);
         }
-    }
-}
-
-/// Waiting.
-impl Inlets {
-    /// The only link, where there is nothing else to wait for.
-    fn only_link(&self) -> Option<u32> {
-        let dials = self.dialling.as_ref().is_some_and(Dialling::is_under_way);
-        let alone = self.inlets.len() == 1 && self.mailbox.is_none() && self.listening.is_empty() && !dials;
-        (alone && self.inlets[0].is_some()).then_some(0)
-    }
-
-    /// Waits, adaptively, until something is to be done or `limit` has passed (`None`: no limit).
-    ///
-    /// # Errors
-    /// The system refuses to wait.
-    pub(crate) fn wait(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        if let Some(at) = self.only_link() {
-            self.activate(at);
-            self.inlet(at).receiver.wait(limit);
-            return Ok(());
-        }
-        let mut patience = core::mem::take(&mut self.patience);
-        let mut idle = Idle { inlets: self, woken: false, failed: None };
-        patience.wait(&mut idle, limit);
-        let failed = idle.failed;
-        self.patience = patience;
-        failed.map_or(Ok(()), Err)
-    }
-
-    /// Takes note of what calls, without waiting.
-    pub(crate) fn attend(&mut self) {
-        if let Some(at) = self.only_link() {
-            return self.activate(at);
-        }
-        // It fails only where there is no such descriptor.
-        let _ = self.look(Some(Duration::ZERO));
-    }
-
-    /// Lets the descriptors tell of everything that comes. False if something has come already.
-    pub(crate) fn rest_all(&mut self) -> bool {
-        let active = self.active.clone();
-        // Every one, also after one has refused.
-        active.into_iter().map(|at| self.rest(at)).fold(true, |all, rests| all & rests)
-    }
-
-    /// Whether a turn would find a frame.
-    pub(crate) fn has_frames(&self) -> bool {
-        self.active().any(|receiver| receiver.has_frames())
-    }
-
-    fn active(&self) -> impl Iterator<Item = &dyn Receiver> {
-        let inlets = self.active.iter().filter_map(|at| self.inlets[*at as usize].as_ref());
-        inlets.map(|inlet| &*inlet.receiver)
-    }
-
-    /// Under load the descriptors are looked at now and then, and in every turn while sockets are busy.
-    #[inline]
-    fn look_if_due(&mut self) {
-        if let Some(at) = self.only_link() {
-            return self.activate(at);
-        }
-        match self.turns_until_look.checked_sub(1) {
-            Some(left) if !self.looks_at_sockets => self.turns_until_look = left,
-            _ => self.attend(),
-        }
-    }
-
-    fn look(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.turns_until_look = TURNS_BETWEEN_LOOKS;
-        let Some(poller) = &self.poller else { return Ok(()) };
-        let mut links = Vec::new();
-        poller.wait(limit, |source| match source {
-            Source::Link(at) => links.push(at),
-            Source::Listener(at) => self.listening.called(at),
-            // A turn looks into it without being told.
-            Source::Mailbox | Source::Dialer => {}
-        })?;
-        links.into_iter().for_each(|at| self.activate(at));
-        Ok(())
-    }
-}
-
-/// Inlets at which there is nothing to do.
-struct Idle<'a> {
-    inlets: &'a mut Inlets,
-    /// Whether a sleep has ended: somebody called, and only a turn shows why. A link's end is no frame.
-    woken: bool,
-    failed: Option<io::Error>,
-}
-
-impl Waiting for Idle<'_> {
-    fn ready(&self) -> bool {
-        let Inlets { mailbox, poller, looks_at_sockets, .. } = &*self.inlets;
-        self.woken
-            || self.failed.is_some()
-            || mailbox.as_ref().is_some_and(|mailbox| mailbox.is_stopped() || mailbox.has_frames())
-            || self.inlets.has_frames()
-            || *looks_at_sockets && poller.as_ref().is_some_and(Poller::is_called)
-    }
-
-    fn is_near(&self) -> bool {
-        self.inlets.active().any(|receiver| receiver.awaits_bulk())
-    }
-
-    /// Sleeps until a link, the mailbox, a listener or a deadline calls.
-    fn sleep(&mut self, limit: Option<Duration>) {
-        self.inlets.looks_at_sockets = false;
-        if self.inlets.rest_all() {
-            self.failed = self.inlets.look(limit).err();
-        }
-        self.woken = true;
     }
 }
 

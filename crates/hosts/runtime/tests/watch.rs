@@ -34,7 +34,7 @@ impl Protocol for Pass {
 
 fn linked() -> (Calls, End) {
     let (near, far) = in_process_pair().expect("two event descriptors are there");
-    (Calls::linked(HERE, Instance::new(Pass), THERE, near, None).expect("the link can be watched"), far)
+    (Calls::linked(HERE, Instance::new(Pass), THERE, near).expect("the link can be watched"), far)
 }
 
 fn ask(calls: &Calls) -> Pending {

@@ -311,6 +311,10 @@ impl Sender for StreamSender {
         outgoing.wanted.is_none() || outgoing.grants()
     }
 
+    fn abandon(&mut self) {
+        self.connection.break_off();
+    }
+
     fn info(&self) -> LinkInfo {
         LinkInfo { may_be_cut: true, ..LinkInfo::new(self.class, FRAME_BULK_BYTES) }
     }

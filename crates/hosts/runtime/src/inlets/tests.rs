@@ -1,7 +1,8 @@
+use super::waiting::Idle;
 use super::*;
 use crate::services::RunningServices;
 use quintet_contract::{Address, Kind, Token};
-use quintet_link::{BootstrapError, LinkAddress, LinkError, in_process_pair};
+use quintet_link::{BootstrapError, LinkAddress, LinkError, Waiting, in_process_pair};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -187,4 +188,55 @@ fn a_second_link_of_a_node_is_closed() {
     engine.turn(&mut inlets, Time(0));
     assert_eq!(first_far.receiver.poll(1, &mut |_, _| {}), Ok(0));
     assert_eq!(second_far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed));
+}
+
+/// Both ends of a link that may be cut.
+fn socket_pair() -> (End, End) {
+    let (near, far) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    let end = |socket: std::os::unix::net::UnixStream| {
+        quintet_link::over_stream(socket.into(), quintet_link::Checksums::Without).expect("it is watched")
+    };
+    (end(near), end(far))
+}
+
+#[test]
+fn who_is_back_before_its_cut_was_seen_waits_for_the_end_of_its_old_link() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (first, mut first_far) = socket_pair();
+    let (second, mut second_far) = socket_pair();
+    inlets.listen(Ready::new([first, second]), PORT).expect("it is watched");
+    say(&mut first_far, 7);
+    say(&mut second_far, 7);
+    for _ in 0..3 {
+        inlets.attend();
+        engine.turn(&mut inlets, Time(0));
+    }
+    assert_eq!(inlets.rivals.len(), 1, "nobody is put out for it");
+    assert!(is_idle(&mut inlets), "and it keeps nobody awake");
+    drop(first_far);
+    for _ in 0..3 {
+        inlets.attend();
+        engine.turn(&mut inlets, Time(1));
+    }
+    assert!(inlets.rivals.is_empty() && engine.is_linked(NodeId(7)));
+    assert_eq!(second_far.receiver.poll(1, &mut |_, _| {}), Ok(0), "it is the link now");
+}
+
+#[test]
+fn a_link_that_waits_beside_one_that_lives_ends_as_if_it_were_cut() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (first, mut first_far) = socket_pair();
+    let (second, mut second_far) = socket_pair();
+    inlets.listen(Ready::new([first, second]), PORT).expect("it is watched");
+    say(&mut first_far, 7);
+    say(&mut second_far, 7);
+    engine.turn(&mut inlets, Time(0));
+    inlets.attend();
+    engine.turn(&mut inlets, Time(0));
+    let until = inlets.deadline().expect("it does not wait for ever");
+    engine.turn(&mut inlets, until);
+    assert!(inlets.rivals.is_empty() && engine.is_linked(NodeId(7)));
+    second_far.receiver.wait(None);
+    assert_eq!(second_far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::PeerDied), "so it may try again");
+    assert_eq!(first_far.receiver.poll(1, &mut |_, _| {}), Ok(0));
 }

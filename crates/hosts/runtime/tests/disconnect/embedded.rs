@@ -41,7 +41,7 @@ fn linked() -> (Calls, FarEnd, mpsc::Receiver<crate::guard::Report>) {
     let (sender, reports) = mpsc::channel();
     let instance = Instance::new(Pass(Guard::new(PORT, sender)));
     (
-        Calls::linked(guard_at(PORT), instance, PEER, near, None).expect("the link can be watched"),
+        Calls::linked(guard_at(PORT), instance, PEER, near).expect("the link can be watched"),
         FarEnd::new(1, far),
         reports,
     )

@@ -1,0 +1,162 @@
+//! From a new link to the peer that it leads to.
+//!
+//! ```text
+//!   accepted ---> unnamed ---- first frame: its node has no link ------------------------> joined
+//!                    |                                                                       ^
+//!                    |  first frame: its node has a link that may have been cut              | that link has ended
+//!                    +---------------------------------------------------------> rival ------+
+//!                    |                                                             |
+//!                    v  nothing said for too long                                  v  that link lives: ended as if it were cut
+//! ```
+//!
+//! A peer whose link was cut may be back before this side has seen the cut: its new link waits until the old one has ended. Nobody is
+//! put out for it, for a node's number proves nothing.
+
+use super::{Inlets, Peer};
+use crate::engine::{Attached, Engine};
+use quintet_contract::{Input, OwnedFrame, Port, Span, Time};
+use quintet_link::{End, Route};
+
+/// Links that may wait for their first frame. Further ones wait in the system's queues.
+const MAX_UNNAMED: usize = 1024;
+
+/// How long a new link may take to bring its first frame, which names the peer.
+const FIRST_FRAME_LIMIT: Span = Span::from_secs(5);
+
+/// How long a link waits for the end of another one that its node has. Who was cut and is still thought to live tries again.
+const RIVAL_LIMIT: Span = Span::from_secs(1);
+
+/// The first frame of a link, which names its peer.
+pub(super) type First = (Route, OwnedFrame);
+
+/// A link whose node has another one.
+pub(super) struct Rival {
+    pub(super) until: Time,
+    pub(super) at: u32,
+    first: First,
+}
+
+impl Inlets {
+    /// Takes new links, and lets those go that have said nothing for too long. False if there was nothing.
+    pub(crate) fn admit(&mut self, engine: &mut Engine, now: Time) -> bool {
+        self.look_if_due();
+        if self.dialling.is_some() {
+            self.dial(engine, now);
+        }
+        if self.listening.is_empty() {
+            return false;
+        }
+        self.drop_silent(now);
+        self.settle_rivals(engine, now);
+        if let Some(poller) = &self.poller {
+            self.listening.end_rests(now, poller);
+        }
+        self.accept(engine, now)
+    }
+
+    fn accept(&mut self, engine: &Engine, now: Time) -> bool {
+        let mut worked = false;
+        while self.listening.is_called() {
+            let Some(poller) = &self.poller else { break };
+            if self.unnamed.len() >= MAX_UNNAMED {
+                self.listening.rest(now, poller);
+                break;
+            }
+            let Some((end, port)) = self.listening.accept(now, poller, &mut |event| engine.tell(event))
+            else {
+                break;
+            };
+            self.wait_for_name(end, port, now);
+            worked = true;
+        }
+        worked
+    }
+
+    fn wait_for_name(&mut self, mut end: End, port: Port, now: Time) {
+        self.set_up(&mut *end.sender, &mut *end.receiver);
+        // Where the system refuses to watch it, the peer learns of the end and tries again.
+        if let Ok(at) = self.place(end.receiver, Peer::Unknown { sender: end.sender, port }) {
+            self.unnamed.push_back((now + FIRST_FRAME_LIMIT, at));
+        }
+    }
+
+    /// Lets those links go whose peer has not named itself in time.
+    fn drop_silent(&mut self, now: Time) {
+        while let Some((_, at)) = self.unnamed.front().copied().filter(|(until, _)| *until <= now) {
+            self.unnamed.pop_front();
+            self.remove(at);
+        }
+    }
+
+    /// When a link is to be let go although nothing calls.
+    pub(super) fn naming_deadline(&self) -> Option<Time> {
+        let unnamed = self.unnamed.front().map(|(until, _)| *until);
+        self.rivals.front().map(|rival| rival.until).into_iter().chain(unnamed).min()
+    }
+
+    /// Looks for the frame that names the peer.
+    pub(super) fn receive_first(&mut self, at: u32, engine: &mut Engine, now: Time) -> bool {
+        let mut first: Option<First> = None;
+        let deliver =
+            &mut |route, frame: quintet_contract::Frame<'_>| first = Some((route, frame.to_owned()));
+        match (self.inlet(at).receiver.poll(1, deliver), first) {
+            (Ok(_), None) => {
+                self.brought_nothing(at);
+                return false;
+            }
+            (Ok(_), Some(first)) => self.consider(at, first, engine, now),
+            (Err(_), _) => self.turn_away(at),
+        }
+        true
+    }
+
+    /// Joins the link with its node; or lets it wait, or closes it, where that has another one.
+    fn consider(&mut self, at: u32, first: First, engine: &mut Engine, now: Time) {
+        let peer = first.0.from.node;
+        if engine.may_link(peer) {
+            self.name(at, &first, engine, now);
+        } else if engine.may_have_been_cut(peer) {
+            self.unnamed.retain(|(_, unnamed)| *unnamed != at);
+            // Not looked at, and not listened to: what it says next is for the session that may go on over it.
+            self.active.retain(|active| *active != at);
+            self.unwatch(at);
+            self.rivals.push_back(Rival { until: now + RIVAL_LIMIT, at, first });
+        } else {
+            self.turn_away(at);
+        }
+    }
+
+    fn turn_away(&mut self, at: u32) {
+        self.unnamed.retain(|(_, unnamed)| *unnamed != at);
+        self.remove(at);
+    }
+
+    /// Joins the rivals of links that have ended; ends those that have waited for too long.
+    fn settle_rivals(&mut self, engine: &mut Engine, now: Time) {
+        for _ in 0..self.rivals.len() {
+            let Some(rival) = self.rivals.pop_front() else { return };
+            if engine.may_link(rival.first.0.from.node) && self.watch(rival.at) {
+                self.active.push(rival.at);
+                self.name(rival.at, &rival.first, engine, now);
+            } else if rival.until > now {
+                self.rivals.push_back(rival);
+            } else if let Some(Peer::Unknown { mut sender, .. }) =
+                self.remove(rival.at).map(|inlet| inlet.peer)
+            {
+                sender.abandon();
+            }
+        }
+    }
+
+    fn name(&mut self, at: u32, first: &First, engine: &mut Engine, now: Time) {
+        let (route, frame) = first;
+        self.unnamed.retain(|(_, unnamed)| *unnamed != at);
+        let inlet = self.inlet(at);
+        let (peer, link, waker) = (route.from.node, engine.new_link(), inlet.receiver.waker());
+        if let Peer::Unknown { sender, port } = core::mem::replace(&mut inlet.peer, Peer::Known(peer, link)) {
+            let joined = vec![(port, route.from.port)];
+            engine.attach(now, Attached { link, peer, joined, sender, waker });
+            engine.give(now, port, Input::Frame(route.from, frame.borrow()));
+        }
+    }
+}

@@ -63,8 +63,9 @@ impl Simulation {
         route.closed && !route.draining || route.stale > 0
     }
 
-    /// Whether the link from one address to another is closed.
-    pub(super) fn is_closed(&self, from: Address, to: Address) -> bool {
+    /// Whether a protocol has closed the link from one address to another; [`connect`](Simulation::connect) makes a new one.
+    #[must_use]
+    pub fn is_closed(&self, from: Address, to: Address) -> bool {
         self.routes.get(from, to).is_some_and(|route| route.closed)
     }
 

@@ -88,9 +88,11 @@ impl Channel {
     }
 
     /// The next message to deliver of those that had to wait.
-    pub(crate) fn take(&mut self) -> Option<OwnedFrame> {
+    pub(crate) fn take(&mut self, config: &MessagingConfig) -> Option<OwnedFrame> {
         let (frame, cost) = self.incoming.take()?;
-        self.consumed(cost);
+        if config.returns_held_credit() {
+            self.consumed(cost);
+        }
         Some(frame)
     }
 

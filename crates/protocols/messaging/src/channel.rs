@@ -218,6 +218,10 @@ impl Channel {
             awaiting: self.awaiting,
             unanswered: self.permits,
             reserved_bytes: self.incoming.reserved(),
+            leaving_bytes: self.outgoing.bytes(),
+            fragments: self.outgoing.credit(),
+            owed_fragments: self.incoming.owed_fragments(),
+            delayed: u32::try_from(self.backlog.len()).unwrap_or(u32::MAX),
         }
     }
 }

@@ -64,6 +64,8 @@ pub enum Class {
 pub enum Defect {
     /// Credit that comes back is counted twice, so that the peer is overrun.
     CreditCountedTwice,
+    /// The credit of messages that waited for the fragments of an earlier one is never returned.
+    HeldCreditLost,
 }
 
 impl MessagingConfig {
@@ -111,6 +113,16 @@ impl MessagingConfig {
             budget: u64::try_from(self.bulk_budget_bytes.max(bulk)).expect("a length fits 64 bits"),
             fragments: self.window_fragments.max(1),
         }
+    }
+
+    /// Whether the credit of a message that waited goes back.
+    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
+    pub(crate) fn returns_held_credit(&self) -> bool {
+        #[cfg(feature = "seeded-defects")]
+        let returns = self.defect != Some(Defect::HeldCreditLost);
+        #[cfg(not(feature = "seeded-defects"))]
+        let returns = true;
+        returns
     }
 
     /// How often returned credit counts.

@@ -51,6 +51,14 @@ pub struct CreditState {
     pub unanswered: u32,
     /// Bytes of large data that the peer was granted and that were not delivered.
     pub reserved_bytes: u64,
+    /// Bytes of large data that this side announced and that did not go.
+    pub leaving_bytes: u64,
+    /// Fragments that this side may send.
+    pub fragments: u32,
+    /// Fragments that this side will let the peer send, and has not told.
+    pub owed_fragments: u32,
+    /// Answers that wait for room in the link.
+    pub delayed: u32,
 }
 
 impl Stall {

@@ -128,6 +128,11 @@ impl Incoming {
         oldest.is_some_and(|message| message.granted && message.data.add(frame.body, frame.bulk))
     }
 
+    /// Fragments to make up for.
+    pub(crate) fn owed_fragments(&self) -> u32 {
+        self.owed_fragments
+    }
+
     /// Fragments to make up for, once they are half of the window.
     pub(crate) fn due_fragments(&self) -> Option<u32> {
         (self.owed_fragments >= self.window_fragments.div_ceil(2)).then_some(self.owed_fragments)

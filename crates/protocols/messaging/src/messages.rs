@@ -7,8 +7,8 @@ use crate::config::MessagingConfig;
 use crate::counters::{Counters, CreditState, Stall};
 use crate::outbox::{Begun, MessagingOutbox};
 use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, PeerChange, PeerMap, Protocol, Time,
-    Token,
+    Address, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, OwnedFrame, PeerChange, PeerMap,
+    Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_wire::send;
@@ -143,10 +143,15 @@ impl<P: Protocol> Messages<P> {
             Ok(Arrival::Refused(code)) => self.refused(now, from, code, out),
             Err(Broken(code)) => self.cut(now, from, code, out),
         }
-        while let Some(frame) = self.channel(from).and_then(Channel::take) {
+        while let Some(frame) = self.take_held(from) {
             self.deliver(now, from, frame.borrow(), out);
         }
         self.settle(now, from, out);
+    }
+
+    /// The next message of a peer that had to wait, if it need not any more.
+    fn take_held(&mut self, from: Address) -> Option<OwnedFrame> {
+        self.peers.get_mut(from)?.channel.as_mut()?.take(&self.config)
     }
 
     fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {

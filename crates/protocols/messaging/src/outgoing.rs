@@ -39,6 +39,11 @@ impl Outgoing {
         self.bytes
     }
 
+    /// Fragments that may go.
+    pub(crate) fn credit(&self) -> u32 {
+        self.credit
+    }
+
     pub(crate) fn announced(&mut self, token: Token, bulk: Bytes) {
         self.bytes += bulk.len() as u64;
         self.queue.push_back(Leaving { token, bulk, sent: 0 });

@@ -59,7 +59,7 @@ pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
-pub use space::{DEAD_LETTER, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages};
+pub use space::{Books, DEAD_LETTER, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages};
 pub use template::{Field, Template};
 pub use tuple::{MAX_TUPLE_FIELDS, Tuple};
 pub use types::{Signature, Type};

@@ -34,9 +34,10 @@
 //! | `index.rs`, `slab.rs`, `occupied.rs` | how they are found, where they lie |
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `scan.rs` | searches and counts in steps |
-//! | `near_miss.rs`, `report.rs` | what a timeout says, the state of the space |
+//! | `near_miss.rs`, `report.rs`, `books.rs` | what a timeout says, the state of the space, what it has lent |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
+mod books;
 mod config;
 mod defect;
 mod index;
@@ -60,6 +61,7 @@ mod waiter;
 #[cfg(test)]
 mod tests;
 
+pub use books::Books;
 pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;

@@ -15,6 +15,18 @@ pub enum Defect {
     CreditCountedTwice,
     /// A tuple is removed before its answer is sent, and is lost when the link has no room for that.
     LostBetweenRemovalAndReply,
+    /// A renewal leaves out the leases that were put off because the manager was late.
+    RenewalSkipsPutOff,
+    /// The memory of a request that waited is never given back.
+    WaitingBytesKept,
+    /// A put passes acknowledgements that wait for room.
+    PutPassesAcknowledgement,
+    /// Any client may acknowledge any lease.
+    AcknowledgedByAnyone,
+    /// A tuple whose lease failed comes back behind all others.
+    FailedLeaseGoesToTheEnd,
+    /// A lease without an end outlives its holder.
+    EndlessLeaseKept,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -2,7 +2,7 @@
 
 use super::room::ParkedKey;
 use super::stores::Place;
-use super::{Space, Timer, stages};
+use super::{Space, Timer, seeded, stages};
 use crate::Tuple;
 use crate::codec::{DONE, Encoded, LeaseId, View};
 use quintet_contract::{Address, Outbox, Span, Time, Token};
@@ -56,7 +56,8 @@ impl Failure {
 impl Space {
     /// The lease of this name, if `holder` holds it.
     pub(super) fn held(&self, holder: Address, id: LeaseId) -> Option<Lease> {
-        self.leases.get(&id.0).filter(|lease| lease.holder == holder).copied()
+        let anyone = seeded!(self.config, AcknowledgedByAnyone);
+        self.leases.get(&id.0).filter(|lease| anyone || lease.holder == holder).copied()
     }
 
     /// Hides a tuple under a lease named by the next age: the caller has said so in its answer.
@@ -65,7 +66,9 @@ impl Space {
         self.hide(place);
         let due = (ttl.0 != u64::MAX).then(|| now + ttl);
         self.leases.insert(id, Lease { holder, place, ttl, due, put_off: false, parked: None });
-        self.senders.get_or_add(holder).leases.insert(id);
+        if due.is_some() || !seeded!(self.config, EndlessLeaseKept) {
+            self.senders.get_or_add(holder).leases.insert(id);
+        }
         if let Some(due) = due {
             self.timers.add(due, id, Timer::Lease(id));
         }
@@ -76,7 +79,8 @@ impl Space {
         let Some(sender) = self.senders.get(holder) else { return };
         for id in &sender.leases {
             let Some(lease) = self.leases.get_mut(id) else { continue };
-            if let Some(due) = lease.due {
+            let is_left_out = seeded!(self.config, RenewalSkipsPutOff) && lease.put_off;
+            if let Some(due) = lease.due.filter(|_| !is_left_out) {
                 self.timers.remove(due, *id);
                 lease.due = Some(now + lease.ttl);
                 lease.put_off = false;
@@ -170,6 +174,10 @@ impl Space {
         if is_exhausted && !is_dead_letter(&self.stores.view(lease.place)) {
             self.put_dead_letter(now, lease.place, failure, out);
         } else {
+            if seeded!(self.config, FailedLeaseGoesToTheEnd) {
+                let order = self.order();
+                self.stores[lease.place.store].entry_mut(lease.place.entry).order = order;
+            }
             self.bring_back(now, lease.place, out);
         }
     }

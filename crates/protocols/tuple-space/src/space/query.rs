@@ -135,7 +135,9 @@ impl Space {
     /// Removes a waiter from everywhere.
     pub(super) fn drop_waiter(&mut self, place: u32) -> Waiter {
         let waiter = self.waiters.remove(place);
-        self.room.unkeep(waiter.template().bytes());
+        if !seeded!(self.config, WaitingBytesKept) {
+            self.room.unkeep(waiter.template().bytes());
+        }
         self.unindexed.remove(&waiter.order);
         self.scans.remove(waiter.order);
         if let Some(filed) = waiter.filed {

@@ -311,6 +311,11 @@ impl Room {
         !self.parked.is_empty()
     }
 
+    /// Whether a put waits for room.
+    pub(super) fn has_parked_out(&self) -> bool {
+        self.parked.last_key_value().is_some_and(|(key, _)| key.is_out)
+    }
+
     /// Counts the bytes of a request that is to wait. False: there is no memory for it.
     #[must_use]
     pub(super) fn keep(&mut self, bytes: u64) -> bool {
@@ -325,6 +330,11 @@ impl Room {
     /// Counts the bytes of a request that waits no more.
     pub(super) fn unkeep(&mut self, bytes: u64) {
         self.waiting_bytes -= bytes + WAITING_BYTES;
+    }
+
+    /// Bytes of all requests that wait.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
     }
 
     /// Adds a request that waits for room. Its bytes have been counted.

@@ -41,6 +41,11 @@ impl Timers {
         due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None }).collect()
     }
 
+    /// How much is to happen.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes out the first thing that is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<Timer> {
         let first = self.0.first_entry()?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! version u16 | cluster u128 | incarnation u64 | seed u64
-//! window: slots u32, bytes u32 | requests u32
+//! window: slots u32, bytes u32 | requests u32 | fragments u32
 //! liveness: keep-alive u64, silence limit u64, resume window u64
 //! links:    n u16 | n of: address u32 | 0 u8 (it loses nothing)
 //!                                     | 1 u8, first timeout u64, window frames u32, bytes u64 (it loses frames)
@@ -45,6 +45,7 @@ impl StackConfig {
         to.u32(self.window.slots);
         to.u32(self.window.bytes);
         to.u32(self.requests);
+        to.u32(self.fragments);
         for span in [self.liveness.keep_alive, self.liveness.silence_limit, self.liveness.resume_window] {
             to.u64(span.0);
         }
@@ -77,7 +78,7 @@ impl StackConfig {
         let (incarnation, seed) = (Incarnation(reader.u64()?), reader.u64()?);
         let mut config = StackConfig::of_server(cluster, incarnation, seed);
         config.window = Window { slots: reader.u32()?, bytes: reader.u32()? };
-        config.requests = reader.u32()?;
+        (config.requests, config.fragments) = (reader.u32()?, reader.u32()?);
         let mut span = || Ok::<_, DecodeError>(Span(reader.u64()?));
         config.liveness = Liveness { keep_alive: span()?, silence_limit: span()?, resume_window: span()? };
         config.links = read_links(&mut reader)?;

@@ -19,6 +19,8 @@ pub struct StackConfig {
     pub window: Window,
     /// Requests that may be unanswered, of one peer here and of this side there.
     pub requests: u32,
+    /// Fragments of large data that a peer may have under way to this side.
+    pub fragments: u32,
     /// How this side looks after its sessions.
     pub liveness: Liveness,
     /// Peers of whose links is known what they leave to the session; else the link tells.
@@ -65,6 +67,7 @@ impl StackConfig {
             seed,
             window: Window::default(),
             requests: requests(&SpaceConfig::default()),
+            fragments: 16,
             liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
@@ -129,7 +132,7 @@ impl StackConfig {
 
     pub(crate) fn messaging(&self, me: Address) -> MessagingConfig {
         let mut messaging = MessagingConfig::new(me, crate::class).with_window(self.window);
-        messaging.requests = self.requests;
+        (messaging.requests, messaging.window_fragments) = (self.requests, self.fragments);
         #[cfg(feature = "seeded-defects")]
         {
             messaging.defect = self.messaging_defect;

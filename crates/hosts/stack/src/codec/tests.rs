@@ -33,7 +33,7 @@ prop_compose! {
 prop_compose! {
     fn configs()(
         (cluster, incarnation, seed) in any::<(u128, u64, u64)>(),
-        (slots, bytes, requests) in any::<(u32, u32, u32)>(),
+        (slots, bytes, requests, fragments) in any::<(u32, u32, u32, u32)>(),
         spans in any::<[u64; 3]>(),
         links in prop::collection::btree_map(any::<u32>().prop_map(Address::from_bits), reliabilities(), 0..5),
         space in spaces(),
@@ -42,6 +42,7 @@ prop_compose! {
         StackConfig {
             window: Window { slots, bytes },
             requests,
+            fragments,
             liveness: Liveness { keep_alive, silence_limit, resume_window },
             links,
             space,
@@ -89,7 +90,7 @@ fn a_configuration_without_a_version_is_refused_as_an_older_one() {
 }
 
 /// Where the links begin, in a configuration without any: after their number.
-const LINKS: usize = 2 + 16 + 8 + 8 + 8 + 4 + 24;
+const LINKS: usize = 2 + 16 + 8 + 8 + 8 + 4 + 4 + 24;
 
 #[test]
 fn a_service_that_is_not_there_has_its_defaults_and_an_unknown_one_is_named() {

@@ -1,7 +1,7 @@
 //! What a client wants: requests of its own accord, and what becomes of the tuples it gets.
 
 use crate::client::Client;
-use crate::history::{Ask, Outcome};
+use crate::history::{Ask, ENDLESS, Outcome};
 use crate::item::{Item, Pattern};
 use crate::plan::ClientPlan;
 use quintet_contract::{Span, Time, Token};
@@ -20,9 +20,9 @@ const MAX_PENDING: usize = 8;
 /// The longest time to live of a lease.
 pub(crate) const LONGEST_LEASE: Span = Span::from_micros(TTL_US.1);
 
-/// The will of a client.
+/// What a client is at: what it decides by, and what it has.
 #[derive(Debug)]
-pub(crate) struct Mind {
+pub(crate) struct Workload {
     /// None: it asks what it is told to.
     will: Option<Will>,
     next_request: Time,
@@ -31,6 +31,8 @@ pub(crate) struct Mind {
     pause: Option<Span>,
     paused_until: Time,
     held: Vec<Held>,
+    /// Leases without an end that it has: these it gives back in the end, whatever became of them.
+    endless: Vec<LeaseId>,
     undecided: Vec<Undecided>,
     /// It makes no more requests of its own, renews nothing and returns nothing.
     finishes: bool,
@@ -73,16 +75,17 @@ struct Undecided {
     at: Time,
 }
 
-impl Mind {
+impl Workload {
     /// Asks what its will says; what it is told to, without one.
-    pub(crate) fn new(will: Option<Will>) -> Mind {
-        Mind {
+    pub(crate) fn new(will: Option<Will>) -> Workload {
+        Workload {
             will,
             next_request: Time::ZERO,
             next_renewal: Time::ZERO,
             pause: None,
             paused_until: Time::ZERO,
             held: Vec::new(),
+            endless: Vec::new(),
             undecided: Vec::new(),
             finishes: false,
         }
@@ -107,13 +110,33 @@ impl Mind {
         self.finishes = true;
         self.pause = None;
         self.paused_until = Time::ZERO;
-        self.forget();
+        self.held.clear();
+        self.undecided.clear();
     }
 
     /// The session is over: it holds nothing any more.
     pub(crate) fn forget(&mut self) {
         self.held.clear();
+        self.endless.clear();
         self.undecided.clear();
+    }
+
+    /// The leases without an end that it has, which it has no more.
+    pub(crate) fn take_endless(&mut self) -> Vec<LeaseId> {
+        std::mem::take(&mut self.endless)
+    }
+
+    /// Keeps account of leases without an end.
+    fn note_endless(&mut self, ask: &Ask, outcome: &Outcome) {
+        match (ask, outcome) {
+            (Ask::Take { lease: Some(ENDLESS), .. }, Outcome::Tuple(_, Some(attempt))) => {
+                self.endless.push(attempt.lease);
+            }
+            (Ask::Ack { lease, .. } | Ask::Release { lease }, Outcome::Done) => {
+                self.endless.retain(|held| held != lease);
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn first_undecided(&self) -> Option<Token> {
@@ -122,6 +145,7 @@ impl Mind {
 
     /// Decides what becomes of an answer.
     pub(crate) fn learn(&mut self, now: Time, token: Token, ask: &Ask, outcome: &Outcome) {
+        self.note_endless(ask, outcome);
         let Some(will) = self.will.as_mut().filter(|_| !self.finishes) else { return };
         match (ask, outcome) {
             (Ask::Take { .. }, Outcome::Tuple(_, Some(attempt))) => {
@@ -159,6 +183,15 @@ impl Mind {
     }
 }
 
+/// One lease in ten has no end; of the others, half live for less than a third of the longest.
+fn draw_ttl(chooser: &mut Chooser) -> Span {
+    let range = TTL_US.1 - TTL_US.0;
+    match chooser.below(range + range / 9) {
+        within if within < range => Span::from_micros(TTL_US.0 + within * within / range),
+        _ => ENDLESS,
+    }
+}
+
 fn draw_wait(chooser: &mut Chooser) -> Wait {
     match *chooser.weighted(&[(3, 0), (4, 1), (3, 2)]) {
         0 => Wait::AtOnce,
@@ -189,10 +222,12 @@ enum Sort {
     Cancel,
     Count,
     Status,
+    /// To end a lease that another has.
+    Meddle,
 }
 
 /// How often each is made.
-const SORTS: [(u32, Sort); 7] = [
+const SORTS: [(u32, Sort); 8] = [
     (34, Sort::Out),
     (22, Sort::Take),
     (22, Sort::Lease),
@@ -200,7 +235,10 @@ const SORTS: [(u32, Sort); 7] = [
     (8, Sort::Cancel),
     (2, Sort::Count),
     (2, Sort::Status),
+    (2, Sort::Meddle),
 ];
+/// So many leases last granted to others are those that a client may try to end.
+const MEDDLED: usize = 4;
 
 /// A client with a will that acts.
 pub(crate) struct Behaviour<'a> {
@@ -211,25 +249,25 @@ pub(crate) struct Behaviour<'a> {
 impl Behaviour<'_> {
     /// Does what is due.
     pub(crate) fn act(&mut self) {
-        let mind = &mut self.client.mind;
-        if let Some(span) = mind.pause.take() {
-            mind.paused_until = mind.paused_until.max(self.now + span);
+        let workload = &mut self.client.workload;
+        if let Some(span) = workload.pause.take() {
+            workload.paused_until = workload.paused_until.max(self.now + span);
         }
-        if mind.finishes || mind.paused_until > self.now {
+        if workload.finishes || workload.paused_until > self.now {
             return;
         }
-        let Some(mut will) = mind.will.take() else { return };
+        let Some(mut will) = workload.will.take() else { return };
         self.decide();
         self.use_leases(&mut will);
         self.renew(&mut will);
         self.make_requests(&mut will);
-        self.client.mind.will = Some(will);
+        self.client.workload.will = Some(will);
     }
 
     fn decide(&mut self) {
         let now = self.now;
         let due: Vec<_> =
-            self.client.mind.undecided.extract_if(.., |undecided| undecided.at <= now).collect();
+            self.client.workload.undecided.extract_if(.., |undecided| undecided.at <= now).collect();
         for undecided in due.into_iter().filter(|undecided| undecided.returns) {
             self.client.say(undecided.token, Ask::Return);
         }
@@ -238,12 +276,12 @@ impl Behaviour<'_> {
     fn use_leases(&mut self, will: &mut Will) {
         let now = self.now;
         let is_due = |held: &mut Held| held.fate != Fate::Abandon && held.at <= now;
-        let due: Vec<_> = self.client.mind.held.extract_if(.., is_due).collect();
+        let due: Vec<_> = self.client.workload.held.extract_if(.., is_due).collect();
         for Held { lease, fate, .. } in due {
             let ask = match fate {
                 Fate::Acknowledge => {
                     will.uses.begin();
-                    let count = will.uses.below(3);
+                    let count = will.uses.below(5);
                     let items = draw_items(self.client, &mut will.uses, count);
                     Ask::Ack { lease, items, within: draw_within(&mut will.uses) }
                 }
@@ -254,15 +292,15 @@ impl Behaviour<'_> {
     }
 
     fn renew(&mut self, will: &mut Will) {
-        let mind = &mut self.client.mind;
-        let renews = will.plan.renews && !mind.held.is_empty();
-        if renews && mind.next_renewal <= self.now {
-            mind.next_renewal = self.now + RENEWAL;
+        let workload = &mut self.client.workload;
+        let renews = will.plan.renews && !workload.held.is_empty();
+        if renews && workload.next_renewal <= self.now {
+            workload.next_renewal = self.now + RENEWAL;
             // A client with nothing but abandoned leases stops one day, so that others get the tuples.
-            if mind.held.iter().all(|held| held.fate == Fate::Abandon) {
+            if workload.held.iter().all(|held| held.fate == Fate::Abandon) {
                 will.uses.begin();
                 if !will.uses.chance(900_000) {
-                    mind.held.clear();
+                    workload.held.clear();
                 }
             }
             self.client.say(Token(0), Ask::Renew);
@@ -271,7 +309,7 @@ impl Behaviour<'_> {
 
     /// Makes one request, and more if they come at once.
     fn make_requests(&mut self, will: &mut Will) {
-        while will.requests > 0 && self.client.mind.next_request <= self.now {
+        while will.requests > 0 && self.client.workload.next_request <= self.now {
             will.wants.begin();
             // Certain when it is drawn; a run in which it is left out is one in which the client asks less.
             if !will.wants.chance(1_000_000) {
@@ -280,7 +318,7 @@ impl Behaviour<'_> {
             }
             will.requests -= 1;
             let gap = if will.wants.chance(850_000) { 1 + will.wants.below(will.plan.gap_us) } else { 0 };
-            self.client.mind.next_request = self.now + Span::from_micros(gap);
+            self.client.workload.next_request = self.now + Span::from_micros(gap);
             self.request(&mut will.wants);
         }
     }
@@ -296,13 +334,29 @@ impl Behaviour<'_> {
             }
             Sort::Take => Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: None },
             Sort::Lease => {
-                let ttl = Span::from_micros(TTL_US.0 + wants.below(TTL_US.1 - TTL_US.0));
+                let ttl = draw_ttl(wants);
                 Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: Some(ttl) }
             }
             Sort::Read => Ask::Read { pattern: Pattern::draw(wants), wait: draw_wait(wants) },
             Sort::Cancel => return self.cancel(wants),
+            Sort::Meddle => return self.meddle(wants),
             Sort::Count => Ask::Count { pattern: Pattern::draw(wants) },
             Sort::Status => Ask::Status,
+        };
+        self.client.ask(ask);
+    }
+
+    /// Tries to end a lease of another, which is to fail.
+    fn meddle(&mut self, wants: &mut Chooser) {
+        let leases = self.client.leases_of_others(MEDDLED);
+        if leases.is_empty() {
+            return;
+        }
+        let lease = *wants.pick(&leases);
+        let ask = if wants.chance(700_000) {
+            Ask::Ack { lease, items: draw_items(self.client, wants, 1), within: draw_within(wants) }
+        } else {
+            Ask::Release { lease }
         };
         self.client.ask(ask);
     }

@@ -9,9 +9,13 @@
 //! back: a request belongs to the life of the manager to which its session is, and only that life's tuples may answer it.
 
 mod account;
+mod holders;
+mod order;
+mod presence;
 mod records;
 
-use crate::history::{Ask, History, Outcome, What};
+use crate::history::{Ask, Event, History, Outcome, QUIET, What};
+use crate::network::{KEEP_ALIVE, SILENCE_LIMIT};
 use crate::plan::Plan;
 use quintet_contract::{DownCause, Span};
 use quintet_errors::Code;
@@ -19,6 +23,8 @@ use quintet_tuple_space::Wait;
 use records::{Fate, Records, Request};
 use std::fmt;
 
+/// After so long a manager that stands still is noticed: a ping after the keep-alive time, the limit of silence, and some slack.
+const NOTICED: Span = Span(KEEP_ALIVE.0 + SILENCE_LIMIT.0 + 10_000_000);
 /// An answer that nothing held up comes so soon after it was due.
 const SLACK: Span = Span::from_millis(1);
 
@@ -41,8 +47,17 @@ pub enum Rule {
     CountsReturn,
     /// When all is quiet nobody waits for a tuple or for room that is there.
     NoLostWakeUp,
-    /// Nobody is cut off for breaking the protocol.
+    /// Nobody is cut off: not for breaking the protocol, nor as silent while all is quiet.
     NobodyCutOff,
+    /// A take or read gets the oldest tuple that matches; a tuple goes to the request that waits for it longest; no put passes one
+    /// that waits for room, nor an acknowledgement.
+    OldestFirst,
+    /// Nothing matches where the space says so, and as many as it counts.
+    SaysWhatIs,
+    /// Nobody but its holder ends a lease.
+    OnlyItsHolder,
+    /// When all is quiet, what was lent has come back: credit, room for answers, memory of what waited.
+    BooksBalance,
     /// Without faults everything is answered after a while.
     ComesToRest,
 }
@@ -71,6 +86,10 @@ impl fmt::Display for Rule {
             Rule::CountsReturn => "the space's counts are right",
             Rule::NoLostWakeUp => "nobody waits for what is there",
             Rule::NobodyCutOff => "nobody is cut off",
+            Rule::OldestFirst => "the oldest comes first",
+            Rule::SaysWhatIs => "what the space says is so",
+            Rule::OnlyItsHolder => "only its holder ends a lease",
+            Rule::BooksBalance => "what was lent comes back",
             Rule::ComesToRest => "everything is answered after a while",
         })
     }
@@ -78,28 +97,66 @@ impl fmt::Display for Rule {
 
 /// Checks a history. `is_whole`: the run came to its end, with the space emptied.
 pub(crate) fn history(plan: &Plan, history: &History, is_whole: bool) -> Result<(), Violation> {
-    check_events(history)?;
+    check_events(plan, history)?;
+    check_silence(plan, history)?;
     let records = Records::read(history);
     for request in &records.requests {
         check_answer(request, is_whole)?;
         check_deadline(plan, request)?;
+        check_cancel(plan, &records, request)?;
     }
     account::check(plan, &records, is_whole)
 }
 
 /// What is wrong whenever it happens.
-fn check_events(history: &History) -> Result<(), Violation> {
+fn check_events(plan: &Plan, history: &History) -> Result<(), Violation> {
+    let mut is_quiet = false;
     for event in &history.events {
         let (rule, text) = match &event.what {
             What::Stray { .. } => (Rule::AnsweredOnce, event.to_string()),
             What::Unsendable { .. } => (Rule::AnsweredOnce, event.to_string()),
+            What::Down(DownCause::Misbehaved) => (Rule::NobodyCutOff, event.to_string()),
             // Nobody says goodbye in a run: a link that was closed was closed by a side that found the other's frames broken, and
-            // had no room to say so.
-            What::Down(DownCause::Misbehaved | DownCause::Closed) => (Rule::NobodyCutOff, event.to_string()),
+            // had no room to say so, or heard nothing for too long of one that stood still.
+            What::Down(DownCause::Closed) if !plan.stands_still(event.client) => {
+                (Rule::NobodyCutOff, event.to_string())
+            }
+            // Both sides answer each other's pings. (On a bad link several may be lost one after the other.)
+            What::Down(_) if is_quiet && plan.is_good(event.client) && !plan.stands_still(event.client) => {
+                (Rule::NobodyCutOff, format!("{event}, although all is quiet"))
+            }
+            What::Phase(QUIET) => {
+                is_quiet = true;
+                continue;
+            }
             What::Answered { outcome: Outcome::Garbage(_), .. } => (Rule::AnsweredOnce, event.to_string()),
             _ => continue,
         };
         return Err(Violation::new(rule, text));
+    }
+    Ok(())
+}
+
+/// A client learns in time of a manager that stands still.
+fn check_silence(plan: &Plan, history: &History) -> Result<(), Violation> {
+    for client in (1..=plan.clients.len()).map(|number| u16::try_from(number).expect("a handful")) {
+        let Some(standstill) = plan.prompt(client).filter(|_| plan.has_right_clock(client)) else { continue };
+        let latest = standstill.from + NOTICED;
+        if standstill.until <= latest {
+            continue;
+        }
+        let own = history.events.iter().filter(|event| event.client == client && event.at <= latest);
+        let is_change = |what: &What| matches!(what, What::Up(..) | What::Down(_));
+        let last = own.rev().find(|event| is_change(&event.what));
+        if let Some(Event { what: What::Up(..), at, .. }) = last
+            && *at <= standstill.from
+        {
+            let text = format!(
+                "the manager stands still from {} on, and client {client} has not noticed by {latest}",
+                standstill.from
+            );
+            return Err(Violation::new(Rule::DeadlinesKept, text));
+        }
     }
     Ok(())
 }
@@ -145,6 +202,22 @@ fn may_refuse(ask: &Ask, code: Code) -> bool {
         Ask::Count { .. } => code == Code::Cancelled,
         _ => false,
     }
+}
+
+/// What was called off is answered before anything that was asked later. (Without messages, answers that the link has no room for are
+/// overtaken.)
+fn check_cancel(plan: &Plan, records: &Records<'_>, request: &Request<'_>) -> Result<(), Violation> {
+    let known = records.cancel_known(request).filter(|_| plan.has_messages);
+    let is_late = known.is_some_and(|known| match request.fate {
+        Fate::Answered(at, _) => at > known,
+        Fate::Open => true,
+        Fate::Unknown => false,
+    });
+    if !is_late {
+        return Ok(());
+    }
+    let text = format!("{request}: it was called off, and what was asked later is answered before");
+    Err(Violation::new(Rule::OldestFirst, text))
 }
 
 fn check_deadline(plan: &Plan, request: &Request<'_>) -> Result<(), Violation> {

@@ -1,12 +1,12 @@
 //! A client: a protocol that asks a manager, keeps the rules of asking, and writes down what it sees. What it wants is
 //! decided in `behaviour.rs`.
 
-use crate::behaviour::{Behaviour, Mind};
+use crate::behaviour::{Behaviour, Workload};
 use crate::history::{Ask, Outcome, SessionNumber, SharedHistory, What};
 use crate::item::Item;
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token};
 use quintet_errors::Code;
-use quintet_tuple_space::{Answer, Request, RequestError, Tuple};
+use quintet_tuple_space::{Answer, LeaseId, Request, RequestError, Tuple};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a client does for one input.
@@ -33,7 +33,7 @@ pub(crate) struct Client {
     pub(crate) pending: BTreeMap<Token, Pending>,
     /// Not taken by the link so far, in order.
     pub(crate) queue: VecDeque<(Token, Ask)>,
-    pub(crate) mind: Mind,
+    pub(crate) workload: Workload,
     /// What a client without a will of its own was answered.
     pub(crate) outcomes: Vec<(Token, Outcome)>,
 }
@@ -44,7 +44,7 @@ impl Client {
         space: Address,
         max_unanswered: usize,
         history: SharedHistory,
-        mind: Mind,
+        workload: Workload,
     ) -> Client {
         Client {
             number,
@@ -55,7 +55,7 @@ impl Client {
             next_token: 1,
             pending: BTreeMap::new(),
             queue: VecDeque::new(),
-            mind,
+            workload,
             outcomes: Vec::new(),
         }
     }
@@ -94,6 +94,19 @@ impl Client {
         tokens.into_iter().for_each(|token| self.say(token, Ask::Cancel));
     }
 
+    /// Gives back the leases that would never end.
+    pub(crate) fn release_endless(&mut self) {
+        for lease in self.workload.take_endless() {
+            self.ask(Ask::Release { lease });
+        }
+    }
+
+    /// The leases last granted to others.
+    pub(crate) fn leases_of_others(&self, most: usize) -> Vec<LeaseId> {
+        let history = self.history.borrow();
+        self.session.map_or(Vec::new(), |session| history.leases_of_others(session).take(most).collect())
+    }
+
     /// Notes that no answer will come any more to what is pending.
     pub(crate) fn give_up(&mut self) {
         let mut history = self.history.borrow_mut();
@@ -107,7 +120,7 @@ impl Client {
         let pending = self.pending.iter().filter(|(_, pending)| pending.ask.is_plain_take());
         let queued = |ask: &Ask| ask.is_plain_take() || matches!(ask, Ask::Return);
         let queued = self.queue.iter().filter(|(_, ask)| queued(ask)).map(|(token, _)| *token);
-        let undecided = self.mind.first_undecided();
+        let undecided = self.workload.first_undecided();
         let first = pending.map(|(token, _)| *token).chain(queued).chain(undecided).min();
         first.unwrap_or(Token(self.next_token))
     }
@@ -117,7 +130,8 @@ impl Client {
         let Some(session) = self.session else { return };
         while let Some((token, ask)) = self.queue.front() {
             let (token, sent) = (*token, send(ask, *token, self.settled(), self.space, out));
-            if sent == Err(RequestError::Link(SendError::Full)) {
+            // A link that the other side has closed takes nothing any more, some time before this side is told.
+            if let Err(RequestError::Link(SendError::Full | SendError::Unreachable)) = sent {
                 return;
             }
             let Some((_, ask)) = self.queue.pop_front() else { return };
@@ -141,10 +155,13 @@ impl Client {
             return;
         };
         let outcome = outcome(frame);
+        if let (Outcome::Tuple(_, Some(attempt)), Some(session)) = (&outcome, self.session) {
+            history.granted(session, attempt.lease);
+        }
         history.add(self.number, What::Answered { request, outcome: outcome.clone() });
         drop(history);
-        if self.mind.has_will() {
-            self.mind.learn(now, frame.token, &ask, &outcome);
+        if self.workload.has_will() {
+            self.workload.learn(now, frame.token, &ask, &outcome);
         } else {
             self.outcomes.push((frame.token, outcome));
         }
@@ -152,7 +169,7 @@ impl Client {
 
     fn peer(&mut self, change: PeerChange) {
         self.queue.clear();
-        self.mind.forget();
+        self.workload.forget();
         self.give_up();
         let mut history = self.history.borrow_mut();
         let what = match change {
@@ -229,7 +246,7 @@ impl Protocol for Client {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.session.and(self.mind.deadline())
+        self.session.and(self.workload.deadline())
     }
 }
 

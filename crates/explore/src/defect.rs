@@ -13,6 +13,20 @@ pub enum Defect {
     LostBetweenRemovalAndReply,
     /// Credit for messages that comes back is counted twice, so that the other side is overrun.
     CreditCountedTwice,
+    /// A renewal leaves out the leases that were put off because the manager was late.
+    RenewalSkipsPutOff,
+    /// The memory of a request that waited is never given back.
+    WaitingBytesKept,
+    /// A put passes acknowledgements that wait for room.
+    PutPassesAcknowledgement,
+    /// Any client may acknowledge any lease.
+    AcknowledgedByAnyone,
+    /// A tuple whose lease failed comes back behind all others.
+    FailedLeaseGoesToTheEnd,
+    /// A lease without an end outlives its holder.
+    EndlessLeaseKept,
+    /// The credit of messages that waited for the fragments of an earlier one is never returned.
+    HeldCreditLost,
 }
 
 impl Defect {
@@ -23,6 +37,13 @@ impl Defect {
         Defect::QuotaCountedTwice,
         Defect::LostBetweenRemovalAndReply,
         Defect::CreditCountedTwice,
+        Defect::RenewalSkipsPutOff,
+        Defect::WaitingBytesKept,
+        Defect::PutPassesAcknowledgement,
+        Defect::AcknowledgedByAnyone,
+        Defect::FailedLeaseGoesToTheEnd,
+        Defect::EndlessLeaseKept,
+        Defect::HeldCreditLost,
     ];
 
     /// Its name, as a user writes it: `lost-wake-up`.
@@ -34,6 +55,13 @@ impl Defect {
             Defect::QuotaCountedTwice => "quota-counted-twice",
             Defect::LostBetweenRemovalAndReply => "lost-between-removal-and-reply",
             Defect::CreditCountedTwice => "credit-counted-twice",
+            Defect::RenewalSkipsPutOff => "renewal-skips-put-off",
+            Defect::WaitingBytesKept => "waiting-bytes-kept",
+            Defect::PutPassesAcknowledgement => "put-passes-acknowledgement",
+            Defect::AcknowledgedByAnyone => "acknowledged-by-anyone",
+            Defect::FailedLeaseGoesToTheEnd => "failed-lease-goes-to-the-end",
+            Defect::EndlessLeaseKept => "endless-lease-kept",
+            Defect::HeldCreditLost => "held-credit-lost",
         }
     }
 
@@ -50,11 +78,22 @@ impl Defect {
             Defect::LeaseNeverReturned => Some(OfSpace::LeaseNeverReturned),
             Defect::QuotaCountedTwice => Some(OfSpace::CreditCountedTwice),
             Defect::LostBetweenRemovalAndReply => Some(OfSpace::LostBetweenRemovalAndReply),
-            Defect::CreditCountedTwice => None,
+            Defect::RenewalSkipsPutOff => Some(OfSpace::RenewalSkipsPutOff),
+            Defect::WaitingBytesKept => Some(OfSpace::WaitingBytesKept),
+            Defect::PutPassesAcknowledgement => Some(OfSpace::PutPassesAcknowledgement),
+            Defect::AcknowledgedByAnyone => Some(OfSpace::AcknowledgedByAnyone),
+            Defect::FailedLeaseGoesToTheEnd => Some(OfSpace::FailedLeaseGoesToTheEnd),
+            Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
+            Defect::CreditCountedTwice | Defect::HeldCreditLost => None,
         }
     }
 
     pub(crate) fn of_messaging(self) -> Option<quintet_messaging::Defect> {
-        (self == Defect::CreditCountedTwice).then_some(quintet_messaging::Defect::CreditCountedTwice)
+        use quintet_messaging::Defect as OfMessaging;
+        match self {
+            Defect::CreditCountedTwice => Some(OfMessaging::CreditCountedTwice),
+            Defect::HeldCreditLost => Some(OfMessaging::HeldCreditLost),
+            _ => None,
+        }
     }
 }

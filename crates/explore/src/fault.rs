@@ -9,6 +9,8 @@ use std::fmt;
 const MOST: usize = 6;
 /// The time between the end of one and the next of its sort at the same place.
 const BREATH: Span = Span::from_micros(10);
+/// After a freeze it is longer: a process that is stopped next has read what lay in its links by then.
+const LONG_BREATH: Span = Span::from_millis(2);
 
 /// A process of a run: 0 is the manager, the others are the clients of these numbers.
 pub(crate) type Who = u16;
@@ -51,6 +53,14 @@ pub(crate) enum Fault {
         who: Who,
         per_mille: u64,
     },
+    /// A process stands still in the middle of what it does next, for so long, and its links stay: what comes waits there.
+    Freeze {
+        who: Who,
+        span: Span,
+    },
+    Thaw {
+        who: Who,
+    },
 }
 
 impl Fault {
@@ -63,7 +73,9 @@ impl Fault {
             | Fault::Restart { who, .. }
             | Fault::Cut { who, .. }
             | Fault::Heal { who }
-            | Fault::Slow { who, .. } => *who == 0 || *who == client,
+            | Fault::Slow { who, .. }
+            | Fault::Freeze { who, .. }
+            | Fault::Thaw { who } => *who == 0 || *who == client,
             Fault::Partition { apart } => apart.contains(&client),
             Fault::Mend => false,
         }
@@ -72,9 +84,13 @@ impl Fault {
     /// Whether it is the end of another.
     pub(crate) fn is_end(&self) -> bool {
         match self {
-            Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend => true,
+            Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend | Fault::Thaw { .. } => true,
             Fault::Slow { per_mille, .. } => *per_mille == USUAL,
-            Fault::Pause { .. } | Fault::Crash { .. } | Fault::Cut { .. } | Fault::Partition { .. } => false,
+            Fault::Pause { .. }
+            | Fault::Crash { .. }
+            | Fault::Cut { .. }
+            | Fault::Partition { .. }
+            | Fault::Freeze { .. } => false,
         }
     }
 }
@@ -91,6 +107,7 @@ enum Sort {
     Cut,
     Slow,
     Partition,
+    Freeze,
 }
 
 /// The faults of a run with these clients, and their ends, in order of time.
@@ -131,8 +148,13 @@ impl Faults<'_> {
             (20, Sort::Cut),
             (10, Sort::Slow),
             (8, Sort::Partition),
+            (40, Sort::Freeze),
         ]);
-        let is_manager = matches!(sort, Sort::Crash | Sort::Stop | Sort::Slow) && chooser.chance(150_000);
+        let is_manager = match sort {
+            Sort::Crash | Sort::Stop | Sort::Slow => chooser.chance(150_000),
+            Sort::Freeze => chooser.chance(750_000),
+            Sort::Pause | Sort::Cut | Sort::Partition => false,
+        };
         let who = if is_manager { 0 } else { Who::try_from(drawn).expect("a handful of clients") };
         let at = Span::from_micros(500 + chooser.below(30_000));
         let lasting = *chooser.pick(&[(1_000, 5_000), (5_000, 55_000), (50_000, 350_000)]);
@@ -146,6 +168,9 @@ impl Faults<'_> {
 
     /// Lets a process suffer.
     fn strike(&mut self, chooser: &mut Chooser, sort: Sort, who: Who, at: Span, lasting: Span) {
+        if sort == Sort::Freeze {
+            return self.freeze(who, at, lasting);
+        }
         let at = at.max(self.free[usize::from(who)]);
         let end = Span(at.0 + lasting.0);
         self.free[usize::from(who)] = Span(end.0 + BREATH.0);
@@ -162,6 +187,16 @@ impl Faults<'_> {
             _ => return self.faults.push((at, Fault::Pause { who, span: lasting })),
         };
         self.faults.extend([(at, fault), (end, ends)]);
+    }
+
+    /// Freezes a process, while nothing else befalls any: what a frozen process says on a link that has ended meanwhile would go by
+    /// the next one here.
+    fn freeze(&mut self, who: Who, at: Span, lasting: Span) {
+        let busy = self.free.iter().copied().fold(Span::ZERO, Span::max);
+        let at = if busy > Span::ZERO { at.max(Span(busy.0 + LONG_BREATH.0)) } else { at };
+        let end = Span(at.0 + lasting.0);
+        self.free.fill(Span(end.0 + LONG_BREATH.0));
+        self.faults.extend([(at, Fault::Freeze { who, span: lasting }), (end, Fault::Thaw { who })]);
     }
 
     /// Cuts a link, if its ends see to lost frames: to others the loss of a frame is a broken peer.
@@ -217,6 +252,10 @@ impl fmt::Display for Fault {
             Fault::Mend => f.write_str("the network is whole again"),
             Fault::Slow { per_mille: USUAL, .. } => f.write_str("is as fast as usual again"),
             Fault::Slow { per_mille, .. } => write!(f, "is {} times slower", per_mille / USUAL),
+            Fault::Freeze { span, .. } => {
+                write!(f, "is frozen for {span} in its next step, and its links stay")
+            }
+            Fault::Thaw { .. } => f.write_str("is frozen no more"),
         }
     }
 }
@@ -230,7 +269,9 @@ impl Fault {
             | Fault::Restart { who, .. }
             | Fault::Cut { who, .. }
             | Fault::Heal { who }
-            | Fault::Slow { who, .. } => Some(*who),
+            | Fault::Slow { who, .. }
+            | Fault::Freeze { who, .. }
+            | Fault::Thaw { who } => Some(*who),
             Fault::Partition { .. } | Fault::Mend => None,
         }
     }
@@ -260,7 +301,10 @@ mod tests {
                     Fault::Cut { .. } => ("one-way cut", false),
                     Fault::Partition { .. } => ("partition", false),
                     Fault::Slow { .. } => ("slow", is_manager),
-                    Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend => ("end", false),
+                    Fault::Freeze { .. } => ("freeze", is_manager),
+                    Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend | Fault::Thaw { .. } => {
+                        ("end", false)
+                    }
                 });
             }
             let clocks = plan.clients.iter().map(|client| (client.clock, false)).chain([(plan.clock, true)]);
@@ -273,9 +317,19 @@ mod tests {
                 }
             }
         }
-        let clients =
-            ["pause", "stop", "crash", "cut", "one-way cut", "partition", "slow", "offset", "drift"];
-        let manager = ["stop", "crash", "slow", "offset", "drift"].map(|sort| (sort, true));
+        let clients = [
+            "pause",
+            "stop",
+            "crash",
+            "cut",
+            "one-way cut",
+            "partition",
+            "slow",
+            "freeze",
+            "offset",
+            "drift",
+        ];
+        let manager = ["stop", "crash", "slow", "freeze", "offset", "drift"].map(|sort| (sort, true));
         let all = clients.map(|sort| (sort, false)).into_iter().chain(manager).chain([("end", false)]);
         assert_eq!(seen, all.collect());
     }
@@ -290,7 +344,8 @@ mod tests {
                     Fault::Crash { who, .. } => down.insert(who),
                     Fault::Restart { who, .. } => down.remove(&who),
                     Fault::Slow { who, per_mille: USUAL } => slow.remove(&who),
-                    Fault::Slow { who, .. } => slow.insert(who),
+                    Fault::Slow { who, .. } | Fault::Freeze { who, .. } => slow.insert(who),
+                    Fault::Thaw { who } => slow.remove(&who),
                     Fault::Cut { who, .. } => {
                         plan.clients[usize::from(who) - 1].retransmits() && cut.insert(who)
                     }

@@ -9,6 +9,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+/// The time to live of a lease that ends with its session only.
+pub(crate) const ENDLESS: Span = Span(u64::MAX);
+
+/// The phase from which on nothing happens but what the run itself has the clients do.
+pub(crate) const QUIET: &str = "all is quiet: does anybody wait for what is there?";
+
 /// A request as a client makes it.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
@@ -91,6 +97,8 @@ pub(crate) struct History {
     pub(crate) now: Time,
     items: u64,
     sessions: u32,
+    /// The leases that clients were granted, in order, and the session of each.
+    leases: Vec<(SessionNumber, LeaseId)>,
 }
 
 /// The history of a run, into which all its clients write.
@@ -107,6 +115,17 @@ impl History {
     pub(crate) fn item_number(&mut self) -> u64 {
         self.items += 1;
         self.items
+    }
+
+    pub(crate) fn granted(&mut self, session: SessionNumber, lease: LeaseId) {
+        self.leases.push((session, lease));
+    }
+
+    /// The leases that were last granted in other sessions than this one, the last first. (A manager that starts again grants the
+    /// same numbers again.)
+    pub(crate) fn leases_of_others(&self, session: SessionNumber) -> impl Iterator<Item = LeaseId> {
+        let others = self.leases.iter().rev().filter(move |(other, _)| *other != session);
+        others.map(|(_, lease)| *lease).filter(move |lease| !self.leases.contains(&(session, *lease)))
     }
 
     pub(crate) fn session_number(&mut self) -> SessionNumber {
@@ -164,6 +183,14 @@ impl Ask {
         matches!(self, Ask::Take { lease: None, .. })
     }
 
+    /// The tuple that it asks for.
+    pub(crate) fn pattern(&self) -> Option<Pattern> {
+        match self {
+            Ask::Take { pattern, .. } | Ask::Read { pattern, .. } => Some(*pattern),
+            _ => None,
+        }
+    }
+
     /// What it puts.
     pub(crate) fn items(&self) -> &[Item] {
         match self {
@@ -203,6 +230,7 @@ impl fmt::Display for Ask {
                 write!(f, " {patience}")
             }
             Ask::Take { pattern, lease: Some(ttl), .. } => {
+                let ttl = if *ttl == ENDLESS { "any length".to_owned() } else { ttl.to_string() };
                 write!(f, "take {pattern:?} under a lease of {ttl} {patience}")
             }
             Ask::Take { pattern, .. } => write!(f, "take {pattern:?} {patience}"),

@@ -156,6 +156,11 @@ impl Pattern {
         }
     }
 
+    /// Whether it asks for dead letters.
+    pub(crate) fn is_dead(self) -> bool {
+        matches!(self, Pattern::DeadJob | Pattern::DeadNote | Pattern::DeadBlob | Pattern::DeadGrid)
+    }
+
     /// Whether it matches, decided without the product's matching.
     pub(crate) fn matches(self, seen: Seen) -> bool {
         let (wanted_dead, matches) = match (self, seen.item.shape) {

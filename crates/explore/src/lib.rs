@@ -2,10 +2,10 @@
 //! promises.
 //!
 //! One seed is one schedule: a manager and a few clients on links drawn from the seed, good and bad, wide and narrow; clients
-//! that put, take, lease, renew, return and cancel at random; cut links, divided networks, crashes after which a process
-//! remembers everything or nothing, slow processes, wrong clocks. Then all faults end (the clocks stay wrong), everything comes to
-//! rest, the space is emptied, and every tuple is accounted for. Everything that clients saw is written down, and
-//! [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
+//! that put, take, lease with and without an end, renew, return and cancel at random, and try to end the leases of others; cut links,
+//! divided networks, crashes after which a process remembers everything or nothing, slow and frozen processes, wrong clocks. Then
+//! all faults end (the clocks stay wrong), everything comes to rest, all that was lent is counted, the space is emptied, and every
+//! tuple is accounted for. Everything that clients saw is written down, and [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
 //!
 //! Everything random in a schedule, the links' delays and losses included, is a choice of one [`Sequence`]. [`shrink()`] leaves
 //! out and lowers choices until the schedule is small, and [`replay_sequence`] runs what is left.
@@ -27,12 +27,14 @@
 //! | `shrink.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
+//! | `books.rs` | what was lent, and whether it came back |
 //! | `item.rs`, `history.rs` | the tuples and templates of a run; what happened |
 //! | `check.rs` and its folder | what must hold |
 //! | `report.rs` | what a caller is told |
 #![forbid(unsafe_code)]
 
 mod behaviour;
+mod books;
 mod check;
 mod client;
 #[cfg(feature = "seeded-defects")]

@@ -1,16 +1,18 @@
 //! The simulated network of a run: a manager, clients, and the layers between them.
 
 use crate::client::{Client, STEP};
-use crate::fault::Fault;
+use crate::fault::{Fault, USUAL, Who};
 use crate::history::SharedHistory;
 use crate::plan::{ClientPlan, Clock, Plan, Windows};
-use quintet_contract::{Address, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token};
+use quintet_contract::{
+    Address, Effects, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token,
+};
 use quintet_messaging::{Messages, Window};
 use quintet_session::{Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 pub(crate) use quintet_stack::SPACE;
 use quintet_stack::{self as stack, Liveness, StackConfig};
-use quintet_tuple_space::{Space, SpaceConfig, stages};
+use quintet_tuple_space::{Request, Space, SpaceConfig, stages, template};
 use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
 
@@ -20,8 +22,10 @@ pub(crate) const INSPECTOR: u16 = 100;
 const PROMPT: Kind = USER.kind(0);
 
 const CLUSTER: u128 = 5;
-const KEEP_ALIVE: Span = Span::from_millis(50);
-const SILENCE_LIMIT: Span = Span::from_millis(200);
+/// What a step of a process costs, where work takes time.
+const STEP_COST: Span = Span::from_micros(1);
+pub(crate) const KEEP_ALIVE: Span = Span::from_millis(50);
+pub(crate) const SILENCE_LIMIT: Span = Span::from_millis(200);
 
 /// A defect of a run: none without the feature `seeded-defects`.
 #[derive(Clone, Copy, Default, Debug)]
@@ -48,9 +52,9 @@ pub(crate) struct Network {
     pub(crate) simulation: Simulation,
     history: SharedHistory,
     key: u64,
-    has_messages: bool,
+    pub(crate) has_messages: bool,
     resume_window: Span,
-    windows: Windows,
+    pub(crate) windows: Windows,
     space: SpaceConfig,
     /// How the manager reaches each client.
     clients: Vec<Reliability>,
@@ -76,7 +80,10 @@ impl Network {
             windows: plan.windows,
             space: SpaceConfig { seed: plan.key, ..plan.space },
             clients: plan.clients.iter().map(|client| client.reliability).collect(),
-            has_costs: plan.faults.iter().any(|(_, fault)| matches!(fault, Fault::Slow { .. })),
+            has_costs: plan
+                .faults
+                .iter()
+                .any(|(_, fault)| matches!(fault, Fault::Slow { .. } | Fault::Freeze { .. })),
             seeded,
         };
         let config = network.manager_config(Incarnation(1));
@@ -95,25 +102,30 @@ impl Network {
         self.set_costs(at);
     }
 
-    /// What a client's step and a manager's comparing and storing cost, where work takes time: a microsecond each.
+    /// What a client's step and a manager's comparing and storing cost, where work takes time: [`STEP_COST`] each.
     fn set_costs(&mut self, at: Address) {
         if self.has_costs {
             let stages = [STEP, stages::MATCH, stages::STORE];
-            let costs = stages.map(|stage| (stage, Distribution::Constant(1e6))).into_iter().collect();
+            let costs = stages
+                .map(|stage| (stage, Distribution::Constant(STEP_COST.0 as f64 * 1e3)))
+                .into_iter()
+                .collect();
             self.simulation.set_costs(at, costs);
         }
     }
 
     /// What the stacks of this run have in common: their sessions end sooner than those of programs, so that a run may be short.
     fn config(&self, life: Incarnation) -> StackConfig {
-        let Windows { slots, bytes, requests } = self.windows;
+        let Windows { slots, bytes, requests, fragments } = self.windows;
         let liveness = Liveness {
             keep_alive: KEEP_ALIVE,
             silence_limit: SILENCE_LIMIT,
             resume_window: self.resume_window,
         };
-        let config = StackConfig { requests, liveness, ..StackConfig::of_server(CLUSTER, life, self.key) };
-        self.seeded.with_defect(config.with_window(Window { slots, bytes }).with_space(self.space))
+        let config = StackConfig::of_server(CLUSTER, life, self.key)
+            .with_window(Window { slots, bytes })
+            .with_space(self.space);
+        self.seeded.with_defect(StackConfig { requests, fragments, liveness, ..config })
     }
 
     fn manager_config(&self, life: Incarnation) -> StackConfig {
@@ -174,6 +186,20 @@ impl Network {
         }
     }
 
+    /// Lets a process that waits stand still for so long, in the middle of a step: what comes meanwhile lies in its links. One that
+    /// is in the middle of another step goes on as usual.
+    pub(crate) fn freeze(&mut self, who: Who, span: Span, events: u64) {
+        self.set_slowness(NodeId(who), span.0 * USUAL / STEP_COST.0);
+        if who == 0 {
+            self.simulation.inject(SPACE, nothing_to_count());
+        } else {
+            self.prompt(who);
+        }
+        let now = self.simulation.now();
+        self.run_to(now + Span(1), events);
+        self.set_slowness(NodeId(who), USUAL);
+    }
+
     /// A client, to be changed. What it is to ask goes with the next [`prompt`](Network::prompt).
     ///
     /// # Panics
@@ -216,6 +242,16 @@ impl Network {
         self.simulation.get::<Sessions<P>>(at).is_some_and(Sessions::is_idle)
     }
 
+    /// Makes a new link for every client whose link was closed, as live hosts do.
+    pub(crate) fn dial_again(&mut self, clients: &[ClientPlan]) {
+        for (index, client) in clients.iter().enumerate() {
+            let at = address(number(index));
+            if self.simulation.is_closed(at, SPACE) && self.simulation.is_closed(SPACE, at) {
+                self.simulation.connect(SPACE, at, client.link);
+            }
+        }
+    }
+
     /// Lets a client send what it was given to ask.
     pub(crate) fn prompt(&mut self, client: u16) {
         let (body, bulk) = Default::default();
@@ -236,6 +272,14 @@ impl Network {
         }
         self.history.borrow_mut().now = self.simulation.now();
     }
+}
+
+/// A question to the manager that costs it one step: how many tuples of a sort there are that nobody puts.
+fn nothing_to_count() -> OwnedFrame {
+    let mut out = Effects::default();
+    let asked = Request::Count { template: &template!["nobody puts this"] };
+    asked.send(&mut out, SPACE, Token(0), Token(0)).expect("an outbox without a limit");
+    out.frames().pop().map(|(_, frame)| frame).expect("it was sent in the line before")
 }
 
 /// The number of the client at an index of the plan.

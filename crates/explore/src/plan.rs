@@ -1,7 +1,7 @@
 //! What choices make of a run: the links, the limits and the clients. (Its faults: `fault.rs`.)
 
 use crate::fault::{self, Fault};
-use quintet_contract::Span;
+use quintet_contract::{Span, Time};
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, Chooser, LinkModel};
 use quintet_tuple_space::SpaceConfig;
@@ -45,6 +45,7 @@ pub(crate) struct Windows {
     pub(crate) slots: u32,
     pub(crate) bytes: u32,
     pub(crate) requests: u32,
+    pub(crate) fragments: u32,
 }
 
 /// How wrong a node's clock is.
@@ -52,6 +53,13 @@ pub(crate) struct Windows {
 pub(crate) struct Clock {
     pub(crate) offset_nanos: i64,
     pub(crate) drift_ppb: i64,
+}
+
+/// When the manager does not run, and its links stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Standstill {
+    pub(crate) from: Time,
+    pub(crate) until: Time,
 }
 
 /// One client.
@@ -68,6 +76,8 @@ pub(crate) struct ClientPlan {
     pub(crate) clock: Clock,
     /// Whether nothing of the run can hold up its requests and answers.
     pub(crate) is_steady: bool,
+    /// Whether its link is as usual: it loses nothing and is wide.
+    pub(crate) is_good: bool,
 }
 
 impl Plan {
@@ -76,7 +86,7 @@ impl Plan {
         // The first of all, where a search for smaller runs finds it.
         let number = *world.weighted(&[(4, 1), (24, 2), (24, 3), (24, 4), (24, 5)]);
         let has_messages = !world.chance(300_000);
-        let windows = Windows::draw(world);
+        let mut windows = Windows::draw(world);
         let requests = (36 + world.below(37)) / number;
         let mut space = draw_space(world);
         let resume_window = *world.pick(&[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);
@@ -85,6 +95,9 @@ impl Plan {
         if world.chance(300_000) {
             // So few tuples are there at a time that indexes over them would else be made at once.
             space.index_step = 1 + world.below(3) as usize;
+        }
+        if world.chance(200_000) {
+            windows.fragments = *world.pick(&[1, 2, 3]);
         }
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
@@ -95,6 +108,52 @@ impl Plan {
             client.is_steady &= windows == Windows::WIDE && clock == Clock::default() && !is_disturbed;
         }
         Plan { key, space, has_messages, windows, resume_window, clock, clients, faults }
+    }
+
+    /// Whether every request that waits, waits for a tuple only: none for room in its client's link, which messages see to, and none
+    /// for an index. Those are passed by.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.has_messages && self.space.index_step == SpaceConfig::default().index_step
+    }
+
+    /// Whether a client, or the manager, stands still or is slow for a while, so that the other may take it for gone.
+    pub(crate) fn stands_still(&self, client: u16) -> bool {
+        self.faults.iter().any(|(_, fault)| {
+            let is_still = matches!(fault, Fault::Freeze { .. } | Fault::Slow { .. });
+            is_still && fault.who().is_some_and(|who| who == 0 || who == client)
+        })
+    }
+
+    /// Whether a client's link is as usual: it loses nothing and is wide.
+    pub(crate) fn is_good(&self, client: u16) -> bool {
+        self.clients.get(usize::from(client) - 1).is_none_or(|own| own.is_good)
+    }
+
+    /// Whether a client's clock is neither fast nor slow.
+    pub(crate) fn has_right_clock(&self, client: u16) -> bool {
+        self.clients.get(usize::from(client) - 1).is_some_and(|own| own.clock.drift_ppb == 0)
+    }
+
+    /// When the manager stands still, if nothing else of the run can hold up what this client sends.
+    pub(crate) fn prompt(&self, client: u16) -> Option<Standstill> {
+        let own = self.clients.get(usize::from(client) - 1).filter(|own| own.is_good)?;
+        let concerns = |fault: &Fault| fault.who() == Some(client) || fault.who().is_none();
+        let is_wide = !self.has_messages || self.windows == Windows::WIDE;
+        let is_prompt = matches!(own.reliability, Reliability::Link | Reliability::LOSSY);
+        if !is_wide || !is_prompt || self.clock != Clock::default() {
+            return None;
+        }
+        let mut standstill = Standstill::default();
+        for (at, fault) in self.faults.iter().filter(|(_, fault)| !fault.is_end()) {
+            match fault {
+                Fault::Freeze { who: 0, span } if standstill == Standstill::default() => {
+                    standstill = Standstill { from: Time::ZERO + *at, until: Time::ZERO + *at + *span };
+                }
+                fault if fault.who() == Some(0) || concerns(fault) => return None,
+                _ => {}
+            }
+        }
+        Some(standstill)
     }
 
     /// How many requests a client may have unanswered.
@@ -155,6 +214,7 @@ impl ClientPlan {
             renews: own.chance(700_000),
             clock: Clock::draw(own),
             is_steady: !is_bad && !is_narrow && !retransmits,
+            is_good: !is_bad && !is_narrow,
         }
     }
 
@@ -191,7 +251,7 @@ impl Clock {
 }
 
 impl Windows {
-    const WIDE: Windows = Windows { slots: 256, bytes: 1024 * 1024, requests: 65_536 };
+    const WIDE: Windows = Windows { slots: 256, bytes: 1024 * 1024, requests: 65_536, fragments: 16 };
 
     fn draw(world: &mut Chooser) -> Windows {
         let mut windows = Windows::WIDE;
@@ -267,8 +327,11 @@ impl fmt::Display for Plan {
         if !self.has_messages {
             f.write_str(", no messaging layer")?;
         } else if self.windows != Windows::WIDE {
-            let Windows { slots, bytes, requests } = self.windows;
-            write!(f, ", windows of {slots} slots, {bytes} bytes, {requests} requests")?;
+            let Windows { slots, bytes, requests, fragments } = self.windows;
+            write!(
+                f,
+                ", windows of {slots} slots, {bytes} bytes, {requests} requests, {fragments} fragments"
+            )?;
         }
         if self.resume_window != Span::ZERO {
             write!(f, ", sessions resumed within {}", self.resume_window)?;

@@ -1,10 +1,10 @@
-//! One run: work under faults, then peace, then an account of every tuple.
+//! One run: work under faults, then rest, then an account of every tuple.
 
-use crate::behaviour::{LONGEST_LEASE, Mind, Will};
+use crate::behaviour::{LONGEST_LEASE, Will, Workload};
 use crate::check::{self, Rule, Violation};
 use crate::client::Client;
 use crate::fault::{Fault, Who};
-use crate::history::{Ask, History, Outcome, SharedHistory, What};
+use crate::history::{Ask, History, Outcome, QUIET as QUIET_PHASE, SharedHistory, What};
 use crate::item::{EVERYTHING, Pattern, Seen};
 use crate::network::{INSPECTOR, Network, SPACE, Seeded, address, number};
 use crate::plan::{Clock, Plan, streams};
@@ -16,7 +16,7 @@ use quintet_tuple_space::{MAX_INDEX_BYTES, State, Wait};
 /// For so long a client is left to its work, from the start or its last fault.
 const WORK: Span = Span::from_millis(40);
 /// After so long without faults every request is answered that does not wait for others.
-const PEACE: Span = Span::from_secs(60);
+const REST_LIMIT: Span = Span::from_secs(60);
 /// How often it is looked whether that is so.
 const GLANCE: Span = Span::from_millis(5);
 /// Longer than any lease lives, and than an exchange takes on a link that loses nothing.
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
             requests,
         };
         let most = self.plan.max_unanswered();
-        Client::new(number, SPACE, most, self.history.clone(), Mind::new(Some(will)))
+        Client::new(number, SPACE, most, self.history.clone(), Workload::new(Some(will)))
     }
 
     fn note(&self, client: u16, what: What) {
@@ -94,18 +94,21 @@ impl<'a> Run<'a> {
 
     fn play(&mut self) -> Result<(), Violation> {
         self.work();
-        self.make_peace();
+        self.end_work();
         self.come_to_rest()?;
         let most = self.plan.max_unanswered();
-        let inspector = Client::new(INSPECTOR, SPACE, most, self.history.clone(), Mind::new(None));
+        let inspector = Client::new(INSPECTOR, SPACE, most, self.history.clone(), Workload::new(None));
         self.network.add(inspector, LinkModel::default(), Reliability::Link, Clock::default());
         self.advance(GLANCE)?;
         self.find_forgotten_waiters()?;
+        self.check_credit()?;
         self.call_off();
         self.come_to_rest()?;
         self.settle();
         self.come_to_rest()?;
-        self.account()
+        self.check_credit()?;
+        self.account()?;
+        self.network.check_space_books()
     }
 
     fn work(&mut self) {
@@ -120,7 +123,7 @@ impl<'a> Run<'a> {
 
     fn suffer(&mut self, fault: &Fault) {
         match fault {
-            Fault::Pause { who, span } => self.network.client_mut(*who).mind.pause(*span),
+            Fault::Pause { who, span } => self.network.client_mut(*who).workload.pause(*span),
             Fault::Crash { who, notice, remembers } => {
                 if *who != 0 && !remembers {
                     self.network.client_mut(*who).give_up();
@@ -136,6 +139,8 @@ impl<'a> Run<'a> {
             Fault::Partition { apart } => self.divide(apart),
             Fault::Mend => self.network.simulation.partition(&[]),
             Fault::Slow { who, per_mille } => self.network.set_slowness(NodeId(*who), *per_mille),
+            Fault::Freeze { who, span } => self.network.freeze(*who, *span, self.events_limit),
+            Fault::Thaw { .. } => {}
         }
     }
 
@@ -147,7 +152,7 @@ impl<'a> Run<'a> {
             return self.network.restart_manager(life);
         }
         let index = usize::from(who) - 1;
-        let requests = self.network.client_mut(who).mind.requests();
+        let requests = self.network.client_mut(who).workload.requests();
         let begins = self.client(index, requests);
         self.network.restart(begins, &self.plan.clients[index], life);
     }
@@ -167,19 +172,20 @@ impl<'a> Run<'a> {
     }
 
     /// No client makes new requests. (Every fault of a plan ends before the work does.)
-    fn make_peace(&mut self) {
+    fn end_work(&mut self) {
         self.note(0, What::Phase("the clients only wait from now on"));
         for index in 0..self.plan.clients.len() {
-            self.network.client_mut(number(index)).mind.finish();
+            self.network.client_mut(number(index)).workload.finish();
         }
     }
 
     /// Runs until nothing happens to any client for longer than a lease lives.
     fn come_to_rest(&mut self) -> Result<(), Violation> {
-        let end = self.network.simulation.now() + PEACE;
+        let end = self.network.simulation.now() + REST_LIMIT;
         loop {
             let before = self.history.borrow().events.len();
             while let Some(unrest) = self.unrest() {
+                self.network.dial_again(&self.plan.clients);
                 self.advance(GLANCE)?;
                 self.require(self.network.simulation.now() < end, unrest)?;
             }
@@ -210,7 +216,7 @@ impl<'a> Run<'a> {
     }
 
     fn require(&self, holds: bool, text: &str) -> Result<(), Violation> {
-        let text = || format!("{PEACE} after the last fault {text}");
+        let text = || format!("{REST_LIMIT} after the last fault {text}");
         if holds { Ok(()) } else { Err(Violation::new(Rule::ComesToRest, text())) }
     }
 
@@ -233,7 +239,7 @@ impl<'a> Run<'a> {
             inspector.ask(ask);
         }
         self.network.prompt(INSPECTOR);
-        let end = self.network.simulation.now() + PEACE;
+        let end = self.network.simulation.now() + REST_LIMIT;
         while self.network.client_mut(INSPECTOR).outcomes.len() < count {
             self.advance(Span::from_micros(250))?;
             self.require(self.network.simulation.now() < end, "the inspector was not answered")?;
@@ -250,9 +256,14 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Whether everything lent between the manager and any client is with one of them.
+    fn check_credit(&self) -> Result<(), Violation> {
+        (0..self.plan.clients.len()).try_for_each(|index| self.network.check_credit(number(index)))
+    }
+
     /// Nobody may wait for a tuple that is there, nor for room that is there.
     fn find_forgotten_waiters(&mut self) -> Result<(), Violation> {
-        self.note(0, What::Phase("all is quiet: does anybody wait for what is there?"));
+        self.note(0, What::Phase(QUIET_PHASE));
         let mut wanted: Vec<Pattern> = Vec::new();
         let mut puts = Vec::new();
         for index in 0..self.plan.clients.len() {
@@ -295,9 +306,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Every client says that it keeps what it took: any request of one that waits for nothing says so.
+    /// Every client gives back the leases that would never end, and says that it keeps what it took: any request of one that waits
+    /// for nothing says so.
     fn settle(&mut self) {
         for index in 0..self.plan.clients.len() {
+            self.network.client_mut(number(index)).release_endless();
             self.network.client_mut(number(index)).ask(Ask::Status);
             self.network.prompt(number(index));
         }

@@ -1,60 +1,68 @@
 //! The account of every tuple: where it came from, who got it, and where it is.
 
+use super::holders::{self, Holdings};
+use super::order;
+use super::presence::Presence;
 use super::records::{Fate, Records, Request};
 use super::{Rule, Violation};
 use crate::history::{Ask, Outcome};
 use crate::item::{Item, Pattern, Seen};
 use crate::plan::Plan;
-use quintet_contract::{Incarnation, Span, Time};
-use quintet_errors::Code;
-use quintet_tuple_space::{Attempt, LeaseId};
+use quintet_contract::{Span, Time};
+use quintet_tuple_space::Attempt;
 use std::collections::BTreeMap;
 
 /// A tuple's life.
-struct Life<'a> {
-    item: Item,
-    put: &'a Request<'a>,
+pub(super) struct Life<'a> {
+    pub(super) item: Item,
+    pub(super) put: &'a Request<'a>,
     /// To takes and reads, in the order in which these were sent.
-    deliveries: Vec<Delivery<'a>>,
+    pub(super) deliveries: Vec<Delivery<'a>>,
     /// Acknowledgements of its leases that were not refused.
     acknowledged: Vec<&'a Request<'a>>,
 }
 
 /// One answer with this tuple.
-struct Delivery<'a> {
-    request: &'a Request<'a>,
-    at: Time,
+pub(super) struct Delivery<'a> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) at: Time,
     is_dead: bool,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
-enum Kind {
+pub(super) enum Kind {
     Read,
     Plain { returned: Option<bool> },
     Leased(Attempt, Span),
 }
 
 /// The end of a tuple, and from when it is known; none where only its consequences show it.
-struct Final(Option<Time>);
+pub(super) struct Final(pub(super) Option<Time>);
 
-type Lives<'a> = BTreeMap<u64, Life<'a>>;
+pub(super) type Lives<'a> = BTreeMap<u64, Life<'a>>;
 
 pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Result<(), Violation> {
     let mut lives = put(records);
     deliver(records, &mut lives)?;
-    let leases = acknowledge(records, &mut lives)?;
-    check_lost_leases(plan, records, &leases)?;
+    let holdings = holders::read(plan, records, &lives)?;
+    acknowledge(records, &mut lives, &holdings);
+    holders::check(records, &holdings)?;
     let mut missing = Vec::new();
     for life in lives.values() {
         let finals = life.finals(&lives);
-        life.check_order(plan, records, &finals)?;
+        life.check_order(plan.space.max_attempts, records, &finals, &holdings)?;
         let was_put = matches!(life.put.fate, Fate::Answered(..)) || has_happened(life.put, &lives);
         let is_remembered = life.put.life == records.last_life();
         if was_put && is_remembered && finals.is_empty() && !life.is_refused() && !life.is_excused(plan) {
             missing.push(life);
         }
     }
-    if is_whole { excuse(records, &missing) } else { Ok(()) }
+    if is_whole {
+        excuse(records, &missing)?;
+    }
+    let presence = Presence::new(plan, records, &lives);
+    presence.check()?;
+    order::check(plan, records, &presence)
 }
 
 fn put<'a>(records: &'a Records<'a>) -> Lives<'a> {
@@ -97,44 +105,17 @@ fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Vi
     Ok(())
 }
 
-/// Each lease's tuple, take and time to live.
-type Leases<'a> = BTreeMap<(Incarnation, LeaseId), (u64, &'a Request<'a>, Span)>;
-
-fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<Leases<'a>, Violation> {
-    let mut leases = Leases::new();
-    for life in lives.values() {
-        for delivery in &life.deliveries {
-            let Kind::Leased(attempt, ttl) = delivery.kind else { continue };
-            let lease = (life.item.number, delivery.request, ttl);
-            if let Some((_, other, _)) = leases.insert((delivery.request.life, attempt.lease), lease) {
-                let text = format!("{} and {other}: the same lease", delivery.request);
-                return Err(Violation::new(Rule::NothingTwice, text));
-            }
-        }
-    }
+/// Enters the acknowledgements of holders that were not refused.
+fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>, holdings: &Holdings<'a>) {
     for request in &records.requests {
         let Ask::Ack { lease, .. } = request.ask else { continue };
         let is_refused = matches!(request.fate, Fate::Answered(_, Outcome::Refused(_)));
-        let life = leases.get(&(request.life, *lease)).and_then(|(number, ..)| lives.get_mut(number));
+        let holding = holdings.get(&(request.life, *lease)).filter(|held| held.is_of(request.session));
+        let life = holding.and_then(|holding| lives.get_mut(&holding.number));
         if let Some(life) = life.filter(|_| !is_refused) {
             life.acknowledged.push(request);
         }
     }
-    Ok(leases)
-}
-
-/// A holder may not lose a lease before it ends. (It acknowledges or releases each once, in the session of the lease.)
-fn check_lost_leases(plan: &Plan, records: &Records<'_>, leases: &Leases<'_>) -> Result<(), Violation> {
-    for request in &records.requests {
-        let Fate::Answered(at, Outcome::Refused(Code::LeaseLost)) = request.fate else { continue };
-        let (Ask::Ack { lease, .. } | Ask::Release { lease }) = request.ask else { continue };
-        let Some((_, take, ttl)) = leases.get(&(request.life, *lease)) else { continue };
-        if at < take.sent + plan.shortest(*ttl) {
-            let text = format!("{request}: the lease was lost at {at}, before it ended");
-            return Err(Violation::new(Rule::DeadlinesKept, text));
-        }
-    }
-    Ok(())
 }
 
 /// Whether the tuples of a put are known to have been in the space although nobody said so.
@@ -145,12 +126,12 @@ fn has_happened(put: &Request<'_>, lives: &Lives<'_>) -> bool {
 
 impl Life<'_> {
     /// Whether the put was refused, so that the tuple may never be seen.
-    fn is_refused(&self) -> bool {
+    pub(super) fn is_refused(&self) -> bool {
         matches!(self.put.fate, Fate::Answered(_, Outcome::Refused(_)))
     }
 
     /// Everything that ended it for good: there may be one.
-    fn finals(&self, lives: &Lives<'_>) -> Vec<Final> {
+    pub(super) fn finals(&self, lives: &Lives<'_>) -> Vec<Final> {
         let plain = self.deliveries.iter().filter_map(|delivery| match delivery.kind {
             Kind::Plain { returned: None } => Some(Final(Some(delivery.at))),
             _ => None,
@@ -162,7 +143,13 @@ impl Life<'_> {
         plain.chain(acknowledged).collect()
     }
 
-    fn check_order(&self, plan: &Plan, records: &Records<'_>, finals: &[Final]) -> Result<(), Violation> {
+    fn check_order(
+        &self,
+        most: u32,
+        records: &Records<'_>,
+        finals: &[Final],
+        holdings: &Holdings<'_>,
+    ) -> Result<(), Violation> {
         let twice = |text: String| Err(Violation::new(Rule::NothingTwice, format!("{}: {text}", self.item)));
         if finals.len() > 1 {
             return twice(format!("it was taken for good {} times", finals.len()));
@@ -174,11 +161,14 @@ impl Life<'_> {
         }
         let mut attempts = BTreeMap::new();
         for delivery in &self.deliveries {
-            let Kind::Leased(attempt, ttl) = delivery.kind else { continue };
+            let Kind::Leased(attempt, _) = delivery.kind else { continue };
+            if !delivery.is_dead && attempt.attempt > most {
+                return twice(format!("it was leased as attempt {} of {most}", attempt.attempt));
+            }
             if attempts.insert((delivery.is_dead, attempt.attempt), attempt.lease).is_some() {
                 return twice(format!("it was leased twice as attempt {}", attempt.attempt));
             }
-            if let Some(other) = self.intruder(records, delivery, attempt, plan.shortest(ttl)) {
+            if let Some(other) = self.intruder(records, delivery, attempt, holdings) {
                 return twice(format!(
                     "{}, under whose lease it was, and {}",
                     delivery.request, other.request
@@ -194,12 +184,13 @@ impl Life<'_> {
         records: &Records<'_>,
         holder: &Delivery<'_>,
         held: Attempt,
-        ttl: Span,
+        holdings: &Holdings<'_>,
     ) -> Option<&Delivery<'_>> {
-        if records.is_released(holder.request.life, held.lease) || !records.lasted(holder.request.session) {
+        let session = holder.request.session;
+        if records.is_released(session, held.lease) || !records.lasted(session) {
             return None;
         }
-        let end = holder.request.sent + ttl;
+        let end = holdings.get(&(holder.request.life, held.lease))?.lives_until;
         self.deliveries.iter().find(|other| {
             let is_later = match other.kind {
                 Kind::Read => other.request.sent > holder.at,

@@ -49,8 +49,15 @@ pub(crate) struct Records<'a> {
     lives: BTreeMap<SessionNumber, Incarnation>,
     /// How often the manager has lost its memory.
     losses: u64,
-    /// Leases that their holders released, or tried to.
-    released: BTreeSet<(Incarnation, LeaseId)>,
+    /// Leases that somebody released, or tried to, in the session of this number; and when that was answered as done.
+    released: BTreeMap<(SessionNumber, LeaseId), Option<Time>>,
+    /// When a request was cancelled first, and the index of the event.
+    cancels: BTreeMap<(SessionNumber, Token), (Time, usize)>,
+    /// The renewals of a session: the index of the event, and when.
+    renewals: BTreeMap<SessionNumber, Vec<(usize, Time)>>,
+    /// The answered requests of a session, in the order in which they were sent: the index of the event, and the earliest time at
+    /// which this or a later one was answered.
+    answered: BTreeMap<SessionNumber, Vec<(usize, Time)>>,
 }
 
 impl<'a> Records<'a> {
@@ -59,7 +66,23 @@ impl<'a> Records<'a> {
         for (index, event) in history.events.iter().enumerate() {
             records.add(index, event);
         }
+        records.note_answers();
         records
+    }
+
+    fn note_answers(&mut self) {
+        for request in &self.requests {
+            if let Fate::Answered(at, _) = request.fate {
+                self.answered.entry(request.session).or_default().push((request.index, at));
+            }
+        }
+        for answered in self.answered.values_mut() {
+            let mut earliest = Time::NEVER;
+            for (_, at) in answered.iter_mut().rev() {
+                earliest = earliest.min(*at);
+                *at = earliest;
+            }
+        }
     }
 
     fn add(&mut self, index: usize, event: &'a Event) {
@@ -76,10 +99,16 @@ impl<'a> Records<'a> {
             What::Sent { session, token, ask: Ask::Return } => {
                 self.returns.insert((*session, *token), index);
             }
+            What::Sent { session, token, ask: Ask::Cancel } => {
+                self.cancels.entry((*session, *token)).or_insert((event.at, index));
+            }
+            What::Sent { session, ask: Ask::Renew, .. } => {
+                self.renewals.entry(*session).or_default().push((index, event.at));
+            }
             What::Sent { session, token, ask } if ask.is_answered() => {
                 let life = self.lives[session];
                 if let Ask::Release { lease } = ask {
-                    self.released.insert((life, *lease));
+                    self.released.entry((*session, *lease)).or_default();
                 }
                 let (client, session, token, sent) = (event.client, *session, *token, event.at);
                 self.places.insert(index, self.requests.len());
@@ -97,6 +126,9 @@ impl<'a> Records<'a> {
             What::Answered { request, outcome } => {
                 let request = &mut self.requests[self.places[request]];
                 request.fate = Fate::Answered(event.at, outcome);
+                if let (Ask::Release { lease }, Outcome::Done) = (request.ask, outcome) {
+                    self.released.insert((request.session, *lease), Some(event.at));
+                }
                 let last = self.last_answered.entry(request.session).or_default();
                 *last = request.index.max(*last);
             }
@@ -114,8 +146,50 @@ impl<'a> Records<'a> {
         !self.ended.contains(&session)
     }
 
-    pub(crate) fn is_released(&self, life: Incarnation, lease: LeaseId) -> bool {
-        self.released.contains(&(life, lease))
+    /// Whether a lease was released in its session, or may have been.
+    pub(crate) fn is_released(&self, session: SessionNumber, lease: LeaseId) -> bool {
+        self.released.contains_key(&(session, lease))
+    }
+
+    /// When it was known in its session that a lease had been released.
+    pub(crate) fn released_by(&self, session: SessionNumber, lease: LeaseId) -> Option<Time> {
+        self.released.get(&(session, lease)).copied().flatten()
+    }
+
+    /// When a request was cancelled first.
+    pub(crate) fn cancelled(&self, request: &Request<'_>) -> Option<Time> {
+        self.cancels.get(&(request.session, request.token)).map(|(at, _)| *at)
+    }
+
+    /// When it was known that the manager had a request's cancel.
+    pub(crate) fn cancel_known(&self, request: &Request<'_>) -> Option<Time> {
+        let (_, index) = self.cancels.get(&(request.session, request.token))?;
+        self.confirmed(request.session, *index)
+    }
+
+    /// The renewals of a session: the index of the event, and when.
+    pub(crate) fn renewals(&self, session: SessionNumber) -> impl Iterator<Item = (usize, Time)> {
+        self.renewals.get(&session).into_iter().flatten().copied()
+    }
+
+    /// When it was known that the manager had handled what was sent in a session in the event of this index: something sent later
+    /// was answered.
+    pub(crate) fn confirmed(&self, session: SessionNumber, index: usize) -> Option<Time> {
+        let answered = self.answered.get(&session)?;
+        let later = answered.partition_point(|(at, _)| *at <= index);
+        answered.get(later).map(|(_, at)| *at)
+    }
+
+    /// Whether the manager is sure to have handled a request before another.
+    pub(crate) fn comes_before(&self, one: &Request<'_>, other: &Request<'_>) -> bool {
+        one.life == other.life
+            && (one.session == other.session && one.index < other.index
+                || self.confirmed(one.session, one.index).is_some_and(|at| at < other.sent))
+    }
+
+    /// When it was known that the manager had the return of this take.
+    pub(crate) fn return_known(&self, take: &Request<'_>) -> Option<Time> {
+        self.confirmed(take.session, *self.returns.get(&(take.session, take.token))?)
     }
 
     /// The manager's life at the end of the history.

@@ -1,6 +1,8 @@
 //! Checks of what no compiler checks. None writes.
 
+mod directions;
 mod hot_path;
+mod jargon;
 mod lengths;
 mod links;
 mod purity;
@@ -15,13 +17,15 @@ use std::path::Path;
 /// How many faults there are.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
-    let checks: [(&str, Vec<String>); 6] = [
+    let checks: [(&str, Vec<String>); 8] = [
         ("generated documentation is current", stale_pages(&files)),
         ("the hot path's functions exist", hot_path::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
         ("protocols touch nothing but frames and time", purity::impure(&files)),
         ("unsafe code stands only where it may", purity::unsafe_code(&files)),
+        ("dependencies point downward only", directions::faults(&files)),
+        ("words that were replaced stay away", jargon::faults(&files)),
     ];
     let mut count = 0;
     for (what, faults) in checks {

@@ -26,6 +26,26 @@
 //! # Ok::<(), quintet_stack::StackError>(())
 //! ```
 //!
+//! # One session a pair of nodes
+//!
+//! Today a session joins one pair of addresses, so that a client of five services would have five. How it becomes one, with
+//! credit and order still a pair of ports:
+//!
+//! ```text
+//!   Space   Relay ...              one instance a port, each under its own Messages
+//!   Messages Messages
+//!        Ports                     who is meant: from port u16, to port u16 in front of each message
+//!       Sessions                   at a port of the node's own, the same on every node
+//! ```
+//!
+//! `Ports` owns the instances by port. Downward it adds its four bytes and turns `node:port` into the node's session; upward it
+//! takes them off and hands the frame to the instance at `to`, as from `from`. When a node comes up it tells its instances of the
+//! addresses that they were made to ask, and of any other at its first frame; when the node goes, of all that were told. Room in
+//! the link is told to every instance that was refused, in the order of the refusals. The destination does not come from the
+//! frame's header, whose port the host has used to find the session: so an input names its sender only, as now, and a
+//! recording holds one instance a node. A frame for a port where nothing is cuts nobody off; it is refused like a service that a host
+//! does not have.
+//!
 //! | file | holds |
 //! | --- | --- |
 //! | `stacks.rs` | the stacks: read this first |

@@ -19,7 +19,7 @@ const EDGES: [(&str, &[&str]); 25] = [
     // Hosts.
     ("testbed", &[]),
     ("clock", &["contract"]),
-    ("link", &["contract", "wire", "errors"]),
+    ("link", &["contract", "wire", "errors", "clock"]),
     ("stack", &["contract", "wire", "session", "messaging", "tuple-space"]),
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
@@ -47,10 +47,10 @@ const EDGES: [(&str, &[&str]); 25] = [
     ),
     ("python", &["contract", "settings", "simulate", "quintet", "model"]),
     // Tests and chores.
-    ("corpus", &["contract", "wire", "session", "messaging", "tuple-space", "stack", "model"]),
+    ("corpus", &["contract", "wire", "session", "messaging", "tuple-space", "link", "stack", "model"]),
     ("documents", &[]),
     ("tests-hosts", &["contract", "wire", "link", "runtime", "simulate", "testbed"]),
-    ("fuzz", &["session", "messaging", "tuple-space", "corpus"]),
+    ("fuzz", &["session", "messaging", "tuple-space", "link", "corpus"]),
     ("xtask", &["errors", "settings", "model", "predict", "corpus"]),
 ];
 

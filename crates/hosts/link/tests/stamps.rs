@@ -1,60 +1,20 @@
 //! What links tell besides frames: when each crossed, if that was asked for, and what the link is.
 #![cfg(not(loom))]
 
+#[path = "conformance/pairs.rs"]
+mod pairs;
+
+use pairs::{
+    checked_pair, impaired_shared_memory_pair, impaired_tcp_pair, in_process, shared_memory_pair, tcp_pair,
+    unix_pair,
+};
 use quintet_clock::LiveClock;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, LinkClass, Stamps, Time, Token};
-use quintet_link::{
-    Checksums, End, Impairment, Receiver, Route, SharedMemoryListener, impaired, in_process_pair,
-    over_stream, shared_memory_connect,
-};
-use quintet_testbed::TempDir;
-use rustix::event::{PollFd, PollFlags, poll};
-use std::os::unix::net::UnixStream;
-use std::thread;
+use quintet_link::{End, Receiver, Route};
 
 const ROUTE: Route =
     Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(5) };
-
-fn in_process() -> (End, End) {
-    in_process_pair().expect("the system gives two event descriptors")
-}
-
-fn impaired_pair() -> (End, End) {
-    let (left, right) = shared_memory_pair();
-    (left, impaired(right, Impairment::default(), 1).expect("a timer"))
-}
-
-/// Both ends in this process, as they would lie in two.
-fn shared_memory_pair() -> (End, End) {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.join("socket");
-    let mut listener = SharedMemoryListener::bind(&path).expect("bound");
-    let connecting = thread::spawn(move || shared_memory_connect(path).expect("connected"));
-    let accepted = loop {
-        poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).expect("poll");
-        if let Some(end) = listener.accept().expect("accepted") {
-            break end;
-        }
-    };
-    (accepted, connecting.join().expect("it does not panic"))
-}
-
-fn unix_pair() -> (End, End) {
-    stream_pair(Checksums::Without)
-}
-
-/// As it is between machines.
-fn checked_pair() -> (End, End) {
-    stream_pair(Checksums::Crc32c)
-}
-
-fn stream_pair(checksums: Checksums) -> (End, End) {
-    let (left, right) = UnixStream::pair().expect("two sockets");
-    let end =
-        |socket: UnixStream| over_stream(socket.into(), checksums).expect("the system gives descriptors");
-    (end(left), end(right))
-}
 
 /// Sends a frame, stamped or not.
 fn send(left: &mut End, body: &[u8], stamped: bool) {
@@ -77,7 +37,15 @@ fn receive(receiver: &mut dyn Receiver) -> (Vec<u8>, Option<Stamps>) {
 
 #[test]
 fn a_frame_is_stamped_at_both_ends_if_its_sender_asks_for_it() {
-    for pair in [in_process, shared_memory_pair, impaired_pair, unix_pair, checked_pair] {
+    for pair in [
+        in_process,
+        shared_memory_pair,
+        impaired_shared_memory_pair,
+        impaired_tcp_pair,
+        unix_pair,
+        tcp_pair,
+        checked_pair,
+    ] {
         let (mut left, mut right) = pair();
         let clock = LiveClock::start();
         left.sender.set_clock(clock);
@@ -97,7 +65,15 @@ fn a_frame_is_stamped_at_both_ends_if_its_sender_asks_for_it() {
 
 #[test]
 fn a_stamp_asked_for_an_abandoned_frame_is_forgotten() {
-    for pair in [in_process, shared_memory_pair, impaired_pair, unix_pair, checked_pair] {
+    for pair in [
+        in_process,
+        shared_memory_pair,
+        impaired_shared_memory_pair,
+        impaired_tcp_pair,
+        unix_pair,
+        tcp_pair,
+        checked_pair,
+    ] {
         let (mut left, mut right) = pair();
         left.sender.begin(ROUTE, 1).expect("room");
         left.sender.stamp();
@@ -114,7 +90,7 @@ fn a_link_says_how_far_it_reaches() {
     };
     assert_eq!(class(in_process()), LinkClass::Process);
     assert_eq!(class(shared_memory_pair()), LinkClass::Machine);
-    assert_eq!(class(impaired_pair()), LinkClass::Machine);
+    assert_eq!(class(impaired_shared_memory_pair()), LinkClass::Machine);
     assert_eq!(class(unix_pair()), LinkClass::Machine);
     assert_eq!(class(checked_pair()), LinkClass::Network);
 }

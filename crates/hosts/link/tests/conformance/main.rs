@@ -2,15 +2,13 @@
 
 #![cfg(not(loom))]
 
+mod pairs;
+
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
-use quintet_link::{
-    Checksums, End, Impairment, LinkAddress, LinkError, Receiver, Route, Sender, connect, impaired, listen,
-    over_stream,
-};
-use quintet_testbed::TempDir;
+use quintet_link::{End, LinkError, Receiver, Route, Sender};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::thread;
@@ -49,67 +47,13 @@ macro_rules! conformance {
     };
 }
 
-conformance!(in_process, crate::in_process);
-conformance!(shared_memory, crate::shared_memory_pair);
-conformance!(unix, crate::unix_pair);
-conformance!(tcp, crate::tcp_pair);
-conformance!(stream_with_checksums, crate::checked_pair);
-conformance!(shared_memory_impaired_by_nothing, crate::impaired_shared_memory_pair);
-conformance!(tcp_impaired_by_nothing, crate::impaired_tcp_pair);
-
-fn in_process() -> (End, End) {
-    quintet_link::in_process_pair().expect("the system gives two event descriptors")
-}
-
-fn impaired_pair((left, right): (End, End)) -> (End, End) {
-    let impair = |end| impaired(end, Impairment::default(), 1).expect("a timer");
-    (impair(left), impair(right))
-}
-
-fn impaired_shared_memory_pair() -> (End, End) {
-    impaired_pair(shared_memory_pair())
-}
-
-fn impaired_tcp_pair() -> (End, End) {
-    impaired_pair(tcp_pair())
-}
-
-fn shared_memory_pair() -> (End, End) {
-    let folder = TempDir::new().expect("a folder");
-    pair_at(&LinkAddress::SharedMemory(folder.join("socket")))
-}
-
-fn unix_pair() -> (End, End) {
-    let folder = TempDir::new().expect("a folder");
-    pair_at(&LinkAddress::Unix(folder.join("socket")))
-}
-
-fn tcp_pair() -> (End, End) {
-    pair_at(&LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 })
-}
-
-/// As links between machines are.
-fn checked_pair() -> (End, End) {
-    let (left, right) = std::os::unix::net::UnixStream::pair().expect("two sockets");
-    let end = |socket: std::os::unix::net::UnixStream| {
-        over_stream(socket.into(), Checksums::Crc32c).expect("descriptors")
-    };
-    (end(left), end(right))
-}
-
-/// Both ends in this process, as they would lie in two.
-fn pair_at(address: &LinkAddress) -> (End, End) {
-    let mut listener = listen(address).expect("bound");
-    let address = listener.address();
-    let connecting = thread::spawn(move || connect(&address, PATIENCE).expect("connected"));
-    let accepted = loop {
-        poll(&mut [PollFd::from_borrowed_fd(listener.fd(), PollFlags::IN)], None).expect("poll");
-        if let Some(end) = listener.accept().expect("accepted") {
-            break end;
-        }
-    };
-    (accepted, connecting.join().expect("it does not panic"))
-}
+conformance!(in_process, crate::pairs::in_process);
+conformance!(shared_memory, crate::pairs::shared_memory_pair);
+conformance!(unix, crate::pairs::unix_pair);
+conformance!(tcp, crate::pairs::tcp_pair);
+conformance!(stream_with_checksums, crate::pairs::checked_pair);
+conformance!(shared_memory_impaired_by_nothing, crate::pairs::impaired_shared_memory_pair);
+conformance!(tcp_impaired_by_nothing, crate::pairs::impaired_tcp_pair);
 
 const ROUTE: Route =
     Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(7) };

@@ -53,6 +53,13 @@ enum State {
     },
 }
 
+/// A link that was made again: with whom, and what it joins.
+pub(crate) struct Made {
+    pub(crate) peer: NodeId,
+    pub(crate) joined: Vec<(Port, Port)>,
+    pub(crate) end: End,
+}
+
 /// What a look at a try came to.
 enum Tried {
     Linked(End),
@@ -93,13 +100,8 @@ impl Dialling {
         }
     }
 
-    /// Goes on. The link if it is there, with whom and what it joins.
-    pub(crate) fn advance(
-        &mut self,
-        engine: &mut Engine,
-        poller: &Poller,
-        now: Time,
-    ) -> Option<(NodeId, Vec<(Port, Port)>, End)> {
+    /// Goes on. The link if it is there.
+    pub(crate) fn advance(&mut self, engine: &mut Engine, poller: &Poller, now: Time) -> Option<Made> {
         let tries = match &self.state {
             State::Idle => return None,
             State::Waiting { at, .. } if *at > now => return None,
@@ -111,7 +113,9 @@ impl Dialling {
             return None;
         }
         match self.try_on(poller) {
-            Ok(Tried::Linked(end)) => return Some((self.peer, self.joined.clone(), end)),
+            Ok(Tried::Linked(end)) => {
+                return Some(Made { peer: self.peer, joined: self.joined.clone(), end });
+            }
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, tries },
             // Whatever was wrong may be over at the next try.
             Err(_) => self.state = pause(now, tries),

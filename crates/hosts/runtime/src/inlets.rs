@@ -13,7 +13,7 @@
 mod naming;
 mod waiting;
 
-use crate::dialling::{Dialling, Redial};
+use crate::dialling::{Dialling, Made, Redial};
 use crate::engine::{Attached, Engine};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
@@ -236,7 +236,7 @@ impl Inlets {
 
     fn dial(&mut self, engine: &mut Engine, now: Time) {
         let (Some(dialling), Some(poller)) = (&mut self.dialling, &self.poller) else { return };
-        let Some((peer, joined, end)) = dialling.advance(engine, poller, now) else { return };
+        let Some(Made { peer, joined, end }) = dialling.advance(engine, poller, now) else { return };
         let attached = self.attach(engine, now, peer, joined, end);
         if let (Err(_), Some(dialling)) = (attached, &mut self.dialling) {
             dialling.failed(now);

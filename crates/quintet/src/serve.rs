@@ -37,8 +37,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves at one address: a path, for shared memory, or a [`LinkAddress`] of any kind. Shared memory and Unix sockets are for
-    /// processes of this user; TCP is for every process that reaches the port, on loopback.
+    /// Serves at one address: a path, for shared memory, or a [`LinkAddress`] of any kind, for processes of this user on this
+    /// machine. TCP is listened at on loopback only.
     ///
     /// # Errors
     /// The address is in use, or cannot be listened at; or the system refused.

@@ -40,8 +40,8 @@ def serve(
 ) -> Server:
     """Serves a space at `address`, from a thread of this process: a path, or what `connect` takes.
 
-    Shared memory and Unix sockets are for the processes of this user; TCP, on loopback only, is for every process that reaches
-    the port and names the same cluster. Port 0 is a free one: the server's `address` says which.
+    It is for the processes of this user on this machine; TCP is listened at on loopback only. Port 0 is a free one: the server's
+    `address` says which.
 
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
     no room waits.

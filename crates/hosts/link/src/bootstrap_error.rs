@@ -52,7 +52,7 @@ pub enum BootstrapError {
         /// Where.
         address: LinkAddress,
     },
-    /// The other side runs as another user. Shared memory and Unix sockets connect processes of one user only.
+    /// The other side runs as another user. Links within a machine connect processes of one user only.
     OtherUser {
         /// Where.
         address: LinkAddress,
@@ -208,7 +208,7 @@ impl fmt::Display for BootstrapError {
             BootstrapError::OtherUser { theirs, ours, .. } => write!(
                 f,
                 "the other side runs as user {theirs}, this process as user {ours}; such a link is only for processes of \
-                 one user: run both as one, or connect over TCP"
+                 one user: run both as one"
             ),
             BootstrapError::OtherVersion { theirs, ours, .. } => write!(
                 f,

@@ -15,7 +15,7 @@ use std::sync::mpsc::channel;
 
 #[derive(Args)]
 #[command(
-    after_help = "Shared memory and Unix sockets are for processes of this user. TCP is for every process that reaches the port, on this machine\nonly: it is not encrypted.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  quintet serve --max-bytes 1000000 --record space.rec"
+    after_help = "Every kind of link is for processes of this user on this machine; TCP between machines waits for encryption.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  quintet serve --max-bytes 1000000 --record space.rec"
 )]
 pub(crate) struct Arguments {
     /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path; several times for several; else at the setting space.address

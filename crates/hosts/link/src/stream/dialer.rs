@@ -2,11 +2,11 @@
 
 use super::preamble::{Heard, Preamble, Role};
 use super::tcp_knock::TcpKnock;
-use super::{Checksums, checksums_over, end_at};
+use super::{Checksums, checksums_over, end_at, tcp_peer};
 use crate::knock::Knock;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End, LinkAddress};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// A connection over a stream socket that is being made.
@@ -99,6 +99,10 @@ impl Dialer for StreamDialer {
             return Ok(None);
         }
         let Some(socket) = self.way.take_socket() else { return Ok(None) };
+        if let Way::Tcp(_) = self.way {
+            // Not before: as long as nobody has taken the connection, its other end is nobody's.
+            tcp_peer::check_user(socket.as_fd(), &self.address)?;
+        }
         end_at(&self.address, socket, self.ours.checksums).map(Some)
     }
 

@@ -2,7 +2,7 @@
 
 use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
-use super::{Checksums, end_at, tcp};
+use super::{Checksums, end_at, tcp, tcp_peer};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
 use crate::{BootstrapError, End, LinkAddress, Listener};
@@ -169,7 +169,8 @@ impl StreamListener {
         };
         let checked = match &self.file {
             Some(_) => check_user(socket.as_fd(), &self.address),
-            None => tcp::tune_accepted(socket.as_fd(), &self.address),
+            None => tcp_peer::check_user(socket.as_fd(), &self.address)
+                .and_then(|()| tcp::tune_accepted(socket.as_fd(), &self.address)),
         };
         checked.inspect_err(|error| self.ours.refuse(socket.as_fd(), error.code()))?;
         Ok(Some(socket))

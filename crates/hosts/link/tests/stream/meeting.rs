@@ -291,6 +291,24 @@ fn a_unix_socket_is_for_this_user_and_goes_with_its_listener() {
 
 /// A thread of the superuser may take another user's id; other users cannot make this test.
 #[test]
+fn another_user_is_refused_over_tcp_on_this_machine() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut listener = listen(&any_port()).expect("bound");
+    let address = listener.address();
+    let connecting = thread::spawn(move || {
+        rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65_534)).expect("the superuser may");
+        connect(&address, PATIENCE).map(|_| ())
+    });
+    let error = refusal(&mut *listener);
+    assert!(matches!(error, BootstrapError::OtherUser { theirs: 65_534, ours: 0, .. }), "{error}");
+    let refused = connecting.join().expect("it does not panic").expect_err("refused");
+    assert_eq!(refused.code(), Code::NotAllowed, "{refused}");
+}
+
+/// A thread of the superuser may take another user's id; other users cannot make this test.
+#[test]
 fn another_user_is_refused_on_a_unix_socket() {
     if !rustix::process::geteuid().is_root() {
         return;

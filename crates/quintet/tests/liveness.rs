@@ -1,4 +1,4 @@
-//! How long who is silent is believed to live.
+//! How long a silent peer counts as alive.
 
 use quintet::stack::{self, Liveness, SPACE, StackConfig};
 use quintet_contract::{

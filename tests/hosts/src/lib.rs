@@ -19,7 +19,7 @@ pub use errand::Errand;
 pub use halves::{Follower, Found, Leader};
 pub use log::Log;
 pub use ring::{Ring, RingConfig};
-pub use stamped::{Stamped, TOIL};
+pub use stamped::{ANSWERING, Stamped};
 
 use quintet_contract::Kind;
 use quintet_wire::registry::USER;

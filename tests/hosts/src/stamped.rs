@@ -7,7 +7,7 @@ use quintet_contract::{
 };
 
 /// What a node does before it answers.
-pub const TOIL: Stage = Stage(0);
+pub const ANSWERING: Stage = Stage(0);
 
 /// One of two nodes. An ASK is answered with the delay to the peer and back and the lead of the peer's clock, in nanoseconds.
 pub struct Stamped {
@@ -29,7 +29,7 @@ impl Stamped {
                 self.send(PING, &[], out)
             }
             (PING, Some(Stamps { departed, arrived })) => {
-                out.work(TOIL, 1);
+                out.work(ANSWERING, 1);
                 self.send(PONG, &[departed, arrived].map(|time| time.0.to_le_bytes()).concat(), out)
             }
             (PONG, Some(back)) => {

@@ -8,7 +8,9 @@ use quintet_simulate::{
     CellModel, Choices, Costs, DeviceModel, DiskModel, Distribution, Hosted, LinkModel, Restart, Sequence,
     ServiceModel, Simulation,
 };
-use quintet_tests_hosts::{ANSWER, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring, Stamped, TOIL};
+use quintet_tests_hosts::{
+    ANSWER, ANSWERING, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring, Stamped,
+};
 use quintet_wire::registry::PORT_CALLERS;
 
 /// Keeps what it is sent: the callers of a node.
@@ -307,7 +309,7 @@ fn stamps_tell_delay_and_clocks_whatever_the_nodes_are_at() {
     run.add(here, Stamped::new(there));
     run.add(there, Stamped::new(here));
     run.add(callers(1), Callers::default());
-    run.set_costs(there, Costs::from([(TOIL, Distribution::Constant(7e9))]));
+    run.set_costs(there, Costs::from([(ANSWERING, Distribution::Constant(7e9))]));
     run.set_clock(there.node, 1_000_000, 0);
     let delay = Span::from_micros(50);
     run.connect(here, there, LinkModel { delay_min: delay, delay_max: delay, ..LinkModel::default() });

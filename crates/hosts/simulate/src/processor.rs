@@ -134,7 +134,7 @@ impl Processor {
     }
 
     /// It is busy from now on.
-    pub(crate) fn toil(&mut self, now: Picos) {
+    pub(crate) fn keep_busy(&mut self, now: Picos) {
         if self.busy.current() == 0.0 {
             self.busy.set(now, 1.0);
         }

@@ -42,8 +42,8 @@ impl Client {
     fn connect(path: &Path, node: u16, life: u64) -> Client {
         let far = FarEnd::new(node, shared_memory_connect(path).expect("somebody listens"));
         let mut config = SessionConfig::new(far.at, 7, Incarnation(life), 1);
-        let knock = PeerConfig { initiate: true, reliability: Reliability::Link };
-        config.peers.insert(guard_at(PORT), knock);
+        let dialled = PeerConfig { initiate: true, reliability: Reliability::Link };
+        config.peers.insert(guard_at(PORT), dialled);
         let mut client = Client { far, sessions: Sessions::new(config, Silent) };
         let up =
             PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1000) };

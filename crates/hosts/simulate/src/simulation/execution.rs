@@ -21,7 +21,7 @@ impl Simulation {
     fn resume(&mut self, id: ProcessorId) {
         while let Some(current) = self.processors[id.0].current.or_else(|| self.take_up(id)) {
             if self.go_on(id, current) {
-                return self.processors[id.0].toil(self.now);
+                return self.processors[id.0].keep_busy(self.now);
             }
         }
     }

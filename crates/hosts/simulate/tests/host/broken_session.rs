@@ -46,8 +46,8 @@ struct Node(Sessions<Member>);
 impl Node {
     fn new(node: u16, life: u64) -> Node {
         let mut config = SessionConfig::new(at(node), 7, Incarnation(life), 5);
-        let knock = PeerConfig { initiate: true, reliability: Reliability::Link };
-        config.peers.extend((node != SERVER).then_some((at(SERVER), knock)));
+        let dialled = PeerConfig { initiate: true, reliability: Reliability::Link };
+        config.peers.extend((node != SERVER).then_some((at(SERVER), dialled)));
         Node(Sessions::new(config, Member::default()))
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use quintet::{Code, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -161,4 +162,28 @@ fn a_server_that_was_started_again_is_another_one() {
     assert_eq!(error.code(), Code::PeerDied, "{error}");
     let _again = Server::start(address, &ServeConfig::default()).unwrap();
     assert_eq!(lab.space().count(&template!["x"]).expect_err("for good").code(), Code::PeerDied);
+}
+
+#[test]
+fn an_event_loop_hears_of_the_link_that_is_made_again() {
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    // Nothing else has the loop look.
+    let link = LinkConfig { keep_alive: LONG, ..LinkConfig::default() };
+    let (cut, whole) = (
+        Lab::connect_with(&wire.address, 0, LEASE, link).unwrap(),
+        Lab::connect(&address, 0, LEASE).unwrap(),
+    );
+    let watch = cut.watch().unwrap();
+    let mut waiting = cut.space().begin().take(&template!["late"]).unwrap();
+    wire.cut();
+    whole.space().out(tuple!["late"]).unwrap();
+    // Much less than the window in which a cut link can be made again: that it closes is told of as well.
+    let limit = Timespec { tv_sec: 5, tv_nsec: 0 };
+    while !waiting.is_done() {
+        let told = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&limit)).unwrap();
+        assert_eq!(told, 1, "the descriptor tells when another link is to be made");
+        watch.progress();
+    }
+    waiting.wait(Duration::ZERO).expect("it is done").expect("it is answered over the new link");
 }

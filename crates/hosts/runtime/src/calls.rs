@@ -374,7 +374,14 @@ impl Calls {
     /// Ends this thread's polling of the links: whoever watches hears of the next frame, or a sleeper takes over. Then calls
     /// what the polling has made due.
     fn leave(&self, mut inlets: MutexGuard<'_, Inlets>, due: Vec<Callback>) {
-        let left_behind = self.watch.get().filter(|_| !inlets.rest_all());
+        let watch = self.watch.get();
+        if let (Some(watch), deadline @ Some(_)) = (watch, inlets.deadline()) {
+            // The links' own: a try to make one again waits for nothing that comes. Under the lock, as every deadline is noted.
+            let engine = self.lock();
+            watch.set_deadline(deadline, self.clock);
+            drop(engine);
+        }
+        let left_behind = watch.filter(|_| !inlets.rest_all());
         drop(inlets);
         // Not before: an event loop that is rung finds the links free.
         left_behind.into_iter().for_each(Watch::ring);

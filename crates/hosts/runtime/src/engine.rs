@@ -226,6 +226,11 @@ impl Engine {
         self.ways.outlets.is_dirty()
     }
 
+    /// Whether the program closed it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Whether there is a link to a node.
     pub(crate) fn is_linked(&self, peer: NodeId) -> bool {
         self.ways.outlets.contains(peer)

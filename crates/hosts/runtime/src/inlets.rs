@@ -235,6 +235,9 @@ impl Inlets {
     }
 
     fn dial(&mut self, engine: &mut Engine, now: Time) {
+        if engine.is_closed() {
+            self.dialling = None;
+        }
         let (Some(dialling), Some(poller)) = (&mut self.dialling, &self.poller) else { return };
         let Some(Made { peer, joined, end }) = dialling.advance(engine, poller, now) else { return };
         let attached = self.attach(engine, now, peer, joined, end);

@@ -1,6 +1,7 @@
 use super::waiting::Idle;
 use super::*;
 use crate::services::RunningServices;
+use crate::slots::Slots;
 use quintet_contract::{Address, Kind, Token};
 use quintet_link::{BootstrapError, LinkAddress, LinkError, Waiting, in_process_pair};
 use std::collections::VecDeque;
@@ -239,4 +240,29 @@ fn a_link_that_waits_beside_one_that_lives_ends_as_if_it_were_cut() {
     second_far.receiver.wait(None);
     assert_eq!(second_far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::PeerDied), "so it may try again");
     assert_eq!(first_far.receiver.poll(1, &mut |_, _| {}), Ok(0));
+}
+
+#[test]
+fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
+    let folder = quintet_testbed::TempDir::new().expect("a temporary directory");
+    let address = LinkAddress::Unix(folder.join("socket"));
+    let mut listener = quintet_link::listen(&address).expect("the folder is there");
+    let mut engine = Engine::new(NodeId(1), Some(Slots::default()), RunningServices::default());
+    let mut inlets = Inlets::new(LiveClock::start());
+    inlets.fd().expect("an epoll descriptor is there");
+    let (near, far) = socket_pair();
+    inlets.attach(&mut engine, Time(0), NodeId(0), vec![(PORT, PORT)], near).expect("it is watched");
+    engine.depend_on(NodeId(0), true);
+    inlets.redial(NodeId(0), vec![(PORT, PORT)], Redial { address, window: Duration::from_secs(10) });
+    drop(far.receiver);
+    let mut sender = far.sender;
+    sender.abandon();
+    drop(sender);
+    while engine.is_linked(NodeId(0)) {
+        engine.turn(&mut inlets, Time(0));
+    }
+    assert!(inlets.deadline().is_some(), "it is to be made again");
+    engine.close(Time(0), PORT, &[]);
+    engine.turn(&mut inlets, Time(0));
+    assert!(inlets.deadline().is_none() && listener.accept().expect("nobody knocks").is_none());
 }

@@ -12,7 +12,7 @@ use crate::engine::{Ended, Engine};
 use crate::failure::is_cut;
 use crate::poller::{Poller, Source};
 use core::error::Error;
-use quintet_contract::{NodeId, Port, Span, Time};
+use quintet_contract::{DownCause, NodeId, Port, Span, Time};
 use quintet_link::{Dialer, End, LinkAddress, dial};
 use std::time::Duration;
 
@@ -71,6 +71,8 @@ enum Tried {
 struct Tries {
     pause: Span,
     until: Time,
+    /// How the link ended.
+    cause: DownCause,
 }
 
 impl Dialling {
@@ -81,7 +83,8 @@ impl Dialling {
     /// A link is over: makes it again if it was this one, and was cut.
     pub(crate) fn ended(&mut self, ended: Ended, now: Time) {
         if ended.peer == self.peer && is_cut(ended.cause) {
-            let tries = Tries { pause: FIRST_PAUSE, until: now + self.redial.window.into() };
+            let until = now + self.redial.window.into();
+            let tries = Tries { pause: FIRST_PAUSE, until, cause: ended.cause };
             self.state = State::Waiting { at: now, tries };
         }
     }
@@ -109,7 +112,7 @@ impl Dialling {
         };
         if now >= tries.until {
             self.state = State::Idle;
-            engine.give_up(self.peer);
+            engine.give_up(self.peer, tries.cause);
             return None;
         }
         match self.try_on(poller) {
@@ -143,7 +146,7 @@ impl Dialling {
     /// The link could not be used: tries again.
     pub(crate) fn failed(&mut self, now: Time) {
         let until = now + self.redial.window.into();
-        self.state = pause(now, Tries { pause: FIRST_PAUSE, until });
+        self.state = pause(now, Tries { pause: FIRST_PAUSE, until, cause: DownCause::Died });
     }
 }
 

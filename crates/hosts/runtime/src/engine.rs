@@ -299,16 +299,25 @@ impl Engine {
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
         drop(sender);
-        self.over.push(Ended { link, peer, cause });
         waker();
         for (here, there) in joined {
             let there = Address { node: peer, port: there };
             self.give(now, here, Input::Peer(there, PeerChange::Down(cause)));
         }
+        let cause = if self.has_kept_calls(peer, cause) { DownCause::Silent } else { cause };
+        self.over.push(Ended { link, peer, cause });
         let Some(dependence) = self.depends_on.filter(|dependence| dependence.peer == peer) else { return };
         if !dependence.may_come_back || !is_cut(cause) {
             self.fail_calls(cause);
         }
+    }
+
+    /// Whether an instance had a link closed only to go on over another one. Who breaks with a peer fails every call; who had
+    /// heard nothing for too long keeps them, as after a cut.
+    fn has_kept_calls(&mut self, peer: NodeId, cause: DownCause) -> bool {
+        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
+        let is_asked = may_come_back && cause == DownCause::Misbehaved;
+        is_asked && self.ways.slots.as_ref().is_some_and(|slots| !slots.unanswered().is_empty())
     }
 
     /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.
@@ -319,10 +328,10 @@ impl Engine {
         }
     }
 
-    /// A link that was cut is not made again.
-    pub(crate) fn give_up(&mut self, peer: NodeId) {
+    /// A link that was cut like this is not made again.
+    pub(crate) fn give_up(&mut self, peer: NodeId, cause: DownCause) {
         if self.depends_on.is_some_and(|dependence| dependence.peer == peer) {
-            self.fail_calls(DownCause::Died);
+            self.fail_calls(cause);
         }
     }
 }

@@ -135,7 +135,9 @@ impl SharedMemoryListener {
 
     /// There is no descriptor for who knocks, if anybody does: tells one of them.
     fn turn_away(&mut self, errno: Errno) -> Result<(), BootstrapError> {
-        let Some(turned_away) = self.spare.turn_away(&self.socket) else { return Ok(()) };
+        let turned_away = self.spare.turn_away(&self.socket);
+        let turned_away = turned_away.map_err(|errno| self.refused("accept a connection", errno))?;
+        let Some(turned_away) = turned_away else { return Ok(()) };
         let turned_away = PeerSocket::from(turned_away);
         refuse(turned_away.as_fd(), Code::Resource);
         drop(turned_away);

@@ -156,7 +156,10 @@ impl StreamListener {
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
-                    let Some(turned_away) = self.spare.turn_away(&self.socket) else { return Ok(None) };
+                    let turned_away = self.spare.turn_away(&self.socket).map_err(|errno| {
+                        BootstrapError::system(&self.address, "accept a connection", errno)
+                    })?;
+                    let Some(turned_away) = turned_away else { return Ok(None) };
                     self.ours.refuse(turned_away.as_fd(), Code::Resource);
                     drop(turned_away);
                     self.spare.renew(&self.socket);

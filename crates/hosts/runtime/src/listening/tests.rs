@@ -1,5 +1,5 @@
 use super::*;
-use quintet_link::SharedMemoryListener;
+use quintet_link::{LinkAddress, SharedMemoryListener, listen};
 use quintet_testbed::{Program, TempDir, argument};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -43,5 +43,41 @@ fn without_descriptors_the_listener_rests_and_is_looked_at_again() {
     let child = Program::this_test(NAME, folder.join("socket")).expect("it is known").spawn();
     let child = child.expect("it starts");
     let said = child.output().wait_for("it is as good as before", Duration::from_secs(30));
+    assert!(said.is_some(), "{}", child.output().text());
+}
+
+#[test]
+fn with_no_descriptor_in_reserve_either_the_listener_rests() {
+    const NAME: &str = "listening::tests::with_no_descriptor_in_reserve_either_the_listener_rests";
+    if let Some(path) = argument() {
+        let poller = Poller::new().expect("there are descriptors");
+        for address in [
+            LinkAddress::SharedMemory(Path::new(&path).to_owned()),
+            LinkAddress::Unix(format!("{path}.stream").into()),
+        ] {
+            let mut listening = Listening::default();
+            listening
+                .add(listen(&address).expect("the folder is there"), Port(16), &poller)
+                .expect("it is watched");
+            let (LinkAddress::SharedMemory(at) | LinkAddress::Unix(at)) = &address else { return };
+            let kind = if at.ends_with("socket") { SocketType::SEQPACKET } else { SocketType::STREAM };
+            let client = socket(AddressFamily::UNIX, kind, None).expect("a descriptor");
+            connect(&client, &SocketAddrUnix::new(at).expect("it is short")).expect("it listens");
+            let before = getrlimit(Resource::Nofile);
+            // Not even a number that becomes free is given out again.
+            setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).expect("less is allowed");
+            let mut told = Vec::new();
+            assert!(listening.accept(Time(0), &poller, &mut |event| told.push(event.clone())).is_none());
+            setrlimit(Resource::Nofile, before).expect("it was allowed before");
+            assert!(matches!(told[..], [Event::NoNewLinks { .. }]), "{told:?}");
+            assert!(!listening.is_called() && !poller.is_called(), "it would stay readable");
+        }
+        println!("both rest");
+        return;
+    }
+    let folder = TempDir::new().expect("a temporary directory");
+    let child = Program::this_test(NAME, folder.join("socket")).expect("it is known").spawn();
+    let child = child.expect("it starts");
+    let said = child.output().wait_for("both rest", Duration::from_secs(30));
     assert!(said.is_some(), "{}", child.output().text());
 }

@@ -2,8 +2,8 @@
 
 use quintet::stack::{self, Liveness, SPACE, StackConfig};
 use quintet_contract::{
-    Address, Effect, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Span,
-    Time, Token,
+    Address, Disconnect, Effect, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange,
+    Protocol, Span, Time, Token,
 };
 
 const CLIENT: Address = Address::new(5, 16);
@@ -56,7 +56,7 @@ fn given_up(liveness: Liveness) -> Time {
     loop {
         let now = client.stack.deadline().expect("it asks until it gives up");
         client.give(now, Input::Wake);
-        if client.effects.drain().any(|effect| effect == Effect::Disconnected(SPACE)) {
+        if client.effects.drain().any(|effect| effect == Effect::Disconnected(SPACE, Disconnect::ForGood)) {
             return now;
         }
     }

@@ -20,7 +20,9 @@ use crate::outlets::{LinkId, Outlet, Outlets};
 use crate::request::{Request, RequestBuffer};
 use crate::services::RunningServices;
 use crate::slots::Slots;
-use quintet_contract::{Address, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Time, Token};
+use quintet_contract::{
+    Address, Disconnect, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
+};
 use quintet_errors::Code;
 use quintet_link::{LinkError, Sender};
 use quintet_messaging::relay;
@@ -202,10 +204,13 @@ impl Engine {
 
     /// Closes the links that instances had closed. What they sent before goes first.
     fn close_links(&mut self, now: Time) {
-        while let Some(mut outlet) = self.ways.closing.pop() {
+        while let Some((mut outlet, how)) = self.ways.closing.pop() {
             // Best effort: if it fails, the link is gone all the more.
             let _ = outlet.sender.flush();
-            self.end(now, outlet, DownCause::Misbehaved);
+            if how == Disconnect::UntilNextLink {
+                outlet.sender.abandon();
+            }
+            self.end(now, outlet, how.cause());
         }
     }
 
@@ -269,7 +274,7 @@ impl Engine {
     #[inline]
     pub(crate) fn is_over(&self, link: LinkId) -> bool {
         let (closing, over) = (&self.ways.closing, &self.over);
-        !closing.is_empty() && closing.iter().any(|outlet| outlet.link == link)
+        !closing.is_empty() && closing.iter().any(|(outlet, _)| outlet.link == link)
             || !over.is_empty() && over.iter().any(|ended| ended.link == link)
     }
 
@@ -299,25 +304,16 @@ impl Engine {
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
         drop(sender);
+        self.over.push(Ended { link, peer, cause });
         waker();
         for (here, there) in joined {
             let there = Address { node: peer, port: there };
             self.give(now, here, Input::Peer(there, PeerChange::Down(cause)));
         }
-        let cause = if self.has_kept_calls(peer, cause) { DownCause::Silent } else { cause };
-        self.over.push(Ended { link, peer, cause });
         let Some(dependence) = self.depends_on.filter(|dependence| dependence.peer == peer) else { return };
         if !dependence.may_come_back || !is_cut(cause) {
             self.fail_calls(cause);
         }
-    }
-
-    /// Whether an instance had a link closed only to go on over another one. Who breaks with a peer fails every call; who had
-    /// heard nothing for too long keeps them, as after a cut.
-    fn has_kept_calls(&mut self, peer: NodeId, cause: DownCause) -> bool {
-        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
-        let is_asked = may_come_back && cause == DownCause::Misbehaved;
-        is_asked && self.ways.slots.as_ref().is_some_and(|slots| !slots.unanswered().is_empty())
     }
 
     /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.

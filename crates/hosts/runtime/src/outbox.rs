@@ -7,7 +7,7 @@ use crate::services::RunningServices;
 use crate::slots::{Answer, Slots};
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Kind, NodeId, Outbox, OwnedFrame, SendError, Token};
+use quintet_contract::{Address, Disconnect, Kind, NodeId, Outbox, OwnedFrame, SendError, Token};
 use quintet_link::Route;
 use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 pub(crate) struct Ways {
     pub(crate) outlets: Outlets,
     /// Links that instances had closed: what they sent before is still to be flushed.
-    pub(crate) closing: Vec<Outlet>,
+    pub(crate) closing: Vec<(Outlet, Disconnect)>,
     pub(crate) services: RunningServices,
     /// For instances of this node, handled after the one that runs.
     pub(crate) local: VecDeque<LocalFrame>,
@@ -146,8 +146,8 @@ impl Outbox for EngineOutbox<'_> {
     }
 
     /// From here on nobody of this node sends to the peer's.
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
-        self.ways.closing.extend(self.ways.outlets.remove(peer.node));
+        self.ways.closing.extend(self.ways.outlets.remove(peer.node).map(|outlet| (outlet, how)));
     }
 }

@@ -9,8 +9,8 @@ mod writer;
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, CELL_WORDS, Cell, Frame, Input, Kind, Outbox, PeerChange, Protocol, Seen, SendError, Stage,
-    Time, Token,
+    Address, CELL_WORDS, Cell, Disconnect, Frame, Input, Kind, Outbox, PeerChange, Protocol, Seen, SendError,
+    Stage, Time, Token,
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
@@ -214,7 +214,7 @@ enum OwnedCall {
     Refused { to: Address, kind: Kind, token: Token, error: SendError },
     Poked([u64; CELL_WORDS]),
     Peeked([u64; CELL_WORDS]),
-    Disconnected(Address),
+    Disconnected(Address, Disconnect),
     Stamped,
 }
 
@@ -227,7 +227,7 @@ impl OwnedCall {
             OwnedCall::Refused { to, kind, token, error } => Call::Refused(*to, *kind, *token, *error),
             OwnedCall::Poked(words) => Call::Poked(*words),
             OwnedCall::Peeked(words) => Call::Peeked(*words),
-            OwnedCall::Disconnected(peer) => Call::Disconnected(*peer),
+            OwnedCall::Disconnected(peer, how) => Call::Disconnected(*peer, *how),
             OwnedCall::Stamped => Call::Stamped,
         }
     }
@@ -296,10 +296,10 @@ impl Outbox for WatchingOutbox<'_> {
         Ok(())
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
-        self.out.disconnect(peer);
-        self.calls.push(OwnedCall::Disconnected(peer));
+        self.out.disconnect(peer, how);
+        self.calls.push(OwnedCall::Disconnected(peer, how));
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

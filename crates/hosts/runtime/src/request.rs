@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
-use quintet_contract::{Address, Frame, Kind, Outbox, SendError, Token};
+use quintet_contract::{Address, Disconnect, Frame, Kind, Outbox, SendError, Token};
 
 /// Writes one request into an outbox: to the address, with the token, given; the second token is the oldest this caller
 /// has not settled yet (all answers below it have been received for good).
@@ -95,5 +95,5 @@ impl Outbox for RequestBuffer {
     }
 
     /// A request is one frame and has no links.
-    fn disconnect(&mut self, _peer: Address) {}
+    fn disconnect(&mut self, _peer: Address, _how: Disconnect) {}
 }

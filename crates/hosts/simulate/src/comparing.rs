@@ -1,7 +1,7 @@
 //! An outbox that compares what a protocol does with what was recorded.
 
 use bytes::Bytes;
-use quintet_contract::{Address, CELL_WORDS, Cell, Kind, Outbox, Seen, SendError, Token};
+use quintet_contract::{Address, CELL_WORDS, Cell, Disconnect, Kind, Outbox, Seen, SendError, Token};
 use quintet_wire::journal::{BulkId, Call};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -115,14 +115,14 @@ impl Outbox for ComparingOutbox<'_> {
         Ok(())
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
         if self.difference.is_some() {
             return;
         }
         let recorded = self.expected.pop_front();
-        if recorded != Some(Call::Disconnected(peer)) {
-            self.differ(recorded, || format!("{peer} disconnected"));
+        if recorded != Some(Call::Disconnected(peer, how)) {
+            self.differ(recorded, || format!("{peer} disconnected: {how:?}"));
         }
     }
 

@@ -13,7 +13,7 @@ use crate::service::ServiceModel;
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
-    Address, CELL_WORDS, Cell, Frame, Kind, NodeId, Outbox, Seen, SendError, Stage, Token,
+    Address, CELL_WORDS, Cell, Disconnect, Frame, Kind, NodeId, Outbox, Seen, SendError, Stage, Token,
 };
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) enum Step {
     Work(Picos),
     Send(Box<Parcel>),
     /// Closes every link to a node.
-    Disconnect(Box<NodeId>),
+    Disconnect(Box<(NodeId, Disconnect)>),
     /// Writes to a cell.
     Poke(Box<(Cell, [u64; CELL_WORDS])>),
 }
@@ -153,10 +153,10 @@ impl Outbox for SimulatedOutbox<'_, '_> {
         Ok(())
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
         if peer.node != self.from.node {
-            self.steps.push(Step::Disconnect(Box::new(peer.node)));
+            self.steps.push(Step::Disconnect(Box::new((peer.node, how))));
         }
     }
 

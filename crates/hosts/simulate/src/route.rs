@@ -9,7 +9,7 @@ use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, LinkClass, LinkInfo, NodeId, SendError};
+use quintet_contract::{Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, SendError};
 
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
@@ -24,8 +24,8 @@ pub(crate) struct Route {
     pub(crate) cut: bool,
     /// Whether the link is closed: nothing more departs.
     pub(crate) closed: bool,
-    /// Whether what departed before that is still to arrive; then the receiver is told.
-    pub(crate) draining: bool,
+    /// While what departed before that is still to arrive: what the receiver is told then.
+    pub(crate) draining: Option<DownCause>,
     /// Frames of a link that was closed and opened again, still under way and not to be shown.
     pub(crate) stale: usize,
     /// Frames sent and neither arrived nor lost.
@@ -45,7 +45,7 @@ pub(crate) enum Carrier {
 
 impl Route {
     fn new(from: Address, to: Address, carrier: Carrier) -> Route {
-        let (cut, closed, draining, refused) = (false, false, false, false);
+        let (cut, closed, draining, refused) = (false, false, None, false);
         Route { from, to, carrier, cut, closed, draining, stale: 0, in_flight: 0, refused, costs: None }
     }
 
@@ -59,6 +59,13 @@ impl Route {
             Carrier::Link(link) => link.model.info(),
             Carrier::Device { .. } => LinkInfo::new(LinkClass::Network, FRAGMENT_BYTES),
         }
+    }
+
+    /// Has nothing more depart. What departed before still arrives, and then the receiver learns of the end.
+    pub(crate) fn close(&mut self, how: Disconnect) {
+        let looks_cut = how == Disconnect::UntilNextLink && self.info().may_be_cut;
+        let end = if looks_cut { DownCause::Died } else { DownCause::Closed };
+        (self.closed, self.draining, self.refused) = (true, Some(end), false);
     }
 
     /// The largest bulk of one frame.

@@ -1,6 +1,6 @@
 //! An outbox that collects.
 
-use crate::{Address, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
+use crate::{Address, Disconnect, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
 use bytes::Bytes;
 
 /// One thing a protocol did.
@@ -9,7 +9,7 @@ pub enum Effect {
     /// Sent a frame to an address.
     Sent(Address, OwnedFrame),
     /// Had the link to a peer's node closed.
-    Disconnected(Address),
+    Disconnected(Address, Disconnect),
     /// Declared work.
     Work(Stage, u32),
 }
@@ -32,7 +32,7 @@ impl Effects {
         self.drain()
             .filter_map(|effect| match effect {
                 Effect::Sent(to, frame) => Some((to, frame)),
-                Effect::Disconnected(_) | Effect::Work(..) => None,
+                Effect::Disconnected(..) | Effect::Work(..) => None,
             })
             .collect()
     }
@@ -70,9 +70,9 @@ impl Outbox for Effects {
         Ok(())
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
-        self.list.push(Effect::Disconnected(peer));
+        self.list.push(Effect::Disconnected(peer, how));
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -41,7 +41,7 @@ pub use cell::{CELL_WORDS, Cell, CellReader, CellWriter, Seen, Words, cell};
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Stamps, Token};
 pub use link_info::{Identity, LinkClass, LinkInfo};
-pub use outbox::{Outbox, SendError, Stage};
+pub use outbox::{Disconnect, Outbox, SendError, Stage};
 pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};
 pub use random::Random;

@@ -1,8 +1,30 @@
 //! Where a protocol's effects go.
 
-use crate::{Address, CELL_WORDS, Cell, Kind, Seen, Token};
+use crate::{Address, CELL_WORDS, Cell, DownCause, Kind, Seen, Token};
 use bytes::Bytes;
 use core::fmt;
+
+/// How a protocol has a link closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disconnect {
+    /// For a peer that broke the protocol, or that this side gives up. This node's instances learn
+    /// [`Down(Misbehaved)`](crate::DownCause::Misbehaved), the peer's `Down(Closed)`.
+    ForGood,
+    /// For a link that may be broken without a sign: the peer is to come back over the next one. This node's instances learn
+    /// [`Down(Silent)`](crate::DownCause::Silent), the peer's `Down(Died)`, as of every cut; or `Down(Closed)`, where links cannot be cut.
+    UntilNextLink,
+}
+
+impl Disconnect {
+    /// What the instances of the node that closes the link learn.
+    #[must_use]
+    pub const fn cause(self) -> DownCause {
+        match self {
+            Disconnect::ForGood => DownCause::Misbehaved,
+            Disconnect::UntilNextLink => DownCause::Silent,
+        }
+    }
+}
 
 /// Why a frame was not taken. Nothing of it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,15 +87,14 @@ pub trait Outbox {
         bulk: Bytes,
     ) -> Result<(), SendError>;
 
-    /// Has the host close the link to the peer's node once this `handle` is over: for a peer that broke the protocol, or that
-    /// stands still. Frames committed before still go, as far as they can; frames after it are refused or lost, and one that
-    /// was only begun is abandoned. Nothing that the peer sent is shown any more.
+    /// Has the host close the link to the peer's node once this `handle` is over. Frames committed before still go, as far as they
+    /// can; frames after it are refused or lost, and one that was only begun is abandoned. Nothing that the peer sent is shown any more.
     ///
     /// A link is shared by all pairs of addresses that the two nodes join over it, so every one of them is cut: which instance
-    /// a node's garbage reaches is the node's own choice. On this node each learns
-    /// [`Down(Misbehaved)`](crate::DownCause::Misbehaved), once; on the peer's, `Down(Closed)`, after what was sent before. The peer may
-    /// come back over a new link. Without a link, and for an address of the own node, nothing happens.
-    fn disconnect(&mut self, peer: Address);
+    /// a node's garbage reaches is the node's own choice. On this node each learns of it once, on the peer's after what was sent before: as what,
+    /// [`Disconnect`] says. The peer may come back over a new link. Without a link, and for an address of the own
+    /// node, nothing happens.
+    fn disconnect(&mut self, peer: Address, how: Disconnect);
 
     /// Declares work done since the last frame. Simulated, it costs the modelled cycles of `stage` and the next frame
     /// departs after it; live, it may fill a histogram.

@@ -7,8 +7,8 @@ use crate::config::MessagingConfig;
 use crate::counters::{Counters, CreditState, Stall};
 use crate::outbox::{Begun, MessagingOutbox};
 use quintet_contract::{
-    Address, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, OwnedFrame, PeerChange, PeerMap,
-    Protocol, Time, Token,
+    Address, Disconnect, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, OwnedFrame, PeerChange,
+    PeerMap, Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_wire::send;
@@ -173,7 +173,7 @@ impl<P: Protocol> Messages<P> {
         // Best effort: a peer that does not hear it learns of the link's end.
         let _ = send(out, from, REFUSED, Token(0), &Refused(code));
         self.down(now, from, DownCause::Misbehaved, out);
-        out.disconnect(from);
+        out.disconnect(from, Disconnect::ForGood);
     }
 
     /// The peer has cut this side off. One of the two is broken, and neither will say more.
@@ -182,7 +182,7 @@ impl<P: Protocol> Messages<P> {
             peer.refused = Some(code);
         }
         self.down(now, from, DownCause::Misbehaved, out);
-        out.disconnect(from);
+        out.disconnect(from, Disconnect::ForGood);
     }
 
     /// Ends the channel and tells the protocol above, if it knew the peer.

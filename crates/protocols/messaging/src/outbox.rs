@@ -6,7 +6,7 @@ use crate::config::MessagingConfig;
 use crate::counters::Counters;
 use crate::messages::Peer;
 use quintet_contract::{
-    Address, Bytes, CELL_WORDS, Cell, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
+    Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
 };
 use quintet_wire::Encode;
 use quintet_wire::registry::{MESSAGING, SESSION};
@@ -203,9 +203,9 @@ impl Outbox for MessagingOutbox<'_> {
         }
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
-        self.out.disconnect(peer);
+        self.out.disconnect(peer, how);
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

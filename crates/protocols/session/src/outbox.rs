@@ -8,7 +8,7 @@ use crate::peer::Peer;
 use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
 use quintet_contract::{
-    Address, Bytes, CELL_WORDS, Cell, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
+    Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
 };
 use quintet_wire::registry::SESSION;
 
@@ -201,9 +201,9 @@ impl Outbox for SessionOutbox<'_> {
         Ok(())
     }
 
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
-        let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer) };
+        let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer, how) };
         // The session stays until the host says that the link is down: that ends it, and tells the protocol above.
         known.disconnect(self.out);
         if known.expire(self.now) {

@@ -9,7 +9,9 @@ use crate::handshake::{Ended, HelloSent, Listening, Phase, Suspended, Unlinked};
 use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
-use quintet_contract::{Address, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time};
+use quintet_contract::{
+    Address, Disconnect, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time,
+};
 use quintet_errors::Code;
 
 /// A remote address.
@@ -153,7 +155,7 @@ impl Peer {
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Malformed });
             }
             DownCause::Silent if !self.reliability.retransmits() => {
-                context.out.disconnect(self.address);
+                context.out.disconnect(self.address, Disconnect::ForGood);
                 self.phase = Phase::Ended(Ended { code: RefusalCode::Closed });
             }
             DownCause::Closed if self.settings.initiate => {
@@ -172,7 +174,7 @@ impl Peer {
             let _ = live.name(self.address, GOODBYE, out);
             self.lives.cut_off = self.lives.latest;
         }
-        out.disconnect(self.address);
+        out.disconnect(self.address, Disconnect::ForGood);
     }
 
     /// Lets a session that is kept for resuming end with the next wake, for this life of the peer broke the protocol. False if
@@ -259,13 +261,13 @@ impl Peer {
         if !self.reliability.retains() || !self.outlives_its_link(DownCause::Silent, context.config) {
             return self.over(DownCause::Silent, context);
         }
-        context.out.disconnect(self.address);
+        context.out.disconnect(self.address, Disconnect::UntilNextLink);
         self.suspend(DownCause::Silent, context.now + context.config.resume_window);
     }
 
     /// HELLO was not answered on a link that loses nothing.
     fn unanswered(&mut self, context: &mut Context<'_>) {
-        context.out.disconnect(self.address);
+        context.out.disconnect(self.address, Disconnect::ForGood);
         if self.phase.suspended().is_some() {
             self.suspend(DownCause::Silent, context.now);
         } else {

@@ -17,7 +17,7 @@
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
 use quintet_contract::{
-    Address, CELL_WORDS, DownCause, Incarnation, Kind, LinkInfo, SendError, Stamps, Time, Token,
+    Address, CELL_WORDS, Disconnect, DownCause, Incarnation, Kind, LinkInfo, SendError, Stamps, Time, Token,
 };
 
 /// The first bytes of a recording.
@@ -113,7 +113,7 @@ pub enum Call<'a> {
     /// A cell was read: the words.
     Peeked([u64; CELL_WORDS]),
     /// The link to a peer's node was to be closed.
-    Disconnected(Address),
+    Disconnected(Address, Disconnect),
     /// The link was asked to stamp the frame that is sent next.
     Stamped,
 }
@@ -241,6 +241,14 @@ impl<'a> Decode<'a> for RecordedInput<'a> {
     }
 }
 
+fn decode_disconnect(reader: &mut Reader<'_>) -> Result<Disconnect, DecodeError> {
+    Ok(match reader.u8()? {
+        1 => Disconnect::ForGood,
+        2 => Disconnect::UntilNextLink,
+        other => return Err(reader.invalid("way to disconnect", other, 1)),
+    })
+}
+
 fn decode_cause(reader: &mut Reader<'_>) -> Result<DownCause, DecodeError> {
     let (tag, code) = (reader.u8()?, reader.u16()?);
     Ok(match tag {
@@ -292,9 +300,13 @@ impl Encode for Call<'_> {
                 sink.u8(3);
                 words.iter().for_each(|word| sink.u64(*word));
             }
-            Call::Disconnected(peer) => {
+            Call::Disconnected(peer, how) => {
                 sink.u8(4);
                 sink.u32(peer.to_bits());
+                sink.u8(match how {
+                    Disconnect::ForGood => 1,
+                    Disconnect::UntilNextLink => 2,
+                });
             }
             Call::Poked(words) => {
                 sink.u8(5);
@@ -316,7 +328,7 @@ impl<'a> Decode<'a> for Call<'a> {
                 decode_error(reader)?,
             ),
             3 => Call::Peeked(decode_words(reader)?),
-            4 => Call::Disconnected(Address::from_bits(reader.u32()?)),
+            4 => Call::Disconnected(Address::from_bits(reader.u32()?), decode_disconnect(reader)?),
             5 => Call::Poked(decode_words(reader)?),
             6 => Call::Stamped,
             other => return Err(reader.invalid("call type", other, 1)),
@@ -372,7 +384,8 @@ mod tests {
             Call::Refused(at, Kind(1), Token(2), SendError::Full),
             Call::Peeked([1, 2, 3]),
             Call::Poked([4, 5, 6]),
-            Call::Disconnected(at),
+            Call::Disconnected(at, Disconnect::ForGood),
+            Call::Disconnected(at, Disconnect::UntilNextLink),
             Call::Stamped,
         ];
         let link = LinkInfo { loses_frames: true, ..LinkInfo::new(LinkClass::Machine, 1 << 40) };

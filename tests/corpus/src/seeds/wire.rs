@@ -2,7 +2,8 @@
 
 use super::{Seed, named};
 use quintet_contract::{
-    Address, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Stamps, Time, Token,
+    Address, Disconnect, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Stamps,
+    Time, Token,
 };
 use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
 use quintet_wire::{Header, encode_to_vec};
@@ -42,7 +43,8 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Refused(at, Kind(1), Token(2), SendError::Unreachable),
         Call::Peeked([1, 2, 3]),
         Call::Poked([4, 5, 6]),
-        Call::Disconnected(at),
+        Call::Disconnected(at, Disconnect::ForGood),
+        Call::Disconnected(at, Disconnect::UntilNextLink),
         Call::Stamped,
     ];
     let up = |link| RecordedInput::Up(at, Incarnation(9), link);

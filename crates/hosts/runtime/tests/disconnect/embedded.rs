@@ -3,7 +3,9 @@
 use crate::guard::{Guard, Seen};
 use crate::peer::FarEnd;
 use crate::{GARBAGE, LIMIT, PORT, WORD, guard_at};
-use quintet_contract::{Address, DownCause, Input, Kind, Outbox, Protocol, SendError, Time, Token};
+use quintet_contract::{
+    Address, Disconnect, DownCause, Input, Kind, Outbox, Protocol, SendError, Time, Token,
+};
 use quintet_errors::Code;
 use quintet_link::{LinkError, in_process_pair};
 use quintet_runtime::{CallError, Calls, Instance, Pending};
@@ -21,7 +23,7 @@ impl Protocol for Pass {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         match input {
             Input::Frame(from, frame) if from.port == PORT_CALLERS && frame.kind == GARBAGE => {
-                out.disconnect(PEER);
+                out.disconnect(PEER, Disconnect::ForGood);
             }
             Input::Frame(from, frame) if from.port == PORT_CALLERS => {
                 // Without a link the host fails it.

@@ -1,7 +1,9 @@
 //! A protocol that answers words and cuts who sends garbage, and the node that it guards.
 
 use crate::{GARBAGE, LIMIT, WORD};
-use quintet_contract::{Address, DownCause, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time};
+use quintet_contract::{
+    Address, Disconnect, DownCause, Input, NodeId, Outbox, PeerChange, Port, Protocol, Time,
+};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -42,8 +44,8 @@ impl Protocol for Guard {
                 // A peer that does not read its answers misses them.
                 let _ = out.send(from, WORD, frame.token, b"answer");
                 if frame.kind == GARBAGE {
-                    out.disconnect(from);
-                    out.disconnect(from);
+                    out.disconnect(from, Disconnect::ForGood);
+                    out.disconnect(from, Disconnect::ForGood);
                     assert!(out.send(from, WORD, frame.token, b"too late").is_err());
                 }
             }

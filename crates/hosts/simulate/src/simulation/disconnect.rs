@@ -3,12 +3,12 @@
 use super::Simulation;
 use crate::arrival::{Arrival, News};
 use crate::ids::{NodePlace, RouteId};
-use quintet_contract::{Address, DownCause, NodeId};
+use quintet_contract::{Address, Disconnect, NodeId};
 
 impl Simulation {
     /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
     /// told; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
-    pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId) {
+    pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId, how: Disconnect) {
         let here = self.nodes[place].id;
         if self.nodes.get(peer).is_none_or(|node| !node.alive) {
             return;
@@ -23,10 +23,9 @@ impl Simulation {
             if let Some(back) = self.routes.get_mut(to, from) {
                 (back.closed, back.refused) = (true, false);
             }
-            self.deliver(from, News::Down(to, DownCause::Misbehaved).into(), self.now);
+            self.deliver(from, News::Down(to, how.cause()).into(), self.now);
             if let Some(id) = self.routes.find(from, to) {
-                let route = &mut self.routes[id];
-                (route.closed, route.draining, route.refused) = (true, true, false);
+                self.routes[id].close(how);
                 self.tell_when_drained(id);
             }
         }
@@ -50,9 +49,11 @@ impl Simulation {
         let route = &mut self.routes[id];
         let (from, to) = (route.from, route.to);
         let lives = self.nodes.get(to.node).is_some_and(|node| node.alive);
-        if route.draining && route.in_flight == 0 && lives {
-            route.draining = false;
-            self.deliver(to, News::Down(from, DownCause::Closed).into(), self.now);
+        if route.in_flight == 0
+            && lives
+            && let Some(end) = route.draining.take()
+        {
+            self.deliver(to, News::Down(from, end).into(), self.now);
         }
     }
 
@@ -60,7 +61,7 @@ impl Simulation {
     pub(super) fn is_late(&self, arrival: &Arrival) -> bool {
         let Arrival::Frame(parcel) = arrival else { return false };
         let Some(route) = parcel.label.route.map(|id| &self.routes[id]) else { return false };
-        route.closed && !route.draining || route.stale > 0
+        route.closed && route.draining.is_none() || route.stale > 0
     }
 
     /// Whether a protocol has closed the link from one address to another; [`connect`](Simulation::connect) makes a new one.
@@ -71,8 +72,8 @@ impl Simulation {
 
     /// Whether `at` was not told of an end of its link with `peer`, and is to be told by the caller.
     pub(super) fn expects_end(&mut self, at: Address, peer: Address) -> bool {
-        let drains = self.routes.get_mut(peer, at).is_some_and(|route| std::mem::take(&mut route.draining));
-        drains || !self.is_closed(at, peer)
+        let told = self.routes.get_mut(peer, at).and_then(|route| route.draining.take());
+        told.is_some() || !self.is_closed(at, peer)
     }
 
     /// Opens a link that was closed again. Who has not been told of its end is told now; what is under way is lost.
@@ -82,8 +83,8 @@ impl Simulation {
             if std::mem::take(&mut route.closed) {
                 route.stale = route.in_flight;
             }
-            if std::mem::take(&mut route.draining) {
-                self.deliver(to, News::Down(from, DownCause::Closed).into(), self.now);
+            if let Some(end) = route.draining.take() {
+                self.deliver(to, News::Down(from, end).into(), self.now);
             }
         }
     }

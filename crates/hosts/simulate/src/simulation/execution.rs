@@ -122,7 +122,7 @@ impl Simulation {
                     self.schedule.add_with(until, || Event::Advance(id, generation));
                     return true;
                 }
-                Some(Step::Disconnect(peer)) => self.disconnect(place, *peer),
+                Some(Step::Disconnect(link)) => self.disconnect(place, link.0, link.1),
                 Some(Step::Poke(write)) => self.cells.write(self.now, &write.0, write.1),
                 Some(Step::Send(parcel)) => {
                     if self.transmit(parcel) {

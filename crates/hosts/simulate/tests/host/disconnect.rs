@@ -2,8 +2,8 @@
 
 use super::{WORK, at};
 use quintet_contract::{
-    Address, Bytes, DownCause, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Span, Time,
-    Token,
+    Address, Bytes, Disconnect, DownCause, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange, Protocol,
+    Span, Time, Token,
 };
 use quintet_simulate::{Costs, Distribution, LinkModel, Restart, Simulation};
 use quintet_wire::registry::{PORT_CALLERS, USER};
@@ -52,7 +52,7 @@ impl Protocol for Guard {
                 self.seen.push((from, Seen::Word(frame.token.0)));
                 out.work(WORK, 1);
                 let _ = out.send(from, WORD, Token(99), &[1]);
-                out.disconnect(from);
+                out.disconnect(from, Disconnect::ForGood);
             }
             Input::Frame(from, frame) if frame.body == [0] => {
                 self.seen.push((from, Seen::Word(frame.token.0)));

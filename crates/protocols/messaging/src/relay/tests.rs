@@ -1,5 +1,5 @@
 use super::*;
-use quintet_contract::{Bytes, Effects, Incarnation, LinkClass, LinkInfo};
+use quintet_contract::{Bytes, Disconnect, Effects, Incarnation, LinkClass, LinkInfo};
 
 const CALLERS: Address = Address::new(1, 1);
 const SERVICE: Address = Address::new(2, 16);
@@ -65,7 +65,7 @@ impl Outbox for NoCredit {
         Err(SendError::Full)
     }
 
-    fn disconnect(&mut self, _: Address) {}
+    fn disconnect(&mut self, _: Address, _: Disconnect) {}
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::network::talker::{ANSWER, ONE_WAY, REQUEST, Talker};
 use crate::{A, B, messages};
 use proptest::prelude::*;
 use quintet_contract::{
-    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame, PeerChange,
-    Protocol, Time, Token,
+    Bytes, Disconnect, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame,
+    PeerChange, Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PROCEED, REFUSED, fuzzing};
@@ -67,7 +67,7 @@ fn effects(layer: &mut Messages<Talker>, frames: &[OwnedFrame]) -> Vec<Effect> {
 fn feed(layer: &mut Messages<Talker>, frames: &[OwnedFrame]) -> Vec<OwnedFrame> {
     let sent = effects(layer, frames).into_iter().filter_map(|effect| match effect {
         Effect::Sent(_, frame) => Some(frame),
-        Effect::Disconnected(_) | Effect::Work(..) => None,
+        Effect::Disconnected(..) | Effect::Work(..) => None,
     });
     sent.collect()
 }
@@ -80,10 +80,10 @@ fn verdict(frames: &[OwnedFrame]) -> Option<Code> {
         .iter()
         .filter_map(|effect| match effect {
             Effect::Sent(_, frame) => Some(frame).filter(|frame| frame.kind == REFUSED),
-            Effect::Disconnected(_) | Effect::Work(..) => None,
+            Effect::Disconnected(..) | Effect::Work(..) => None,
         })
         .collect();
-    let closed = done.iter().position(|effect| *effect == Effect::Disconnected(B));
+    let closed = done.iter().position(|effect| *effect == Effect::Disconnected(B, Disconnect::ForGood));
     assert_eq!(closed, (!refusals.is_empty()).then(|| done.len() - 1), "the link is closed last");
     assert_eq!(layer.counters().cut as usize, refusals.len(), "told once, and why");
     let changes = layer.inner().changes_of(B);
@@ -172,7 +172,7 @@ fn after_the_cut_nothing_is_taken_and_nothing_goes() {
 fn a_refusal_by_the_peer_ends_the_channel() {
     let mut layer = layer();
     let done = effects(&mut layer, &[open(), raw(REFUSED, vec![Code::TooLarge as u8, 0])]);
-    assert_eq!(done.last(), Some(&Effect::Disconnected(B)));
+    assert_eq!(done.last(), Some(&Effect::Disconnected(B, Disconnect::ForGood)));
     assert_eq!(layer.inner().changes_of(B).last(), Some(&PeerChange::Down(DownCause::Misbehaved)));
     assert_eq!(layer.refusal(B), Some(Code::TooLarge));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use quintet_contract::Effects;
+use quintet_contract::{Disconnect, Effects};
 
 const LIMITS: WindowLimits = WindowLimits { frames: 3, bytes: 100 };
 
@@ -111,7 +111,7 @@ impl Outbox for Stamping {
         Err(SendError::Full)
     }
 
-    fn disconnect(&mut self, _: Address) {}
+    fn disconnect(&mut self, _: Address, _: Disconnect) {}
 }
 
 #[test]

@@ -5,8 +5,8 @@ pub(crate) mod talker;
 
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
-    Address, Bytes, DownCause, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, OwnedFrame, PeerChange,
-    Protocol, Random, SendError, Span, Time, Token,
+    Address, Bytes, Disconnect, DownCause, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, OwnedFrame,
+    PeerChange, Protocol, Random, SendError, Span, Time, Token,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ impl Conditions {
 enum Event {
     Arrive { from: Address, to: Address, frame: OwnedFrame },
     Writable { at: Address, about: Address },
-    Closed { at: Address, about: Address },
+    Ended { at: Address, about: Address, cause: DownCause },
 }
 
 pub(crate) struct Network<P> {
@@ -128,26 +128,30 @@ impl<P: Protocol> Network<P> {
         let between = |from, to| (from, to) == (a, b) || (from, to) == (b, a);
         self.events.retain(|_, event| match event {
             Event::Arrive { from, to, .. } => !between(*from, *to),
-            Event::Writable { .. } | Event::Closed { .. } => true,
+            Event::Writable { .. } | Event::Ended { .. } => true,
         });
     }
 
     /// A node has its link closed: it hears nothing more, and the peer learns of it after what was sent before.
-    fn disconnect(&mut self, at: Address, peer: Address) {
+    fn disconnect(&mut self, at: Address, peer: Address, how: Disconnect) {
         if !self.linked.contains(&(at, peer)) {
             return;
         }
         self.part(at, peer);
         self.events.retain(|_, event| match event {
             Event::Arrive { from, to, .. } => (*from, *to) != (peer, at),
-            Event::Writable { at: to, about } | Event::Closed { at: to, about } => {
+            Event::Writable { at: to, about } | Event::Ended { at: to, about, .. } => {
                 (*to, *about) != (at, peer)
             }
         });
         let last = self.last.get(&(at, peer)).copied().unwrap_or_default();
         let after = last.max(self.now + self.conditions.delay.1);
-        self.schedule(after, Event::Closed { at: peer, about: at });
-        self.input(at, Input::Peer(peer, PeerChange::Down(DownCause::Misbehaved)));
+        let cause = match how {
+            Disconnect::ForGood => DownCause::Closed,
+            Disconnect::UntilNextLink => DownCause::Died,
+        };
+        self.schedule(after, Event::Ended { at: peer, about: at, cause });
+        self.input(at, Input::Peer(peer, PeerChange::Down(how.cause())));
     }
 
     /// One input to one node, now.
@@ -157,7 +161,7 @@ impl<P: Protocol> Network<P> {
             full: self.conditions.full,
             sent: vec![],
             refused: vec![],
-            disconnected: BTreeSet::new(),
+            disconnected: BTreeMap::new(),
             begun: None,
         };
         let now = self.now;
@@ -170,8 +174,8 @@ impl<P: Protocol> Network<P> {
         for (to, frame) in sent {
             self.depart(at, to, frame);
         }
-        for peer in disconnected {
-            self.disconnect(at, peer);
+        for (peer, how) in disconnected {
+            self.disconnect(at, peer, how);
         }
     }
 
@@ -225,8 +229,8 @@ impl<P: Protocol> Network<P> {
             Some((_, Event::Writable { at, about })) if self.nodes.contains_key(&at) => {
                 self.input(at, Input::Writable(about));
             }
-            Some((_, Event::Closed { at, about })) if self.nodes.contains_key(&at) => {
-                self.input(at, Input::Peer(about, PeerChange::Down(DownCause::Closed)));
+            Some((_, Event::Ended { at, about, cause })) if self.nodes.contains_key(&at) => {
+                self.input(at, Input::Peer(about, PeerChange::Down(cause)));
             }
             _ => {}
         }
@@ -269,7 +273,7 @@ struct Wire<'a> {
     full: u32,
     sent: Vec<(Address, OwnedFrame)>,
     refused: Vec<Address>,
-    disconnected: BTreeSet<Address>,
+    disconnected: BTreeMap<Address, Disconnect>,
     begun: Option<(Address, Kind, Token, Vec<u8>)>,
 }
 
@@ -318,8 +322,8 @@ impl Outbox for Wire<'_> {
         self.sent.push((to, OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk }));
         Ok(())
     }
-    fn disconnect(&mut self, peer: Address) {
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = None;
-        self.disconnected.insert(peer);
+        self.disconnected.insert(peer, how);
     }
 }

@@ -2,7 +2,8 @@
 
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{
-    Address, Input, Kind, LinkInfo, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
+    Address, Disconnect, Input, Kind, LinkInfo, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time,
+    Token,
 };
 use quintet_wire::registry::USER;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,7 +97,9 @@ impl Protocol for Talker {
         match input {
             Input::Started | Input::Wake => {}
             Input::Frame(from, _) if Some(from.node) == self.own.map(|own| own.node) => {
-                std::mem::take(&mut self.cutting).into_iter().for_each(|peer| out.disconnect(peer));
+                std::mem::take(&mut self.cutting)
+                    .into_iter()
+                    .for_each(|peer| out.disconnect(peer, Disconnect::ForGood));
                 self.up.clone().into_keys().for_each(|peer| self.pump(peer, out));
             }
             Input::Frame(from, frame) => {

@@ -5,8 +5,8 @@ use crate::network::{Conditions, Network};
 use crate::{A, B, config, every_reliability, node, prompt, retain, retransmit, say, talker, word};
 use proptest::prelude::*;
 use quintet_contract::{
-    Bytes, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame, PeerChange,
-    Protocol, Span, Time, Token,
+    Bytes, Disconnect, DownCause, Effect, Effects, Incarnation, Input, Kind, LinkClass, LinkInfo, OwnedFrame,
+    PeerChange, Protocol, Span, Time, Token,
 };
 use quintet_session::{ACKNOWLEDGE, GOODBYE, HELLO, PING, RefusalCode, Reliability, Sessions, fuzzing};
 
@@ -79,10 +79,10 @@ fn garbage_without_a_session_closes_a_reliable_link_and_no_other() {
     for garbage in [raw(Kind(0x0f), &[]), raw(PING, &[1]), raw(HELLO, &[1, 2, 3])] {
         for reliability in [Reliability::Link, retain(8, 64_000)] {
             let done = without_session(reliability, std::slice::from_ref(&garbage));
-            assert_eq!(done.last(), Some(&Effect::Disconnected(A)), "{garbage:?}");
+            assert_eq!(done.last(), Some(&Effect::Disconnected(A, Disconnect::ForGood)), "{garbage:?}");
         }
         let done = without_session(retransmit(8, 64_000), &[garbage]);
-        assert!(!done.contains(&Effect::Disconnected(A)), "{done:?}");
+        assert!(!done.contains(&Effect::Disconnected(A, Disconnect::ForGood)), "{done:?}");
     }
     // A frame of the session that this side has just ended.
     assert_eq!(without_session(Reliability::Link, &[raw(ONE_WAY, &prefix(3, 1, None))]), []);

@@ -4,8 +4,8 @@ use crate::space::stages;
 use crate::{Answer, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait};
 use bytes::Bytes;
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol, SendError,
-    Span, Stage, Time, Token,
+    Address, Disconnect, DownCause, Effects, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol,
+    SendError, Span, Stage, Time, Token,
 };
 use quintet_errors::Code;
 use std::collections::BTreeSet;
@@ -75,8 +75,8 @@ impl Outbox for Link {
         self.effects.send_bulk(to, kind, token, head, bulk)
     }
 
-    fn disconnect(&mut self, peer: Address) {
-        self.effects.disconnect(peer);
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
+        self.effects.disconnect(peer, how);
     }
 
     fn work(&mut self, stage: Stage, units: u32) {

@@ -65,8 +65,8 @@ impl SharedSender {
         }
         match self.try_reserve(outline) {
             Ok(()) => {
-                if self.wanted.take().is_some() {
-                    withdraw(&self.connection.own.room_bell);
+                if self.wanted.is_some_and(|wanted| takes_no_less(outline, wanted)) {
+                    self.want_nothing();
                 }
                 Ok(())
             }
@@ -97,8 +97,9 @@ impl SharedSender {
         };
         match refused {
             Ok(()) => {
-                self.wanted = None;
-                withdraw(&self.connection.own.room_bell);
+                if self.wanted.is_none_or(|wanted| takes_no_less(outline, wanted)) {
+                    self.want_nothing();
+                }
                 Ok(())
             }
             Err(Refused::Full) if self.peer_left() => Err(SendError::Unreachable),
@@ -112,6 +113,12 @@ impl SharedSender {
                 Err(SendError::Unreachable)
             }
         }
+    }
+
+    /// Whoever was refused has room now. A shorter frame that went meanwhile is no reason to ask for none.
+    fn want_nothing(&mut self) {
+        self.wanted = None;
+        withdraw(&self.connection.own.room_bell);
     }
 
     /// Whether the peer receives no more; then nothing can be sent from here on.
@@ -162,6 +169,11 @@ impl SharedSender {
         self.ring.has_room(outline.inline_len, &peer.head).unwrap_or(true)
             && (outline.bulk_len == 0 || self.bulk.has_room(outline.bulk_len, &peer.bulk_head))
     }
+}
+
+/// Whether a frame takes no less room than the other.
+fn takes_no_less(frame: Outline, other: Outline) -> bool {
+    frame.inline_len >= other.inline_len && frame.bulk_len >= other.bulk_len
 }
 
 impl Sender for SharedSender {

@@ -27,6 +27,11 @@ impl Cost {
         self.frame_bytes + other.frame_bytes <= SEND_BYTES
             && (self.bulk_bytes == 0 || self.bulk_bytes + other.bulk_bytes <= SEND_BULK_BYTES)
     }
+
+    /// Whether this is no less than the other.
+    pub(super) fn is_no_less_than(self, other: Cost) -> bool {
+        self.frame_bytes >= other.frame_bytes && self.bulk_bytes >= other.bulk_bytes
+    }
 }
 
 /// Some bytes of the stream.

@@ -169,7 +169,8 @@ impl StreamSender {
         }
         let mut outgoing = self.connection.outgoing();
         if cost.fits_beside(outgoing.cost()) {
-            outgoing.wanted = None;
+            // A longer frame that was refused still waits.
+            outgoing.wanted = outgoing.wanted.filter(|wanted| !cost.is_no_less_than(*wanted));
             return Ok(());
         }
         outgoing.wanted = Some(cost);

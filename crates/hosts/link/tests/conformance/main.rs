@@ -23,6 +23,7 @@ macro_rules! conformance {
                 random_traffic_arrives_as_it_was_sent,
                 a_full_link_says_so_and_has_room_after_a_poll,
                 room_wakes_the_end_that_was_refused,
+                room_for_a_long_frame_is_told_of_though_a_short_one_went_meanwhile,
                 a_second_begin_abandons_the_first,
                 a_body_may_be_shorter_than_the_room_asked_for,
                 the_longest_body_fits_and_a_longer_one_is_refused,
@@ -229,6 +230,20 @@ fn room_wakes_the_end_that_was_refused(pair: Pair) {
     }
     send(&mut *left.sender, ROUTE, &body).expect("room");
     reading.join().expect("it does not panic");
+}
+
+fn room_for_a_long_frame_is_told_of_though_a_short_one_went_meanwhile(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let body = pattern(0, 5_000);
+    fill(&mut *left.sender, |sender, n| send(sender, route(n), &body));
+    // Into what is left.
+    assert!(matches!(send(&mut *left.sender, ROUTE, b"x"), Ok(()) | Err(SendError::Full)));
+    assert!(left.receiver.arm());
+    assert!(!readable_within(&*left.receiver, Duration::ZERO));
+    while !drain(&mut *right.receiver).is_empty() {}
+    assert!(readable_within(&*left.receiver, PATIENCE), "whoever sleeps is woken");
+    left.receiver.disarm();
+    assert!(left.sender.has_room());
 }
 
 fn a_second_begin_abandons_the_first(pair: Pair) {

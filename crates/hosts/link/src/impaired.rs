@@ -112,6 +112,10 @@ impl Sender for ImpairedSender {
         self.below.has_room()
     }
 
+    fn abandon(&mut self) {
+        self.below.abandon();
+    }
+
     /// Of this direction nothing is known here, of the other everything: a protocol that repeats what is lost has to do so at both ends.
     fn info(&self) -> LinkInfo {
         let below = self.below.info();

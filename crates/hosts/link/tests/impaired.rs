@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 use quintet_contract::{Address, Kind, LinkInfo, Token};
-use quintet_link::{End, Impairment, LinkError, Route, impaired, in_process_pair};
+use quintet_link::{Checksums, End, Impairment, LinkError, Route, impaired, in_process_pair, over_stream};
 use rustix::event::{PollFd, PollFlags, poll};
 
 fn pair(impairment: Impairment) -> (End, End) {
@@ -107,4 +107,16 @@ fn a_link_made_worse_says_so() {
     ] {
         assert_eq!(pair(worse).1.sender.info(), LinkInfo { loses_frames: true, ..fair });
     }
+}
+
+#[test]
+fn a_link_made_worse_can_be_cut() {
+    let (near, far) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    let [mut near, mut far] =
+        [near, far].map(|socket| over_stream(socket.into(), Checksums::Without).expect("descriptors"));
+    near = impaired(near, LATE, 42).expect("a timer");
+    near.sender.abandon();
+    drop(near);
+    far.receiver.wait(None);
+    assert_eq!(far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::PeerDied));
 }

@@ -84,7 +84,14 @@ impl Inlets {
     fn drop_silent(&mut self, now: Time) {
         while let Some((_, at)) = self.unnamed.front().copied().filter(|(until, _)| *until <= now) {
             self.unnamed.pop_front();
-            self.remove(at);
+            self.cut(at);
+        }
+    }
+
+    /// Ends a link as if it were cut: nobody has broken with who is at its other end, and it may come again.
+    fn cut(&mut self, at: u32) {
+        if let Some(Peer::Unknown { mut sender, .. }) = self.remove(at).map(|inlet| inlet.peer) {
+            sender.abandon();
         }
     }
 
@@ -140,10 +147,8 @@ impl Inlets {
                 self.name(rival.at, &rival.first, engine, now);
             } else if rival.until > now {
                 self.rivals.push_back(rival);
-            } else if let Some(Peer::Unknown { mut sender, .. }) =
-                self.remove(rival.at).map(|inlet| inlet.peer)
-            {
-                sender.abandon();
+            } else {
+                self.cut(rival.at);
             }
         }
     }

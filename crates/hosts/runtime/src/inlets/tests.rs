@@ -165,6 +165,20 @@ fn a_link_that_does_not_name_its_peer_in_time_is_dropped() {
 }
 
 #[test]
+fn a_link_that_was_not_heard_in_time_ends_as_if_it_were_cut() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (near, mut far) = socket_pair();
+    inlets.listen(Ready::new([near]), PORT).expect("it is watched");
+    engine.turn(&mut inlets, Time(0));
+    // It goes on with a session over this link, and this side stands still before it hears of it.
+    say(&mut far, 7);
+    let until = inlets.deadline().expect("there is one to wait for");
+    engine.turn(&mut inlets, until);
+    far.receiver.wait(None);
+    assert_eq!(far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::PeerDied), "so it may try again");
+}
+
+#[test]
 fn of_many_links_that_say_nothing_none_is_dropped_before_its_time() {
     let (mut engine, mut inlets, _mailbox) = node();
     let (near, mut far): (Vec<End>, Vec<End>) = (0..80).map(|_| pair()).unzip();

@@ -59,7 +59,7 @@ const BULK_1M: &[Peer] = &[
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
-        round_trip(peer::LINES, 1.6),
+        round_trip(peer::LINES, 1.8),
         round_trip(peer::UCX, 1.),
         round_trip(peer::OPEN_MPI, 1.),
         round_trip(peer::ICEORYX2, 1.),
@@ -71,10 +71,10 @@ pub(super) fn cases() -> Vec<Case> {
             .goal(4.),
         one_way("shm-bulk-64k", Unit::BytesPerSecond, || stream::bulk_64k(Over::Shm))
             .beside(Beside::Programs(BULK_64K))
-            .goal(0.9),
+            .goal(1.),
         one_way("shm-bulk-1m", Unit::BytesPerSecond, || stream::bulk_1m(Over::Shm))
             .beside(Beside::Programs(BULK_1M))
-            .goal(0.9),
+            .goal(1.),
         Case::new(Group::Link, "idle", Unit::Share, Better::Lower, idle::prepare)
             .goal(0.002)
             .under(ADAPTIVE, "one server, one client"),

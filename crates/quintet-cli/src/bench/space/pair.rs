@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
     let shared = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
     vec![
         pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
-        shared("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.04),
+        shared("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
         shared("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
     ]
 }

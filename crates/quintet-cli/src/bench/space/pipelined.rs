@@ -20,7 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         Case::new(Group::Space, "pipelined-shm", unit, Better::Higher, prepare)
             .beside(Beside::Program(REDIS))
-            .goal(8.)
+            .goal(7.)
             .under(WAITING, PLACEMENT),
     ]
 }

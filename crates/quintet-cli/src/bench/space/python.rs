@@ -20,7 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
             .beside(Beside::Program(peer))
             .under(WAITING, PLACEMENT)
     };
-    vec![pair("python-pair-shm", REDIS, small).goal(0.1), pair("pair-1m-shm", REDIS_LARGE, large).goal(0.3)]
+    vec![pair("python-pair-shm", REDIS, small).goal(0.1), pair("pair-1m-shm", REDIS_LARGE, large).goal(0.1)]
 }
 
 /// A name and 64 bytes, each out and take awaited, the space in another process: 20,000 pairs a round, their median in

@@ -1,8 +1,8 @@
 """Measures pairs of out and take through the Python package, for `quintet bench space`.
 
-    python benches/python/quintet_pair.py --socket PATH [--rounds N] [--case pair-64|pair-1m]
+    python benches/python/quintet_pair.py --address ADDRESS [--rounds N] [--case pair-64|pair-1m]
 
-The space is served at PATH by another process; this process stays on the processors of whoever starts it. It counts, times
+The space is served at ADDRESS by another process; this process stays on the processors of whoever starts it. It counts, times
 and prints as benches/peers/redis_pair.py does, so that both are read alike. The large value is a NumPy array that is put and
 comes back as an array.
 """
@@ -79,12 +79,12 @@ def report(case: str, durations: list[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure pairs of out and take.", allow_abbrev=False)
-    parser.add_argument("--socket", required=True, help="where the space is served")
+    parser.add_argument("--address", required=True, help="where the space is served")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--case", choices=sorted(CASES))
     options = parser.parse_args()
     cases = [options.case] if options.case else list(CASES)
-    with quintet.connect(f"quintet://{options.socket}") as lab:
+    with quintet.connect(options.address) as lab:
         for _ in range(options.rounds):
             for case in cases:
                 report(case, measure_round(lab.space, case))

@@ -35,8 +35,15 @@ pub(super) const OPEN_MPI: Peer = Peer::new("openmpi", "mpi_shm", "rtt-64");
 pub(super) const ICEORYX2: Peer = Peer::new("iceoryx2", "iceoryx2", "rtt-64");
 /// A value put into a list of a server, and taken out.
 pub(super) const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pair-64");
-/// The same with 1 MiB.
+/// The same over TCP.
+pub(super) const REDIS_TCP: Peer = redis_over_tcp("pair-64-tcp");
+/// Over the Unix socket with 1 MiB.
 pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
+
+/// A case of Redis over TCP.
+pub(super) const fn redis_over_tcp(case: &'static str) -> Peer {
+    Peer::new("redis-c-tcp", "redis_pair", case).with(&["--transport", "tcp"])
+}
 
 impl Peer {
     /// The median of a case of a program.

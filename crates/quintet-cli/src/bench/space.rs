@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
 //! | `space/pipelined.rs` | the same with many under way |
+//! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
 //! | `space/blocked.rs` | the same while up to ten thousand takers wait |
 //! | `space/python.rs` | the pair from Python |
@@ -11,9 +12,10 @@
 //! | `space/served.rs` | the space in another process that they use |
 
 mod blocked;
+mod clients;
 mod matching;
 mod memory;
-mod pair;
+pub(super) mod pair;
 mod pipelined;
 mod python;
 pub(super) mod served;
@@ -26,14 +28,15 @@ use std::time::Instant;
 pub(crate) use memory::MemoryArguments;
 pub(super) use memory::anonymous_bytes;
 
-/// How the sides of a case in shared memory wait, and where they are.
-const WAITING: &str = "adaptive";
-const PLACEMENT: &str = "own cores";
+/// How the sides of a case wait that has the space in another process, and where they are.
+pub(super) const WAITING: &str = "adaptive";
+pub(super) const PLACEMENT: &str = "own cores";
 
 pub(super) fn cases() -> Vec<Case> {
     let all = [
         pair::cases(),
         pipelined::cases(),
+        clients::cases(),
         python::cases(),
         matching::cases(),
         blocked::cases(),

@@ -54,6 +54,38 @@ fn every_case_is_listed_and_measured_by_none() {
     assert_eq!((&listed[0]["case"], &listed[0]["unit"]), (&"schedules".into(), &"schedules/s".into()));
 }
 
+/// What these arguments, with `--list --json` among them, say of each case: its name, what is beside it, its goal.
+fn listed<const N: usize>(arguments: [&str; N]) -> Vec<(String, Value, Value)> {
+    let (status, said) = result(quintet(arguments));
+    assert_eq!(status, 0, "{said}");
+    let name = |row: &Value| row["case"].as_str().unwrap_or_default().to_owned();
+    objects(&said).iter().map(|row| (name(row), row["beside"].clone(), row["goal"].clone())).collect()
+}
+
+/// A case as it should be listed.
+fn expected(name: &str, beside: &[&str], goal: impl Into<Value>) -> (String, Value, Value) {
+    (name.to_owned(), beside.into(), goal.into())
+}
+
+#[test]
+fn a_group_is_narrowed_to_the_cases_over_a_link() {
+    let redis = ["redis-c-tcp"];
+    let over_tcp = [
+        expected("pair-64-tcp", &redis, 0.6),
+        expected("pipelined-tcp", &redis, 4.),
+        expected("clients-1-tcp", &redis, 1.),
+        expected("clients-4-tcp", &redis, 1.),
+        expected("clients-16-tcp", &redis, 1.),
+        expected("clients-64-tcp", &redis, 1.),
+    ];
+    assert_eq!(listed(["bench", "space", "--link", "tcp", "--list", "--json"]), over_tcp);
+    let redis = ["redis-c"];
+    let over_unix = [expected("pair-64-unix", &redis, 0.6), expected("pipelined-unix", &redis, 4.)];
+    assert_eq!(listed(["bench", "space", "--link", "unix", "--list", "--json"]), over_unix);
+    let in_shared_memory = listed(["bench", "space", "--link", "shm", "--list", "--json"]);
+    assert!(in_shared_memory.contains(&expected("pair-64-shm", &redis, 0.035)), "{in_shared_memory:?}");
+}
+
 #[test]
 fn an_unknown_case_is_told_with_those_there_are() {
     let (status, said) = result(quintet(["bench", "--case", "nothing"]));

@@ -1,13 +1,18 @@
 //! `bench space`: what it finds is counted as it says.
 
-use crate::tool::{quintet, result};
+use crate::tool::{quintet, result, script, text};
+use quintet_testbed::TempDir;
 use serde_json::Value;
 
 /// What it said of one case, measured once beside no program.
 fn measured(case: &str) -> Value {
-    let peers = "/nonexistent";
+    measured_beside(case, "/nonexistent")
+}
+
+/// The same beside the programs in this folder.
+fn measured_beside(case: &str, peers: &str) -> Value {
     let (code, said) =
-        result(quintet(["bench", "space", "--case", case, "--rounds", "1", "--peers", peers, "--json"]));
+        result(quintet(["bench", "--case", case, "--rounds", "1", "--peers", peers, "--json"]));
     assert_eq!(code, 0, "{said}");
     let line = said.lines().find(|line| line.starts_with('{')).expect("an object");
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -35,6 +40,26 @@ fn without_the_peer_pipelined_pairs_are_measured_all_the_same() {
     let row = measured("pipelined-shm");
     assert_eq!((&row["unit"], &row["better"]), (&"pairs/s".into(), &"higher".into()), "{row}");
     assert!(row["ours"].as_f64() > Some(0.) && row["peer_missing"].is_string(), "{row}");
+}
+
+#[test]
+fn pairs_go_over_sockets_beside_the_peer_over_the_same() {
+    for case in ["pair-64-unix", "pipelined-unix"] {
+        let row = measured(case);
+        assert!(row["ours"].as_f64() > Some(0.) && row["peer"] == "redis-c", "{row}");
+    }
+    let folder = TempDir::new().unwrap();
+    // It answers only who asks for TCP.
+    script(
+        &folder,
+        "redis_pair",
+        r#"echo "$@" | grep -q -- '-tcp --transport tcp' && echo '{"statistic": "p50", "value": 1.0}'"#,
+    );
+    for case in ["pair-64-tcp", "pipelined-tcp", "clients-4-tcp"] {
+        let row = measured_beside(case, text(folder.path()));
+        let (ours, peer) = (row["ours"].as_f64(), &row["peer_value"]);
+        assert!(ours > Some(0.) && *peer == 1.0 && row["peer"] == "redis-c-tcp", "{row}");
+    }
 }
 
 #[test]

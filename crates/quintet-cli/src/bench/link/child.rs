@@ -9,7 +9,7 @@ use quintet::{Code, Error};
 use quintet_link::{End, LinkAddress, listen};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ enum Side {
     Ask { processor: usize, echo_processor: usize },
     /// Works on the tasks of a space
     Work {
-        socket: PathBuf,
+        address: LinkAddress,
         /// What a task takes, in microseconds
         micros: u64,
         processor: usize,
@@ -54,7 +54,7 @@ impl SideArguments {
         match &self.side {
             Side::Echo { address, processor, spin } => echo::echo(address, *processor, *spin)?,
             Side::Send { address, processor } => stream::send(address, *processor)?,
-            Side::Work { socket, micros, processor } => predict::work(socket, *micros, *processor)?,
+            Side::Work { address, micros, processor } => predict::work(address, *micros, *processor)?,
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }
         Ok(ExitCode::SUCCESS)
@@ -91,7 +91,7 @@ impl Over {
     }
 
     /// Where such a link is listened at: in this folder, or at a free port.
-    fn address(self, folder: &Path) -> LinkAddress {
+    pub(in crate::bench) fn address(self, folder: &Path) -> LinkAddress {
         match self {
             Over::Shm => LinkAddress::SharedMemory(folder.join("socket")),
             Over::Unix => LinkAddress::Unix(folder.join("socket")),

@@ -6,14 +6,13 @@ use super::super::space::served::Served;
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
-use quintet::{Error, Lab, Space, template, tuple};
+use quintet::{Error, Lab, LinkAddress, Space, template, tuple};
 use quintet_contract::Span;
 use quintet_predict::calibrate::{Calibrated, SMALL, machine};
 use quintet_predict::{Job, Places, run};
 use quintet_simulate::Distribution;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What a round computes on each core at least.
@@ -55,7 +54,7 @@ pub(super) fn measure(workers: usize, micros: u64) -> Result<Round, Error> {
     let served = Served::start()?;
     let space = served.connect()?;
     let processes =
-        processors(workers)?.into_iter().map(|processor| worker(served.socket(), micros, processor));
+        processors(workers)?.into_iter().map(|processor| worker(served.address(), micros, processor));
     let processes = processes.collect::<Result<Vec<_>, _>>()?;
     let tasks = tasks(workers, micros);
     farm(&space, workers as u64)?;
@@ -84,8 +83,8 @@ fn processors(workers: usize) -> Result<Vec<usize>, Error> {
     Ok((0..workers).map(|_| place()).collect())
 }
 
-fn worker(socket: &Path, micros: u64, processor: usize) -> Result<Companion, Error> {
-    let others = [socket.into(), micros.to_string().into(), processor.to_string().into()];
+fn worker(address: &LinkAddress, micros: u64, processor: usize) -> Result<Companion, Error> {
+    let others = [address.to_string().into(), micros.to_string().into(), processor.to_string().into()];
     let mut worker = Companion::start(arguments("work", others))?;
     if let Some(output) = worker.output() {
         // It says a line when it is connected.
@@ -110,9 +109,9 @@ fn farm(space: &Space, tasks: u64) -> Result<f64, Error> {
 ///
 /// # Errors
 /// The space went, or the system refused.
-pub(in crate::bench) fn work(socket: &Path, micros: u64, processor: usize) -> Result<(), Error> {
+pub(in crate::bench) fn work(address: &LinkAddress, micros: u64, processor: usize) -> Result<(), Error> {
     let _pin = Pin::to(processor)?;
-    let space = Lab::connect(socket, 0, LEASE)?.space();
+    let space = Lab::connect(address.clone(), 0, LEASE)?.space();
     // Nobody listens any more if that fails: the space goes as well.
     let _ = writeln!(std::io::stdout(), "ready");
     let (data, tasks) = ([0u8; SMALL], template!["task", ?i64, ?[u8]]);

@@ -1,6 +1,7 @@
 //! A tuple put and taken again, each awaited: what Redis does with RPUSH and BLPOP.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
+use super::super::link::Over;
 use super::super::peer::{self, Peer};
 use super::served::Served;
 use super::{PLACEMENT, WAITING, median_of_groups};
@@ -8,9 +9,11 @@ use quintet::{Array, ArrayOf, Error, Lab, Space, Template, Tuple, template, tupl
 
 /// Numbers of float64 in 1 MiB.
 const MEBIBYTE_NUMBERS: usize = 1 << 17;
+/// Over a socket, beside Redis over the same.
+const SOCKET_GOAL: f64 = 0.6;
 
 /// What is put and taken, and how often.
-struct Pairs {
+pub(in crate::bench) struct Pairs {
     tuple: Tuple,
     template: Template,
     /// Pairs of a round.
@@ -23,11 +26,13 @@ pub(super) fn cases() -> Vec<Case> {
     let pair = |name, peer: Peer, prepare: Prepare| {
         Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).beside(Beside::Program(peer))
     };
-    let shared = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
+    let served = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
     vec![
         pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
-        shared("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
-        shared("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
+        served("pair-64-shm", peer::REDIS, || small_over(Over::Shm)).goal(0.035),
+        served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
+        served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
+        served("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
     ]
 }
 
@@ -39,24 +44,25 @@ fn small_in_process() -> Result<Round, Error> {
 }
 
 /// The same, the space in another process.
-fn small_in_shared_memory() -> Result<Round, Error> {
-    shared_memory(Pairs::small())
+fn small_over(over: Over) -> Result<Round, Error> {
+    served(over, Pairs::small())
 }
 
 /// A name and 1 MiB of float64, the space in another process: 200 pairs a round.
 fn large_in_shared_memory() -> Result<Round, Error> {
-    shared_memory(Pairs::large()?)
+    served(Over::Shm, Pairs::large()?)
 }
 
-fn shared_memory(pairs: Pairs) -> Result<Round, Error> {
-    let served = Served::start()?;
+fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {
+    let served = Served::start_over(over)?;
     let space = served.connect()?;
     pairs.warm_up(&space)?;
     Ok(served.rounds(move || pairs.round(&space)))
 }
 
 impl Pairs {
-    fn small() -> Pairs {
+    /// A name and 64 bytes, 20,000 times.
+    pub(in crate::bench) fn small() -> Pairs {
         let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
         Pairs { tuple, template, count: 20_000, group: 16 }
     }
@@ -67,7 +73,8 @@ impl Pairs {
         Ok(Pairs { tuple, template, count: 200, group: 1 })
     }
 
-    fn warm_up(&self, space: &Space) -> Result<(), Error> {
+    /// A tenth of them, untimed.
+    pub(in crate::bench) fn warm_up(&self, space: &Space) -> Result<(), Error> {
         (0..self.count / 10).try_for_each(|_| self.pair(space))
     }
 
@@ -77,7 +84,7 @@ impl Pairs {
     }
 
     /// The median of the groups, in nanoseconds a pair.
-    fn round(&self, space: &Space) -> Result<f64, Error> {
+    pub(in crate::bench) fn round(&self, space: &Space) -> Result<f64, Error> {
         median_of_groups(self.count, self.group, || self.pair(space))
     }
 }

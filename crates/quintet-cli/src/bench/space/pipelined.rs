@@ -1,7 +1,8 @@
 //! Pairs of which many are under way at one time.
 
-use super::super::case::{Beside, Better, Case, Group, Round, Unit};
-use super::super::peer::Peer;
+use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
+use super::super::link::Over;
+use super::super::peer::{Peer, redis_over_tcp};
 use super::super::row::median;
 use super::served::Served;
 use super::{PLACEMENT, WAITING};
@@ -14,21 +15,27 @@ const DEPTH: usize = 64;
 const GROUPS: usize = 313;
 /// 64 pairs written to Redis at once, then their answers read; a pair counts as a message.
 const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pipelined-64-depth-64");
+const REDIS_TCP: Peer = redis_over_tcp("pipelined-64-depth-64-tcp");
+/// Over a socket, beside Redis over the same.
+const SOCKET_GOAL: f64 = 4.;
 
 pub(super) fn cases() -> Vec<Case> {
-    let unit = Unit::PerSecond("pairs");
+    let case = |name, peer, prepare: Prepare| {
+        Case::new(Group::Space, name, Unit::PerSecond("pairs"), Better::Higher, prepare)
+            .beside(Beside::Program(peer))
+            .under(WAITING, PLACEMENT)
+    };
     vec![
-        Case::new(Group::Space, "pipelined-shm", unit, Better::Higher, prepare)
-            .beside(Beside::Program(REDIS))
-            .goal(7.)
-            .under(WAITING, PLACEMENT),
+        case("pipelined-shm", REDIS, || prepare(Over::Shm)).goal(7.),
+        case("pipelined-unix", REDIS, || prepare(Over::Unix)).goal(SOCKET_GOAL),
+        case("pipelined-tcp", REDIS_TCP, || prepare(Over::Tcp)).goal(SOCKET_GOAL),
     ]
 }
 
 /// Pairs of a name and 64 bytes a second, over one connection to a space in another process: 64 times a put and a take are
 /// begun, then the 128 are awaited. The median of 313 such groups.
-fn prepare() -> Result<Round, Error> {
-    let served = Served::start()?;
+fn prepare(over: Over) -> Result<Round, Error> {
+    let served = Served::start_over(over)?;
     let space = served.connect()?;
     let (tuple, template) = ([tuple!["pair", &[7u8; 64]]], template!["pair", ?[u8]]);
     let mut under_way = Vec::with_capacity(2 * DEPTH);

@@ -36,18 +36,18 @@ fn large() -> Result<Round, Error> {
 
 fn prepare(case: &'static str) -> Result<Round, Error> {
     let served = Served::start()?;
-    let socket = served.socket.clone();
-    Ok(served.rounds(move || round(case, &socket)))
+    let address = served.address().to_string();
+    Ok(served.rounds(move || round(case, &address)))
 }
 
 /// Runs the script, which stays on the processor of whoever starts it.
-fn round(case: &str, socket: &Path) -> Result<f64, Error> {
+fn round(case: &str, address: &str) -> Result<f64, Error> {
     let failed = |why: String| Error::new(Code::Resource, format!("{SCRIPT}: {why}"));
     if !Path::new(SCRIPT).exists() {
         return Err(failed("not here; start this in the repository's root".to_owned()));
     }
     let mut command = Command::new(default_python());
-    command.args([SCRIPT, "--rounds", "1", "--case", case, "--socket"]).arg(socket);
+    command.args([SCRIPT, "--rounds", "1", "--case", case, "--address", address]);
     let output = command.output().map_err(|error| failed(format!("Python cannot be started: {error}")))?;
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

@@ -1,12 +1,13 @@
 //! A space in another process, and this process's connection to it.
 
 use super::super::case::Round;
+use super::super::link::Over;
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
-use quintet::{Code, Error, Lab, Space};
+use quintet::{Code, Error, Lab, LinkAddress, Space};
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -14,7 +15,7 @@ const LEASE: Duration = Duration::from_secs(10);
 
 /// A space served by a child on the second processor.
 pub(in crate::bench) struct Served {
-    pub(super) socket: PathBuf,
+    address: LinkAddress,
     /// Ended when dropped.
     server: Companion,
     /// Removed when dropped.
@@ -22,28 +23,35 @@ pub(in crate::bench) struct Served {
 }
 
 impl Served {
-    /// Starts it.
+    /// Starts it in shared memory.
     ///
     /// # Errors
     /// The system refused, or the server did not come.
     pub(in crate::bench) fn start() -> Result<Served, Error> {
+        Served::start_over(Over::Shm)
+    }
+
+    /// Starts it on such a link.
+    ///
+    /// # Errors
+    /// The system refused, or the server did not come.
+    pub(in crate::bench) fn start_over(over: Over) -> Result<Served, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let socket = folder.path().join("space");
         // A child stays where its parent was when it was started.
         let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
-        let server = serve(&socket)?;
+        let (server, address) = serve(&over.address(folder.path()))?;
         drop(there);
-        Ok(Served { socket, server, _folder: folder })
+        Ok(Served { address, server, _folder: folder })
     }
 
     pub(in crate::bench) fn connect(&self) -> Result<Space, Error> {
-        Ok(Lab::connect(&self.socket, 0, LEASE)?.space())
+        Ok(Lab::connect(self.address.clone(), 0, LEASE)?.space())
     }
 
     /// Where it is.
-    pub(in crate::bench) fn socket(&self) -> &Path {
-        &self.socket
+    pub(in crate::bench) fn address(&self) -> &LinkAddress {
+        &self.address
     }
 
     /// The process that serves it.
@@ -62,15 +70,41 @@ impl Served {
     }
 }
 
-fn serve(socket: &Path) -> Result<Companion, Error> {
-    let arguments = ["serve".into(), "--cluster".into(), "0".into(), "--listen".into(), socket.into()];
-    let mut server = Companion::start(arguments)?;
+/// Starts the server, and hears where it is: a port is the system's choice.
+fn serve(listen: &LinkAddress) -> Result<(Companion, LinkAddress), Error> {
+    let listen = listen.to_string().into();
+    let mut server = Companion::start([
+        "serve".into(),
+        "--cluster".into(),
+        "0".into(),
+        "--json".into(),
+        "--listen".into(),
+        listen,
+    ])?;
     let mut line = String::new();
     if let Some(output) = server.output() {
         BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;
     }
-    if line.is_empty() {
-        return Err(Error::new(Code::PeerDied, "the server did not start"));
+    let address =
+        first_address(&line).ok_or_else(|| Error::new(Code::PeerDied, "the server did not start"))?;
+    Ok((server, address))
+}
+
+/// The first of the addresses that a server says it has.
+fn first_address(line: &str) -> Option<LinkAddress> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    said["addresses"].get(0)?.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_where_it_is() {
+        let line = r#"{"addresses": ["tcp:127.0.0.1:7400"], "cluster": "0", "process": 1}"#;
+        assert_eq!(first_address(line), "tcp:127.0.0.1:7400".parse().ok());
+        assert_eq!(first_address(r#"{"addresses": []}"#), None);
+        assert_eq!(first_address(""), None);
     }
-    Ok(server)
 }

@@ -6,12 +6,13 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `simulate.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/row.rs` | a result |
 
 mod case;
+mod engine;
 mod explore;
 pub(crate) mod link;
 mod peer;
@@ -64,6 +65,7 @@ pub(crate) struct Arguments {
 fn cases() -> Vec<Case> {
     let mut cases = link::cases();
     cases.extend(space::cases());
+    cases.extend(engine::cases());
     cases.extend(simulate::cases());
     cases.extend(explore::cases());
     cases.extend(predict::cases());

@@ -11,6 +11,8 @@ pub(super) enum Group {
     Link,
     /// The tuple space.
     Space,
+    /// A served space with many clients.
+    Engine,
     /// Models in simulated time.
     Simulate,
     /// The search for broken promises.
@@ -122,6 +124,7 @@ impl Group {
         match self {
             Group::Link => "link",
             Group::Space => "space",
+            Group::Engine => "engine",
             Group::Simulate => "simulate",
             Group::Explore => "explore",
             Group::Predict => "predict",

@@ -87,6 +87,18 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
 }
 
 #[test]
+fn a_busy_client_is_compared_with_itself_among_idle_ones() {
+    let beside = ["1"];
+    let cases = [
+        expected("links-1", &[], Value::Null),
+        expected("links-10", &beside, 1.3),
+        expected("links-100", &beside, 1.3),
+        expected("links-1000", &beside, 1.3),
+    ];
+    assert_eq!(listed(["bench", "engine", "--list", "--json"]), cases);
+}
+
+#[test]
 fn an_unknown_case_is_told_with_those_there_are() {
     let (status, said) = result(quintet(["bench", "--case", "nothing"]));
     assert_eq!(status, 64, "{said}");

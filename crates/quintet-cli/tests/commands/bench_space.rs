@@ -1,4 +1,4 @@
-//! `bench space`: what it finds is counted as it says.
+//! `bench space` and `bench engine`: what it finds is counted as it says.
 
 use crate::tool::{quintet, result, script, text};
 use quintet_testbed::TempDir;
@@ -60,6 +60,13 @@ fn pairs_go_over_sockets_beside_the_peer_over_the_same() {
         let (ours, peer) = (row["ours"].as_f64(), &row["peer_value"]);
         assert!(ours > Some(0.) && *peer == 1.0 && row["peer"] == "redis-c-tcp", "{row}");
     }
+}
+
+#[test]
+fn a_busy_client_is_measured_among_idle_ones() {
+    let row = measured("links-10");
+    assert!(row["ours"].as_f64() > Some(0.) && row["ratio"].is_f64(), "{row}");
+    assert_eq!((&row["bench"], &row["peer"]), (&"engine".into(), &"1".into()), "{row}");
 }
 
 #[test]

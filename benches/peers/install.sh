@@ -17,7 +17,7 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 77
 fi
 
-# The package would start a server on a TCP port; the peers start their own on a Unix socket.
+# The package would start a server on a TCP port; the peers start their own, on a Unix socket or a loopback port of their choice.
 case "$missing" in
 *redis-server*)
     if [ -d /run/systemd/system ]; then

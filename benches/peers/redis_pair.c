@@ -1,116 +1,46 @@
 /* Peer: Redis lists used as a tuple space: RPUSH puts a value, BLPOP takes it.
  *
- * The program starts a private redis-server that listens on a Unix socket alone and keeps nothing. Once every client is
- * connected the socket's file and directory are removed, and the kernel ends the server when this process dies, so that
- * nothing stays behind however the run ends. The server has the second processor and the clients the first, or, where a
- * third processor is given, the process that takes in the hand-off has that one. */
+ * The server has the second processor and the clients the first, or, where a third processor is given, the process that takes
+ * in the hand-off has that one. Clients go over the server's Unix socket, or with --transport tcp over TCP on the loopback
+ * interface, where the cases' names end in -tcp. */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <hiredis/hiredis.h>
-#include <time.h>
+#include <pthread.h>
 
-#include "options.h"
+#include "redis_server.h"
 #include "report.h"
-#include "sides.h"
 
 #define PEER "redis-c"
 
-enum { MOST_BYTES = 16 * 1024 * 1024, START_TRIES = 5000 };
+enum { SMALL_BYTES = 64, MOST_BYTES = 16 * 1024 * 1024, MOST_CLIENTS = 64 };
 
-struct server {
-    pid_t process;
-    char directory[64];
-    char socket[80];
-};
+/* How many clients go about their pairs at the same time; the last number is the largest. */
+static const long crowds[] = {1, 4, 16, MOST_CLIENTS};
 
 /* What one run of this program does, and what it works with. */
 struct run {
     struct peer_options options;
-    long bytes; /* 0: the standard sizes */
+    long bytes;         /* 0: the standard sizes */
+    const char *suffix; /* of the cases' names: over what they are measured */
     redisContext *client;
+    redisContext *crowd[MOST_CLIENTS]; /* as many as the largest of the selected cases has */
     char *value;
+};
+
+/* One of several clients, and when it did its pairs. */
+struct member {
+    const struct run *run;
+    redisContext *client;
+    pthread_barrier_t *start;
+    long pairs;
+    uint64_t started_ns;
+    uint64_t ended_ns;
+    pthread_t thread;
 };
 
 __attribute__((noreturn)) static void fail_redis(const redisContext *client, const char *what)
 {
     fprintf(stderr, "%s: %s\n", what, client != NULL && client->err != 0 ? client->errstr : "unexpected answer");
     exit(EXIT_BROKEN);
-}
-
-/* Replaces the forked child by the server. */
-__attribute__((noreturn)) static void become_server(const struct server *server, int cpu, pid_t parent)
-{
-    int nowhere = open("/dev/null", O_RDWR);
-    if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
-        _exit(EXIT_BROKEN);
-    pin_to(cpu);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-        _exit(EXIT_BROKEN);
-    execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", server->socket, "--unixsocketperm", "700", "--save", "",
-           "--appendonly", "no", "--daemonize", "no", "--dir", server->directory, "--logfile", "", (char *)NULL);
-    _exit(errno == ENOENT ? EXIT_PEER_MISSING : EXIT_BROKEN);
-}
-
-static void remove_directory(const struct server *server)
-{
-    unlink(server->socket);
-    rmdir(server->directory);
-}
-
-/* Ends the program if the server has ended before it accepted a client. */
-static void require_running(const struct server *server)
-{
-    int status = 0;
-    if (waitpid(server->process, &status, WNOHANG) == 0)
-        return;
-    remove_directory(server);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_PEER_MISSING) {
-        fprintf(stderr, "peer missing: install with: apt-get install redis-server libhiredis-dev\n");
-        exit(EXIT_PEER_MISSING);
-    }
-    fprintf(stderr, "redis-server ended while it started\n");
-    exit(EXIT_BROKEN);
-}
-
-static struct server start_server(int cpu)
-{
-    struct server server = {.directory = "/tmp/quintet-peer-XXXXXX"};
-    if (mkdtemp(server.directory) == NULL)
-        fail_system("mkdtemp");
-    snprintf(server.socket, sizeof server.socket, "%s/redis.sock", server.directory);
-    pid_t parent = getpid();
-    server.process = fork();
-    if (server.process < 0)
-        fail_system("fork");
-    if (server.process == 0)
-        become_server(&server, cpu, parent);
-    return server;
-}
-
-/* Tries until the server listens, for about five seconds. */
-static redisContext *connect_client(const struct server *server)
-{
-    const struct timespec millisecond = {.tv_nsec = 1000000};
-    for (int attempt = 0; attempt < START_TRIES; attempt++) {
-        require_running(server);
-        redisContext *client = redisConnectUnix(server->socket);
-        if (client != NULL && client->err == 0)
-            return client;
-        redisFree(client);
-        nanosleep(&millisecond, NULL);
-    }
-    kill(server->process, SIGKILL);
-    waitpid(server->process, NULL, 0);
-    remove_directory(server);
-    fprintf(stderr, "redis-server did not answer on its socket\n");
-    exit(EXIT_BROKEN);
-}
-
-static void stop_server(const struct server *server)
-{
-    signal(SIGCHLD, SIG_DFL);
-    if (kill(server->process, SIGTERM) != 0 || waitpid(server->process, NULL, 0) != server->process)
-        fail_system("stopping redis-server");
 }
 
 static void queue_push(redisContext *client, const char *key, const char *value, long bytes)
@@ -178,7 +108,10 @@ static void measure_pairs(const struct run *run, long bytes, long depth)
     char base[48];
     char name[64];
     name_case(base, sizeof base, depth == 1 ? "pair" : "pipelined", bytes);
-    snprintf(name, sizeof name, depth == 1 ? "%s" : "%s-depth-%ld", base, depth);
+    if (depth == 1)
+        snprintf(name, sizeof name, "%s%s", base, run->suffix);
+    else
+        snprintf(name, sizeof name, "%s-depth-%ld%s", base, depth, run->suffix);
     if (!case_selected(&run->options, name))
         return;
     long warmup = iterations_for(run->options.warmup, bytes);
@@ -226,6 +159,73 @@ static void take_and_return(const struct run *run, redisContext *client, long by
     }
 }
 
+static void *exchange_as_member(void *argument)
+{
+    struct member *member = argument;
+    pthread_barrier_wait(member->start);
+    member->started_ns = now_ns();
+    for (long done = 0; done < member->pairs; done++) {
+        push(member->client, "pair", member->run->value, SMALL_BYTES);
+        pop(member->client, "pair", SMALL_BYTES);
+    }
+    member->ended_ns = now_ns();
+    return NULL;
+}
+
+/* The time from the first client's start to the last one's end, each with a thread and a connection of its own. */
+static uint64_t time_crowd(const struct run *run, long clients, long pairs_each)
+{
+    struct member members[MOST_CLIENTS];
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, (unsigned)clients);
+    for (long index = 0; index < clients; index++) {
+        members[index] = (struct member){.run = run, .client = run->crowd[index], .start = &start, .pairs = pairs_each};
+        if ((errno = pthread_create(&members[index].thread, NULL, exchange_as_member, &members[index])) != 0)
+            fail_system("pthread_create");
+    }
+    uint64_t first = UINT64_MAX, last = 0;
+    for (long index = 0; index < clients; index++) {
+        pthread_join(members[index].thread, NULL);
+        first = members[index].started_ns < first ? members[index].started_ns : first;
+        last = members[index].ended_ns > last ? members[index].ended_ns : last;
+    }
+    pthread_barrier_destroy(&start);
+    return last - first;
+}
+
+/* Whether so many clients are measured; `name` becomes what that is called. */
+static bool crowd_selected(const struct run *run, long clients, char *name, size_t capacity)
+{
+    snprintf(name, capacity, "clients-%ld%s", clients, run->suffix);
+    return run->bytes == 0 && case_selected(&run->options, name);
+}
+
+/* The pairs of a round are shared out among the clients. */
+static void measure_crowd(const struct run *run, long clients)
+{
+    char name[64];
+    if (!crowd_selected(run, clients, name, sizeof name))
+        return;
+    long pairs_each = run->options.iterations > clients ? run->options.iterations / clients : 1;
+    time_crowd(run, clients, run->options.warmup / clients);
+    struct samples samples = new_samples(clients * pairs_each, clients * pairs_each);
+    samples.durations_ns[samples.count++] = time_crowd(run, clients, pairs_each);
+    report_rates(PEER, name, "msg/s", 1.0, &samples);
+    free_samples(&samples);
+}
+
+/* Connects as many clients as the largest case has that is selected. */
+static void connect_crowd(struct run *run, const struct server *server)
+{
+    char name[64];
+    long needed = 0, connected = 0;
+    for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++)
+        if (crowd_selected(run, crowds[index], name, sizeof name))
+            needed = crowds[index];
+    while (connected < needed)
+        run->crowd[connected++] = connect_client(server);
+}
+
 /* `hand_off` names that case, or is NULL where it is not selected. */
 static void run_rounds(const struct run *run, const char *hand_off, long small)
 {
@@ -235,6 +235,8 @@ static void run_rounds(const struct run *run, const char *hand_off, long small)
         measure_pairs(run, small, 64);
         if (hand_off != NULL)
             measure_hand_off(run, hand_off, small);
+        for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++)
+            measure_crowd(run, crowds[index]);
         if (run->bytes == 0)
             measure_pairs(run, 1024 * 1024, 1);
     }
@@ -251,25 +253,39 @@ static pid_t start_taker(const struct run *run, redisContext *client, long bytes
     _exit(0);
 }
 
+/* Whether it is TCP; ends the program where it is nothing that is known. */
+static bool is_tcp(const char *transport)
+{
+    if (strcmp(transport, "tcp") != 0 && strcmp(transport, "unix") != 0)
+        fail_usage("--transport: expected unix or tcp, got '%s'", transport);
+    return strcmp(transport, "tcp") == 0;
+}
+
 int main(int count, char **arguments)
 {
     struct run run = {0};
+    const char *transport = "unix";
     const struct extra_option extra[] = {
         {.name = "--bytes", .number = &run.bytes, .least = 1, .most = MOST_BYTES},
+        {.name = "--transport", .text = &transport},
         {.name = NULL},
     };
     run.options = parse_options(count, arguments, extra);
+    run.suffix = is_tcp(transport) ? "-tcp" : "";
     run.value = calloc(1, MOST_BYTES);
     if (run.value == NULL)
         fail_system("calloc");
-    long small = run.bytes > 0 ? run.bytes : 64;
+    long small = run.bytes > 0 ? run.bytes : SMALL_BYTES;
+    char base[48];
     char hand_off[64];
-    name_case(hand_off, sizeof hand_off, "handoff", small);
+    name_case(base, sizeof base, "handoff", small);
+    snprintf(hand_off, sizeof hand_off, "%s%s", base, run.suffix);
     bool hands_off = case_selected(&run.options, hand_off);
 
-    struct server server = start_server(run.options.cpus[1]);
+    struct server server = start_server(run.options.cpus[1], is_tcp(transport));
     run.client = connect_client(&server);
     redisContext *taking_client = connect_client(&server);
+    connect_crowd(&run, &server);
     remove_directory(&server);
     pid_t taker = hands_off ? start_taker(&run, taking_client, small) : 0;
     pin_to(run.options.cpus[0]);
@@ -279,6 +295,8 @@ int main(int count, char **arguments)
     stop_server(&server);
     redisFree(run.client);
     redisFree(taking_client);
+    for (long index = 0; index < MOST_CLIENTS && run.crowd[index] != NULL; index++)
+        redisFree(run.crowd[index]);
     free(run.value);
     return 0;
 }

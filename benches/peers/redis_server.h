@@ -1,0 +1,148 @@
+/* A private redis-server that keeps nothing, and connections to it over a Unix socket or TCP on the loopback interface.
+ *
+ * It ends when this process dies. The socket's file and directory are removed once every client is connected, so that nothing
+ * stays behind however the run ends. It has a TCP port only where that is measured, until the run ends. */
+#ifndef PEER_REDIS_SERVER_H
+#define PEER_REDIS_SERVER_H
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "options.h"
+#include "sides.h"
+
+#define LOOPBACK "127.0.0.1"
+
+enum { START_TRIES = 5000, PORT_DIGITS = 8, FIRST_PORT = 20000, PORTS = 10000 };
+
+struct server {
+    pid_t process;
+    int port; /* 0: it listens on its Unix socket alone */
+    char directory[64];
+    char socket[80];
+};
+
+/* Replaces the forked child by the server. */
+__attribute__((noreturn)) static inline void become_server(const struct server *server, int cpu, pid_t parent)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
+        _exit(EXIT_BROKEN);
+    pin_to(cpu);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(EXIT_BROKEN);
+    char port[PORT_DIGITS];
+    snprintf(port, sizeof port, "%d", server->port);
+    execlp("redis-server", "redis-server", "--port", port, "--bind", LOOPBACK, "--unixsocket", server->socket, "--unixsocketperm",
+           "700", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory, "--logfile", "",
+           (char *)NULL);
+    _exit(errno == ENOENT ? EXIT_PEER_MISSING : EXIT_BROKEN);
+}
+
+static inline void remove_directory(const struct server *server)
+{
+    unlink(server->socket);
+    rmdir(server->directory);
+}
+
+/* Ends the program if the server has ended before it accepted a client. */
+static inline void require_running(const struct server *server)
+{
+    int status = 0;
+    if (waitpid(server->process, &status, WNOHANG) == 0)
+        return;
+    remove_directory(server);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_PEER_MISSING) {
+        fprintf(stderr, "peer missing: install with: apt-get install redis-server libhiredis-dev\n");
+        exit(EXIT_PEER_MISSING);
+    }
+    fprintf(stderr, "redis-server ended while it started\n");
+    exit(EXIT_BROKEN);
+}
+
+static inline bool is_free(int port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (probe < 0)
+        fail_system("socket");
+    bool bound = bind(probe, (struct sockaddr *)&address, sizeof address) == 0;
+    close(probe);
+    return bound;
+}
+
+/* A port that nobody has, and that the system gives to nobody by itself before the server has it. */
+static inline int find_free_port(void)
+{
+    for (int tried = 0; tried < PORTS; tried++) {
+        int port = FIRST_PORT + (getpid() + tried) % PORTS;
+        if (is_free(port))
+            return port;
+    }
+    fprintf(stderr, "no port of the loopback interface is free\n");
+    exit(EXIT_BROKEN);
+}
+
+static inline struct server start_server(int cpu, bool over_tcp)
+{
+    struct server server = {.directory = "/tmp/quintet-peer-XXXXXX", .port = over_tcp ? find_free_port() : 0};
+    if (mkdtemp(server.directory) == NULL)
+        fail_system("mkdtemp");
+    snprintf(server.socket, sizeof server.socket, "%s/redis.sock", server.directory);
+    pid_t parent = getpid();
+    server.process = fork();
+    if (server.process < 0)
+        fail_system("fork");
+    if (server.process == 0)
+        become_server(&server, cpu, parent);
+    return server;
+}
+
+/* Tries until the server listens, for about five seconds; its socket is the last that it opens. */
+static inline redisContext *connect_socket(const struct server *server)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    for (int attempt = 0; attempt < START_TRIES; attempt++) {
+        require_running(server);
+        redisContext *client = redisConnectUnix(server->socket);
+        if (client != NULL && client->err == 0)
+            return client;
+        redisFree(client);
+        nanosleep(&millisecond, NULL);
+    }
+    kill(server->process, SIGKILL);
+    waitpid(server->process, NULL, 0);
+    remove_directory(server);
+    fprintf(stderr, "redis-server did not answer on its socket\n");
+    exit(EXIT_BROKEN);
+}
+
+/* A connection over what is measured. */
+static inline redisContext *connect_client(const struct server *server)
+{
+    redisContext *client = connect_socket(server);
+    if (server->port == 0)
+        return client;
+    redisFree(client);
+    client = redisConnect(LOOPBACK, server->port);
+    if (client != NULL && client->err == 0)
+        return client;
+    remove_directory(server);
+    fprintf(stderr, "redis-server did not answer on its port\n");
+    exit(EXIT_BROKEN);
+}
+
+static inline void stop_server(const struct server *server)
+{
+    signal(SIGCHLD, SIG_DFL);
+    if (kill(server->process, SIGTERM) != 0 || waitpid(server->process, NULL, 0) != server->process)
+        fail_system("stopping redis-server");
+}
+
+#endif

@@ -4,9 +4,11 @@ use crate::rust_source::{code_only, has_word};
 use crate::tree::File;
 
 /// A word that no name consists of any more, and what to say instead. Whoever renames the last use of one adds it here.
-const REPLACED: [(&str, &str); 3] = [
+const REPLACED: [(&str, &str); 5] = [
     ("Mind", "Workload: what a client of the explorer is at"),
     ("PEACE", "REST_LIMIT: after so long an explored run is at rest"),
+    ("Knock", "Connecting: a socket that is being connected"),
+    ("toil", "keep_busy, or the name of the work"),
     ("make_peace", "end_work: from then on the clients of an explored run only wait"),
 ];
 

@@ -37,11 +37,11 @@ impl Doorbell {
     /// Ends the present wait, or the next one if there is none.
     pub(crate) fn ring(&self) {
         self.rung.store(true, Ordering::Release);
-        self.knock();
+        self.wake();
     }
 
     /// Ends the present sleep, if there is one: for work that the sleeper sees by itself when it looks.
-    pub(crate) fn knock(&self) {
+    pub(crate) fn wake(&self) {
         fence(Ordering::SeqCst);
         if self.armed.load(Ordering::Relaxed) {
             strike(self.event.as_fd());

@@ -176,7 +176,7 @@ impl Sender for QueueSender {
 
     fn flush(&mut self) -> Result<(), LinkError> {
         if core::mem::take(&mut self.unannounced) {
-            self.peer.knock();
+            self.peer.wake();
         }
         Ok(())
     }

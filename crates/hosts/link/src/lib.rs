@@ -14,7 +14,7 @@
 //! | `stream.rs` | Unix sockets and TCP: [`StreamListener`], [`over_stream`] |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
-//! | `socket_file.rs`, `path_lock.rs`, `knock.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
+//! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `moderation.rs` | when a receiver lets frames gather |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
@@ -23,14 +23,14 @@
 mod address;
 #[cfg(not(loom))]
 mod bootstrap_error;
+#[cfg(not(loom))]
+mod connecting;
 mod contract;
 #[cfg(not(loom))]
 mod dial;
 mod doorbell;
 mod impaired;
 mod in_process;
-#[cfg(not(loom))]
-mod knock;
 mod maker;
 #[cfg(not(loom))]
 mod moderation;

@@ -20,7 +20,7 @@
 //! | `connection.rs`, `outgoing.rs` | what two halves share; what did not fit into the socket |
 //! | `sender.rs`, `receiver.rs` | the two halves |
 //! | `preamble.rs`, `listener.rs`, `pending.rs`, `dialer.rs` | how two sides find each other |
-//! | `tcp.rs`, `tcp_knock.rs`, `tcp_peer.rs` | what is peculiar to TCP; whose process the peer is, on this machine |
+//! | `tcp.rs`, `tcp_connecting.rs`, `tcp_peer.rs` | what is peculiar to TCP; whose process the peer is, on this machine |
 //! | `fuzzing.rs` | entry points for fuzzers |
 
 mod check;
@@ -36,7 +36,7 @@ mod reader;
 mod receiver;
 mod sender;
 mod tcp;
-mod tcp_knock;
+mod tcp_connecting;
 mod tcp_peer;
 
 use crate::{BootstrapError, End, LinkAddress};

@@ -58,7 +58,7 @@ impl SharedMemoryListener {
     pub fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
         while let Some(ready) = self.pending.next_ready() {
             match ready {
-                Ready::Knock => self.admit()?,
+                Ready::Connection => self.admit()?,
                 Ready::Silence => self.drop_silent()?,
                 Ready::Spoken(key) => {
                     if let Some(end) = self.hear(key)? {
@@ -77,7 +77,7 @@ impl SharedMemoryListener {
         &self.path
     }
 
-    /// Takes everybody who knocks and is allowed to, as long as there are places.
+    /// Takes everybody who connects and is allowed to, as long as there are places.
     fn admit(&mut self) -> Result<(), BootstrapError> {
         while !self.is_full()? {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -97,7 +97,7 @@ impl SharedMemoryListener {
         Ok(())
     }
 
-    /// Whether nobody can be taken. Whoever knocks then waits in the kernel's queue.
+    /// Whether nobody can be taken. Whoever connects then waits in the kernel's queue.
     fn is_full(&mut self) -> Result<bool, BootstrapError> {
         let is_full = self.pending.is_full(self.socket.as_fd());
         is_full.map_err(|errno| self.refused("watch the socket", errno))
@@ -133,7 +133,7 @@ impl SharedMemoryListener {
         BootstrapError::system(&*self.path, doing, errno)
     }
 
-    /// There is no descriptor for who knocks, if anybody does: tells one of them.
+    /// There is no descriptor for who connects, if anybody does: tells one of them.
     fn turn_away(&mut self, errno: Errno) -> Result<(), BootstrapError> {
         let turned_away = self.spare.turn_away(&self.socket);
         let turned_away = turned_away.map_err(|errno| self.refused("accept a connection", errno))?;

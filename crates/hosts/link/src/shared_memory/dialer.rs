@@ -2,7 +2,7 @@
 
 use super::closing::PeerSocket;
 use super::handshake::{Given, Offer, give, join, receive};
-use crate::knock::Knock;
+use crate::connecting::Connecting;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End};
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A connection over shared memory that is being made.
 pub struct SharedMemoryDialer {
     path: PathBuf,
-    knock: Knock,
+    connecting: Connecting,
     /// What the listener was given, once the socket was connected.
     given: Option<Given>,
     /// The connection was made, and is not this dialer's any more.
@@ -25,8 +25,8 @@ impl SharedMemoryDialer {
     /// [`BootstrapError`].
     pub fn begin(path: impl AsRef<Path>) -> Result<Self, BootstrapError> {
         let path = path.as_ref().to_owned();
-        let knock = Knock::begin(UnixPlace::shared_memory(&path))?;
-        let mut dialer = SharedMemoryDialer { path, knock, given: None, is_made: false };
+        let connecting = Connecting::begin(UnixPlace::shared_memory(&path))?;
+        let mut dialer = SharedMemoryDialer { path, connecting, given: None, is_made: false };
         dialer.hear()?;
         Ok(dialer)
     }
@@ -34,7 +34,7 @@ impl SharedMemoryDialer {
     /// Gives what is to be given, once, and takes what came.
     fn hear(&mut self) -> Result<Option<Offer>, BootstrapError> {
         let path = &self.path;
-        let Some(socket) = self.knock.connected()? else { return Ok(None) };
+        let Some(socket) = self.connecting.connected()? else { return Ok(None) };
         if self.given.is_none() {
             // Whoever was turned away finds that it cannot send, and then reads why.
             let given = give(socket, path).map_err(|error| receive(socket, path).err().unwrap_or(error))?;
@@ -57,13 +57,13 @@ impl Dialer for SharedMemoryDialer {
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
-        self.knock.fd()
+        self.connecting.fd()
     }
 }
 
 impl Drop for SharedMemoryDialer {
     fn drop(&mut self) {
         // Nobody waits for what the listener may have sent beside its offer.
-        drop(self.knock.take_socket().map(PeerSocket::from));
+        drop(self.connecting.take_socket().map(PeerSocket::from));
     }
 }

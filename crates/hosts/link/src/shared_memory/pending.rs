@@ -1,7 +1,7 @@
 //! Connections that were accepted and have not spoken.
 //!
 //! An honest peer speaks as soon as it is connected. One that does not is dropped after a time; until then it keeps a
-//! place, and when all places are taken, whoever knocks waits in the kernel's queue.
+//! place, and when all places are taken, whoever connects waits in the kernel's queue.
 
 use super::closing::PeerSocket;
 use core::time::Duration;
@@ -23,15 +23,15 @@ const DESCRIPTORS_SHARE: u64 = 4;
 /// What [`Pending::next_ready`] says has something to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ready {
-    /// Somebody knocks.
-    Knock,
+    /// Somebody connects.
+    Connection,
     /// Somebody was silent for too long.
     Silence,
     /// This one has spoken, or left.
     Spoken(u64),
 }
 
-const KNOCK: u64 = 0;
+const LISTENER: u64 = 0;
 const SILENCE: u64 = 1;
 const FIRST: u64 = 2;
 
@@ -68,7 +68,7 @@ impl Pending {
             epoll::add(&pending.epoll, fd, epoll::EventData::new_u64(key), epoll::EventFlags::IN)
                 .map_err(|errno| ("watch a descriptor", errno))
         };
-        watch(listener, KNOCK)?;
+        watch(listener, LISTENER)?;
         watch(pending.timer.as_fd(), SILENCE)?;
         Ok(pending)
     }
@@ -86,11 +86,11 @@ impl Pending {
     /// Something that has something to do; nobody is passed over for ever.
     pub(super) fn next_ready(&self) -> Option<Ready> {
         let empty =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(KNOCK) };
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(LISTENER) };
         let mut events = [empty; 1];
         match epoll::wait(&self.epoll, &mut events, Some(&Timespec::default())) {
             Ok(1) => Some(match events[0].data.u64() {
-                KNOCK => Ready::Knock,
+                LISTENER => Ready::Connection,
                 SILENCE => Ready::Silence,
                 key => Ready::Spoken(key),
             }),
@@ -106,7 +106,7 @@ impl Pending {
         let is_full = self.sockets.len() >= self.most;
         if is_full != self.is_full {
             let flags = if is_full { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
-            epoll::modify(&self.epoll, listener, epoll::EventData::new_u64(KNOCK), flags)?;
+            epoll::modify(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), flags)?;
             self.is_full = is_full;
         }
         Ok(is_full)

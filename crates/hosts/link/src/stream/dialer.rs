@@ -1,9 +1,9 @@
 //! The side that dials, while the connection is being made.
 
 use super::preamble::{Heard, Preamble, Role};
-use super::tcp_knock::TcpKnock;
+use super::tcp_connecting::TcpConnecting;
 use super::{Checksums, checksums_over, end_at, tcp_peer};
-use crate::knock::Knock;
+use crate::connecting::Connecting;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End, LinkAddress};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,29 +20,29 @@ pub(crate) struct StreamDialer {
 
 /// How a socket comes to be connected.
 enum Way {
-    Unix(Knock),
-    Tcp(TcpKnock),
+    Unix(Connecting),
+    Tcp(TcpConnecting),
 }
 
 impl Way {
     fn connected(&mut self) -> Result<Option<BorrowedFd<'_>>, BootstrapError> {
         match self {
-            Way::Unix(knock) => knock.connected(),
-            Way::Tcp(knock) => knock.connected(),
+            Way::Unix(connecting) => connecting.connected(),
+            Way::Tcp(connecting) => connecting.connected(),
         }
     }
 
     fn take_socket(&mut self) -> Option<OwnedFd> {
         match self {
-            Way::Unix(knock) => knock.take_socket(),
-            Way::Tcp(knock) => knock.take_socket(),
+            Way::Unix(connecting) => connecting.take_socket(),
+            Way::Tcp(connecting) => connecting.take_socket(),
         }
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Way::Unix(knock) => knock.fd(),
-            Way::Tcp(knock) => knock.fd(),
+            Way::Unix(connecting) => connecting.fd(),
+            Way::Tcp(connecting) => connecting.fd(),
         }
     }
 }
@@ -55,7 +55,7 @@ impl StreamDialer {
     pub(crate) fn unix(path: &Path) -> Result<Self, BootstrapError> {
         let place = UnixPlace::stream(path);
         let address = place.address.clone();
-        StreamDialer::begin(address, Way::Unix(Knock::begin(place)?))
+        StreamDialer::begin(address, Way::Unix(Connecting::begin(place)?))
     }
 
     /// Begins to connect to the process that listens at that port of that host.
@@ -64,7 +64,7 @@ impl StreamDialer {
     /// [`BootstrapError`].
     pub(crate) fn tcp(host: &str, port: u16) -> Result<Self, BootstrapError> {
         let address = LinkAddress::Tcp { host: host.to_owned(), port };
-        StreamDialer::begin(address, Way::Tcp(TcpKnock::begin(host, port)?))
+        StreamDialer::begin(address, Way::Tcp(TcpConnecting::begin(host, port)?))
     }
 
     fn begin(address: LinkAddress, way: Way) -> Result<Self, BootstrapError> {

@@ -84,11 +84,11 @@ impl StreamListener {
             return Err(BootstrapError::Silent { address: self.address.clone(), waited });
         }
         let (events, count) = self.look()?;
-        let mut knocked = false;
+        let mut has_callers = false;
         for event in &events[..count] {
             match event.data.u64() {
                 TIMER => self.pending.timer_rang(),
-                SOCKET => knocked = true,
+                SOCKET => has_callers = true,
                 token => {
                     if let Some(arrival) = self.pending.take(token, self.epoll.as_fd())
                         && let Some(end) = self.hear(arrival)?
@@ -98,10 +98,10 @@ impl StreamListener {
                 }
             }
         }
-        if knocked { self.admit(now) } else { Ok(None) }
+        if has_callers { self.admit(now) } else { Ok(None) }
     }
 
-    /// Takes everybody who knocks and is allowed to, until one of them is a connection that is complete.
+    /// Takes everybody who connects and is allowed to, until one of them is a connection that is complete.
     fn admit(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
         while let Some(socket) = self.take()? {
             let until = now + self.pending.limits().preamble;
@@ -148,7 +148,7 @@ impl StreamListener {
         }
     }
 
-    /// The next one who knocks and is allowed to.
+    /// The next one who connects and is allowed to.
     fn take(&mut self) -> Result<Option<OwnedFd>, BootstrapError> {
         let socket = loop {
             match accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {

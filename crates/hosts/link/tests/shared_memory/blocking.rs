@@ -1,6 +1,6 @@
 //! Whatever descriptors a peer gives and whatever it does to them: nobody waits for it.
 
-use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, hello, knock, memfd, pair, say, waker};
+use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, dial, hello, memfd, pair, say, waker};
 use quintet_link::SharedMemoryListener;
 use quintet_testbed::TempDir;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -116,7 +116,7 @@ fn descriptors_that_are_refused_are_closed_by_nobody_who_waits() {
         let (given, _far) = lingering();
         does_not_hang("an offer", move || {
             hears(|path| {
-                let socket = knock(path);
+                let socket = dial(path);
                 say(&socket, &hello(), &vec![given.as_fd(); count]);
                 drop(given);
                 socket
@@ -126,7 +126,7 @@ fn descriptors_that_are_refused_are_closed_by_nobody_who_waits() {
     let (given, _far) = lingering();
     does_not_hang("a waker", move || {
         hears(|path| {
-            let (socket, memory) = (knock(path), memfd(MEMORY_BYTES, SEALS));
+            let (socket, memory) = (dial(path), memfd(MEMORY_BYTES, SEALS));
             say(&socket, &hello(), &[memory.as_fd(), given.as_fd()]);
             drop(given);
             socket
@@ -139,7 +139,7 @@ fn descriptors_that_nobody_took_are_closed_by_nobody_who_waits() {
     let (given, _far) = lingering();
     does_not_hang("more than an offer", move || {
         hears(|path| {
-            let (socket, memory, (_own, bell)) = (knock(path), memfd(MEMORY_BYTES, SEALS), waker());
+            let (socket, memory, (_own, bell)) = (dial(path), memfd(MEMORY_BYTES, SEALS), waker());
             say(&socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
             say(&socket, b"", &[given.as_fd()]);
             drop(given);
@@ -149,7 +149,7 @@ fn descriptors_that_nobody_took_are_closed_by_nobody_who_waits() {
     let (given, _far) = lingering();
     does_not_hang("a waker with something in it", move || {
         hears(|path| {
-            let (socket, memory, (own, bell)) = (knock(path), memfd(MEMORY_BYTES, SEALS), waker());
+            let (socket, memory, (own, bell)) = (dial(path), memfd(MEMORY_BYTES, SEALS), waker());
             say(&own, b"x", &[given.as_fd()]);
             say(&socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
             drop((given, own, bell));

@@ -1,6 +1,6 @@
 //! How two processes find each other, and what becomes of those who do it wrong.
 
-use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, hear, hello, knock, memfd, pair, say, waker};
+use crate::raw_peer::{MEMORY_BYTES, RawPeer, SEALS, dial, hear, hello, memfd, pair, say, waker};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, End, LinkError, SharedMemoryListener, shared_memory_connect};
 use quintet_testbed::{Program, TempDir, argument};
@@ -43,7 +43,7 @@ fn accept(listener: &mut SharedMemoryListener) -> Result<End, BootstrapError> {
 /// What the listener says to a peer that offers this.
 fn refused(bytes: &[u8], fds: &[BorrowedFd<'_>]) -> BootstrapError {
     let (_folder, mut listener) = listening();
-    let socket = knock(listener.path());
+    let socket = dial(listener.path());
     say(&socket, bytes, fds);
     let error = accept(&mut listener).map(|_| ()).expect_err("it is no offer");
     let (answer, given) = hear(&socket);
@@ -59,7 +59,7 @@ fn accepting_never_waits() {
     let (_folder, mut listener) = listening();
     assert!(!is_ready(&listener));
     assert!(listener.accept().expect("nobody is no error").is_none());
-    let silent = knock(listener.path());
+    let silent = dial(listener.path());
     assert!(is_ready(&listener));
     assert!(listener.accept().expect("it has not spoken").is_none());
     assert!(!is_ready(&listener), "a silent peer keeps nobody busy");
@@ -75,7 +75,7 @@ fn accepting_never_waits() {
 fn a_silent_peer_is_dropped_after_its_time_and_told_why() {
     let (_folder, mut listener) = listening();
     listener.set_silence_limit(Duration::from_millis(1));
-    let silent = [knock(listener.path()), knock(listener.path())];
+    let silent = [dial(listener.path()), dial(listener.path())];
     for socket in &silent {
         while poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&Timespec::default())) == Ok(0) {
             poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).expect("poll");
@@ -90,7 +90,7 @@ fn a_silent_peer_is_dropped_after_its_time_and_told_why() {
 /// As a child, for it lowers a limit of its process.
 #[test]
 fn more_than_there_are_places_for_wait_and_nobody_is_put_out() {
-    const KNOCKING: usize = 100;
+    const CALLERS: usize = 100;
     let Some(_) = argument() else {
         return in_a_child("more_than_there_are_places_for_wait_and_nobody_is_put_out");
     };
@@ -99,13 +99,13 @@ fn more_than_there_are_places_for_wait_and_nobody_is_put_out() {
     setrlimit(Resource::Nofile, limits).expect("a lower limit");
     let (_folder, mut listener) = listening();
     let (memory, (_own, bell)) = (memfd(MEMORY_BYTES, SEALS), waker());
-    let sockets: Vec<OwnedFd> = (0..KNOCKING).map(|_| knock(listener.path())).collect();
+    let sockets: Vec<OwnedFd> = (0..CALLERS).map(|_| dial(listener.path())).collect();
     assert!(listener.accept().expect("nobody has spoken").is_none());
     assert!(!is_ready(&listener), "those who wait keep nobody busy");
     for socket in sockets.iter().rev() {
         say(socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
     }
-    for _ in 0..KNOCKING {
+    for _ in 0..CALLERS {
         drop(accept(&mut listener).expect("an offer"));
     }
     assert!(listener.accept().expect("that was all").is_none());
@@ -138,7 +138,7 @@ fn three_hundred_that_connect_at_once_are_connected() {
 #[test]
 fn a_peers_word_for_shortage_is_no_shortage_here() {
     let (_folder, mut listener) = listening();
-    let peer = knock(listener.path());
+    let peer = dial(listener.path());
     say(&peer, &refusing(Code::Resource as u16), &[]);
     let error = accept(&mut listener).map(|_| ()).expect_err("it is no offer");
     assert_eq!(error.code(), Code::Resource, "the code is the peer's");
@@ -185,7 +185,7 @@ fn wrong_descriptors_are_refused() {
 #[test]
 fn a_peer_that_leaves_early_is_told_of() {
     let (_folder, mut listener) = listening();
-    drop(knock(listener.path()));
+    drop(dial(listener.path()));
     assert!(matches!(accept(&mut listener), Err(BootstrapError::Left { .. })));
     let peer = RawPeer::offer(listener.path());
     let mut end = accept(&mut listener).expect("an offer");
@@ -263,9 +263,9 @@ fn a_listener_out_of_descriptors_says_so() {
         return in_a_child("a_listener_out_of_descriptors_says_so");
     }
     let (_folder, mut listener) = listening();
-    let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), waker().1, knock(listener.path()));
+    let (memory, bell, socket) = (memfd(MEMORY_BYTES, SEALS), waker().1, dial(listener.path()));
     assert!(listener.accept().expect("it has not spoken").is_none());
-    let late = knock(listener.path());
+    let late = dial(listener.path());
     let taken = take_all_descriptors();
     say(&socket, &hello(), &[memory.as_fd(), bell.as_fd()]);
     for refused in [late, socket] {

@@ -50,8 +50,8 @@ pub(crate) fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
     socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("two sockets")
 }
 
-/// A socket that knocks at `path` and says nothing yet.
-pub(crate) fn knock(path: &Path) -> OwnedFd {
+/// A socket that is connected to `path` and says nothing yet.
+pub(crate) fn dial(path: &Path) -> OwnedFd {
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .expect("a socket");
     connect(&socket, &SocketAddrUnix::new(path).expect("short")).expect("connected");
@@ -91,14 +91,14 @@ pub(crate) struct RawPeer {
 }
 
 impl RawPeer {
-    /// Knocks and makes an acceptable offer.
+    /// Connects and makes an acceptable offer.
     pub(crate) fn offer(path: &Path) -> Self {
         Self::offer_to_be_woken_by(path, waker())
     }
 
     /// The same, to be woken by the second of these.
     pub(crate) fn offer_to_be_woken_by(path: &Path, wakers: (OwnedFd, OwnedFd)) -> Self {
-        let (memory, socket) = (memfd(MEMORY_BYTES, SEALS), knock(path));
+        let (memory, socket) = (memfd(MEMORY_BYTES, SEALS), dial(path));
         say(&socket, &hello(), &[memory.as_fd(), wakers.1.as_fd()]);
         RawPeer { memory, wakers, _socket: socket }
     }

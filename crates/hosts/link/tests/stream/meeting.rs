@@ -29,7 +29,7 @@ fn tcp_listener(limits: ListenLimits) -> (StreamListener, u16) {
     (listener, port)
 }
 
-fn knock(port: u16) -> TcpStream {
+fn bare(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).expect("it listens")
 }
 
@@ -78,7 +78,7 @@ fn garbage_and_a_browser_are_told_and_harm_nobody() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
     let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000);
     for bytes in [&request[..], b"G", b"QNSX", &[0xff; 4_000]] {
-        let mut peer = knock(port);
+        let mut peer = bare(port);
         peer.write_all(bytes).expect("it listens");
         let error = refusal(&mut listener);
         assert!(matches!(error, BootstrapError::Malformed { .. }), "{error}");
@@ -95,7 +95,7 @@ fn another_version_is_told_so() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
     let mut theirs = preamble(1);
     theirs[4] = 2;
-    let mut peer = knock(port);
+    let mut peer = bare(port);
     peer.write_all(&theirs).expect("it listens");
     let error = refusal(&mut listener);
     assert!(matches!(error, BootstrapError::OtherVersion { theirs: 2, ours: 1, .. }), "{error}");
@@ -129,7 +129,7 @@ fn a_dialler_says_why_it_was_refused() {
 #[test]
 fn a_preamble_that_comes_byte_by_byte_is_heard_and_nothing_behind_it_is_lost() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
-    let mut peer = knock(port);
+    let mut peer = bare(port);
     peer.set_nodelay(true).expect("TCP");
     let hello = preamble(1);
     for byte in hello {
@@ -157,7 +157,7 @@ fn who_says_nothing_or_too_little_is_dropped_in_time() {
     let limits = ListenLimits { preamble: Duration::from_millis(1), ..ListenLimits::default() };
     let (mut listener, port) = tcp_listener(limits);
     for said in [&b""[..], b"Q", &preamble(1)[..15]] {
-        let mut peer = knock(port);
+        let mut peer = bare(port);
         peer.write_all(said).expect("it listens");
         let error = refusal(&mut listener);
         assert_eq!(error, BootstrapError::Silent { address: listener.address(), waited: limits.preamble });
@@ -173,12 +173,12 @@ fn a_thousand_that_say_nothing_leave_room_for_one_that_does() {
     let enough = limits.maximum.map_or(4_096, |maximum| maximum.min(4_096));
     setrlimit(Resource::Nofile, Rlimit { current: Some(enough), ..limits }).expect("a higher limit");
     let (mut listener, port) = tcp_listener(ListenLimits { pending: 64, ..ListenLimits::default() });
-    let mut half = knock(port);
+    let mut half = bare(port);
     half.write_all(&preamble(1)[..8]).expect("it listens");
     assert!(listener.accept().expect("it is not whole").is_none());
     let silent: Vec<_> = (0..1_000)
         .map(|_| {
-            let peer = knock(port);
+            let peer = bare(port);
             assert!(listener.accept().expect("it said nothing").is_none());
             peer
         })
@@ -194,7 +194,7 @@ fn accepting_never_waits_and_a_silent_peer_keeps_nobody_busy() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
     assert!(!is_ready(listener.fd()));
     assert!(listener.accept().expect("nobody is no error").is_none());
-    let _silent = knock(port);
+    let _silent = bare(port);
     assert!(listener.accept().expect("it has not spoken").is_none());
     assert!(!is_ready(listener.fd()));
     serves(&mut listener);

@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A socket that is being connected.
 #[derive(Debug)]
-pub(crate) struct Knock {
+pub(crate) struct Connecting {
     place: UnixPlace,
     at: SocketAddrUnix,
     /// Until it is taken.
@@ -33,16 +33,16 @@ pub(crate) struct Knock {
     epoll: OwnedFd,
 }
 
-impl Knock {
+impl Connecting {
     /// Tries for the first time.
     ///
     /// # Errors
     /// [`BootstrapError`].
-    pub(crate) fn begin(place: UnixPlace) -> Result<Knock, BootstrapError> {
+    pub(crate) fn begin(place: UnixPlace) -> Result<Connecting, BootstrapError> {
         let (socket, at) = place.new_socket()?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| BootstrapError::system(&place.address, "create an epoll descriptor", errno))?;
-        let mut knock = Knock {
+        let mut connecting = Connecting {
             place,
             at,
             socket: Some(socket),
@@ -51,8 +51,8 @@ impl Knock {
             pause: FIRST_PAUSE,
             epoll,
         };
-        knock.connected()?;
-        Ok(knock)
+        connecting.connected()?;
+        Ok(connecting)
     }
 
     /// The socket, if it is connected, or can be now.
@@ -116,7 +116,7 @@ impl Knock {
         self.socket.take()
     }
 
-    /// Readable when [`Knock::connected`] should try again, and when the connected socket has something.
+    /// Readable when [`Connecting::connected`] should try again, and when the connected socket has something.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }

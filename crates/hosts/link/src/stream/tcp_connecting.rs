@@ -12,7 +12,7 @@ use std::thread;
 
 /// A socket that is being connected.
 #[derive(Debug)]
-pub(super) struct TcpKnock {
+pub(super) struct TcpConnecting {
     address: LinkAddress,
     /// While a name is being resolved, on a thread of its own: the system's resolver may wait for other machines.
     resolving: Option<Resolving>,
@@ -33,7 +33,7 @@ struct Resolving {
     event: OwnedFd,
 }
 
-impl TcpKnock {
+impl TcpConnecting {
     /// Begins with the first address, or with asking for it.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl TcpKnock {
         let address = LinkAddress::Tcp { host: host.to_owned(), port };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| BootstrapError::system(&address, "create an epoll descriptor", errno))?;
-        let mut knock = TcpKnock {
+        let mut connecting = TcpConnecting {
             address,
             resolving: None,
             candidates: Vec::new(),
@@ -52,12 +52,12 @@ impl TcpKnock {
             epoll,
         };
         if let Ok(ip) = host.parse::<IpAddr>() {
-            knock.candidates.push(SocketAddr::new(ip, port));
-            knock.try_next()?;
+            connecting.candidates.push(SocketAddr::new(ip, port));
+            connecting.try_next()?;
         } else {
-            knock.ask(host, port)?;
+            connecting.ask(host, port)?;
         }
-        Ok(knock)
+        Ok(connecting)
     }
 
     fn ask(&mut self, host: &str, port: u16) -> Result<(), BootstrapError> {
@@ -150,7 +150,7 @@ impl TcpKnock {
         self.socket.take()
     }
 
-    /// Readable when [`TcpKnock::connected`] has something to do, and when the connected socket has something.
+    /// Readable when [`TcpConnecting::connected`] has something to do, and when the connected socket has something.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }

@@ -52,6 +52,11 @@ pub enum BootstrapError {
         /// Where.
         address: LinkAddress,
     },
+    /// Somebody listens there for links of another kind.
+    OtherKind {
+        /// Where.
+        address: LinkAddress,
+    },
     /// The other side runs as another user. Links within a machine connect processes of one user only.
     OtherUser {
         /// Where.
@@ -137,6 +142,7 @@ impl BootstrapError {
             | BootstrapError::NotLoopback { address }
             | BootstrapError::NameUnknown { address, .. }
             | BootstrapError::NobodyListens { address }
+            | BootstrapError::OtherKind { address }
             | BootstrapError::OtherUser { address, .. }
             | BootstrapError::OtherVersion { address, .. }
             | BootstrapError::Refused { address, .. }
@@ -161,7 +167,7 @@ impl BootstrapError {
         match self {
             BootstrapError::PathTooLong { .. } => Code::TooLarge,
             BootstrapError::InUse { .. } => Code::DuplicateNode,
-            BootstrapError::NotASocket { .. } => Code::BadValue,
+            BootstrapError::NotASocket { .. } | BootstrapError::OtherKind { .. } => Code::BadValue,
             BootstrapError::NobodyListens { .. } | BootstrapError::NameUnknown { .. } => Code::Unreachable,
             BootstrapError::OtherUser { .. }
             | BootstrapError::NotAllowed { .. }
@@ -205,6 +211,9 @@ impl fmt::Display for BootstrapError {
             BootstrapError::NobodyListens { .. } => {
                 f.write_str("nobody listens there; start the server or check the address")
             }
+            BootstrapError::OtherKind { .. } => f.write_str(
+                "who listens there takes links of another kind; write unix: instead of shm:, or shm: instead of unix:",
+            ),
             BootstrapError::OtherUser { theirs, ours, .. } => write!(
                 f,
                 "the other side runs as user {theirs}, this process as user {ours}; such a link is only for processes of \

@@ -80,6 +80,7 @@ impl Connecting {
             Err(Errno::NOENT | Errno::CONNREFUSED) => {
                 Err(BootstrapError::NobodyListens { address: self.place.address.clone() })
             }
+            Err(Errno::PROTOTYPE) => Err(BootstrapError::OtherKind { address: self.place.address.clone() }),
             Err(errno) => Err(self.refused("connect", errno)),
         }
     }

@@ -210,6 +210,18 @@ fn a_name_is_resolved_and_each_of_its_addresses_tried() {
 }
 
 #[test]
+fn who_asks_for_links_of_another_kind_is_told_so() {
+    let folder = TempDir::new().expect("a folder");
+    let (stream, memory) = (folder.join("stream"), folder.join("memory"));
+    let listened = [LinkAddress::Unix(stream.clone()), LinkAddress::SharedMemory(memory.clone())];
+    let _listeners = listened.map(|address| listen(&address).expect("nobody else listens there"));
+    for address in [LinkAddress::SharedMemory(stream), LinkAddress::Unix(memory)] {
+        let error = dial(&address).map(|_| ()).expect_err("they do not fit");
+        assert_eq!((error.code(), error), (Code::BadValue, BootstrapError::OtherKind { address }));
+    }
+}
+
+#[test]
 fn nobody_and_one_who_is_silent_are_told_apart() {
     let folder = TempDir::new().expect("a folder");
     let unix = LinkAddress::Unix(folder.join("socket"));

@@ -149,6 +149,7 @@ fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
     wire.cut();
     let error = waiting.wait(LONG).expect("it does not hang").expect_err("nobody answers");
     assert_eq!(error.code(), Code::PeerDied, "{error}");
+    assert!(error.text().contains("did not come back in time"), "the server's process lives: {error}");
     assert_eq!(lab.space().status().expect_err("it is over for good").code(), Code::PeerDied);
 }
 

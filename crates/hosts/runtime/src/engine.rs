@@ -289,7 +289,13 @@ impl Engine {
         if is_remarkable(error) {
             self.tell(&Event::LinkFailed { peer, why: error.clone() });
         }
-        self.lost = Some(error.to_string());
+        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
+        self.lost = Some(if may_come_back && is_cut(cause(error)) {
+            // Calls fail only if this is what becomes of it.
+            "the link was cut, and the server did not come back in time, or came back as another".to_owned()
+        } else {
+            error.to_string()
+        });
         self.end(now, outlet, cause(error));
     }
 

@@ -23,6 +23,8 @@ struct Wire {
     connections: Arc<AtomicUsize>,
     /// Whether nobody is let through any more.
     is_dead: Arc<AtomicBool>,
+    /// Whether what comes is not handed on, for now.
+    is_mute: Arc<AtomicBool>,
 }
 
 impl Wire {
@@ -35,7 +37,9 @@ impl Wire {
             sockets: Arc::default(),
             connections: Arc::default(),
             is_dead: Arc::default(),
+            is_mute: Arc::default(),
         };
+        let is_mute = Arc::clone(&wire.is_mute);
         let (sockets, connections, is_dead) =
             (Arc::clone(&wire.sockets), Arc::clone(&wire.connections), Arc::clone(&wire.is_dead));
         thread::spawn(move || {
@@ -47,7 +51,8 @@ impl Wire {
                 connections.fetch_add(1, Ordering::Relaxed);
                 for (from, to) in [(&near, &far), (&far, &near)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    thread::spawn(move || carry(from, to));
+                    let is_mute = Arc::clone(&is_mute);
+                    thread::spawn(move || carry(from, to, &is_mute));
                 }
                 sockets.lock().unwrap().extend([near, far]);
             }
@@ -65,9 +70,12 @@ impl Wire {
 }
 
 /// Carries bytes in pieces of no particular size, so that a cut falls into frames as well as between them.
-fn carry(mut from: TcpStream, mut to: TcpStream) {
+fn carry(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool) {
     let mut piece = [0; 1_777];
     while let Ok(count @ 1..) = from.read(&mut piece) {
+        while is_mute.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
         if to.write_all(&piece[..count]).is_err() {
             break;
         }
@@ -151,6 +159,26 @@ fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
     assert_eq!(error.code(), Code::PeerDied, "{error}");
     assert!(error.text().contains("did not come back in time"), "the server's process lives: {error}");
     assert_eq!(lab.space().status().expect_err("it is over for good").code(), Code::PeerDied);
+}
+
+/// The link may be broken without a sign. It is given up at the end of the limit, and another one takes its place.
+#[test]
+fn a_link_that_falls_silent_is_replaced_and_the_calls_go_on() {
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    let (keep_alive, silence_limit) = (Duration::from_millis(50), Duration::from_secs(1));
+    let link = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
+    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let mut waiting = lab.space().begin().take(&template!["late"]).unwrap();
+    wire.is_mute.store(true, Ordering::Relaxed);
+    while wire.connections.load(Ordering::Relaxed) < 2 {
+        assert!(waiting.wait(Duration::from_millis(10)).is_none(), "it waits for the next link");
+    }
+    wire.is_mute.store(false, Ordering::Relaxed);
+    let whole = Lab::connect(&address, 0, LEASE).unwrap();
+    whole.space().out(tuple!["late"]).unwrap();
+    let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
+    assert_eq!(outcome, quintet::Outcome::Tuple(tuple!["late"], None));
 }
 
 #[test]

@@ -115,7 +115,7 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 10..=86_400_000,
-        text: "How long the server may leave that unanswered, and a client's first words; then the client gives it up, and all that waits for it fails. Longer than any pause that a program shall survive.",
+        text: "How long the server may leave that unanswered, and a client's first words; then the client gives it up, and all that waits for it fails; a link over a Unix socket or TCP it tries to make again before that, for link.resume_window_ms. Longer than any pause that a program shall survive.",
     };
     /// `link.resume_window_ms`
     LINK_RESUME_WINDOW_MS: Number = {

@@ -29,6 +29,8 @@ pub struct Sources {
     pub look_for_file: bool,
     /// The number of the user.
     pub user: u32,
+    /// Variables whose values are not Unicode.
+    pub not_unicode: Vec<String>,
 }
 
 /// Where a value came from.
@@ -49,14 +51,19 @@ pub struct Settings {
 }
 
 impl Sources {
-    /// The environment of this process and [`DEFAULT_FILE`], if there is one. Variables that are not Unicode are left out.
+    /// The environment of this process and [`DEFAULT_FILE`], if there is one.
     #[must_use]
     pub fn of_this_process(arguments: Vec<String>, user: u32) -> Sources {
-        let unicode = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        let environment = std::env::vars_os().filter_map(unicode).collect();
-        Sources { arguments, environment, file: None, look_for_file: true, user }
+        let mut sources = Sources { arguments, look_for_file: true, user, ..Sources::default() };
+        for (name, value) in std::env::vars_os() {
+            // No name of ours is anything but ASCII.
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => drop(sources.environment.insert(name, value)),
+                Err(_) => sources.not_unicode.push(name),
+            }
+        }
+        sources
     }
 
     fn read_file(&self) -> Result<Option<(&Path, String)>, SettingError> {
@@ -86,6 +93,7 @@ impl Settings {
                 settings.set(given.place, &given.name, given.value.as_deref(), &given.source)?;
             }
         }
+        sources.not_unicode.iter().try_for_each(|variable| refuse(variable))?;
         for (variable, value) in &sources.environment {
             if let Some(name) = name_of(variable) {
                 settings.set(Place::Variable(variable.clone()), &name, Some(value), value)?;
@@ -185,6 +193,19 @@ impl Settings {
         self.given.insert(setting.name(), (value, place));
         Ok(())
     }
+}
+
+/// Refuses a value that is not Unicode, if the variable is a setting's.
+fn refuse(variable: &str) -> Result<(), SettingError> {
+    let short = SHORT_VARIABLES.iter().find(|(short, _)| *short == variable);
+    let name = short.map(|(_, name)| (*name).to_owned()).or_else(|| name_of(variable));
+    let Some(setting) = name.and_then(|name| Setting::find(&name)) else { return Ok(()) };
+    Err(SettingError::Invalid {
+        place: Place::Variable(variable.to_owned()),
+        name: setting.name(),
+        expected: setting.expected(),
+        found: "bytes that are not UTF-8".to_owned(),
+    })
 }
 
 /// The name that this variable sets. None if its first word is no group of settings: then the variable is not ours to judge.

@@ -110,7 +110,8 @@ impl Dialling {
             State::Waiting { at, .. } if *at > now => return None,
             State::Waiting { tries, .. } | State::Dialling { tries, .. } => *tries,
         };
-        if now >= tries.until {
+        // What a forked process says would be taken for its parent's words.
+        if now >= tries.until || poller.is_inherited() {
             self.state = State::Idle;
             engine.give_up(self.peer, tries.cause);
             return None;

@@ -16,10 +16,12 @@ pub enum Event {
         /// How.
         why: LinkError,
     },
-    /// One connection was not made. The listener is as good as before.
+    /// A connection was not made. The listener is as good as before. Told at most once a second for each listener.
     NotConnected {
         /// Why.
         why: BootstrapError,
+        /// Those before it that were not told of.
+        before: u64,
     },
     /// The system refuses what a new link needs. It is asked again after a while, and this is told once until it gives.
     NoNewLinks {
@@ -40,7 +42,10 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::LinkFailed { peer, why } => write!(f, "the link to node {} ended: {why}", peer.0),
-            Event::NotConnected { why } => write!(f, "a connection was not made: {why}"),
+            Event::NotConnected { why, before: 0 } => write!(f, "a connection was not made: {why}"),
+            Event::NotConnected { why, before } => {
+                write!(f, "a connection was not made, and {before} before it: {why}")
+            }
             Event::NoNewLinks { why } => write!(f, "no new link for now: {why}"),
         }
     }

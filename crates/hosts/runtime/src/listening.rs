@@ -12,6 +12,9 @@ const REST: Span = Span::from_millis(100);
 /// Connections that fail, looked at in one turn.
 const FAILURES: usize = 64;
 
+/// How long after one of them was told of the next ones are only counted: a stranger can make a thousand a second.
+const QUIET: Span = Span::from_secs(1);
+
 /// All listeners of a node.
 #[derive(Default)]
 pub(crate) struct Listening {
@@ -29,6 +32,15 @@ struct Watched {
     rests_until: Option<Time>,
     /// Whether it was told that the system refuses what a link needs.
     is_told: bool,
+    failures: Failures,
+}
+
+/// The connections that were not made.
+#[derive(Default)]
+struct Failures {
+    quiet_until: Time,
+    /// Those that nobody was told of.
+    untold: u64,
 }
 
 impl Listening {
@@ -42,7 +54,8 @@ impl Listening {
     /// The system refuses to watch it.
     pub(crate) fn add(&mut self, listener: Box<dyn Listener>, port: Port, poller: &Poller) -> io::Result<()> {
         poller.add(listener.fd(), Source::Listener(place(self.listeners.len())))?;
-        self.listeners.push(Watched { listener, port, is_called: true, rests_until: None, is_told: false });
+        let (is_called, is_told, failures) = (true, false, Failures::default());
+        self.listeners.push(Watched { listener, port, is_called, rests_until: None, is_told, failures });
         Ok(())
     }
 
@@ -78,7 +91,7 @@ impl Listening {
                     }
                     watched.rest(now, poller);
                 }
-                Err(why) => tell(&Event::NotConnected { why }),
+                Err(why) => watched.failures.tell(why, now, tell),
             }
         }
         None
@@ -115,6 +128,18 @@ impl Watched {
         self.is_called = false;
         self.rests_until = Some(now + REST);
         poller.forget(self.listener.fd());
+    }
+}
+
+impl Failures {
+    /// One more: tells of it, unless another one was told of a moment ago.
+    fn tell(&mut self, why: BootstrapError, now: Time, tell: &mut dyn FnMut(&Event)) {
+        if now < self.quiet_until {
+            self.untold += 1;
+        } else {
+            self.quiet_until = now + QUIET;
+            tell(&Event::NotConnected { why, before: core::mem::take(&mut self.untold) });
+        }
     }
 }
 

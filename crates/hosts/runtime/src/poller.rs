@@ -69,14 +69,17 @@ impl Poller {
     /// Watches a descriptor until it is closed or forgotten.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refuses, or this is a forked process: its parent would be called for what only the child has.
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, source: Source) -> io::Result<()> {
+        if self.is_inherited() {
+            return Err(io::Error::other("this end belongs to the process that made it"));
+        }
         Ok(epoll::add(&self.epoll, fd, source.to_data(), epoll::EventFlags::IN)?)
     }
 
     /// Watches a descriptor no more.
     pub(crate) fn forget(&self, fd: BorrowedFd<'_>) {
-        if self.maker.is_this_process() {
+        if !self.is_inherited() {
             // It fails only if it was not watched.
             let _ = epoll::delete(&self.epoll, fd);
         }
@@ -95,6 +98,11 @@ impl Poller {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Whether this is a forked process, and its parent made it.
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.maker.is_this_process()
     }
 
     /// Whether something calls. It stays to be taken.

@@ -113,6 +113,19 @@ fn a_short_variable_goes_before_the_long_one_and_after_an_argument() {
 fn variables_of_others_are_left_alone() {
     let environment = variables(&[("QUINTET_TESTBED_PARENT", "7"), ("QUINTET", "x"), ("PATH", "/bin")]);
     assert!(Settings::load(&Sources { environment, ..Sources::default() }).is_ok());
+    let not_unicode = vec!["LS_COLORS".to_owned(), "QUINTET".to_owned()];
+    assert!(Settings::load(&Sources { not_unicode, ..Sources::default() }).is_ok());
+}
+
+#[test]
+fn a_variable_that_is_not_unicode_is_refused_and_not_passed_over() {
+    for (variable, name) in [("QUINTET_SPACE", "space.address"), ("QUINTET_CLUSTER_NAME", "cluster.name")] {
+        let sources = Sources { not_unicode: vec![variable.to_owned()], ..Sources::default() };
+        let refused = Settings::load(&sources).unwrap_err().to_string();
+        let expected =
+            format!("environment variable {variable}: {name} is bytes that are not UTF-8, expected ");
+        assert!(refused.starts_with(&expected), "{refused}");
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Inlets {
         let mut worked = false;
         while self.listening.is_called() {
             let Some(poller) = &self.poller else { break };
-            if self.unnamed.len() >= MAX_UNNAMED {
+            if self.unnamed.len() + self.rivals.len() >= MAX_UNNAMED {
                 self.listening.rest(now, poller);
                 break;
             }

@@ -81,3 +81,25 @@ fn with_no_descriptor_in_reserve_either_the_listener_rests() {
     let said = child.output().wait_for("both rest", Duration::from_secs(30));
     assert!(said.is_some(), "{}", child.output().text());
 }
+
+#[test]
+fn strangers_who_leave_are_told_of_once_a_second_and_counted() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (path, poller) = (folder.join("socket"), Poller::new().expect("there are descriptors"));
+    let mut listening = Listening::default();
+    let listener = SharedMemoryListener::bind(&path).expect("the folder is there");
+    listening.add(Box::new(listener), Port(16), &poller).expect("it is watched");
+    let mut told = Vec::new();
+    for at in [Time(0), Time(1), Time(2), Time::ZERO + QUIET] {
+        let stranger = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a descriptor");
+        connect(&stranger, &SocketAddrUnix::new(&path).expect("it is short")).expect("it listens");
+        drop(stranger);
+        listening.called(0);
+        assert!(listening.accept(at, &poller, &mut |event| told.push(event.clone())).is_none());
+    }
+    let counted = told.iter().map(|event| match event {
+        Event::NotConnected { before, .. } => *before,
+        other => panic!("{other}"),
+    });
+    assert_eq!(counted.collect::<Vec<_>>(), [0, 2]);
+}

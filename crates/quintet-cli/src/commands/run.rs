@@ -53,7 +53,7 @@ const OWN_DESCRIPTORS: u64 = 48;
 
 #[derive(Args)]
 #[command(
-    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back\nfrom who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become\ndead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Ctrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
+    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back\nfrom who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become\ndead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once\nover shared memory; over a Unix socket or TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms). Ctrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
 )]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers

@@ -96,6 +96,11 @@ impl Direction {
         Direction { model, luck, last_arrival: Picos::default() }
     }
 
+    /// Takes the place of an earlier link: where frames stay in order, none of this one overtakes what is still under way on that one.
+    pub(crate) fn follow(&mut self, earlier: &Direction) {
+        self.last_arrival = earlier.last_arrival;
+    }
+
     /// What becomes of a frame that departs at `departure`.
     pub(crate) fn carry(&mut self, departure: Picos) -> Passage {
         if let Luck::None = self.luck {

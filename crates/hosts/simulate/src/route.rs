@@ -61,11 +61,11 @@ impl Route {
         }
     }
 
-    /// Has nothing more depart. What departed before still arrives, and then the receiver learns of the end.
+    /// Has nothing more depart. What departed before still arrives, and then the receiver learns of the end, unless the way is cut.
     pub(crate) fn close(&mut self, how: Disconnect) {
         let looks_cut = how == Disconnect::UntilNextLink && self.info().may_be_cut;
         let end = if looks_cut { DownCause::Died } else { DownCause::Closed };
-        (self.closed, self.draining, self.refused) = (true, Some(end), false);
+        (self.closed, self.draining, self.refused) = (true, (!self.cut).then_some(end), false);
     }
 
     /// The largest bulk of one frame.

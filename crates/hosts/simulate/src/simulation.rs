@@ -210,7 +210,10 @@ impl Simulation {
                 Some(choices) => Luck::Chosen(choices.stream(stream)),
                 None => Luck::Random(Random::new(self.seed, stream)),
             };
-            let direction = Direction::new(model, luck);
+            let mut direction = Direction::new(model, luck);
+            if let Some(Carrier::Link(earlier)) = self.routes.get(from, to).map(|route| &route.carrier) {
+                direction.follow(earlier);
+            }
             self.routes.insert(from, to, Carrier::Link(direction));
         }
         self.announce(a, b);

@@ -1,13 +1,14 @@
-//! Links that a protocol has closed.
+//! Links that a protocol has closed, and new ones in the place of those that were cut.
 
 use super::Simulation;
 use crate::arrival::{Arrival, News};
 use crate::ids::{NodePlace, RouteId};
-use quintet_contract::{Address, Disconnect, NodeId};
+use crate::link::LinkModel;
+use quintet_contract::{Address, Disconnect, DownCause, NodeId};
 
 impl Simulation {
     /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
-    /// told; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
+    /// told, unless the way there is cut; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
     pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId, how: Disconnect) {
         let here = self.nodes[place].id;
         if self.nodes.get(peer).is_none_or(|node| !node.alive) {
@@ -68,6 +69,22 @@ impl Simulation {
     #[must_use]
     pub fn is_closed(&self, from: Address, to: Address) -> bool {
         self.routes.get(from, to).is_some_and(|route| route.closed)
+    }
+
+    /// Tells `at` that its link with `peer` was cut, as a host that has noticed it. See [`set_cut`](Simulation::set_cut).
+    pub fn tell_cut(&mut self, at: Address, peer: Address) {
+        self.deliver(at, News::Down(peer, DownCause::Died).into(), self.now);
+    }
+
+    /// Joins two addresses again, as a host that makes a new link in the place of one that was cut: what is under way on that one is
+    /// lost. Who was not told of the cut learns of the new link only.
+    pub fn connect_again(&mut self, a: Address, b: Address, model: LinkModel) {
+        for (from, to) in [(a, b), (b, a)] {
+            if let Some(route) = self.routes.get_mut(from, to) {
+                route.stale = route.in_flight;
+            }
+        }
+        self.connect(a, b, model);
     }
 
     /// Whether `at` was not told of an end of its link with `peer`, and is to be told by the caller.

@@ -142,6 +142,51 @@ fn a_link_that_breaks_without_a_sign_is_given_up_and_the_next_one_goes_on() {
     }
 }
 
+/// A link is cut in one direction or both, in the middle of what is said; each side is told at once, later, or by the new link only.
+#[test]
+fn a_new_link_in_the_place_of_one_that_was_cut_carries_nothing_of_it() {
+    for seed in 0..300 {
+        let (mut run, mut random) = (pair(seed, Reliability::ByLink), Random::new(seed, 1));
+        let ends = [(at(SERVER), at(CLIENT)), (at(CLIENT), at(SERVER))];
+        for word in 0..WORDS {
+            let is_cut = random.chance(100_000);
+            for (from, to) in ends {
+                run.set_cut(from, to, is_cut && random.chance(500_000));
+            }
+            [SERVER, CLIENT].into_iter().for_each(|node| say(&mut run, node, word));
+            run.run_for(Span::from_micros(random.below(100)));
+            for (here, there) in ends {
+                if is_cut && random.chance(300_000) {
+                    run.tell_cut(here, there);
+                    run.run_for(Span::from_micros(random.below(100)));
+                }
+            }
+            if is_cut {
+                run.connect_again(at(SERVER), at(CLIENT), wire());
+            }
+        }
+        run.run_for(Span::from_millis(200));
+        check(&run, WORDS, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn nobody_learns_over_a_cut_link_that_the_other_side_has_closed_it() {
+    let mut run = pair(1, Reliability::ByLink);
+    run.set_cut(at(SERVER), at(CLIENT), true);
+    run.run_for(Span::from_millis(30));
+    run.set_cut(at(CLIENT), at(SERVER), true);
+    run.run_for(Span::from_millis(30));
+    assert!(
+        run.is_closed(at(CLIENT), at(SERVER)),
+        "the client has heard nothing for too long, the server not yet"
+    );
+    run.connect_again(at(SERVER), at(CLIENT), wire());
+    [SERVER, CLIENT].into_iter().for_each(|node| say(&mut run, node, 0));
+    run.run_for(Span::from_millis(20));
+    check(&run, 1, "one word each");
+}
+
 #[test]
 fn the_next_life_of_a_client_is_not_given_what_was_kept_for_its_last() {
     let mut run = pair(1, Reliability::ByLink);

@@ -30,6 +30,9 @@ pub struct StackConfig {
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
     #[cfg(feature = "seeded-defects")]
     pub messaging_defect: Option<quintet_messaging::Defect>,
+    /// A defect of the sessions, likewise.
+    #[cfg(feature = "seeded-defects")]
+    pub session_defect: Option<quintet_session::Defect>,
 }
 
 /// How a side looks after its sessions. Zero is never.
@@ -73,6 +76,8 @@ impl StackConfig {
             space: SpaceConfig { seed, ..SpaceConfig::default() },
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,
+            #[cfg(feature = "seeded-defects")]
+            session_defect: None,
         }
     }
 
@@ -126,6 +131,8 @@ impl StackConfig {
             keep_alive,
             silence_limit,
             resume_window,
+            #[cfg(feature = "seeded-defects")]
+            defect: self.session_defect,
             ..SessionConfig::new(me, self.cluster, self.incarnation, self.seed)
         }
     }

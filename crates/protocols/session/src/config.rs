@@ -32,6 +32,9 @@ pub struct SessionConfig {
     pub peers: BTreeMap<Address, PeerConfig>,
     /// The settings of all others; `None`: a link to any other address is left unused.
     pub others: Option<PeerConfig>,
+    /// A defect built in on purpose, for a test that must find it.
+    #[cfg(feature = "seeded-defects")]
+    pub defect: Option<crate::Defect>,
 }
 
 /// The settings of one peer's session.
@@ -113,6 +116,8 @@ impl SessionConfig {
             resume_window: Span::ZERO,
             peers: BTreeMap::new(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::Link }),
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
         }
     }
 

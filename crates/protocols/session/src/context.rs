@@ -2,8 +2,9 @@
 
 use crate::config::SessionConfig;
 use crate::counters::Counters;
+use crate::defect::seeded;
 use crate::retention::Exit;
-use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Outbox, Random, Time};
+use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Outbox, Random, Span, Time};
 
 /// The time, the way out, and what all sessions share.
 pub(crate) struct Context<'a> {
@@ -28,6 +29,18 @@ impl Context<'_> {
     /// The way to a peer.
     pub(crate) fn exit(&mut self, to: Address) -> Exit<'_> {
         Exit { to, now: self.now, counters: self.counters, out: &mut *self.out }
+    }
+
+    /// Until when a session that is put aside now may be resumed.
+    pub(crate) fn resumed_by(&self) -> Time {
+        let window = self.config.resume_window;
+        if seeded!(self.config, NeverGivenUp) {
+            return Time::NEVER;
+        }
+        if seeded!(self.config, GivenUpEarly) {
+            return self.now + Span(window.0 / 2);
+        }
+        self.now + window
     }
 
     pub(crate) fn notify(&mut self, event: Event) {

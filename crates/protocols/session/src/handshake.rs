@@ -158,7 +158,7 @@ impl HelloSent {
             incarnation: config.incarnation,
             features: config.features,
             resume: stream.map_or(0, |stream| stream.id),
-            received: stream.map_or(Sequence::default(), |stream| stream.expected),
+            received: stream.map_or(Sequence::default(), |stream| stream.arrived(config)),
             window: self.reliability.window(),
         }
     }

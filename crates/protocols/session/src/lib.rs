@@ -46,7 +46,7 @@
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
 //! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
-//! | `fuzzing.rs` | entry points for fuzzers |
+//! | `fuzzing.rs`, `defect.rs` | entry points for fuzzers; built-in defects for tests |
 #![forbid(unsafe_code)]
 
 mod arrivals;
@@ -55,6 +55,7 @@ mod config;
 mod context;
 mod conversation;
 mod counters;
+mod defect;
 mod departed;
 mod estimator;
 pub mod fuzzing;
@@ -79,6 +80,8 @@ pub use codec::{
 };
 pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Versions};
 pub use counters::Counters;
+#[cfg(feature = "seeded-defects")]
+pub use defect::Defect;
 pub use refusal::{Refusal, RefusalCode};
 pub use sessions::Sessions;
 pub use stream::PeerInfo;

@@ -79,7 +79,7 @@ impl Live {
             session: self.stream.id,
             incarnation: config.incarnation,
             features: config.features,
-            received: self.stream.expected,
+            received: self.stream.arrived(config),
             window: self.reliability.window(),
         }
     }

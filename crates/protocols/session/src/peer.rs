@@ -70,7 +70,7 @@ impl Peer {
         if matches!(self.phase, Phase::Unlinked(_)) {
             return;
         }
-        self.suspend(cause, context.now + context.config.resume_window);
+        self.suspend(cause, context.resumed_by());
         if !self.outlives_its_link(cause, context.config) {
             self.forget_for(cause, context);
         }
@@ -262,7 +262,7 @@ impl Peer {
             return self.over(DownCause::Silent, context);
         }
         context.out.disconnect(self.address, Disconnect::UntilNextLink);
-        self.suspend(DownCause::Silent, context.now + context.config.resume_window);
+        self.suspend(DownCause::Silent, context.resumed_by());
     }
 
     /// HELLO was not answered on a link that loses nothing.

@@ -118,6 +118,11 @@ impl<P: Protocol> Sessions<P> {
         self.peers.values().filter_map(|peer| peer.phase.stream()).all(|stream| stream.is_idle())
     }
 
+    /// Whether every frame sent to a peer has been acknowledged; see [`is_idle`](Sessions::is_idle). True without a session.
+    pub fn is_idle_with(&self, address: Address) -> bool {
+        self.stream(address).is_none_or(|stream| stream.is_idle())
+    }
+
     /// Says GOODBYE to all peers. The protocol above sees each go down. Frames not yet acknowledged may be lost: wait for
     /// [`is_idle`](Sessions::is_idle) where that matters.
     pub fn close(&mut self, now: Time, out: &mut dyn Outbox) {

@@ -2,8 +2,9 @@
 
 use crate::arrivals::{ACKNOWLEDGE_DELAY, Arrivals, Place};
 use crate::codec::{Acknowledge, Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
-use crate::config::{Features, Reliability, Role, WindowLimits};
+use crate::config::{Features, Reliability, Role, SessionConfig, WindowLimits};
 use crate::context::{Context, Event};
+use crate::defect::seeded;
 use crate::retained::Retained;
 use crate::retention::{Departure, Exit, Kept, Retention};
 use crate::sequence::Sequence;
@@ -204,6 +205,10 @@ impl Stream {
         to: Address,
         context: &mut Context<'_>,
     ) -> Arrival {
+        let again = seeded!(context.config, DeliveredAgain) && prefix.sequence.next() == self.expected;
+        if again && self.keeps() {
+            return Arrival::Deliver(PREFIX_BYTES);
+        }
         if prefix.sequence != self.expected
             || !self.acknowledged(prefix.acknowledged, Stamp::NONE, false, to, context)
         {
@@ -264,7 +269,13 @@ impl Stream {
     ) -> bool {
         let progress = match &mut self.keeping {
             Keeping::Nothing => return acknowledged.ahead_of(self.next) <= 0,
-            Keeping::Retained(retained) => retained.acknowledge(acknowledged),
+            Keeping::Retained(retained) => {
+                let progress = retained.acknowledge(acknowledged);
+                if progress == Progress::Released && seeded!(context.config, OneTooManyReleased) {
+                    retained.acknowledge(acknowledged.next());
+                }
+                progress
+            }
             Keeping::Retransmitted(lossy) => lossy.window.acknowledge(acknowledged, echo, alone, context.now),
         };
         match progress {
@@ -360,7 +371,9 @@ impl Stream {
         match &mut self.keeping {
             Keeping::Nothing => {}
             Keeping::Retained(retained) => {
-                retained.frames.rewind();
+                if !seeded!(context.config, NotRewound) {
+                    retained.frames.rewind();
+                }
                 // The handshake tells what has arrived.
                 retained.acknowledged();
             }
@@ -370,6 +383,18 @@ impl Stream {
             }
         }
         self.acknowledged(received, Stamp::NONE, true, to, context)
+    }
+
+    /// What a peer is told has arrived, when the link is new.
+    pub(crate) fn arrived(&self, config: &SessionConfig) -> Sequence {
+        let retains = matches!(self.keeping, Keeping::Retained(_));
+        if retains && seeded!(config, ArrivedNotTold) {
+            return Sequence::default();
+        }
+        if retains && seeded!(config, DeliveredAgain) && self.expected != Sequence::default() {
+            return Sequence(self.expected.0.wrapping_sub(1));
+        }
+        self.expected
     }
 
     /// The number of the oldest frame that the peer is not known to have.

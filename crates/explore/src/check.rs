@@ -13,6 +13,7 @@ mod holders;
 mod order;
 mod presence;
 mod records;
+mod resume;
 
 use crate::history::{Ask, Event, History, Outcome, QUIET, What};
 use crate::network::{KEEP_ALIVE, SILENCE_LIMIT};
@@ -58,6 +59,8 @@ pub enum Rule {
     OnlyItsHolder,
     /// When all is quiet, what was lent has come back: credit, room for answers, memory of what waited.
     BooksBalance,
+    /// A session goes on over the next link if that comes within the time to resume, and is over on both sides after it.
+    SessionsOutliveCuts,
     /// Without faults everything is answered after a while.
     ComesToRest,
 }
@@ -90,6 +93,7 @@ impl fmt::Display for Rule {
             Rule::SaysWhatIs => "what the space says is so",
             Rule::OnlyItsHolder => "only its holder ends a lease",
             Rule::BooksBalance => "what was lent comes back",
+            Rule::SessionsOutliveCuts => "sessions outlive cuts, for as long as they may",
             Rule::ComesToRest => "everything is answered after a while",
         })
     }
@@ -99,6 +103,7 @@ impl fmt::Display for Rule {
 pub(crate) fn history(plan: &Plan, history: &History, is_whole: bool) -> Result<(), Violation> {
     check_events(plan, history)?;
     check_silence(plan, history)?;
+    resume::check(plan, history)?;
     let records = Records::read(history);
     for request in &records.requests {
         check_answer(request, is_whole)?;
@@ -117,8 +122,10 @@ fn check_events(plan: &Plan, history: &History) -> Result<(), Violation> {
             What::Unsendable { .. } => (Rule::AnsweredOnce, event.to_string()),
             What::Down(DownCause::Misbehaved) => (Rule::NobodyCutOff, event.to_string()),
             // Nobody says goodbye in a run: a link that was closed was closed by a side that found the other's frames broken, and
-            // had no room to say so, or heard nothing for too long of one that stood still.
-            What::Down(DownCause::Closed) if !plan.stands_still(event.client) => {
+            // had no room to say so, or heard nothing for too long of one that stood still or whose frames did not arrive.
+            What::Down(DownCause::Closed)
+                if !plan.stands_still(event.client) && !plan.is_half_broken(event.client) =>
+            {
                 (Rule::NobodyCutOff, event.to_string())
             }
             // Both sides answer each other's pings. (On a bad link several may be lost one after the other.)

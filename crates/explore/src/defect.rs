@@ -27,6 +27,18 @@ pub enum Defect {
     EndlessLeaseKept,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
+    /// What an earlier link was given is not sent again over the next one.
+    NotRewound,
+    /// The last frame that came over an earlier link is asked for, and delivered, once more.
+    DeliveredAgain,
+    /// An acknowledgement releases one frame more than it covers.
+    OneTooManyReleased,
+    /// A resumed session does not tell what has arrived.
+    ArrivedNotTold,
+    /// A session whose link was cut is given up when half of its time to resume has passed.
+    GivenUpEarly,
+    /// A session whose link was cut is never given up.
+    NeverGivenUp,
 }
 
 impl Defect {
@@ -44,6 +56,12 @@ impl Defect {
         Defect::FailedLeaseGoesToTheEnd,
         Defect::EndlessLeaseKept,
         Defect::HeldCreditLost,
+        Defect::NotRewound,
+        Defect::DeliveredAgain,
+        Defect::OneTooManyReleased,
+        Defect::ArrivedNotTold,
+        Defect::GivenUpEarly,
+        Defect::NeverGivenUp,
     ];
 
     /// Its name, as a user writes it: `lost-wake-up`.
@@ -62,6 +80,12 @@ impl Defect {
             Defect::FailedLeaseGoesToTheEnd => "failed-lease-goes-to-the-end",
             Defect::EndlessLeaseKept => "endless-lease-kept",
             Defect::HeldCreditLost => "held-credit-lost",
+            Defect::NotRewound => "not-rewound",
+            Defect::DeliveredAgain => "delivered-again",
+            Defect::OneTooManyReleased => "one-too-many-released",
+            Defect::ArrivedNotTold => "arrived-not-told",
+            Defect::GivenUpEarly => "given-up-early",
+            Defect::NeverGivenUp => "never-given-up",
         }
     }
 
@@ -84,7 +108,14 @@ impl Defect {
             Defect::AcknowledgedByAnyone => Some(OfSpace::AcknowledgedByAnyone),
             Defect::FailedLeaseGoesToTheEnd => Some(OfSpace::FailedLeaseGoesToTheEnd),
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
-            Defect::CreditCountedTwice | Defect::HeldCreditLost => None,
+            Defect::CreditCountedTwice
+            | Defect::HeldCreditLost
+            | Defect::NotRewound
+            | Defect::DeliveredAgain
+            | Defect::OneTooManyReleased
+            | Defect::ArrivedNotTold
+            | Defect::GivenUpEarly
+            | Defect::NeverGivenUp => None,
         }
     }
 
@@ -93,6 +124,19 @@ impl Defect {
         match self {
             Defect::CreditCountedTwice => Some(OfMessaging::CreditCountedTwice),
             Defect::HeldCreditLost => Some(OfMessaging::HeldCreditLost),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn of_session(self) -> Option<quintet_session::Defect> {
+        use quintet_session::Defect as OfSession;
+        match self {
+            Defect::NotRewound => Some(OfSession::NotRewound),
+            Defect::DeliveredAgain => Some(OfSession::DeliveredAgain),
+            Defect::OneTooManyReleased => Some(OfSession::OneTooManyReleased),
+            Defect::ArrivedNotTold => Some(OfSession::ArrivedNotTold),
+            Defect::GivenUpEarly => Some(OfSession::GivenUpEarly),
+            Defect::NeverGivenUp => Some(OfSession::NeverGivenUp),
             _ => None,
         }
     }

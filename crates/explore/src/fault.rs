@@ -7,6 +7,10 @@ use std::fmt;
 
 /// The most faults of a run.
 const MOST: usize = 6;
+/// The most links that break, beside them.
+const MOST_BREAKS: usize = 4;
+/// The most clients of a run.
+const MOST_CLIENTS: u64 = 5;
 /// The time between the end of one and the next of its sort at the same place.
 const BREATH: Span = Span::from_micros(10);
 /// After a freeze it is longer: a process that is stopped next has read what lay in its links by then.
@@ -43,6 +47,22 @@ pub(crate) enum Fault {
     Heal {
         who: Who,
     },
+    /// A client's link breaks, one that loses nothing as long as it lasts: what is sent into it from now on, in one direction or both,
+    /// does not arrive.
+    Break {
+        who: Who,
+        to_space: bool,
+        to_client: bool,
+    },
+    /// The host of one side notices that.
+    Notice {
+        who: Who,
+        at_space: bool,
+    },
+    /// A new link takes its place, whoever has noticed.
+    Replace {
+        who: Who,
+    },
     /// All frames between these clients and the manager are lost.
     Partition {
         apart: Vec<Who>,
@@ -73,6 +93,9 @@ impl Fault {
             | Fault::Restart { who, .. }
             | Fault::Cut { who, .. }
             | Fault::Heal { who }
+            | Fault::Break { who, .. }
+            | Fault::Notice { who, .. }
+            | Fault::Replace { who }
             | Fault::Slow { who, .. }
             | Fault::Freeze { who, .. }
             | Fault::Thaw { who } => *who == 0 || *who == client,
@@ -81,14 +104,20 @@ impl Fault {
         }
     }
 
-    /// Whether it is the end of another.
+    /// Whether it is the end of another, or comes of it.
     pub(crate) fn is_end(&self) -> bool {
         match self {
-            Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend | Fault::Thaw { .. } => true,
+            Fault::Restart { .. }
+            | Fault::Heal { .. }
+            | Fault::Notice { .. }
+            | Fault::Replace { .. }
+            | Fault::Mend
+            | Fault::Thaw { .. } => true,
             Fault::Slow { per_mille, .. } => *per_mille == USUAL,
             Fault::Pause { .. }
             | Fault::Crash { .. }
             | Fault::Cut { .. }
+            | Fault::Break { .. }
             | Fault::Partition { .. }
             | Fault::Freeze { .. } => false,
         }
@@ -111,12 +140,17 @@ enum Sort {
 }
 
 /// The faults of a run with these clients, and their ends, in order of time.
-pub(crate) fn draw(chooser: &mut Chooser, clients: &[ClientPlan]) -> Vec<(Span, Fault)> {
+pub(crate) fn draw(
+    chooser: &mut Chooser,
+    breaks: &mut Chooser,
+    clients: &[ClientPlan],
+) -> Vec<(Span, Fault)> {
     let mut drawn = Faults {
         clients,
         faults: Vec::new(),
         free: vec![Span::ZERO; clients.len() + 1],
         joined: vec![Span::ZERO; clients.len() + 1],
+        prompt: Span::ZERO,
     };
     for count in 0..MOST {
         chooser.begin();
@@ -125,8 +159,14 @@ pub(crate) fn draw(chooser: &mut Chooser, clients: &[ClientPlan]) -> Vec<(Span, 
         }
         drawn.add(chooser);
     }
+    drawn.break_links(breaks);
     drawn.faults.sort_by_key(|(at, _)| *at);
     drawn.faults
+}
+
+fn draw_lasting(chooser: &mut Chooser) -> Span {
+    let (least, most) = *chooser.pick(&[(1_000, 5_000), (5_000, 55_000), (50_000, 350_000)]);
+    Span::from_micros(least + chooser.below(most - least))
 }
 
 struct Faults<'a> {
@@ -135,6 +175,9 @@ struct Faults<'a> {
     /// From when on each process, and each client's link, has no fault so far.
     free: Vec<Span>,
     joined: Vec<Span>,
+    /// From when on no process is slow or frozen: what a slow one does about a link that has ended meanwhile would go by the next one
+    /// here.
+    prompt: Span,
 }
 
 impl Faults<'_> {
@@ -157,8 +200,7 @@ impl Faults<'_> {
         };
         let who = if is_manager { 0 } else { Who::try_from(drawn).expect("a handful of clients") };
         let at = Span::from_micros(500 + chooser.below(30_000));
-        let lasting = *chooser.pick(&[(1_000, 5_000), (5_000, 55_000), (50_000, 350_000)]);
-        let lasting = Span::from_micros(lasting.0 + chooser.below(lasting.1 - lasting.0));
+        let lasting = draw_lasting(chooser);
         match sort {
             Sort::Cut => self.cut(chooser, who, at, lasting),
             Sort::Partition => self.divide(chooser, at, lasting),
@@ -173,6 +215,9 @@ impl Faults<'_> {
         }
         let at = at.max(self.free[usize::from(who)]);
         let end = Span(at.0 + lasting.0);
+        if sort == Sort::Slow {
+            self.prompt = self.prompt.max(Span(end.0 + LONG_BREATH.0));
+        }
         self.free[usize::from(who)] = Span(end.0 + BREATH.0);
         let (fault, ends) = match sort {
             Sort::Crash | Sort::Stop => {
@@ -196,6 +241,7 @@ impl Faults<'_> {
         let at = if busy > Span::ZERO { at.max(Span(busy.0 + LONG_BREATH.0)) } else { at };
         let end = Span(at.0 + lasting.0);
         self.free.fill(Span(end.0 + LONG_BREATH.0));
+        self.prompt = self.prompt.max(Span(end.0 + LONG_BREATH.0));
         self.faults.extend([(at, Fault::Freeze { who, span: lasting }), (end, Fault::Thaw { who })]);
     }
 
@@ -210,6 +256,46 @@ impl Faults<'_> {
         let end = Span(at.0 + lasting.0);
         *joined = Span(end.0 + BREATH.0);
         self.faults.extend([(at, Fault::Cut { who, to_space, to_client }), (end, Fault::Heal { who })]);
+    }
+
+    /// Breaks links of clients that keep frames for the next one.
+    fn break_links(&mut self, chooser: &mut Chooser) {
+        if !self.clients.iter().any(ClientPlan::retains) {
+            return;
+        }
+        for _ in 0..MOST_BREAKS {
+            chooser.begin();
+            if !chooser.chance(600_000) {
+                break;
+            }
+            self.break_link(chooser);
+        }
+    }
+
+    /// Breaks the link of a drawn client or the next that keeps frames for another link. Each side's host notices it at once, later, or
+    /// not before the new link is there.
+    fn break_link(&mut self, chooser: &mut Chooser) {
+        // The second of the group, where a search for smaller runs finds it; among as many however many there are.
+        let drawn = Who::try_from(1 + chooser.below(MOST_CLIENTS)).expect("a handful of clients");
+        let retains = |who: &Who| self.clients[usize::from(*who) - 1].retains();
+        let last = crate::network::number(self.clients.len() - 1);
+        let Some(who) = (drawn..=last).chain(1..=last).find(retains) else { return };
+        // It may break in its first handshake.
+        let (at, lasting) = (Span::from_micros(chooser.below(30_000)), draw_lasting(chooser));
+        let (to_space, to_client) = *chooser.pick(&[(true, true), (true, false), (false, true)]);
+        let at = at.max(self.joined[usize::from(who)]).max(self.prompt);
+        let end = Span(at.0 + lasting.0);
+        self.joined[usize::from(who)] = Span(end.0 + BREATH.0);
+        self.faults.push((at, Fault::Break { who, to_space, to_client }));
+        for at_space in [false, true] {
+            let after = match chooser.below(3) {
+                0 => Span::ZERO,
+                1 => Span(chooser.below(lasting.0 / 1_000) * 1_000),
+                _ => continue,
+            };
+            self.faults.push((Span(at.0 + after.0), Fault::Notice { who, at_space }));
+        }
+        self.faults.push((end, Fault::Replace { who }));
     }
 
     /// Divides the network. Its end mends everything, so that nothing else is cut meanwhile.
@@ -245,6 +331,15 @@ impl fmt::Display for Fault {
                 _ => "no longer hears",
             }),
             Fault::Heal { .. } => f.write_str("is no longer cut off"),
+            Fault::Break { to_space, to_client, .. } => f.write_str(match (to_space, to_client) {
+                (true, true) => "has a broken link",
+                (true, false) => "has a broken link and is no longer heard",
+                _ => "has a broken link and no longer hears",
+            }),
+            Fault::Notice { at_space, .. } => {
+                write!(f, "has a broken link: {} is told", if *at_space { "the manager" } else { "it" })
+            }
+            Fault::Replace { .. } => f.write_str("has a new link"),
             Fault::Partition { apart } => {
                 let names: Vec<String> = apart.iter().map(|who| format!("client {who}")).collect();
                 write!(f, "the network is divided: {} apart", names.join(", "))
@@ -269,6 +364,9 @@ impl Fault {
             | Fault::Restart { who, .. }
             | Fault::Cut { who, .. }
             | Fault::Heal { who }
+            | Fault::Break { who, .. }
+            | Fault::Notice { who, .. }
+            | Fault::Replace { who }
             | Fault::Slow { who, .. }
             | Fault::Freeze { who, .. }
             | Fault::Thaw { who } => Some(*who),
@@ -278,97 +376,5 @@ impl Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::Plan;
-    use quintet_simulate::{Choices, Sequence};
-    use std::collections::BTreeSet;
-
-    fn plans() -> impl Iterator<Item = Plan> {
-        (0..400).map(|seed| Plan::draw(&Choices::drawn(seed)))
-    }
-
-    #[test]
-    fn every_sort_befalls_whom_it_can() {
-        let mut seen = BTreeSet::new();
-        for plan in plans() {
-            for (_, fault) in &plan.faults {
-                let is_manager = fault.who() == Some(0);
-                seen.insert(match fault {
-                    Fault::Pause { .. } => ("pause", false),
-                    Fault::Crash { remembers, .. } => (if *remembers { "stop" } else { "crash" }, is_manager),
-                    Fault::Cut { to_space: true, to_client: true, .. } => ("cut", false),
-                    Fault::Cut { .. } => ("one-way cut", false),
-                    Fault::Partition { .. } => ("partition", false),
-                    Fault::Slow { .. } => ("slow", is_manager),
-                    Fault::Freeze { .. } => ("freeze", is_manager),
-                    Fault::Restart { .. } | Fault::Heal { .. } | Fault::Mend | Fault::Thaw { .. } => {
-                        ("end", false)
-                    }
-                });
-            }
-            let clocks = plan.clients.iter().map(|client| (client.clock, false)).chain([(plan.clock, true)]);
-            for (clock, is_manager) in clocks {
-                if clock.offset_nanos != 0 {
-                    seen.insert(("offset", is_manager));
-                }
-                if clock.drift_ppb != 0 {
-                    seen.insert(("drift", is_manager));
-                }
-            }
-        }
-        let clients = [
-            "pause",
-            "stop",
-            "crash",
-            "cut",
-            "one-way cut",
-            "partition",
-            "slow",
-            "freeze",
-            "offset",
-            "drift",
-        ];
-        let manager = ["stop", "crash", "slow", "freeze", "offset", "drift"].map(|sort| (sort, true));
-        let all = clients.map(|sort| (sort, false)).into_iter().chain(manager).chain([("end", false)]);
-        assert_eq!(seen, all.collect());
-    }
-
-    #[test]
-    fn what_goes_wrong_ends_before_it_goes_wrong_again() {
-        for plan in plans() {
-            let (mut down, mut slow, mut cut) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-            for (_, fault) in plan.faults {
-                let text = fault.to_string();
-                let is_right = match fault {
-                    Fault::Crash { who, .. } => down.insert(who),
-                    Fault::Restart { who, .. } => down.remove(&who),
-                    Fault::Slow { who, per_mille: USUAL } => slow.remove(&who),
-                    Fault::Slow { who, .. } | Fault::Freeze { who, .. } => slow.insert(who),
-                    Fault::Thaw { who } => slow.remove(&who),
-                    Fault::Cut { who, .. } => {
-                        plan.clients[usize::from(who) - 1].retransmits() && cut.insert(who)
-                    }
-                    Fault::Heal { who } => cut.remove(&who),
-                    Fault::Partition { apart } => {
-                        cut.is_empty() && apart.into_iter().all(|who| cut.insert(who))
-                    }
-                    Fault::Mend => {
-                        cut.clear();
-                        true
-                    }
-                    Fault::Pause { .. } => true,
-                };
-                assert!(is_right, "{text}");
-            }
-            assert_eq!(down.len() + slow.len() + cut.len(), 0, "every fault ends");
-        }
-    }
-
-    #[test]
-    fn without_choices_there_is_one_client_and_nothing_goes_wrong() {
-        let plan = Plan::draw(&Choices::replayed(Sequence::new()));
-        assert!(plan.faults.is_empty());
-        assert_eq!((plan.clients.len(), plan.clients[0].is_steady), (1, true));
-    }
-}
+#[path = "fault/tests.rs"]
+mod tests;

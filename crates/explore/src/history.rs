@@ -97,6 +97,8 @@ pub(crate) struct History {
     pub(crate) now: Time,
     items: u64,
     sessions: u32,
+    /// A client was cut off for breaking the protocol: nothing good comes of the run any more.
+    pub(crate) is_cut_off: bool,
     /// The leases that clients were granted, in order, and the session of each.
     leases: Vec<(SessionNumber, LeaseId)>,
 }
@@ -107,6 +109,7 @@ pub(crate) type SharedHistory = Rc<RefCell<History>>;
 impl History {
     /// Adds an event; its index.
     pub(crate) fn add(&mut self, client: u16, what: What) -> usize {
+        self.is_cut_off |= matches!(what, What::Down(DownCause::Misbehaved));
         self.events.push(Event { at: self.now, client, what });
         self.events.len() - 1
     }

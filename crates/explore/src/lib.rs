@@ -2,8 +2,8 @@
 //! promises.
 //!
 //! One seed is one schedule: a manager and a few clients on links drawn from the seed, good and bad, wide and narrow; clients
-//! that put, take, lease with and without an end, renew, return and cancel at random, and try to end the leases of others; cut links,
-//! divided networks, crashes after which a process remembers everything or nothing, slow and frozen processes, wrong clocks. Then
+//! that put, take, lease with and without an end, renew, return and cancel at random, and try to end the leases of others; cut links, links that
+//! keep frames for the next one and break, noticed at once, late or not at all; divided networks, crashes after which a process remembers everything or nothing, slow and frozen processes, wrong clocks. Then
 //! all faults end (the clocks stay wrong), everything comes to rest, all that was lent is counted, the space is emptied, and every
 //! tuple is accounted for. Everything that clients saw is written down, and [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
 //!

@@ -40,6 +40,7 @@ impl Seeded {
         #[cfg(feature = "seeded-defects")]
         let config = StackConfig {
             messaging_defect: self.defect.and_then(crate::Defect::of_messaging),
+            session_defect: self.defect.and_then(crate::Defect::of_session),
             space: SpaceConfig { defect: self.defect.and_then(crate::Defect::of_space), ..config.space },
             ..config
         };
@@ -224,6 +225,18 @@ impl Network {
         }
     }
 
+    /// Whether the manager, or else a client, has a session with the other, with or without a link.
+    pub(crate) fn has_session(&self, client: u16, at_space: bool) -> bool {
+        let at = address(client);
+        let session = match (self.has_messages, at_space) {
+            (true, true) => self.session::<Messages<Space>>(SPACE, at),
+            (true, false) => self.session::<Messages<Client>>(at, SPACE),
+            (false, true) => self.session::<Space>(SPACE, at),
+            (false, false) => self.session::<Client>(at, SPACE),
+        };
+        session.is_some()
+    }
+
     fn session<P: Protocol + Any>(&self, at: Address, peer: Address) -> Option<u64> {
         self.simulation.get::<Sessions<P>>(at)?.session(peer)
     }
@@ -232,14 +245,15 @@ impl Network {
     pub(crate) fn is_idle(&self, client: u16) -> bool {
         let at = address(client);
         if self.has_messages {
-            self.has_delivered::<Messages<Client>>(at) && self.has_delivered::<Messages<Space>>(SPACE)
+            self.has_delivered::<Messages<Client>>(at, SPACE)
+                && self.has_delivered::<Messages<Space>>(SPACE, at)
         } else {
-            self.has_delivered::<Client>(at) && self.has_delivered::<Space>(SPACE)
+            self.has_delivered::<Client>(at, SPACE) && self.has_delivered::<Space>(SPACE, at)
         }
     }
 
-    fn has_delivered<P: Protocol + Any>(&self, at: Address) -> bool {
-        self.simulation.get::<Sessions<P>>(at).is_some_and(Sessions::is_idle)
+    fn has_delivered<P: Protocol + Any>(&self, at: Address, peer: Address) -> bool {
+        self.simulation.get::<Sessions<P>>(at).is_some_and(|sessions| sessions.is_idle_with(peer))
     }
 
     /// Makes a new link for every client whose link was closed, as live hosts do.

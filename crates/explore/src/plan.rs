@@ -1,6 +1,7 @@
 //! What choices make of a run: the links, the limits and the clients. (Its faults: `fault.rs`.)
 
 use crate::fault::{self, Fault};
+use crate::network::SILENCE_LIMIT;
 use quintet_contract::{Span, Time};
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, Chooser, LinkModel};
@@ -13,6 +14,8 @@ pub(crate) mod streams {
     pub(crate) const WORLD: u64 = 0xffff_0001_0000_0000;
     /// The faults.
     pub(crate) const FAULTS: u64 = 0xffff_0002_0000_0000;
+    /// The links that break, of those that keep frames for the next one.
+    pub(crate) const BREAKS: u64 = 0xffff_0006_0000_0000;
     /// What a client of this number is.
     pub(crate) const CLIENT: u64 = 0xffff_0003_0000_0000;
     /// What it asks for.
@@ -20,6 +23,12 @@ pub(crate) mod streams {
     /// What it does with what it gets.
     pub(crate) const USES: u64 = 0xffff_0005_0000_0000;
 }
+
+/// What a handshake and a step may take at the end of a time to resume; clocks are wrong by a tenth at most.
+const SLACK: Span = Span::from_millis(5);
+
+/// Who is not heard for less than this is not taken for silent, whatever the clocks.
+const NOT_SILENT: Span = Span(SILENCE_LIMIT.0 - SILENCE_LIMIT.0 / 8);
 
 /// One run.
 #[derive(Debug)]
@@ -102,7 +111,8 @@ impl Plan {
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
             .collect();
-        let faults = fault::draw(&mut choices.stream(streams::FAULTS), &clients);
+        let faults =
+            fault::draw(&mut choices.stream(streams::FAULTS), &mut choices.stream(streams::BREAKS), &clients);
         for (index, client) in clients.iter_mut().enumerate() {
             let is_disturbed = faults.iter().any(|(_, fault)| fault.concerns(index));
             client.is_steady &= windows == Windows::WIDE && clock == Clock::default() && !is_disturbed;
@@ -122,6 +132,44 @@ impl Plan {
             let is_still = matches!(fault, Fault::Freeze { .. } | Fault::Slow { .. });
             is_still && fault.who().is_some_and(|who| who == 0 || who == client)
         })
+    }
+
+    /// Whether a client or the manager is stopped or crashes.
+    pub(crate) fn is_stopped(&self, client: u16) -> bool {
+        let is_stop = |fault: &Fault| matches!(fault, Fault::Crash { .. });
+        let concerns = |fault: &Fault| fault.who().is_some_and(|who| who == 0 || who == client);
+        self.faults.iter().any(|(_, fault)| is_stop(fault) && concerns(fault))
+    }
+
+    /// Whether a client's link is broken in one direction for so long that a side which no longer hears closes it, and the other, which
+    /// still does, learns that it was closed in order.
+    pub(crate) fn is_half_broken(&self, client: u16) -> bool {
+        let own = |sort: fn(&Fault) -> bool| {
+            self.faults.iter().filter(move |(_, fault)| fault.who() == Some(client) && sort(fault))
+        };
+        let breaks =
+            own(|fault| matches!(fault, Fault::Break { to_space, to_client, .. } if to_space != to_client));
+        breaks.into_iter().any(|(from, _)| {
+            let mut replaced = own(|fault| matches!(fault, Fault::Replace { .. }));
+            replaced.find(|(until, _)| until > from).is_none_or(|(until, _)| until.0 - from.0 > NOT_SILENT.0)
+        })
+    }
+
+    /// A session whose link is gone for no longer than this is resumed, whatever the clocks.
+    pub(crate) fn resumed_within(&self) -> Span {
+        Span((self.resume_window.0 - self.resume_window.0 / 8).saturating_sub(SLACK.0))
+    }
+
+    /// A session is over if its link is gone for longer than this, whatever the clocks.
+    pub(crate) fn resumed_until(&self) -> Span {
+        Span(self.resume_window.0 + self.resume_window.0 / 8 + SLACK.0)
+    }
+
+    /// Whether a client and the manager remember everything through the whole run, and are never still or slow.
+    pub(crate) fn remembers(&self, client: u16) -> bool {
+        let forgets = |fault: &Fault| matches!(fault, Fault::Crash { remembers: false, .. });
+        let concerns = |fault: &Fault| fault.who().is_some_and(|who| who == 0 || who == client);
+        !self.stands_still(client) && !self.faults.iter().any(|(_, fault)| forgets(fault) && concerns(fault))
     }
 
     /// Whether a client's link is as usual: it loses nothing and is wide.
@@ -206,7 +254,7 @@ impl ClientPlan {
         if is_narrow {
             link.window_frames = 3 - own.below(3) as usize;
         }
-        ClientPlan {
+        let mut client = ClientPlan {
             link,
             reliability: if retransmits { retransmission(own) } else { Reliability::Link },
             requests: u32::try_from(1 + requests).expect("a few dozen"),
@@ -215,11 +263,34 @@ impl ClientPlan {
             clock: Clock::draw(own),
             is_steady: !is_bad && !is_narrow && !retransmits,
             is_good: !is_bad && !is_narrow,
+        };
+        if !retransmits && own.chance(500_000) {
+            client.link.may_be_cut = true;
+            client.reliability = retention(own);
+            client.is_steady &= client.reliability == Reliability::ByLink;
         }
+        client
     }
 
     pub(crate) fn retransmits(&self) -> bool {
-        self.reliability != Reliability::Link
+        matches!(self.reliability, Reliability::Retransmit { .. })
+    }
+
+    /// Whether its link loses nothing and may be cut, and frames are kept for the next one.
+    pub(crate) fn retains(&self) -> bool {
+        self.link.may_be_cut
+    }
+}
+
+/// The usual windows, which the link's own word gives, or small ones.
+fn retention(own: &mut Chooser) -> Reliability {
+    if !own.chance(600_000) {
+        return Reliability::ByLink;
+    }
+    Reliability::Retain {
+        window_frames: 12 - u32::try_from(own.below(12)).expect("below 12"),
+        // No less: four of the longest tuples go in one frame where nothing cuts them into fragments.
+        window_bytes: *own.pick(&[16 * 1024, 8 * 1024]),
     }
 }
 
@@ -292,6 +363,7 @@ impl fmt::Display for ClientPlan {
             write!(f, ", {} frames at once", link.window_frames)?;
         }
         match self.reliability {
+            Reliability::ByLink if self.retains() => f.write_str(", frames kept for the next link")?,
             Reliability::ByLink | Reliability::Link => {}
             Reliability::Retain { window_frames, .. } => {
                 write!(f, ", {window_frames} frames kept for the next link")?;

@@ -12,11 +12,14 @@ use quintet_contract::{NodeId, Span, Time};
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, LinkModel, Restart};
 use quintet_tuple_space::{MAX_INDEX_BYTES, State, Wait};
+use std::collections::BTreeMap;
 
 /// For so long a client is left to its work, from the start or its last fault.
 const WORK: Span = Span::from_millis(40);
 /// After so long without faults every request is answered that does not wait for others.
 const REST_LIMIT: Span = Span::from_secs(60);
+/// Without faults no frame waits longer for its acknowledgement, where links lose nothing.
+const RESUMED: Span = Span::from_secs(2);
 /// How often it is looked whether that is so.
 const GLANCE: Span = Span::from_millis(5);
 /// Longer than any lease lives, and than an exchange takes on a link that loses nothing.
@@ -53,6 +56,8 @@ struct Run<'a> {
     network: Network,
     /// The life in which each process is: the manager, then the clients.
     lives: Vec<u64>,
+    /// When the manager (`true`) or a client was told that the link of this client is broken, for which there is no new one.
+    told: BTreeMap<(Who, bool), Time>,
     events_limit: u64,
     redone: u64,
 }
@@ -67,7 +72,8 @@ impl<'a> Run<'a> {
     ) -> Run<'a> {
         let network = Network::new(plan, choices, history.clone(), seeded);
         let lives = vec![1; plan.clients.len() + 1];
-        let mut run = Run { choices, plan, history, network, lives, events_limit, redone: 0 };
+        let mut run =
+            Run { choices, plan, history, network, lives, told: BTreeMap::new(), events_limit, redone: 0 };
         for (index, client) in plan.clients.iter().enumerate() {
             let begins = run.client(index, client.requests);
             run.network.add(begins, client.link, client.reliability, client.clock);
@@ -93,7 +99,7 @@ impl<'a> Run<'a> {
     }
 
     fn play(&mut self) -> Result<(), Violation> {
-        self.work();
+        self.work()?;
         self.end_work();
         self.come_to_rest()?;
         let most = self.plan.max_unanswered();
@@ -111,14 +117,18 @@ impl<'a> Run<'a> {
         self.network.check_space_books()
     }
 
-    fn work(&mut self) {
+    fn work(&mut self) -> Result<(), Violation> {
         for (at, fault) in &self.plan.faults {
             self.network.run_to(Time::ZERO + *at, self.events_limit);
             self.note(fault.who().unwrap_or(0), What::Fault(fault.clone()));
+            if let Fault::Replace { who } = fault {
+                self.check_given_up(*who)?;
+            }
             self.suffer(fault);
         }
         let end = self.network.simulation.now() + WORK;
         self.network.run_to(end, self.events_limit);
+        Ok(())
     }
 
     fn suffer(&mut self, fault: &Fault) {
@@ -136,6 +146,12 @@ impl<'a> Run<'a> {
             Fault::Restart { who, .. } => self.start_again(*who),
             Fault::Cut { who, to_space, to_client } => self.cut(*who, *to_space, *to_client),
             Fault::Heal { who } => self.cut(*who, false, false),
+            Fault::Break { who, to_space, to_client } => self.cut(*who, *to_space, *to_client),
+            Fault::Notice { who, at_space } => self.tell(*who, *at_space),
+            Fault::Replace { who } => {
+                let link = self.plan.clients[usize::from(*who) - 1].link;
+                self.network.simulation.connect_again(SPACE, address(*who), link);
+            }
             Fault::Partition { apart } => self.divide(apart),
             Fault::Mend => self.network.simulation.partition(&[]),
             Fault::Slow { who, per_mille } => self.network.set_slowness(NodeId(*who), *per_mille),
@@ -163,6 +179,33 @@ impl<'a> Run<'a> {
         self.network.simulation.set_cut(SPACE, at, to_client);
     }
 
+    /// The host of the manager, or else of the client, notices that the client's link is broken, and does away with it.
+    fn tell(&mut self, client: Who, at_space: bool) {
+        self.cut(client, true, true);
+        let at = address(client);
+        let (here, there) = if at_space { (SPACE, at) } else { (at, SPACE) };
+        self.network.simulation.tell_cut(here, there);
+        self.told.insert((client, at_space), self.network.simulation.now());
+    }
+
+    /// Whoever was told of a broken link has given its session up when the time to resume it has passed.
+    fn check_given_up(&mut self, client: Who) -> Result<(), Violation> {
+        let now = self.network.simulation.now();
+        let is_certain = self.plan.remembers(client) && !self.plan.is_stopped(client);
+        for at_space in [false, true] {
+            let Some(told) = self.told.remove(&(client, at_space)) else { continue };
+            let is_over = now.since(told) > self.plan.resumed_until();
+            if is_over && is_certain && self.network.has_session(client, at_space) {
+                let side = if at_space { "the manager".to_owned() } else { format!("client {client}") };
+                let text = format!(
+                    "{side} was told at {told} that their link is broken, and has a session at {now}"
+                );
+                return Err(Violation::new(Rule::SessionsOutliveCuts, text));
+            }
+        }
+        Ok(())
+    }
+
     fn divide(&mut self, apart: &[Who]) {
         let is_apart = |who: &Who| apart.contains(who);
         let all = 0..=number(self.plan.clients.len() - 1);
@@ -183,8 +226,13 @@ impl<'a> Run<'a> {
     fn come_to_rest(&mut self) -> Result<(), Violation> {
         let end = self.network.simulation.now() + REST_LIMIT;
         loop {
+            let mut kept_since = BTreeMap::new();
             let before = self.history.borrow().events.len();
             while let Some(unrest) = self.unrest() {
+                self.check_resumed(&mut kept_since)?;
+                if self.history.borrow().is_cut_off {
+                    return Err(Violation::new(Rule::NobodyCutOff, "a client has broken the protocol"));
+                }
                 self.network.dial_again(&self.plan.clients);
                 self.advance(GLANCE)?;
                 self.require(self.network.simulation.now() < end, unrest)?;
@@ -195,6 +243,22 @@ impl<'a> Run<'a> {
             }
             self.require(self.network.simulation.now() < end, "the clients still get answers")?;
         }
+    }
+
+    /// Where frames are kept for the next link, none of them is under way for long. `since`: from when on some are, for each client.
+    fn check_resumed(&self, since: &mut BTreeMap<u16, Time>) -> Result<(), Violation> {
+        let now = self.network.simulation.now();
+        for (index, _) in self.plan.clients.iter().enumerate().filter(|(_, client)| client.retains()) {
+            let number = number(index);
+            if !self.network.is_joined(number) || self.network.is_idle(number) {
+                since.remove(&number);
+            } else if now.since(*since.entry(number).or_insert(now)) > RESUMED {
+                let text =
+                    format!("for {RESUMED} client {number} or the manager has kept a frame for the other");
+                return Err(Violation::new(Rule::SessionsOutliveCuts, text));
+            }
+        }
+        Ok(())
     }
 
     /// Why not every client waits only for what may take for ever, or what is under way.

@@ -271,9 +271,11 @@ fn replace_client(sequence: &mut Sequence, place: Who, last: Who) {
         }
     }
     set(sequence, (streams::WORLD, 0, 0), u64::from(last) - 2);
-    for fault in sequence.get_mut(&streams::FAULTS).into_iter().flatten() {
-        if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
-            *who = u64::from(place) - 1;
+    for stream in [streams::FAULTS, streams::BREAKS] {
+        for fault in sequence.get_mut(&stream).into_iter().flatten() {
+            if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
+                *who = u64::from(place) - 1;
+            }
         }
     }
 }

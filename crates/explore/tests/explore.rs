@@ -34,6 +34,12 @@ fn every_defect_is_found() {
         (Defect::FailedLeaseGoesToTheEnd, 100, &[Rule::OldestFirst]),
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
+        (Defect::NotRewound, 200, &[Rule::SessionsOutliveCuts, Rule::NobodyCutOff, Rule::BooksBalance]),
+        (Defect::DeliveredAgain, 200, &[Rule::AnsweredOnce, Rule::NobodyCutOff]),
+        (Defect::OneTooManyReleased, 200, &[Rule::NobodyCutOff, Rule::SessionsOutliveCuts]),
+        (Defect::ArrivedNotTold, 200, &[Rule::NobodyCutOff]),
+        (Defect::GivenUpEarly, 1_000, &[Rule::SessionsOutliveCuts]),
+        (Defect::NeverGivenUp, 1_000, &[Rule::SessionsOutliveCuts]),
     ];
     assert_eq!(expected.map(|(defect, ..)| defect), Defect::ALL);
     for (defect, seeds, rules) in expected {

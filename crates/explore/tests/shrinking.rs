@@ -9,7 +9,7 @@ use std::path::Path;
 /// Enough for every defect.
 const SEEDS: u64 = 6_000;
 /// Schedules that a search may try.
-const ATTEMPTS: u32 = 6_000;
+const ATTEMPTS: u32 = 20_000;
 
 fn with(defect: Defect) -> Options {
     Options { defect: Some(defect), ..Options::of(0..SEEDS) }
@@ -34,7 +34,7 @@ fn every_defect_shrinks_to_a_small_schedule_that_fails_for_the_same_reason() {
         assert!(attempts < ATTEMPTS, "nothing next to it is smaller");
         assert_eq!((after.rule, after.seed), (before.rule, before.seed));
         assert!(after.size.operations <= 15, "{after}");
-        assert!(after.size.clients <= 3 && after.size.faults <= 1, "{after}");
+        assert!(after.size.clients <= 3 && after.size.faults <= 2, "{after}");
         assert!(after.size.choices * 8 < before.size.choices, "{after}");
         assert_eq!(failure_of(&after.choices, &Options::of(0..0)), None, "it is the defect that is shown");
     }

@@ -141,18 +141,22 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_stop(fault) && concerns(fault))
     }
 
-    /// Whether a client's link is broken in one direction for so long that a side which no longer hears closes it, and the other, which
-    /// still does, learns that it was closed in order.
+    /// Whether a client's link is broken in one direction for so long that a side which no longer hears closes it, for good since nothing
+    /// is resumed, and the other, which still hears, learns that.
     pub(crate) fn is_half_broken(&self, client: u16) -> bool {
         let own = |sort: fn(&Fault) -> bool| {
             self.faults.iter().filter(move |(_, fault)| fault.who() == Some(client) && sort(fault))
         };
         let breaks =
             own(|fault| matches!(fault, Fault::Break { to_space, to_client, .. } if to_space != to_client));
-        breaks.into_iter().any(|(from, _)| {
-            let mut replaced = own(|fault| matches!(fault, Fault::Replace { .. }));
-            replaced.find(|(until, _)| until > from).is_none_or(|(until, _)| until.0 - from.0 > NOT_SILENT.0)
-        })
+        let is_resumed = self.resume_window > Span::ZERO;
+        !is_resumed
+            && breaks.into_iter().any(|(from, _)| {
+                let mut replaced = own(|fault| matches!(fault, Fault::Replace { .. }));
+                replaced
+                    .find(|(until, _)| until > from)
+                    .is_none_or(|(until, _)| until.0 - from.0 > NOT_SILENT.0)
+            })
     }
 
     /// A session whose link is gone for no longer than this is resumed, whatever the clocks.

@@ -27,7 +27,7 @@ pub(super) fn check(plan: &Plan, history: &History) -> Result<(), Violation> {
 fn is_promised(plan: &Plan, history: &History, client: u16) -> bool {
     let absences = absences(history, client);
     let is_short = |(from, until): &(Time, Time)| until.since(*from) < plan.resumed_within();
-    plan.remembers(client) && !plan.is_half_broken(client) && absences.iter().all(is_short)
+    plan.remembers(client) && absences.iter().all(is_short)
 }
 
 /// When the link of a client was gone; or one of the two processes, which breaks it.

@@ -411,7 +411,7 @@ impl Calls {
     /// Gives the lock back, then wakes the threads that the work under it has answered. Whom to call after the polling.
     fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         if engine.has_to_flush() {
-            engine.flush(self.clock.now());
+            engine.flush(|| self.clock.now());
         }
         let (woken, due) = (engine.slots().woken(), engine.slots().due());
         if let Some(watch) = self.watch.get() {

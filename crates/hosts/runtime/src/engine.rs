@@ -131,7 +131,7 @@ impl Engine {
         worked |= self.wake(now);
         worked |= self.report_room(now);
         worked |= self.end_step(now);
-        self.flush(now);
+        self.flush(|| now);
         // What was lost in the flush may have had others closed: see to them before the next sleep.
         worked || !self.ways.closing.is_empty()
     }
@@ -214,13 +214,13 @@ impl Engine {
         }
     }
 
-    /// Shows the peers what was sent, and wakes those that sleep.
+    /// Shows the peers what was sent, and wakes those that sleep. What time it is, only a failure asks.
     #[inline]
-    pub(crate) fn flush(&mut self, now: Time) {
+    pub(crate) fn flush(&mut self, now: impl Fn() -> Time) {
         while let Some(outlet) = self.ways.outlets.next_dirty() {
             if let Err(error) = outlet.sender.flush() {
                 let peer = outlet.peer;
-                self.fail(now, peer, &error);
+                self.fail(now(), peer, &error);
             }
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Outlet {
     pub(crate) waker: Arc<dyn Fn() + Send + Sync>,
     /// Pairs of ports, this node's and the peer's.
     pub(crate) joined: Vec<(Port, Port)>,
-    /// Instances that found no room, and whom they wanted to send to.
+    /// Instances that found no room, and whom they wanted to send to, each once.
     pub(crate) refused: Vec<(Port, Address)>,
     /// Frames were committed since the last flush.
     pub(crate) is_dirty: bool,
@@ -186,7 +186,7 @@ fn note_refusal(
         refusing.push(route.to.node);
     }
     let who = (route.from.port, route.to);
-    if refused.last() != Some(&who) {
+    if !refused.contains(&who) {
         refused.push(who);
     }
 }

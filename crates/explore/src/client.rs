@@ -167,12 +167,12 @@ impl Client {
         }
     }
 
-    fn peer(&mut self, change: PeerChange) {
+    fn peer(&mut self, change: &PeerChange) {
         self.queue.clear();
         self.workload.forget();
         self.give_up();
         let mut history = self.history.borrow_mut();
-        let what = match change {
+        let what = match *change {
             PeerChange::Up { incarnation, .. } => {
                 let session = history.session_number();
                 self.session = Some(session);

@@ -67,8 +67,8 @@ fn a_peer_is_told_the_window() {
             PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
         served.handle(Time::ZERO, Input::Started, &mut ours);
         client.handle(Time::ZERO, Input::Started, &mut theirs);
-        served.handle(Time::ZERO, Input::Peer(there, up), &mut ours);
-        client.handle(Time::ZERO, Input::Peer(here, up), &mut theirs);
+        served.handle(Time::ZERO, Input::Peer(there, &up), &mut ours);
+        client.handle(Time::ZERO, Input::Peer(here, &up), &mut theirs);
         let mut said = Vec::new();
         for (_, hello) in theirs.frames() {
             let frame = Frame {

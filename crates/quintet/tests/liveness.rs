@@ -21,7 +21,7 @@ impl<P: Protocol> Side<P> {
         let link = LinkInfo::new(LinkClass::Machine, 1 << 20);
         let up = PeerChange::Up { incarnation: Incarnation(1), link };
         side.give(Time::ZERO, Input::Started);
-        side.give(Time::ZERO, Input::Peer(other, up));
+        side.give(Time::ZERO, Input::Peer(other, &up));
         side
     }
 

@@ -183,7 +183,7 @@ impl Receiver for ImpairedReceiver {
             && let Some(Held { route, frame, departed }) = self.line.take_due(now)
         {
             let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
-            deliver(route, Frame { stamps, ..frame.borrow() });
+            deliver(route, Frame { stamps: stamps.as_ref(), ..frame.borrow() });
             count += 1;
         }
         match &self.failed {

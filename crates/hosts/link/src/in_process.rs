@@ -265,7 +265,7 @@ impl Receiver for QueueReceiver {
         let count = self.batch.len();
         while let Some(Queued { route, frame, departed }) = self.batch.pop_front() {
             let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
-            deliver(route, Frame { stamps, ..frame.borrow() });
+            deliver(route, Frame { stamps: stamps.as_ref(), ..frame.borrow() });
         }
         Ok(count)
     }

@@ -29,7 +29,9 @@ fn send(left: &mut End, body: &[u8], stamped: bool) {
 /// The next frame's body and stamps.
 fn receive(receiver: &mut dyn Receiver) -> (Vec<u8>, Option<Stamps>) {
     let mut received = None;
-    while receiver.poll(1, &mut |_, frame| received = Some((frame.body.to_vec(), frame.stamps))) == Ok(0) {
+    while receiver.poll(1, &mut |_, frame| received = Some((frame.body.to_vec(), frame.stamps.copied())))
+        == Ok(0)
+    {
         receiver.wait(None);
     }
     received.expect("the link holds")

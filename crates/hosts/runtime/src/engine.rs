@@ -266,7 +266,7 @@ impl Engine {
         self.ways.outlets.insert(outlet);
         for (here, there) in joined {
             let up = PeerChange::Up { incarnation: UNTOLD, link: info };
-            self.give(now, here, Input::Peer(Address { node: peer, port: there }, up));
+            self.give(now, here, Input::Peer(Address { node: peer, port: there }, &up));
         }
     }
 
@@ -314,7 +314,7 @@ impl Engine {
         waker();
         for (here, there) in joined {
             let there = Address { node: peer, port: there };
-            self.give(now, here, Input::Peer(there, PeerChange::Down(cause)));
+            self.give(now, here, Input::Peer(there, &PeerChange::Down(cause)));
         }
         let Some(dependence) = self.depends_on.filter(|dependence| dependence.peer == peer) else { return };
         if !dependence.may_come_back || !is_cut(cause) {

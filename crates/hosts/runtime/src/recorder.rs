@@ -9,8 +9,8 @@ mod writer;
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, CELL_WORDS, Cell, Disconnect, Frame, Input, Kind, Outbox, PeerChange, Protocol, Seen, SendError,
-    Stage, Time, Token,
+    Address, CELL_WORDS, Cell, Disconnect, Frame, Input, Kind, Outbox, Protocol, Seen, SendError, Stage,
+    Time, Token,
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
@@ -200,12 +200,13 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
     match input {
         Input::Started => RecordedInput::Started,
         Input::Wake => RecordedInput::Wake,
-        Input::Frame(from, Frame { kind, token, body, bulk, stamps }) => {
-            RecordedInput::Frame(from, Message { kind, token, body, bulk: journal.bulk(bulk) }, stamps)
-        }
+        Input::Frame(from, Frame { kind, token, body, bulk, stamps }) => RecordedInput::Frame(
+            from,
+            Message { kind, token, body, bulk: journal.bulk(bulk) },
+            stamps.copied(),
+        ),
         Input::Writable(to) => RecordedInput::Writable(to),
-        Input::Peer(peer, PeerChange::Up { incarnation, link }) => RecordedInput::Up(peer, incarnation, link),
-        Input::Peer(peer, PeerChange::Down(cause)) => RecordedInput::Down(peer, cause),
+        Input::Peer(peer, change) => RecordedInput::Peer(peer, *change),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::parcel::Parcel;
 use crate::picos::Picos;
-use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Port};
+use quintet_contract::{Address, PeerChange, Port};
 
 /// An input of a node. It changes hands often, so it is two words: what is larger is boxed.
 #[derive(Debug)]
@@ -18,10 +18,8 @@ pub(crate) enum Arrival {
 pub(crate) enum News {
     /// It has room again.
     Writable(Address),
-    /// A peer can be reached from now on.
-    Up { peer: Address, incarnation: Incarnation, link: LinkInfo },
-    /// A peer cannot be reached any more.
-    Down(Address, DownCause),
+    /// A peer came or went.
+    Peer(Address, PeerChange),
 }
 
 impl From<News> for Arrival {

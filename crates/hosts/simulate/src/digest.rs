@@ -2,7 +2,7 @@
 
 use crate::arrival::{Arrival, News};
 use crate::picos::Picos;
-use quintet_contract::Address;
+use quintet_contract::{Address, PeerChange};
 
 /// Differs, but for one chance in 2^64, when anything about two runs differed: times, addresses or bytes.
 #[derive(Default)]
@@ -17,8 +17,8 @@ impl Digest {
             Arrival::Wake => self.mix(2),
             Arrival::News(news) => match **news {
                 News::Writable(peer) => self.mix(3 | u64::from(peer.to_bits()) << 8),
-                News::Up { peer, .. } => self.mix(4 | u64::from(peer.to_bits()) << 8),
-                News::Down(peer, _) => self.mix(5 | u64::from(peer.to_bits()) << 8),
+                News::Peer(peer, PeerChange::Up { .. }) => self.mix(4 | u64::from(peer.to_bits()) << 8),
+                News::Peer(peer, PeerChange::Down(_)) => self.mix(5 | u64::from(peer.to_bits()) << 8),
             },
             Arrival::Frame(parcel) => {
                 self.mix(6 | u64::from(parcel.label.from.to_bits()) << 8 | u64::from(parcel.kind.0) << 40);

@@ -10,7 +10,7 @@ use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::statistics::Tally;
-use quintet_contract::{Address, Incarnation, Input, NodeId, PeerChange, Port, Time};
+use quintet_contract::{Address, Incarnation, Input, NodeId, Port, Stamps, Time};
 use std::collections::VecDeque;
 
 pub(crate) struct Instance {
@@ -221,7 +221,10 @@ impl Node {
             begun: None,
         };
         let came = self.clock.shows(since);
-        if let Some(input) = input(arrival, came, &*instance.protocol, &mut instance.wake_at, time) {
+        let mut stamps = None;
+        if let Some(input) =
+            input(arrival, came, &mut stamps, &*instance.protocol, &mut instance.wake_at, time)
+        {
             (*instance.protocol).receive(since, time, input, &mut out);
         }
         instance.next_wake()
@@ -250,10 +253,11 @@ impl Node {
     }
 }
 
-/// The arrival as the protocol sees it. None for a wake whose deadline has moved since: it would be early.
+/// The arrival as the protocol sees it; `stamps`: room for those of a frame. None for a wake whose deadline has moved since: it would be early.
 fn input<'a>(
     arrival: &'a Arrival,
     came: Time,
+    stamps: &'a mut Option<Stamps>,
     protocol: &dyn Hosted,
     wake_at: &mut Option<Time>,
     now: Time,
@@ -265,11 +269,10 @@ fn input<'a>(
             protocol.wakes_at().filter(|deadline| *deadline <= now)?;
             Input::Wake
         }
-        Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.received(came)),
+        Arrival::Frame(parcel) => Input::Frame(parcel.label.from, parcel.received(came, stamps)),
         Arrival::News(news) => match **news {
             News::Writable(to) => Input::Writable(to),
-            News::Up { peer, incarnation, link } => Input::Peer(peer, PeerChange::Up { incarnation, link }),
-            News::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
+            News::Peer(peer, ref change) => Input::Peer(peer, change),
         },
     })
 }

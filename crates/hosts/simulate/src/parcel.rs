@@ -125,13 +125,13 @@ impl Parcel {
         self.fill(&stamped);
     }
 
-    /// As the protocol that receives it sees it, which came at this time of its node's clock.
-    pub(crate) fn received(&self, arrived: Time) -> Frame<'_> {
+    /// As the protocol that receives it sees it, which came at this time of its node's clock. `stamps`: room for the stamps.
+    pub(crate) fn received<'a>(&'a self, arrived: Time, stamps: &'a mut Option<Stamps>) -> Frame<'a> {
         let frame = self.frame();
         match frame.body.split_last_chunk() {
             Some((body, departed)) if self.is_stamped => {
                 let departed = Time(u64::from_le_bytes(*departed));
-                Frame { body, stamps: Some(Stamps { departed, arrived }), ..frame }
+                Frame { body, stamps: Some(stamps.insert(Stamps { departed, arrived })), ..frame }
             }
             _ => frame,
         }

@@ -7,7 +7,7 @@ use crate::comparing::ComparingOutbox;
 use crate::recording::Recording;
 use crate::verdict::{Difference, ReplayError, Replayed};
 use bytes::Bytes;
-use quintet_contract::{Address, Frame, Input, PeerChange, Protocol, Time};
+use quintet_contract::{Address, Frame, Input, Protocol, Time};
 use quintet_wire::Decode;
 use quintet_wire::journal::{BulkId, Call, Entry, Message, REMEMBERED_BULKS, RecordedInput};
 use std::collections::BTreeMap;
@@ -134,16 +134,15 @@ fn bulk(bulks: &BTreeMap<BulkId, Bytes>, id: BulkId) -> Result<Bytes, Problem> {
         .ok_or_else(|| Problem::Damaged(format!("bulk {} was not told before its use", id.0)))
 }
 
-fn input<'a>(recorded: &RecordedInput<'a>, bulk: &'a Bytes) -> Input<'a> {
+fn input<'a>(recorded: &'a RecordedInput<'a>, bulk: &'a Bytes) -> Input<'a> {
     match *recorded {
         RecordedInput::Started => Input::Started,
         RecordedInput::Wake => Input::Wake,
-        RecordedInput::Frame(from, Message { kind, token, body, .. }, stamps) => {
-            Input::Frame(from, Frame { kind, token, body, bulk, stamps })
+        RecordedInput::Frame(from, Message { kind, token, body, .. }, ref stamps) => {
+            Input::Frame(from, Frame { kind, token, body, bulk, stamps: stamps.as_ref() })
         }
         RecordedInput::Writable(to) => Input::Writable(to),
-        RecordedInput::Up(peer, incarnation, link) => Input::Peer(peer, PeerChange::Up { incarnation, link }),
-        RecordedInput::Down(peer, cause) => Input::Peer(peer, PeerChange::Down(cause)),
+        RecordedInput::Peer(peer, ref change) => Input::Peer(peer, change),
     }
 }
 

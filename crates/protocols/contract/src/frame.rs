@@ -23,7 +23,7 @@ pub struct Frame<'a> {
     /// Large data that came with it, empty if none. May be kept (cloning shares it, copying nothing).
     pub bulk: &'a Bytes,
     /// When it crossed its link, if its sender asked for that and the link can tell.
-    pub stamps: Option<Stamps>,
+    pub stamps: Option<&'a Stamps>,
 }
 
 /// When a frame crossed a link, told by the link's two ends, not by the bursts in which protocols sent and got it.

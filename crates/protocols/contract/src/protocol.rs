@@ -29,7 +29,7 @@ pub enum Input<'a> {
     /// An address that answered [`SendError::Full`](crate::SendError::Full) has room again.
     Writable(Address),
     /// A peer came or went.
-    Peer(Address, PeerChange),
+    Peer(Address, &'a PeerChange),
 }
 
 /// How a peer changed.

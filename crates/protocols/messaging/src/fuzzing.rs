@@ -58,7 +58,7 @@ pub fn drive(bytes: &[u8]) {
     let mut out = Effects::default();
     let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 100) };
     messages.handle(Time::ZERO, Input::Started, &mut out);
-    messages.handle(Time::ZERO, Input::Peer(PEER, up), &mut out);
+    messages.handle(Time::ZERO, Input::Peer(PEER, &up), &mut out);
     while let (Ok(action), Ok(kind), Ok(len)) = (reader.u8(), reader.u8(), reader.u16()) {
         let len = usize::from(len).min(STEP_BYTES).min(reader.left());
         let Ok(body) = reader.bytes(len) else { return };
@@ -69,8 +69,8 @@ pub fn drive(bytes: &[u8]) {
         let input = match action % 8 {
             0 => Input::Wake,
             1 => Input::Writable(PEER),
-            2 => Input::Peer(PEER, up),
-            3 if action > 128 => Input::Peer(PEER, PeerChange::Down(DownCause::Died)),
+            2 => Input::Peer(PEER, &up),
+            3 if action > 128 => Input::Peer(PEER, &PeerChange::Down(DownCause::Died)),
             3 => Input::Frame(PEER, Frame::new(OPEN, token, &open)),
             4 => Input::Frame(PEER, Frame { bulk: &bulk, body: &[], ..frame }),
             5 => Input::Frame(PEER, Frame::new(Kind(kind), token, &numbered)),

@@ -164,7 +164,7 @@ impl<P: Protocol> Messages<P> {
         let Some(limits) = channel.peer else { return };
         let link = LinkInfo { max_bulk_bytes: limits.bulk as usize, ..channel.link.behind(PREFIX_BYTES) };
         let up = PeerChange::Up { incarnation, link };
-        self.tell(now, Input::Peer(from, up), out);
+        self.tell(now, Input::Peer(from, &up), out);
     }
 
     /// The peer broke the protocol: it is told why, nothing more is taken from it, and its link is closed.
@@ -190,12 +190,12 @@ impl<P: Protocol> Messages<P> {
         let Some(peer) = self.peers.get_mut(address) else { return };
         peer.stall.end(now);
         if peer.channel.take().is_some_and(|channel| channel.peer.is_some()) {
-            self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
+            self.tell(now, Input::Peer(address, &PeerChange::Down(cause)), out);
         }
     }
 
-    fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
-        match change {
+    fn peer_change(&mut self, now: Time, address: Address, change: &PeerChange, out: &mut dyn Outbox) {
+        match *change {
             PeerChange::Up { incarnation, link } => {
                 self.down(now, address, DownCause::Died, out);
                 let channel = Channel::new(address, incarnation, link, self.config.limits());
@@ -207,7 +207,7 @@ impl<P: Protocol> Messages<P> {
                 self.peers.remove(address);
                 // A refusal ends what never began: the protocol above learns why nobody answers.
                 if matches!(cause, DownCause::Refused(_)) {
-                    self.tell(now, Input::Peer(address, PeerChange::Down(cause)), out);
+                    self.tell(now, Input::Peer(address, &PeerChange::Down(cause)), out);
                 }
             }
         }

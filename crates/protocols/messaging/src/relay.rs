@@ -198,7 +198,7 @@ impl Protocol for Relay {
                 self.state = State::Connected;
                 self.pass_waiting(out);
             }
-            Input::Peer(peer, PeerChange::Down(cause)) if peer == self.service => self.lose(cause, out),
+            Input::Peer(peer, PeerChange::Down(cause)) if peer == self.service => self.lose(*cause, out),
             _ => {}
         }
     }

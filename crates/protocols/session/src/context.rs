@@ -4,7 +4,7 @@ use crate::config::SessionConfig;
 use crate::counters::Counters;
 use crate::defect::seeded;
 use crate::retention::Exit;
-use quintet_contract::{Address, DownCause, Incarnation, LinkInfo, Outbox, Random, Span, Time};
+use quintet_contract::{Address, Outbox, PeerChange, Random, Span, Time};
 
 /// The time, the way out, and what all sessions share.
 pub(crate) struct Context<'a> {
@@ -20,8 +20,7 @@ pub(crate) struct Context<'a> {
 /// What the protocol above learns about a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    Up { incarnation: Incarnation, link: LinkInfo },
-    Down(DownCause),
+    Peer(PeerChange),
     Writable,
 }
 

@@ -44,7 +44,7 @@ pub fn drive(bytes: &[u8]) {
     let (mut out, mut now) = (Effects::default(), Time::ZERO);
     let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1024) };
     sessions.handle(now, Input::Started, &mut out);
-    sessions.handle(now, Input::Peer(PEER, up), &mut out);
+    sessions.handle(now, Input::Peer(PEER, &up), &mut out);
     let mut asked = asked(&mut out);
     if choice & 4 != 0 {
         let body = encode_to_vec(&hello(reliability));
@@ -63,8 +63,8 @@ pub fn drive(bytes: &[u8]) {
         let input = match action % 8 {
             0 => Input::Wake,
             1 => Input::Writable(PEER),
-            2 => Input::Peer(PEER, up),
-            3 => Input::Peer(PEER, PeerChange::Down(quintet_contract::DownCause::Died)),
+            2 => Input::Peer(PEER, &up),
+            3 => Input::Peer(PEER, &PeerChange::Down(quintet_contract::DownCause::Died)),
             4 | 5 => Input::Frame(PEER, Frame::new(kind, Token(u64::from(action)), &named)),
             _ => Input::Frame(PEER, Frame::new(kind, Token(u64::from(action)), body)),
         };

@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::peer::Peer;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::{PeerInfo, Stream};
-use quintet_contract::{DownCause, Token};
+use quintet_contract::{DownCause, PeerChange, Token};
 use quintet_wire::{Decode, send};
 
 impl Peer {
@@ -73,7 +73,7 @@ impl Peer {
             // Both say HELLO: the smaller address's counts.
             Phase::HelloSent(_) if context.config.me < self.address => {}
             Phase::Live(live) if newer || live.was_given_up(hello) => {
-                context.notify(Event::Down(DownCause::Died));
+                context.notify(Event::Peer(PeerChange::Down(DownCause::Died)));
                 self.accept(hello, info, context);
             }
             Phase::Live(_) => self.greet_again(hello, context),
@@ -200,7 +200,7 @@ impl Peer {
             return;
         }
         self.forget(context);
-        context.notify(Event::Down(DownCause::Refused(refused.code.error() as u16)));
+        context.notify(Event::Peer(PeerChange::Down(DownCause::Refused(refused.code.error() as u16))));
         self.phase = Phase::Ended(Ended { code: refused.code });
     }
 

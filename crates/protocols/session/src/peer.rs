@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::stream::Stream;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, Span, Time,
+    Address, Disconnect, DownCause, Incarnation, LinkClass, LinkInfo, Outbox, PeerChange, Span, Time,
 };
 use quintet_errors::Code;
 
@@ -112,14 +112,14 @@ impl Peer {
     /// Drops the session kept from an earlier link, if there is one.
     pub(crate) fn forget(&mut self, context: &mut Context<'_>) {
         if let Some(suspended) = self.phase.take_suspended() {
-            context.notify(Event::Down(suspended.cause));
+            context.notify(Event::Peer(PeerChange::Down(suspended.cause)));
         }
     }
 
     /// As [`forget`](Peer::forget); the protocol above learns this cause.
     fn forget_for(&mut self, cause: DownCause, context: &mut Context<'_>) {
         if self.phase.take_suspended().is_some() {
-            context.notify(Event::Down(cause));
+            context.notify(Event::Peer(PeerChange::Down(cause)));
         }
     }
 
@@ -129,7 +129,7 @@ impl Peer {
         self.refusal = None;
         if !resumed {
             let incarnation = stream.peer.incarnation;
-            context.notify(Event::Up { incarnation, link: stream.link_above() });
+            context.notify(Event::Peer(PeerChange::Up { incarnation, link: stream.link_above() }));
         }
         self.phase = Phase::Live(Box::new(Live::new(stream, self.reliability, context.now, resumed)));
         self.live_mut().expect("it was made live in the line before")
@@ -148,7 +148,7 @@ impl Peer {
         if !matches!(self.phase, Phase::Live(_)) {
             return;
         }
-        context.notify(Event::Down(cause));
+        context.notify(Event::Peer(PeerChange::Down(cause)));
         match cause {
             DownCause::Misbehaved => {
                 self.disconnect(context.out);
@@ -203,7 +203,7 @@ impl Peer {
     /// This side ends the session for good.
     pub(crate) fn close(&mut self, context: &mut Context<'_>) {
         if self.phase.stream().is_some() {
-            context.notify(Event::Down(DownCause::Closed));
+            context.notify(Event::Peer(PeerChange::Down(DownCause::Closed)));
         }
         if let Phase::Live(live) = &mut self.phase {
             // Best effort: a peer that does not hear it is answered with RESET when it speaks.
@@ -272,7 +272,7 @@ impl Peer {
             self.suspend(DownCause::Silent, context.now);
         } else {
             // A session that never began ends by a refusal, whoever refused it.
-            context.notify(Event::Down(DownCause::Refused(Code::PeerSilent as u16)));
+            context.notify(Event::Peer(PeerChange::Down(DownCause::Refused(Code::PeerSilent as u16))));
         }
     }
 

@@ -159,9 +159,8 @@ impl<P: Protocol> Sessions<P> {
     fn pass_events(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
         let mut events = core::mem::take(&mut self.events);
         for event in events.drain(..) {
-            let input = match event {
-                Event::Up { incarnation, link } => Input::Peer(address, PeerChange::Up { incarnation, link }),
-                Event::Down(cause) => Input::Peer(address, PeerChange::Down(cause)),
+            let input = match &event {
+                Event::Peer(change) => Input::Peer(address, change),
                 Event::Writable => Input::Writable(address),
             };
             self.tell(now, input, out);
@@ -218,13 +217,13 @@ impl<P: Protocol> Sessions<P> {
         self.tell(now, Input::Frame(from, frame), out);
     }
 
-    fn peer_change(&mut self, now: Time, address: Address, change: PeerChange, out: &mut dyn Outbox) {
+    fn peer_change(&mut self, now: Time, address: Address, change: &PeerChange, out: &mut dyn Outbox) {
         if !self.peers.contains(address) {
             let Some(settings) = self.config.peer(address) else { return };
             let lives = self.departed.lives(address.node);
             self.peers.insert(address, Peer::new(address, settings, lives));
         }
-        self.with_peer(now, address, out, |peer, context| match change {
+        self.with_peer(now, address, out, |peer, context| match *change {
             PeerChange::Up { link, .. } => peer.link_up(link, context),
             PeerChange::Down(cause) => peer.link_down(cause, context),
         });

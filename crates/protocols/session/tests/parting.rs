@@ -42,7 +42,7 @@ fn hello(life: u64) -> Effects {
     let mut config = SessionConfig::new(CLIENT, 7, Incarnation(life), 3);
     config.peers.insert(SERVER, PeerConfig { initiate: true, reliability: Reliability::Link });
     let (mut client, mut said) = (Sessions::new(config, Parting::default()), Effects::default());
-    client.handle(Time::ZERO, Input::Peer(SERVER, up()), &mut said);
+    client.handle(Time::ZERO, Input::Peer(SERVER, &up()), &mut said);
     said
 }
 
@@ -50,7 +50,7 @@ fn hello(life: u64) -> Effects {
 fn a_session_that_is_over_says_nothing_in_the_one_that_takes_its_place() {
     let config = SessionConfig::new(SERVER, 7, Incarnation(1), 4);
     let (mut server, mut out) = (Sessions::new(config, Parting::default()), Effects::default());
-    server.handle(Time::ZERO, Input::Peer(CLIENT, up()), &mut out);
+    server.handle(Time::ZERO, Input::Peer(CLIENT, &up()), &mut out);
     for life in [1, 2] {
         for (_, frame) in hello(life).frames() {
             server.handle(Time::ZERO, Input::Frame(CLIENT, frame.borrow()), &mut out);

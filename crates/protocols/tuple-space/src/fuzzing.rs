@@ -54,7 +54,7 @@ pub fn requests(data: &[u8]) {
         now += Span(u64::from(who / 3));
         rest = after;
         match what {
-            0xff => space.handle(now, Input::Peer(sender, PeerChange::Down(DownCause::Died)), &mut effects),
+            0xff => space.handle(now, Input::Peer(sender, &PeerChange::Down(DownCause::Died)), &mut effects),
             0xfe => space.handle(now, Input::Wake, &mut effects),
             0xfd => space.handle(now, Input::Writable(sender), &mut effects),
             kind => {

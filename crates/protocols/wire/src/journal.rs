@@ -17,7 +17,8 @@
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
 use quintet_contract::{
-    Address, CELL_WORDS, Disconnect, DownCause, Incarnation, Kind, LinkInfo, SendError, Stamps, Time, Token,
+    Address, CELL_WORDS, Disconnect, DownCause, Incarnation, Kind, LinkInfo, PeerChange, SendError, Stamps,
+    Time, Token,
 };
 
 /// The first bytes of a recording.
@@ -82,10 +83,8 @@ pub enum RecordedInput<'a> {
     Frame(Address, Message<'a>, Option<Stamps>),
     /// An address has room again.
     Writable(Address),
-    /// A peer came: its incarnation and largest bulk.
-    Up(Address, Incarnation, LinkInfo),
-    /// A peer went.
-    Down(Address, DownCause),
+    /// A peer came or went.
+    Peer(Address, PeerChange),
 }
 
 /// The parts of a frame, as recorded.
@@ -196,13 +195,13 @@ impl Encode for RecordedInput<'_> {
                 sink.u8(4);
                 sink.u32(to.to_bits());
             }
-            RecordedInput::Up(peer, incarnation, link) => {
+            RecordedInput::Peer(peer, PeerChange::Up { incarnation, link }) => {
                 sink.u8(5);
                 sink.u32(peer.to_bits());
                 sink.u64(incarnation.0);
                 link.encode(sink);
             }
-            RecordedInput::Down(peer, cause) => {
+            RecordedInput::Peer(peer, PeerChange::Down(cause)) => {
                 sink.u8(6);
                 sink.u32(peer.to_bits());
                 let (tag, code) = match cause {
@@ -229,8 +228,11 @@ impl<'a> Decode<'a> for RecordedInput<'a> {
         Ok(match tag {
             3 => RecordedInput::Frame(peer, Message::decode(reader)?, None),
             4 => RecordedInput::Writable(peer),
-            5 => RecordedInput::Up(peer, Incarnation(reader.u64()?), LinkInfo::decode(reader)?),
-            6 => RecordedInput::Down(peer, decode_cause(reader)?),
+            5 => {
+                let (incarnation, link) = (Incarnation(reader.u64()?), LinkInfo::decode(reader)?);
+                RecordedInput::Peer(peer, PeerChange::Up { incarnation, link })
+            }
+            6 => RecordedInput::Peer(peer, PeerChange::Down(decode_cause(reader)?)),
             7 => {
                 let message = Message::decode(reader)?;
                 let stamps = Stamps { departed: Time(reader.u64()?), arrived: Time(reader.u64()?) };
@@ -399,9 +401,9 @@ mod tests {
             Entry::Bulk(BulkId(5), b"large"),
             step(RecordedInput::Wake),
             step(RecordedInput::Writable(at)),
-            step(RecordedInput::Up(at, Incarnation(9), link)),
-            step(RecordedInput::Up(at, Incarnation(9), known)),
-            step(RecordedInput::Down(at, DownCause::Refused(11))),
+            step(RecordedInput::Peer(at, PeerChange::Up { incarnation: Incarnation(9), link })),
+            step(RecordedInput::Peer(at, PeerChange::Up { incarnation: Incarnation(9), link: known })),
+            step(RecordedInput::Peer(at, PeerChange::Down(DownCause::Refused(11)))),
             Entry::Step { number: 6, now: Time(7), input: RecordedInput::Frame(at, message, None), calls },
             step(RecordedInput::Frame(at, message, Some(Stamps { departed: Time(1), arrived: Time(2) }))),
             Entry::End,

@@ -2,8 +2,8 @@
 
 use super::{Seed, named};
 use quintet_contract::{
-    Address, Disconnect, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, SendError, Stamps,
-    Time, Token,
+    Address, Disconnect, DownCause, Identity, Incarnation, Kind, LinkClass, LinkInfo, PeerChange, SendError,
+    Stamps, Time, Token,
 };
 use quintet_wire::journal::{BulkId, Call, Entry, Message, RecordedInput};
 use quintet_wire::{Header, encode_to_vec};
@@ -47,7 +47,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
         Call::Disconnected(at, Disconnect::UntilNextLink),
         Call::Stamped,
     ];
-    let up = |link| RecordedInput::Up(at, Incarnation(9), link);
+    let up = |link| RecordedInput::Peer(at, PeerChange::Up { incarnation: Incarnation(9), link });
     let shared = LinkInfo::new(LinkClass::Machine, 1 << 40);
     let network = LinkInfo::new(LinkClass::Network, 1 << 16);
     let known = LinkInfo { may_be_cut: true, identity: Some(Identity([7; 32])), ..network };
@@ -66,7 +66,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("writable", step(RecordedInput::Writable(at), vec![])),
             ("up", step(up(shared), vec![])),
             ("up-known", step(up(known), vec![])),
-            ("down", step(RecordedInput::Down(at, DownCause::Misbehaved), vec![])),
+            ("down", step(RecordedInput::Peer(at, PeerChange::Down(DownCause::Misbehaved)), vec![])),
             ("frame", step(RecordedInput::Frame(at, message, None), calls)),
             ("frame-stamped", step(RecordedInput::Frame(at, message, Some(stamps)), vec![])),
             ("end", encode_to_vec(&Entry::End)),

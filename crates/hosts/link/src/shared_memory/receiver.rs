@@ -97,7 +97,10 @@ impl Inbound {
         let route = Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
         let Some(bulk) = frame.bulk else {
             let stamps = frame.departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
-            deliver(route, Frame { stamps, ..Frame::new(route.kind, route.token, frame.body) });
+            deliver(
+                route,
+                Frame { stamps: stamps.as_ref(), ..Frame::new(route.kind, route.token, frame.body) },
+            );
             return Ok(Step::Delivered);
         };
         self.bulk.begin(bulk);

@@ -179,7 +179,10 @@ impl StreamReceiver {
             match self.inbound.reader.next() {
                 Ok(Some(Item::Frame { route, body, departed })) => {
                     let stamps = departed.map(|departed| Stamps { departed, arrived: self.clock.now() });
-                    deliver(route, Frame { stamps, ..Frame::new(route.kind, route.token, body) });
+                    deliver(
+                        route,
+                        Frame { stamps: stamps.as_ref(), ..Frame::new(route.kind, route.token, body) },
+                    );
                     self.inbound.moderation.read();
                     count += 1;
                 }

@@ -50,7 +50,7 @@ impl Protocol for Guard {
                 }
             }
             Input::Peer(peer, PeerChange::Up { .. }) => self.report(peer, Seen::Up),
-            Input::Peer(peer, PeerChange::Down(cause)) => self.report(peer, Seen::Down(cause)),
+            Input::Peer(peer, PeerChange::Down(cause)) => self.report(peer, Seen::Down(*cause)),
             Input::Started | Input::Wake | Input::Writable(_) => {}
         }
     }

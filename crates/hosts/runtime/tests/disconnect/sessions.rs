@@ -47,7 +47,7 @@ impl Client {
         let mut client = Client { far, sessions: Sessions::new(config, Silent) };
         let up =
             PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1000) };
-        client.give(Input::Peer(guard_at(PORT), up));
+        client.give(Input::Peer(guard_at(PORT), &up));
         client
     }
 

@@ -4,7 +4,7 @@ use super::Simulation;
 use crate::arrival::{Arrival, News};
 use crate::ids::{NodePlace, RouteId};
 use crate::link::LinkModel;
-use quintet_contract::{Address, Disconnect, DownCause, NodeId};
+use quintet_contract::{Address, Disconnect, DownCause, NodeId, PeerChange};
 
 impl Simulation {
     /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
@@ -24,7 +24,7 @@ impl Simulation {
             if let Some(back) = self.routes.get_mut(to, from) {
                 (back.closed, back.refused) = (true, false);
             }
-            self.deliver(from, News::Down(to, how.cause()).into(), self.now);
+            self.deliver(from, News::Peer(to, PeerChange::Down(how.cause())).into(), self.now);
             if let Some(id) = self.routes.find(from, to) {
                 self.routes[id].close(how);
                 self.tell_when_drained(id);
@@ -54,7 +54,7 @@ impl Simulation {
             && lives
             && let Some(end) = route.draining.take()
         {
-            self.deliver(to, News::Down(from, end).into(), self.now);
+            self.deliver(to, News::Peer(from, PeerChange::Down(end)).into(), self.now);
         }
     }
 
@@ -73,7 +73,7 @@ impl Simulation {
 
     /// Tells `at` that its link with `peer` was cut, as a host that has noticed it. See [`set_cut`](Simulation::set_cut).
     pub fn tell_cut(&mut self, at: Address, peer: Address) {
-        self.deliver(at, News::Down(peer, DownCause::Died).into(), self.now);
+        self.deliver(at, News::Peer(peer, PeerChange::Down(DownCause::Died)).into(), self.now);
     }
 
     /// Joins two addresses again, as a host that makes a new link in the place of one that was cut: what is under way on that one is
@@ -101,7 +101,7 @@ impl Simulation {
                 route.stale = route.in_flight;
             }
             if let Some(end) = route.draining.take() {
-                self.deliver(to, News::Down(from, end).into(), self.now);
+                self.deliver(to, News::Peer(from, PeerChange::Down(end)).into(), self.now);
             }
         }
     }

@@ -9,7 +9,9 @@ use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::route::Route;
 use core::fmt;
-use quintet_contract::{Address, Incarnation, LinkClass, LinkInfo, NodeId, OwnedFrame, Port, Span, Time};
+use quintet_contract::{
+    Address, Incarnation, LinkClass, LinkInfo, NodeId, OwnedFrame, PeerChange, Port, Span, Time,
+};
 use quintet_wire::registry::PORT_CALLERS;
 
 pub(super) enum Event {
@@ -134,7 +136,7 @@ impl Simulation {
         let incarnation = node.incarnation;
         let link = self.routes.get(to, peer).map(Route::info);
         let link = link.unwrap_or(LinkInfo::new(LinkClass::Network, 0));
-        self.deliver(to, News::Up { peer, incarnation, link }.into(), self.now);
+        self.deliver(to, News::Peer(peer, PeerChange::Up { incarnation, link }).into(), self.now);
     }
 
     pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {

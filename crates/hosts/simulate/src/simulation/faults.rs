@@ -7,7 +7,7 @@ use crate::disk::Disk;
 use crate::hosted::Hosted;
 use crate::ids::ProcessorId;
 use crate::link::Luck;
-use quintet_contract::{Address, DownCause, NodeId, Port, Random, Span};
+use quintet_contract::{Address, DownCause, NodeId, PeerChange, Port, Random, Span};
 
 /// What a restarted node remembers.
 pub enum Restart {
@@ -76,7 +76,11 @@ impl Simulation {
             if self.is_closed(gone, peer) {
                 continue;
             }
-            self.deliver(peer, News::Down(gone, DownCause::Died).into(), self.now.after(notice));
+            self.deliver(
+                peer,
+                News::Peer(gone, PeerChange::Down(DownCause::Died)).into(),
+                self.now.after(notice),
+            );
         }
     }
 
@@ -112,7 +116,7 @@ impl Simulation {
     fn rejoin(&mut self, id: NodeId, remembers: bool) {
         for (here, peer) in self.routes.of(id) {
             if self.expects_end(here, peer) && remembers {
-                self.deliver(here, News::Down(peer, DownCause::Died).into(), self.now);
+                self.deliver(here, News::Peer(peer, PeerChange::Down(DownCause::Died)).into(), self.now);
             }
             self.reopen(here, peer);
             self.announce(peer, here);

@@ -30,7 +30,7 @@ impl Protocol for Member {
                 let _ = out.send(at(SERVER), WORD, Token(1), b"word");
             }
             Input::Frame(..) => self.words += 1,
-            Input::Peer(peer, change) if peer != at(HONEST) => self.changes.push(change),
+            Input::Peer(peer, change) if peer != at(HONEST) => self.changes.push(*change),
             _ => {}
         }
     }

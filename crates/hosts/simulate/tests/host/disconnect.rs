@@ -65,7 +65,7 @@ impl Protocol for Guard {
             }
             Input::Peer(peer, PeerChange::Down(cause)) => {
                 self.peers.retain(|up| *up != peer);
-                self.seen.push((peer, Seen::Down(cause)));
+                self.seen.push((peer, Seen::Down(*cause)));
             }
             Input::Started | Input::Wake | Input::Writable(_) => {}
         }

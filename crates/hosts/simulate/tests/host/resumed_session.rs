@@ -42,7 +42,7 @@ impl Protocol for Member {
         match input {
             Input::Frame(from, frame) if from.port == PORT_CALLERS => self.unsaid.push_back(frame.token.0),
             Input::Frame(_, frame) => self.heard.push(frame.token.0),
-            Input::Peer(_, change) => self.changes.push(change),
+            Input::Peer(_, change) => self.changes.push(*change),
             Input::Started | Input::Wake | Input::Writable(_) => {}
         }
         self.say(out);

@@ -21,7 +21,7 @@ fn requests_wait_for_the_session_and_keep_their_order() {
     ask(&mut relay, 1, &mut out);
     ask(&mut relay, 2, &mut out);
     assert_eq!(tokens(&mut out), []);
-    relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+    relay.handle(Time(0), Input::Peer(SERVICE, &UP), &mut out);
     ask(&mut relay, 3, &mut out);
     assert_eq!(tokens(&mut out), [(SERVICE, ASK, 1), (SERVICE, ASK, 2), (SERVICE, ASK, 3)]);
 }
@@ -71,7 +71,7 @@ impl Outbox for NoCredit {
 #[test]
 fn what_is_urgent_passes_all_that_waits_but_its_own_request() {
     let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, class), NoCredit::default());
-    relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+    relay.handle(Time(0), Input::Peer(SERVICE, &UP), &mut out);
     let request = |token| Input::Frame(CALLERS, Frame::new(ASK, Token(token), b"?"));
     relay.handle(Time(0), request(1), &mut out.sent);
     [2, 3].into_iter().for_each(|token| relay.handle(Time(0), request(token), &mut out));
@@ -92,13 +92,13 @@ fn what_is_urgent_passes_all_that_waits_but_its_own_request() {
 #[test]
 fn a_lost_service_answers_each_open_request_once() {
     let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
-    relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+    relay.handle(Time(0), Input::Peer(SERVICE, &UP), &mut out);
     ask(&mut relay, 1, &mut out);
     ask(&mut relay, 2, &mut out);
     relay.handle(Time(0), Input::Frame(SERVICE, Frame::new(Kind(0xf1), Token(1), b"!")), &mut out);
     tokens(&mut out);
     let refused = DownCause::Refused(Code::WrongCluster as u16);
-    relay.handle(Time(0), Input::Peer(SERVICE, PeerChange::Down(refused)), &mut out);
+    relay.handle(Time(0), Input::Peer(SERVICE, &PeerChange::Down(refused)), &mut out);
     ask(&mut relay, 3, &mut out);
     let frames = out.frames();
     let failed: Vec<_> = frames.iter().map(|(to, f)| (*to, f.token.0, failure(f.kind, &f.body))).collect();

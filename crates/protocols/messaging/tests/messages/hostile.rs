@@ -52,7 +52,7 @@ fn layer() -> Messages<Talker> {
         (config.window_slots, config.window_bytes, config.requests) = (4, 1000, 2);
         (config.max_bulk_bytes, config.bulk_budget_bytes, config.window_fragments) = (1000, 1000, 2);
     });
-    layer.handle(Time::ZERO, Input::Peer(B, UP), &mut Effects::default());
+    layer.handle(Time::ZERO, Input::Peer(B, &UP), &mut Effects::default());
     layer
 }
 
@@ -143,7 +143,7 @@ fn a_liar_who_announces_much_gets_no_memory() {
     assert_eq!(sent.iter().filter(|frame| frame.kind == GRANT).count(), 1, "the budget is for one");
     assert_eq!(layer.credit(B).map(|credit| credit.reserved_bytes), Some(1000));
     let down = PeerChange::Down(DownCause::Died);
-    layer.handle(Time::ZERO, Input::Peer(B, down), &mut Effects::default());
+    layer.handle(Time::ZERO, Input::Peer(B, &down), &mut Effects::default());
     assert_eq!(layer.credit(B), None, "and it goes with the peer");
 }
 
@@ -153,9 +153,9 @@ fn nothing_is_kept_of_peers_that_are_down() {
     for code in [Code::TooLarge, Code::Malformed] {
         feed(&mut layer, &[open(), raw(REFUSED, vec![code as u8, 0])]);
         assert_eq!((layer.refusal(B), layer.stalls().count()), (Some(code), 1));
-        layer.handle(Time::ZERO, Input::Peer(B, PeerChange::Down(DownCause::Died)), &mut Effects::default());
+        layer.handle(Time::ZERO, Input::Peer(B, &PeerChange::Down(DownCause::Died)), &mut Effects::default());
         assert_eq!((layer.refusal(B), layer.stalls().count()), (None, 0));
-        layer.handle(Time::ZERO, Input::Peer(B, UP), &mut Effects::default());
+        layer.handle(Time::ZERO, Input::Peer(B, &UP), &mut Effects::default());
     }
 }
 

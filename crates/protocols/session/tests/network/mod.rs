@@ -99,7 +99,7 @@ impl<P: Protocol> Network<P> {
             incarnation: Incarnation(0),
             link: LinkInfo::new(LinkClass::Machine, max_bulk_bytes),
         };
-        self.input(at, Input::Peer(about, up));
+        self.input(at, Input::Peer(about, &up));
     }
 
     /// Nothing passes between them any more; nobody is told.
@@ -119,8 +119,8 @@ impl<P: Protocol> Network<P> {
         if self.conditions.ordered {
             self.lose_in_flight(a, b);
         }
-        self.input(a, Input::Peer(b, PeerChange::Down(cause)));
-        self.input(b, Input::Peer(a, PeerChange::Down(cause)));
+        self.input(a, Input::Peer(b, &PeerChange::Down(cause)));
+        self.input(b, Input::Peer(a, &PeerChange::Down(cause)));
     }
 
     /// What is under way between them is lost.
@@ -151,7 +151,7 @@ impl<P: Protocol> Network<P> {
             Disconnect::UntilNextLink => DownCause::Died,
         };
         self.schedule(after, Event::Ended { at: peer, about: at, cause });
-        self.input(at, Input::Peer(peer, PeerChange::Down(how.cause())));
+        self.input(at, Input::Peer(peer, &PeerChange::Down(how.cause())));
     }
 
     /// One input to one node, now.
@@ -230,7 +230,7 @@ impl<P: Protocol> Network<P> {
                 self.input(at, Input::Writable(about));
             }
             Some((_, Event::Ended { at, about, cause })) if self.nodes.contains_key(&at) => {
-                self.input(at, Input::Peer(about, PeerChange::Down(cause)));
+                self.input(at, Input::Peer(about, &PeerChange::Down(cause)));
             }
             _ => {}
         }

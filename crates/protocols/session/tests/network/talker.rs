@@ -109,7 +109,7 @@ impl Protocol for Talker {
             }
             Input::Writable(peer) => self.pump(peer, out),
             Input::Peer(peer, change) => {
-                match change {
+                match *change {
                     PeerChange::Up { incarnation, link } => {
                         self.up.insert(peer, link.max_body_bytes);
                         let link = LinkInfo { max_body_bytes: MAX_BODY_BYTES, ..link };
@@ -117,7 +117,7 @@ impl Protocol for Talker {
                     }
                     PeerChange::Down(_) => {
                         self.up.remove(&peer);
-                        self.changes.push((peer, change));
+                        self.changes.push((peer, *change));
                     }
                 }
                 self.pump(peer, out);

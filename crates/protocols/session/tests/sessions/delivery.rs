@@ -203,7 +203,7 @@ fn a_cut_that_only_one_side_saw_is_resumed_too() {
         network.link(A, B);
         meet(&mut network);
         network.run(Span::from_micros(seed * 30));
-        network.input(seeing, Input::Peer(blind, PeerChange::Down(DownCause::Died)));
+        network.input(seeing, Input::Peer(blind, &PeerChange::Down(DownCause::Died)));
         network.run(Span::from_micros(100));
         network.half_link(seeing, blind);
         assert!(network.run_until(Span::from_secs(60), |network| arrived(network, &speeches)), "seed {seed}");

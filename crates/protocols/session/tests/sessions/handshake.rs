@@ -117,7 +117,7 @@ fn a_node_that_speaks_for_another_is_refused() {
 /// The HELLO that a node with these settings says to B.
 fn hello_of(config: SessionConfig) -> OwnedFrame {
     let mut out = Effects::default();
-    node(config).handle(Time::ZERO, Input::Peer(B, UP), &mut out);
+    node(config).handle(Time::ZERO, Input::Peer(B, &UP), &mut out);
     let (_, hello) = out.frames().remove(0);
     assert_eq!(hello.kind, HELLO);
     hello
@@ -180,7 +180,7 @@ fn an_initiator_that_lost_the_session_is_let_in_after_a_challenge() {
     let mut network = lossy(|_| {});
     network.run(Span::from_secs(1));
     // A goes through a clean close of its link that B does not see.
-    network.input(A, Input::Peer(B, PeerChange::Down(DownCause::Closed)));
+    network.input(A, Input::Peer(B, &PeerChange::Down(DownCause::Closed)));
     network.half_link(A, B);
     network.run(Span::from_secs(10));
     assert!(network.trace.iter().any(|(_, _, frame)| frame.kind == CHALLENGE));

@@ -69,7 +69,7 @@ fn on_a_reliable_link_gaps_repetitions_and_garbage_cut_the_peer_off() {
 fn without_session(reliability: Reliability, frames: &[OwnedFrame]) -> Vec<Effect> {
     let mut node = node(config(B, reliability));
     let mut out = Effects::default();
-    node.handle(Time::ZERO, Input::Peer(A, UP), &mut out);
+    node.handle(Time::ZERO, Input::Peer(A, &UP), &mut out);
     frames.iter().for_each(|frame| node.handle(Time::ZERO, Input::Frame(A, frame.borrow()), &mut out));
     out.drain().collect()
 }
@@ -177,7 +177,7 @@ fn a_session_that_waits_for_its_link_can_be_cut_too() {
 #[test]
 fn a_session_whose_link_was_closed_for_garbage_is_not_kept() {
     let mut network = pair(retransmit(8, 64_000));
-    network.input(B, Input::Peer(A, PeerChange::Down(DownCause::Misbehaved)));
+    network.input(B, Input::Peer(A, &PeerChange::Down(DownCause::Misbehaved)));
     assert_eq!(talker(&mut network, B).changes_of(A).last(), Some(&PeerChange::Down(DownCause::Misbehaved)));
     assert_eq!(network.nodes[&B].peer(A), None);
 }

@@ -10,7 +10,7 @@ fn join(network: &mut Talking, link: LinkInfo) {
     network.heal(A, B);
     for at in [A, B] {
         let up = PeerChange::Up { incarnation: Incarnation(0), link };
-        network.input(at, Input::Peer(other(at), up));
+        network.input(at, Input::Peer(other(at), &up));
     }
     network.run(Span::from_millis(1));
 }

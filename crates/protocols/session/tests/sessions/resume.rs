@@ -57,7 +57,7 @@ pub(crate) fn other(at: Address) -> Address {
 fn cut_and_join(network: &mut Talking, random: &mut Random) {
     let seeing = if random.chance(500_000) { A } else { B };
     let pause = Span::from_micros(random.below(300));
-    let (cut, died) = (DownCause::Died, Input::Peer(other(seeing), DIED));
+    let (cut, died) = (DownCause::Died, Input::Peer(other(seeing), &DIED));
     match random.below(4) {
         0 => {
             network.cut(A, B, cut);
@@ -79,7 +79,7 @@ fn cut_and_join(network: &mut Talking, random: &mut Random) {
         _ => {
             // The listener learns of it by HELLO only.
             network.lose_in_flight(A, B);
-            network.input(A, Input::Peer(B, DIED));
+            network.input(A, Input::Peer(B, &DIED));
             network.run(pause);
             network.heal(A, B);
             network.half_link(A, B);

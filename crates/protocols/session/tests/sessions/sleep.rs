@@ -34,7 +34,7 @@ impl Protocol for Sleeper {
             self.came.push(match input {
                 Input::Frame(from, frame) => Came::Frame(from, frame.to_owned()),
                 Input::Writable(about) => Came::Writable(about),
-                Input::Peer(about, change) => Came::Peer(about, change),
+                Input::Peer(about, change) => Came::Peer(about, *change),
                 Input::Started | Input::Wake => panic!("it asks for no wake"),
             });
             return;
@@ -43,7 +43,7 @@ impl Protocol for Sleeper {
             let input = match &came {
                 Came::Frame(from, frame) => Input::Frame(*from, frame.borrow()),
                 Came::Writable(about) => Input::Writable(*about),
-                Came::Peer(about, change) => Input::Peer(*about, *change),
+                Came::Peer(about, change) => Input::Peer(*about, change),
             };
             self.sessions.handle(now, input, out);
         }

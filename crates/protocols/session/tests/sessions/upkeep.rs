@@ -66,7 +66,7 @@ fn hello(from: Address, incarnation: u64) -> OwnedFrame {
     let mut config = SessionConfig::new(from, 7, Incarnation(incarnation), 99);
     config.peers.insert(B, PeerConfig { initiate: true, reliability: Reliability::Link });
     let mut out = Effects::default();
-    node(config).handle(Time::ZERO, Input::Peer(B, UP), &mut out);
+    node(config).handle(Time::ZERO, Input::Peer(B, &UP), &mut out);
     let hello = out.frames().remove(0).1;
     assert_eq!(hello.kind, HELLO);
     hello
@@ -77,7 +77,7 @@ fn visit(server: &mut Sessions<Talker>, from: Address, incarnation: u64) -> Owne
     let mut out = Effects::default();
     let hello = hello(from, incarnation);
     let frame = Frame::new(hello.kind, hello.token, &hello.body);
-    for input in [Input::Peer(from, UP), Input::Frame(from, frame), Input::Peer(from, DOWN)] {
+    for input in [Input::Peer(from, &UP), Input::Frame(from, frame), Input::Peer(from, &DOWN)] {
         server.handle(Time(1), input, &mut out);
     }
     out.frames().remove(0).1
@@ -114,8 +114,8 @@ fn a_session_kept_for_its_peer_is_not_forgotten() {
     network.cut(A, B, DownCause::Died);
     for n in 0..500 {
         let other = Address::new(100 + n, 16);
-        network.input(B, Input::Peer(other, UP));
-        network.input(B, Input::Peer(other, DOWN));
+        network.input(B, Input::Peer(other, &UP));
+        network.input(B, Input::Peer(other, &DOWN));
     }
     assert!(network.nodes[&B].peer(A).is_some(), "kept for its resume window");
     network.run(Span::from_secs(3));

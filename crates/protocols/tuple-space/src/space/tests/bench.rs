@@ -182,7 +182,7 @@ impl Bench {
     }
 
     pub(super) fn down(&mut self, address: u16) -> Vec<Sent> {
-        self.give(Input::Peer(sender(address), PeerChange::Down(DownCause::Died)))
+        self.give(Input::Peer(sender(address), &PeerChange::Down(DownCause::Died)))
     }
 }
 

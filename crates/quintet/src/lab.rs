@@ -115,10 +115,14 @@ impl Lab {
         let instance = Instance::new(stack::client(me, &config));
         let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
         let redial = may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window });
+        let writes_together = !end.sender.is_free_to_flush();
         let calls = Calls::linked(me, instance, stack::SPACE, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
         let lab = Lab::over(calls, Some(lease));
         lab.space().status()?;
+        if writes_together {
+            lab.shared.calls.write_behind();
+        }
         // Not before: who is refused because its number is in use tries another one.
         redial.into_iter().for_each(|redial| lab.shared.calls.redial(redial));
         Ok(lab)

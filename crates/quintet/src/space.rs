@@ -21,7 +21,9 @@ impl Space {
         Space { lab }
     }
 
-    /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`.
+    /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`. It is sent whatever the program
+    /// does next: at once or, over a socket, together with others that are begun close behind each other, within a fraction of a
+    /// millisecond.
     pub fn begin(&self) -> Begin<'_> {
         Begin::new(&self.lab)
     }

@@ -56,6 +56,11 @@ pub trait Sender: Send {
     /// What the operating system said.
     fn flush(&mut self) -> Result<(), LinkError>;
 
+    /// Whether [`Sender::flush`] costs no system call while the peer is awake.
+    fn is_free_to_flush(&self) -> bool {
+        true
+    }
+
     /// Whether a frame that answered [`SendError::Full`] may fit now. When the peer made room, a [`Receiver::wait`] of this end
     /// ends and [`Receiver::fd`] becomes readable; look here after it, and after [`Receiver::disarm`].
     fn has_room(&self) -> bool;

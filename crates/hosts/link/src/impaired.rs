@@ -108,6 +108,10 @@ impl Sender for ImpairedSender {
         self.below.flush()
     }
 
+    fn is_free_to_flush(&self) -> bool {
+        self.below.is_free_to_flush()
+    }
+
     fn has_room(&self) -> bool {
         self.below.has_room()
     }

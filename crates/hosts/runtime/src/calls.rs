@@ -21,6 +21,7 @@ use crate::request::Request;
 use crate::services::RunningServices;
 use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
+use crate::write_behind::WriteBehind;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, SendError, Span, Time, Token};
 use quintet_errors::Code;
@@ -72,6 +73,8 @@ pub struct Calls {
     arrivals: Option<Arc<OwnedFd>>,
     /// Made when it is first asked for.
     watch: OnceLock<Watch>,
+    /// Set where requests may be written later than they are begun.
+    write_behind: OnceLock<WriteBehind>,
     /// Threads that sleep because another one polls the links.
     parked: AtomicUsize,
     clock: LiveClock,
@@ -125,9 +128,16 @@ impl Calls {
             inlets: None,
             arrivals: None,
             watch: OnceLock::new(),
+            write_behind: OnceLock::new(),
             parked: AtomicUsize::new(0),
             clock,
         }
+    }
+
+    /// Lets requests that are begun close behind each other be written together, a fraction of a millisecond later. For links at
+    /// which each writing costs a system call.
+    pub fn write_behind(self: &Arc<Self>) {
+        self.write_behind.get_or_init(|| WriteBehind::new(Arc::downgrade(self)));
     }
 
     /// Has the host's own events told to `sink`, on whichever thread sees them.
@@ -135,14 +145,21 @@ impl Calls {
         self.lock().set_events(sink);
     }
 
-    /// Makes a request and does not wait.
+    /// Makes a request and does not wait. Where [`Calls::write_behind`] was said, the peer may get it a little later.
     ///
     /// # Errors
     /// [`CallError::NotSent`].
     pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
         let mut engine = self.lock();
-        let token = engine.submit(self.clock.now(), self.at.port, request)?;
-        self.unlock(engine);
+        let now = self.clock.now();
+        let is_first = !engine.has_to_flush();
+        let token = engine.submit(now, self.at.port, request)?;
+        let due = if self.puts_off_writing(&engine, now, is_first) {
+            self.hand_back(engine)
+        } else {
+            self.release(engine)
+        };
+        due.into_iter().for_each(|callback| callback());
         Ok(Pending(token))
     }
 
@@ -296,7 +313,9 @@ impl Calls {
     /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it. It may make
     /// calls of its own: that thread neither polls nor holds a lock meanwhile.
     pub fn notify(&self, pending: Pending, callback: Box<dyn FnOnce() + Send>) {
-        let filled = self.lock().slots().notify(pending.0, callback);
+        let mut engine = self.lock();
+        let filled = engine.slots().notify(pending.0, callback);
+        self.unlock(engine);
         filled.into_iter().for_each(|callback| callback());
     }
 
@@ -408,11 +427,31 @@ impl Calls {
         self.release(engine).into_iter().for_each(|callback| callback());
     }
 
-    /// Gives the lock back, then wakes the threads that the work under it has answered. Whom to call after the polling.
+    /// Whether what was begun may be written later. An event loop waits at its descriptor, by which nobody knows that it waits.
+    fn puts_off_writing(&self, engine: &Engine, now: Time, is_first: bool) -> bool {
+        let Some(write_behind) = self.write_behind.get() else { return false };
+        engine.has_to_flush() && self.watch.get().is_none() && write_behind.puts_off(now, is_first)
+    }
+
+    /// Writes what was put off. Whether to look again in a while.
+    pub(crate) fn write_put_off(&self) -> bool {
+        let engine = self.lock();
+        let looks_again = self.write_behind.get().is_some_and(WriteBehind::keeps_writer_awake);
+        self.unlock(engine);
+        looks_again
+    }
+
+    /// Gives the lock back when all is written, then wakes the threads that the work under it has answered. Whom to call after the
+    /// polling.
     fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         if engine.has_to_flush() {
             engine.flush(|| self.clock.now());
         }
+        self.hand_back(engine)
+    }
+
+    /// Gives the lock back, then wakes the threads that the work under it has answered. Whom to call after the polling.
+    fn hand_back(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         let (woken, due) = (engine.slots().woken(), engine.slots().due());
         if let Some(watch) = self.watch.get() {
             watch.set_deadline(engine.deadline(), self.clock);
@@ -423,6 +462,12 @@ impl Calls {
         drop(engine);
         woken.iter().for_each(Thread::unpark);
         due
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.write_behind.get().into_iter().for_each(WriteBehind::end);
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `poller.rs` | the one epoll set |
 //! | `mailbox.rs` | frames from other threads of the process |
 //! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |
+//! | `write_behind.rs` | writing many requests by one system call |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
 //! | `node.rs` | the second driver: [`Node`] |
 //! | `services.rs` | [`Services`]: disk and device, behind addresses |
@@ -40,6 +41,7 @@ mod request;
 mod services;
 mod slots;
 mod watch;
+mod write_behind;
 
 pub use calls::{CallError, Calls, Pending};
 pub use dialling::Redial;

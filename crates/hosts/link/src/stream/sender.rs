@@ -302,6 +302,10 @@ impl Sender for StreamSender {
         self.connection.failure().map_or(Ok(()), |error| Err(error.clone()))
     }
 
+    fn is_free_to_flush(&self) -> bool {
+        false
+    }
+
     fn has_room(&self) -> bool {
         // That nothing can be sent is told by the next `begin`, so let it come.
         if !self.connection.has_unsent() || self.connection.is_inherited() || self.connection.is_broken() {

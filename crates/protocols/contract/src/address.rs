@@ -50,3 +50,16 @@ impl fmt::Display for Address {
         write!(f, "{}:{}", self.node.0, self.port.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_its_node_above_its_port() {
+        assert_eq!(Address::new(0x1234, 0x5678).to_bits(), 0x1234_5678);
+        assert_eq!(Address::from_bits(0x1234_5678), Address::new(0x1234, 0x5678));
+        assert_eq!(Address::from_bits(0xffff_0001).to_bits(), 0xffff_0001);
+        assert_eq!(Address::new(3, 16).to_string(), "3:16");
+    }
+}

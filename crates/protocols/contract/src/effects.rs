@@ -79,3 +79,7 @@ impl Outbox for Effects {
         self.list.push(Effect::Work(stage, units));
     }
 }
+
+#[cfg(test)]
+#[path = "effects/tests.rs"]
+mod tests;

@@ -44,3 +44,17 @@ const _: () = {
     assert!(MAX_DIMENSIONS <= u8::MAX as usize, "and so do dimensions");
     assert!(HEADER_BYTES * 2 == 64, "two headers fill a cache line");
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both sides of a link, and recordings, rely on them: who changes one changes the layout.
+    #[test]
+    fn the_sizes_that_nodes_share_are_these() {
+        assert_eq!((HEADER_BYTES, LAYER_BYTES, FRAGMENT_BYTES), (32, 64, 65_536));
+        assert_eq!((MAX_FRAME_BYTES, MAX_BODY_BYTES, MAX_PAYLOAD_BYTES), (65_536, 65_504, 65_440));
+        assert_eq!((CONTROL_RING_BYTES, BULK_RING_BYTES), (262_144, 4_194_304));
+        assert_eq!(MAX_BULK_BYTES, 2_147_483_648);
+    }
+}

@@ -49,4 +49,23 @@ mod tests {
         assert_ne!(first(3, 7), first(7, 3));
         assert_ne!(first(5, 5), first(9, 9));
     }
+
+    /// Those of the authors' program for this state.
+    #[test]
+    fn a_stream_is_that_of_splitmix64() {
+        let mut random = Random(1_234_567);
+        let draws = [random.bits(), random.bits(), random.bits()];
+        assert_eq!(draws, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn draws_keep_within_their_bound_and_reach_all_of_it() {
+        let mut random = Random::new(1, 2);
+        let drawn: BTreeSet<u64> = (0..1_000).map(|_| random.below(7)).collect();
+        assert!(drawn.into_iter().eq(0..7));
+        assert_eq!(random.below(0), 0);
+        assert!((0..1_000).all(|_| !random.chance(0) && random.chance(1_000_000)));
+        let quarter = (0..10_000).filter(|_| random.chance(250_000)).count();
+        assert!((2_300..2_700).contains(&quarter), "{quarter} of 10,000");
+    }
 }

@@ -72,3 +72,7 @@ pub fn check_snapshots<P: Snapshot>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "snapshot/tests.rs"]
+mod tests;

@@ -102,3 +102,7 @@ impl fmt::Display for Time {
         Span(self.0).fmt(f)
     }
 }
+
+#[cfg(test)]
+#[path = "time/tests.rs"]
+mod tests;

@@ -225,3 +225,7 @@ impl fmt::Display for DecodeError {
 }
 
 impl core::error::Error for DecodeError {}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

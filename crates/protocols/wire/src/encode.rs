@@ -107,3 +107,7 @@ pub fn send(
     out.commit(filled);
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "encode/tests.rs"]
+mod tests;

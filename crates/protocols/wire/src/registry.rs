@@ -139,3 +139,7 @@ pub const PORT_USER: Port = Port(1024);
 pub const fn is_service(port: Port) -> bool {
     matches!(port, PORT_DISK | PORT_DEVICE | PORT_PROCESS)
 }
+
+#[cfg(test)]
+#[path = "registry/tests.rs"]
+mod tests;

@@ -35,6 +35,26 @@ fn a_writer_stopped_in_the_middle_keeps_nobody_from_the_value_before() {
     assert_eq!(reader.clone().seen.number, 2);
 }
 
+#[cfg(not(loom))]
+#[test]
+fn a_value_of_any_length_comes_back() {
+    let mut out = Effects::default();
+    let (mut writer, mut reader) = cell(7u64);
+    assert_eq!(reader.peek(&mut out), 7);
+    writer.poke(8, &mut out);
+    assert_eq!(reader.peek(&mut out), 8);
+    let (mut writer, mut reader) = cell([1u64, 2]);
+    writer.poke([3, 4], &mut out);
+    assert_eq!(reader.peek(&mut out), [3, 4]);
+}
+
+#[cfg(not(loom))]
+#[test]
+fn a_cell_is_itself_and_no_other() {
+    let ((one, reader), (other, _)) = (cell(1u64), cell(1u64));
+    assert!(one.0.is(&reader.cell) && !one.0.is(&other.0));
+}
+
 /// Every interleaving of a writer and a reader, within loom's bounds.
 #[cfg(loom)]
 #[test]

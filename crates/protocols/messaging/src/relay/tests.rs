@@ -104,3 +104,86 @@ fn a_lost_service_answers_each_open_request_once() {
     let failed: Vec<_> = frames.iter().map(|(to, f)| (*to, f.token.0, failure(f.kind, &f.body))).collect();
     assert_eq!(failed, [(CALLERS, 2, Some(Code::WrongCluster)), (CALLERS, 3, Some(Code::WrongCluster))]);
 }
+
+#[test]
+fn what_strangers_send_or_suffer_concerns_nobody() {
+    let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
+    let stranger = Address::new(3, 16);
+    ask(&mut relay, 1, &mut out);
+    relay.handle(Time(0), Input::Peer(stranger, UP), &mut out);
+    assert_eq!(tokens(&mut out), [], "no session yet");
+    relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+    assert_eq!(tokens(&mut out), [(SERVICE, ASK, 1)]);
+    let answer = |from| Input::Frame(from, Frame::new(Kind(0xf1), Token(1), b"!"));
+    relay.handle(Time(0), answer(stranger), &mut out);
+    relay.handle(Time(0), Input::Peer(stranger, PeerChange::Down(DownCause::Died)), &mut out);
+    assert_eq!(tokens(&mut out), []);
+    relay.handle(Time(0), answer(SERVICE), &mut out);
+    relay.handle(Time(0), answer(SERVICE), &mut out);
+    assert_eq!(tokens(&mut out), [(CALLERS, Kind(0xf1), 1)], "once");
+}
+
+#[test]
+fn a_service_that_comes_up_again_is_not_the_one_that_was_lost() {
+    let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
+    for change in [UP, PeerChange::Down(DownCause::Silent), UP] {
+        relay.handle(Time(0), Input::Peer(SERVICE, change), &mut out);
+    }
+    ask(&mut relay, 1, &mut out);
+    let frames = out.frames();
+    let failed: Vec<_> = frames.iter().map(|(to, f)| (*to, f.token.0, failure(f.kind, &f.body))).collect();
+    assert_eq!(failed, [(CALLERS, 1, Some(Code::PeerSilent))]);
+}
+
+/// A link that takes nothing, for this reason.
+struct Refusing(SendError, Effects);
+
+impl Outbox for Refusing {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        if to == SERVICE { Err(self.0) } else { self.1.begin(to, kind, token, at_most) }
+    }
+
+    fn commit(&mut self, len: usize) {
+        self.1.commit(len);
+    }
+
+    fn send_bulk(&mut self, _: Address, _: Kind, _: Token, _: &[u8], _: Bytes) -> Result<(), SendError> {
+        Err(self.0)
+    }
+
+    fn disconnect(&mut self, _: Address, _: Disconnect) {}
+}
+
+#[test]
+fn a_request_that_can_never_go_fails_at_once_with_the_reason() {
+    for (error, code) in [
+        (SendError::TooLong { len: 2, limit: 1 }, Code::TooLarge),
+        (SendError::Unreachable, Code::Unreachable),
+    ] {
+        let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, class), Refusing(error, Effects::default()));
+        relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+        relay.handle(Time(0), Input::Frame(CALLERS, Frame::new(ASK, Token(1), b"?")), &mut out);
+        hurry(&mut relay, 2, &mut out);
+        let frames = out.1.frames();
+        let failed: Vec<_> =
+            frames.iter().map(|(to, f)| (*to, f.token.0, failure(f.kind, &f.body))).collect();
+        assert_eq!(failed, [(CALLERS, 1, Some(code))], "what has no answer has no failure");
+        assert!(relay.open.is_empty() && relay.waiting.is_empty());
+    }
+}
+
+#[test]
+fn a_failure_is_read_from_its_kind_and_no_other() {
+    let number = (Code::PeerDied as u16).to_le_bytes();
+    assert_eq!(failure(CALL_FAILED, &number), Some(Code::PeerDied));
+    assert_eq!(failure(CALL_FAILED, b"?"), Some(Code::Malformed));
+    assert_eq!(failure(ASK, &number), None);
+    let codes = [DownCause::Closed, DownCause::Died, DownCause::Silent, DownCause::Misbehaved].map(loss);
+    assert_eq!(codes, [Code::PeerDied, Code::PeerDied, Code::PeerSilent, Code::Malformed]);
+}

@@ -1,10 +1,13 @@
 //! Messages over sessions on a simulated network.
 
+mod asked;
 mod bulk;
 mod flow;
 mod hostile;
 #[path = "../../../session/tests/network/mod.rs"]
 mod network;
+#[path = "../../../session/tests/network/through.rs"]
+mod through;
 
 use network::talker::{ANSWER, ONE_WAY, REQUEST, Talker};
 use network::{Conditions, Network};

@@ -1,5 +1,6 @@
 //! Sessions on a simulated network.
 
+mod bounds;
 mod delivery;
 mod handshake;
 mod hostile;
@@ -10,6 +11,9 @@ mod recovery;
 mod resume;
 mod retention;
 mod sleep;
+#[path = "../network/through.rs"]
+mod through;
+mod unanswered;
 mod upkeep;
 
 use network::Network;

@@ -1,0 +1,56 @@
+//! What nobody answers: HELLOs of a side that is alone, and frames of sessions that are not known.
+
+use crate::network::talker::ONE_WAY;
+use crate::network::{Conditions, Network};
+use crate::{A, B, config, node, retain, talker};
+use quintet_contract::{
+    DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Span, Time,
+    Token,
+};
+use quintet_errors::Code;
+use quintet_session::{HELLO, Reliability};
+
+const LIMIT: Span = Span::from_millis(700);
+
+#[test]
+fn a_peer_that_never_answers_hello_is_given_up_when_it_was_silent_for_too_long() {
+    for reliability in [Reliability::Link, retain(8, 64_000)] {
+        let mut network = Network::new(1, Conditions::reliable());
+        for at in [A, B] {
+            let mut config = config(at, reliability);
+            config.silence_limit = LIMIT;
+            network.add(at, node(config));
+        }
+        network.swallow.insert(HELLO);
+        network.link(A, B);
+        network.run(Span(LIMIT.0 - 1));
+        assert_eq!(talker(&mut network, A).changes_of(B), []);
+        network.run(Span(1));
+        let silent = PeerChange::Down(DownCause::Refused(Code::PeerSilent as u16));
+        assert_eq!(talker(&mut network, A).changes_of(B), [silent]);
+    }
+}
+
+#[test]
+fn without_a_limit_of_silence_an_answer_is_waited_for_without_end() {
+    let mut node = node(config(A, Reliability::Link));
+    let link = LinkInfo::new(LinkClass::Machine, 64_000);
+    let up = PeerChange::Up { incarnation: Incarnation(1), link };
+    node.handle(Time::ZERO, Input::Peer(B, up), &mut Effects::default());
+    assert_eq!(node.deadline(), None);
+}
+
+/// The bytes would name a session where frames may be lost. Here they are those of a session that this side has just ended.
+#[test]
+fn a_frame_of_an_ended_session_is_not_answered_where_nothing_is_lost() {
+    for reliability in [Reliability::Link, retain(8, 64_000)] {
+        let (mut node, mut out) = (node(config(B, reliability)), Effects::default());
+        let link = LinkInfo::new(LinkClass::Machine, 64_000);
+        let up = PeerChange::Up { incarnation: Incarnation(1), link };
+        node.handle(Time::ZERO, Input::Peer(A, up), &mut out);
+        let frame = Frame::new(ONE_WAY, Token(1), &[7; 64]);
+        node.handle(Time::ZERO, Input::Frame(A, frame), &mut out);
+        assert_eq!(out.drain().count(), 0);
+        assert_eq!(node.counters().fenced, 1);
+    }
+}

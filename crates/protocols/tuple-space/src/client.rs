@@ -316,3 +316,7 @@ impl fmt::Display for RequestError {
 }
 
 impl core::error::Error for RequestError {}
+
+#[cfg(test)]
+#[path = "client/tests.rs"]
+mod tests;

@@ -187,3 +187,7 @@ impl fmt::Display for ValueError {
 }
 
 impl core::error::Error for ValueError {}
+
+#[cfg(test)]
+#[path = "value/tests.rs"]
+mod tests;

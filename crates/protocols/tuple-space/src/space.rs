@@ -280,12 +280,9 @@ impl Space {
         if !self.flush_replies(to, out) {
             return;
         }
-        let mut after = 0;
+        // Each that is tried again is not blocked any more, or it is the last.
         while let Some(sender) = self.senders.get(to) {
-            let Some((order, waiter)) = sender.blocked.range(after..).next().map(|(o, w)| (*o, *w)) else {
-                return;
-            };
-            after = order + 1;
+            let Some(waiter) = sender.blocked.values().next().copied() else { return };
             if !self.retry_waiter(now, waiter, out) {
                 return;
             }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod books;
 mod collisions;
 mod indexes;
 mod leases;

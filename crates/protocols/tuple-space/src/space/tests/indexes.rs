@@ -125,3 +125,20 @@ fn who_cannot_be_answered_when_it_is_ready_waits_for_the_link() {
     assert_eq!(bench.pass(Span(BETWEEN_STEPS.0 * 100)), []);
     assert_eq!(bench.writable(2), [(2, 1, plain(tuple!["a", 7i64]))]);
 }
+
+/// Whoever waits for the second is tried in vain when the first is ready, and keeps nobody from building on.
+#[test]
+fn indexes_of_two_signatures_become_ready_one_after_the_other() {
+    let mut bench = Bench::new(SpaceConfig { index_step: 1, ..SpaceConfig::default() });
+    for n in 0..3i64 {
+        bench.put(&tuple!["a", n]);
+        bench.put(&tuple![n, "a"]);
+    }
+    assert_eq!(bench.take(2, 1, Wait::AtOnce, &template![?str, 2i64]), []);
+    assert_eq!(bench.take(3, 1, Wait::AtOnce, &template![2i64, ?str]), []);
+    assert_eq!(bench.take(4, 1, Wait::AtOnce, &template![?str, 1i64]), []);
+    let found = bench.pass(Span(BETWEEN_STEPS.0 * 100));
+    let expected = [(2, 1, tuple!["a", 2i64]), (4, 1, tuple!["a", 1i64]), (3, 1, tuple![2i64, "a"])];
+    assert_eq!(found, expected.map(|(to, token, tuple)| (to, token, plain(tuple))));
+    assert_eq!(bench.space.deadline(), None, "nothing is left to do");
+}

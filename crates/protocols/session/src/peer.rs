@@ -265,12 +265,13 @@ impl Peer {
         self.suspend(DownCause::Silent, context.resumed_by());
     }
 
-    /// HELLO was not answered on a link that loses nothing.
+    /// HELLO was not answered on a link that loses nothing. The peer may have heard it, and go on with a session that is to be resumed.
     fn unanswered(&mut self, context: &mut Context<'_>) {
-        context.out.disconnect(self.address, Disconnect::ForGood);
         if self.phase.suspended().is_some() {
+            context.out.disconnect(self.address, Disconnect::UntilNextLink);
             self.suspend(DownCause::Silent, context.now);
         } else {
+            context.out.disconnect(self.address, Disconnect::ForGood);
             // A session that never began ends by a refusal, whoever refused it.
             context.notify(Event::Peer(PeerChange::Down(DownCause::Refused(Code::PeerSilent as u16))));
         }

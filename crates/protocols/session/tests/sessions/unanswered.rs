@@ -2,13 +2,13 @@
 
 use crate::network::talker::ONE_WAY;
 use crate::network::{Conditions, Network};
-use crate::{A, B, config, node, retain, talker};
+use crate::{A, B, config, node, retain, say, talker, word};
 use quintet_contract::{
     DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Span, Time,
     Token,
 };
 use quintet_errors::Code;
-use quintet_session::{HELLO, Reliability};
+use quintet_session::{HELLO, Reliability, WELCOME};
 
 const LIMIT: Span = Span::from_millis(700);
 
@@ -28,6 +28,35 @@ fn a_peer_that_never_answers_hello_is_given_up_when_it_was_silent_for_too_long()
         network.run(Span(1));
         let silent = PeerChange::Down(DownCause::Refused(Code::PeerSilent as u16));
         assert_eq!(talker(&mut network, A).changes_of(B), [silent]);
+    }
+}
+
+/// A link that is broken in the direction of the side that says HELLO: the other hears it, and goes on with the session.
+#[test]
+fn a_session_to_be_resumed_outlives_a_link_over_which_nobody_answers() {
+    let mut network = Network::new(1, Conditions::reliable());
+    for at in [A, B] {
+        let mut config = config(at, retain(8, 64_000));
+        config.silence_limit = if at == A { LIMIT } else { Span::ZERO };
+        network.add(at, node(config));
+    }
+    network.link(A, B);
+    network.run(Span::from_millis(1));
+    network.cut(A, B, DownCause::Died);
+    network.swallow.insert(WELCOME);
+    network.link(A, B);
+    network.run(Span(LIMIT.0 + 1_000_000));
+    say(&mut network, A, B, word(1));
+    network.swallow.clear();
+    network.link(A, B);
+    network.run(Span::from_millis(1));
+    assert_eq!(talker(&mut network, B).from(A), [word(1)]);
+    for (at, peer) in [(A, B), (B, A)] {
+        assert_eq!(
+            talker(&mut network, at).changes_of(peer).len(),
+            1,
+            "{at} saw its peer come up, and no more"
+        );
     }
 }
 

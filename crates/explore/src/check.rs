@@ -42,7 +42,8 @@ pub enum Rule {
     NothingInvented,
     /// Every request is answered exactly once, by an answer of its sort.
     AnsweredOnce,
-    /// No request fails before its deadline and no lease before its end; where nothing holds up an answer, none comes late.
+    /// No request fails before its deadline and no lease before its end; where nothing holds up an answer, none comes late, and no lease
+    /// lives on.
     DeadlinesKept,
     /// The space's own counts agree with what is in it, and are zero when it was emptied.
     CountsReturn,

@@ -60,7 +60,7 @@ pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Resul
     if is_whole {
         excuse(records, &missing)?;
     }
-    let presence = Presence::new(plan, records, &lives);
+    let presence = Presence::new(plan, records, &lives, &holdings);
     presence.check()?;
     order::check(plan, records, &presence)
 }

@@ -1,4 +1,4 @@
-//! Leases: who may end one, and that none ends before its time.
+//! Leases: who may end one, and that none ends before its time, nor after.
 
 use super::account::{Kind, Lives};
 use super::records::{Fate, Records, Request};
@@ -25,6 +25,8 @@ pub(super) struct Holding<'a> {
     ttl: Span,
     /// It does not end before, unless by its holder.
     pub(super) lives_until: Time,
+    /// It has ended by then, unless by its holder; where that can be known.
+    pub(super) ends_by: Option<Time>,
 }
 
 impl Holding<'_> {
@@ -48,7 +50,9 @@ pub(super) fn read<'a>(
             let Kind::Leased(attempt, ttl) = delivery.kind else { continue };
             let take = delivery.request;
             let lives_until = lives_until(plan, records, take, delivery.at, ttl);
-            let holding = Holding { number: life.item.number, take, granted: delivery.at, ttl, lives_until };
+            let ends_by = ends_by(plan, records, take, delivery.at, ttl);
+            let number = life.item.number;
+            let holding = Holding { number, take, granted: delivery.at, ttl, lives_until, ends_by };
             if let Some(other) = holdings.insert((take.life, attempt.lease), holding) {
                 let text = format!("{take} and {}: the same lease", other.take);
                 return Err(Violation::new(Rule::NothingTwice, text));
@@ -58,7 +62,7 @@ pub(super) fn read<'a>(
     Ok(holdings)
 }
 
-/// Nobody but its holder ends a lease, and a holder does not lose it before its end.
+/// Nobody but its holder ends a lease, and a holder loses it at its end, not before and not after.
 pub(super) fn check(records: &Records<'_>, holdings: &Holdings<'_>) -> Result<(), Violation> {
     let mut tried = BTreeSet::new();
     for request in &records.requests {
@@ -82,6 +86,14 @@ pub(super) fn check(records: &Records<'_>, holdings: &Holdings<'_>) -> Result<()
                 let text = format!("{request}: {outcome}, and it is the lease of {}", holding.take);
                 return Err(Violation::new(Rule::OnlyItsHolder, text));
             }
+            Fate::Answered(_, ref outcome)
+                if is_holder && is_first && !matches!(outcome, Outcome::Refused(Code::LeaseLost)) =>
+            {
+                let Some(end) = holding.ends_by.filter(|end| request.sent > *end) else { continue };
+                let text =
+                    format!("{request}: {outcome}, and the lease of {} has ended by {end}", holding.ttl);
+                return Err(Violation::new(Rule::DeadlinesKept, text));
+            }
             _ => {}
         }
     }
@@ -99,7 +111,7 @@ fn lives_until(plan: &Plan, records: &Records<'_>, take: &Request<'_>, granted: 
     let mut is_caught = false;
     for (index, sent) in records.renewals(take.session).filter(|(_, sent)| *sent >= granted) {
         let handled = match standstill {
-            Some(standstill) if standstill.covers(sent, HANDLED) => standstill.until + CAUGHT_UP,
+            Some(standstill) if standstill.covers(sent, HANDLED) => standstill.caught_up(),
             _ => sent + HANDLED,
         };
         let is_known = records.confirmed(take.session, index).is_some_and(|at| at < first);
@@ -118,7 +130,29 @@ fn lives_until(plan: &Plan, records: &Records<'_>, take: &Request<'_>, granted: 
     first
 }
 
+/// By when a lease has ended that its holder did not end, by what that did; where it can be known.
+fn ends_by(plan: &Plan, records: &Records<'_>, take: &Request<'_>, granted: Time, ttl: Span) -> Option<Time> {
+    let standstill = plan.prompt(take.client)?;
+    let handled =
+        |sent| if standstill.covers(sent, HANDLED) { standstill.caught_up() } else { sent + HANDLED };
+    let end_from = |begin: Time| match begin + ttl {
+        // It is put off by as long as the manager is late, and by its time to live at most.
+        end if standstill.covers(end, CAUGHT_UP) => standstill.caught_up() + ttl,
+        end => end,
+    };
+    let renewals = records.renewals(take.session);
+    Some(renewals.fold(end_from(granted), |end, (_, sent)| {
+        // Then it had ended.
+        if sent > end { end } else { end.max(end_from(handled(sent))) }
+    }))
+}
+
 impl Standstill {
+    /// When what came during it has been handled.
+    fn caught_up(self) -> Time {
+        self.until + CAUGHT_UP
+    }
+
     /// Whether what is sent at a time may find the manager standing still.
     fn covers(self, sent: Time, margin: Span) -> bool {
         self.from < sent + margin && sent < self.until + margin

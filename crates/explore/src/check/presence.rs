@@ -1,6 +1,7 @@
 //! Which tuples are sure to be in the space, and what is said of them.
 
 use super::account::{Kind, Life, Lives};
+use super::holders::Holdings;
 use super::records::{Fate, Records, Request};
 use super::{Rule, Violation};
 use crate::history::{Ask, Outcome};
@@ -15,18 +16,24 @@ pub(super) struct Presence<'a> {
     plan: &'a Plan,
     records: &'a Records<'a>,
     lives: &'a Lives<'a>,
+    holdings: &'a Holdings<'a>,
     /// Takes that may have got a tuple without anybody knowing.
     lost_takes: Vec<(&'a Request<'a>, Pattern)>,
 }
 
 impl<'a> Presence<'a> {
-    pub(super) fn new(plan: &'a Plan, records: &'a Records<'a>, lives: &'a Lives<'a>) -> Presence<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        records: &'a Records<'a>,
+        lives: &'a Lives<'a>,
+        holdings: &'a Holdings<'a>,
+    ) -> Presence<'a> {
         let lost_take = |request: &'a Request<'a>| match (&request.fate, request.ask) {
             (Fate::Unknown | Fate::Open, Ask::Take { pattern, .. }) => Some((request, *pattern)),
             _ => None,
         };
         let lost_takes = records.requests.iter().filter_map(lost_take).collect();
-        Presence { plan, records, lives, lost_takes }
+        Presence { plan, records, lives, holdings, lost_takes }
     }
 
     /// The tuples of a life of the manager that a pattern matches, alive.
@@ -56,7 +63,12 @@ impl<'a> Presence<'a> {
         let request = delivery.request;
         match delivery.kind {
             Kind::Leased(attempt, _) if attempt.attempt < self.plan.space.max_attempts => {
-                self.records.released_by(request.session, attempt.lease)
+                let (session, lease) = (request.session, attempt.lease);
+                if self.records.is_left_to_end(session, lease) {
+                    self.holdings.get(&(request.life, lease))?.ends_by
+                } else {
+                    self.records.released_by(session, lease)
+                }
             }
             Kind::Plain { returned: Some(true) } if self.plan.keeps_unsettled() => {
                 self.records.return_known(request)

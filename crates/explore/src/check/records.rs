@@ -51,6 +51,8 @@ pub(crate) struct Records<'a> {
     losses: u64,
     /// Leases that somebody released, or tried to, in the session of this number; and when that was answered as done.
     released: BTreeMap<(SessionNumber, LeaseId), Option<Time>>,
+    /// Leases that somebody acknowledged or released, or tried to, in the session of this number.
+    ended_leases: BTreeSet<(SessionNumber, LeaseId)>,
     /// When a request was cancelled first, and the index of the event.
     cancels: BTreeMap<(SessionNumber, Token), (Time, usize)>,
     /// The renewals of a session: the index of the event, and when.
@@ -110,6 +112,9 @@ impl<'a> Records<'a> {
                 if let Ask::Release { lease } = ask {
                     self.released.entry((*session, *lease)).or_default();
                 }
+                if let Ask::Ack { lease, .. } | Ask::Release { lease } = ask {
+                    self.ended_leases.insert((*session, *lease));
+                }
                 let (client, session, token, sent) = (event.client, *session, *token, event.at);
                 self.places.insert(index, self.requests.len());
                 self.requests.push(Request {
@@ -149,6 +154,11 @@ impl<'a> Records<'a> {
     /// Whether a lease was released in its session, or may have been.
     pub(crate) fn is_released(&self, session: SessionNumber, lease: LeaseId) -> bool {
         self.released.contains_key(&(session, lease))
+    }
+
+    /// Whether nobody tried to end a lease in its session.
+    pub(crate) fn is_left_to_end(&self, session: SessionNumber, lease: LeaseId) -> bool {
+        !self.ended_leases.contains(&(session, lease))
     }
 
     /// When it was known in its session that a lease had been released.

@@ -82,9 +82,10 @@ impl Space {
             let is_left_out = seeded!(self.config, RenewalSkipsPutOff) && lease.put_off;
             if let Some(due) = lease.due.filter(|_| !is_left_out) {
                 self.timers.remove(due, *id);
-                lease.due = Some(now + lease.ttl);
+                let more = if seeded!(self.config, RenewedTwiceAsLong) { lease.ttl } else { Span::ZERO };
+                lease.due = Some(now + lease.ttl + more);
                 lease.put_off = false;
-                self.timers.add(now + lease.ttl, *id, Timer::Lease(*id));
+                self.timers.add(now + lease.ttl + more, *id, Timer::Lease(*id));
             }
         }
     }

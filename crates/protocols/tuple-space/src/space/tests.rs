@@ -12,3 +12,4 @@ mod random_runs;
 mod room;
 mod scans;
 mod sizes;
+mod work;

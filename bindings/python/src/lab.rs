@@ -5,6 +5,7 @@ use crate::error::raise;
 use crate::settings::Settings;
 use crate::space::Space;
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
 use quintet::{AddressError, Code, Error, LinkAddress};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
@@ -34,13 +35,19 @@ pub(crate) fn parse_address(text: &str) -> PyResult<LinkAddress> {
 /// Where a path or a text says that a space is to be served. A path object, and a text without a kind of link, is a path.
 ///
 /// # Errors
-/// As [`parse_address`].
+/// As [`parse_address`]; `BadValue` also for a path that is not UTF-8: no text could name it to those who connect.
 pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress> {
-    let has_kind = |text: &str| ["shm:", "unix:", "tcp:"].iter().any(|kind| text.starts_with(kind));
-    match place.extract::<String>() {
-        Ok(text) if has_kind(&text) => parse_address(&text),
-        _ => absolute(LinkAddress::SharedMemory(place.extract::<PathBuf>()?)),
+    let path = place.extract::<PathBuf>()?;
+    let text = path.to_str().ok_or_else(|| not_utf8(&path.display().to_string()))?;
+    if place.is_instance_of::<PyString>() && LinkAddress::names_kind(text) {
+        return parse_address(text);
     }
+    absolute(LinkAddress::SharedMemory(path))
+}
+
+/// An address or path that is no text. `shown` is what can be shown of it.
+fn not_utf8(shown: &str) -> PyErr {
+    raise(Error::new(Code::BadValue, format!("the address {shown:?} is not UTF-8; use a path that is")))
 }
 
 fn absolute(address: LinkAddress) -> PyResult<LinkAddress> {
@@ -75,8 +82,8 @@ impl Lab {
     ///
     /// Raises BadValue for what is no address; Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
-    fn link(py: Python<'_>, address: &str, settings: &Settings) -> PyResult<Lab> {
-        let place = parse_address(address)?;
+    fn link(py: Python<'_>, address: &Bound<'_, PyString>, settings: &Settings) -> PyResult<Lab> {
+        let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
         let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
@@ -135,7 +142,7 @@ impl Lab {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
     }
 

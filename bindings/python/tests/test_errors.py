@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,29 @@ def test_addresses(tmp_path, monkeypatch):
     monkeypatch.setenv("QUINTET_CLUSTER", "x")
     with pytest.raises(quintet.BadValue, match="QUINTET_CLUSTER"):
         quintet.connect()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("tpc:127.0.0.1:7400", "tcp:HOST:PORT"), ("a:b", r"\./a:b"), ("quintet://host", "quintet:///path"), ("unix:", "names no path"),
+     ("unix:/run/\udcff", "not UTF-8"), ("/run/\udcff", "not UTF-8"), (Path("\udcff"), "not UTF-8")],
+)  # fmt: skip
+def test_what_is_no_address_is_not_served_as_a_file(tmp_path, monkeypatch, address, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(quintet.BadValue, match=said):
+        quintet.serve(address)
+    assert list(tmp_path.iterdir()) == []
+    if isinstance(address, str):
+        with pytest.raises(quintet.BadValue, match=said):
+            quintet.connect(address)
+
+
+def test_a_path_with_a_colon_is_served_where_it_is_told_from_a_kind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for address in ["./a:b", "shm:a:b", Path("a:b")]:
+        with quintet.serve(address) as server:
+            assert server.address == f"shm:{tmp_path}/a:b"
+            quintet.connect(server.address).close()
 
 
 def test_importing_brings_in_neither_numpy_nor_joblib():

@@ -16,7 +16,8 @@ def connect(address: str | None = None) -> Lab:
     """Connects to a space.
 
     `address` is "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", or a path with a slash, which
-    means shared memory; "quintet:///path/to/socket" is the same. Without one the settings decide: the space is at space.address
+    means shared memory; "quintet:///path/to/socket" is the same. A path with a colon needs a slash or a kind before it: "./a:b",
+    "shm:a:b". Without one the settings decide: the space is at space.address
     (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else the lab
     is embedded in this process. The settings cluster.id, space.lease_ms and those of link count for every connection;
     docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id.
@@ -38,7 +39,7 @@ def connect(address: str | None = None) -> Lab:
 def serve(
     address: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
 ) -> Server:
-    """Serves a space at `address`, from a thread of this process: a path, or what `connect` takes.
+    """Serves a space at `address`, from a thread of this process: a path object, a path without a colon, or what `connect` takes.
 
     It is for the processes of this user on this machine; TCP is listened at on loopback only. Port 0 is a free one: the server's
     `address` says which.

@@ -65,6 +65,8 @@ impl fmt::Display for LinkAddress {
 pub enum AddressError {
     /// It is neither a path nor begins with a kind of link.
     Unknown(String),
+    /// It begins with a word and a colon, and no kind of link has that name.
+    UnknownKind(String),
     /// No path follows the kind.
     NoPath(String),
     /// The path contains a zero byte.
@@ -86,6 +88,11 @@ impl fmt::Display for AddressError {
                 f,
                 "{text:?} is no address of a link: write shm:PATH, unix:PATH or tcp:HOST:PORT, or a path with a slash for \
                  shared memory"
+            ),
+            AddressError::UnknownKind(text) => write!(
+                f,
+                "{text:?} begins with no kind of link: write shm:PATH, unix:PATH or tcp:HOST:PORT; a path with a colon in it \
+                 needs a kind or a slash before the colon, ./a:b or shm:a:b for example"
             ),
             AddressError::NoPath(text) => write!(f, "{text:?} names no path: write shm:PATH or unix:PATH"),
             AddressError::ZeroInPath(text) => {
@@ -110,6 +117,14 @@ impl fmt::Display for AddressError {
 
 impl core::error::Error for AddressError {}
 
+impl LinkAddress {
+    /// Whether a text begins with a word and a colon: then it names a kind of link, and is no path alone.
+    #[must_use]
+    pub fn names_kind(text: &str) -> bool {
+        text.split_once(':').is_some_and(|(word, _)| !word.contains('/'))
+    }
+}
+
 impl FromStr for LinkAddress {
     type Err = AddressError;
 
@@ -118,7 +133,8 @@ impl FromStr for LinkAddress {
             Some(("shm", path)) => Ok(LinkAddress::SharedMemory(checked_path(path, text)?)),
             Some(("unix", path)) => Ok(LinkAddress::Unix(checked_path(path, text)?)),
             Some(("tcp", place)) => tcp(place, text),
-            _ if !text.contains("://") && (text.starts_with('.') || text.contains('/')) => {
+            _ if LinkAddress::names_kind(text) => Err(AddressError::UnknownKind(text.to_owned())),
+            _ if text.starts_with('.') || text.contains('/') => {
                 Ok(LinkAddress::SharedMemory(checked_path(text, text)?))
             }
             _ => Err(AddressError::Unknown(text.to_owned())),
@@ -188,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_path_alone_is_shared_memory() {
-        for path in ["/run/q.sock", "./q", "../q", ".q", "folder/q", "/odd:name", "odd:name/q"] {
+        for path in ["/run/q.sock", "./q", "../q", ".q", "folder/q", "/odd:name", "./odd:name", "a/b:c"] {
             assert_eq!(parse(path), Ok(LinkAddress::SharedMemory(path.into())), "{path}");
         }
     }
@@ -196,10 +212,14 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_write() {
         type Variant = fn(String) -> AddressError;
-        let cases: [(&str, Variant, &str); 18] = [
+        let cases: [(&str, Variant, &str); 22] = [
             ("", AddressError::Unknown, "write shm:PATH"),
             ("q.sock", AddressError::Unknown, "tcp:HOST:PORT"),
-            ("udp:1.2.3.4:5", AddressError::Unknown, "tcp:HOST:PORT"),
+            ("udp:1.2.3.4:5", AddressError::UnknownKind, "tcp:HOST:PORT"),
+            ("tpc:127.0.0.1:7400", AddressError::UnknownKind, "./a:b"),
+            ("odd:name/q", AddressError::UnknownKind, "shm:a:b"),
+            ("quintet:///run/q", AddressError::UnknownKind, "shm:PATH"),
+            (":q", AddressError::UnknownKind, "shm:PATH"),
             ("shm:", AddressError::NoPath, "shm:PATH"),
             ("unix:", AddressError::NoPath, "unix:PATH"),
             ("unix:/a\0b", AddressError::ZeroInPath, "zero byte"),

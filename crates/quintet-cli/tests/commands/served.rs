@@ -143,6 +143,8 @@ fn an_address_that_is_none_or_open_to_others_is_refused_with_what_to_write() {
         ("tcp:0.0.0.0:0", "127.0.0.1"),
         ("unix:", "names no path"),
         ("http://lab:80/", "shm:PATH"),
+        ("tpc:127.0.0.1:0", "tcp:HOST:PORT"),
+        ("a:b/c", "./a:b"),
     ] {
         let (code, said) = result(quintet(["serve", "--listen", address]));
         assert!(code != 0 && said.contains(expected), "{address}: {said}");

@@ -126,6 +126,8 @@ codes! {
     Mismatch = 19, "a difference was found", System, Useless, exit 3;
     /// A simulated run stopped at its limit of events, before its end.
     LimitReached = 20, "a run stopped at its limit before its end", Limit, Useless, exit 4;
+    /// Another process listens at the address that was to be listened at.
+    AddressInUse = 21, "the address is in use", System, Safe, exit 71;
 }
 
 impl fmt::Display for Code {

@@ -27,6 +27,8 @@ pub enum Cause {
     Task,
     /// The operating system refused a resource: what kind of error, where that is known.
     System(Option<io::ErrorKind>),
+    /// Another process listens at the address that was to be listened at.
+    AddressInUse,
     /// A file is damaged, or of another version.
     BadFile,
     /// A replay or a check found a difference.
@@ -113,6 +115,7 @@ impl Cause {
             Cause::LeaseLost => Code::LeaseLost,
             Cause::Task => Code::TaskFailed,
             Cause::System(_) => Code::Resource,
+            Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
             Cause::Mismatch => Code::Mismatch,
         }
@@ -140,6 +143,7 @@ impl From<Code> for Cause {
             Code::Resource => Cause::System(None),
             Code::Closed => Cause::Closed,
             Code::TaskFailed => Cause::Task,
+            Code::AddressInUse => Cause::AddressInUse,
             Code::BadFile => Cause::BadFile,
             Code::Mismatch => Cause::Mismatch,
             Code::LimitReached => Cause::Limit(Limit::Events),

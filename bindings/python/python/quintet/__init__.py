@@ -30,6 +30,7 @@ from quintet import errors
 from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Lab, Lease, Pending, Server, Space, array
 from quintet.connecting import connect, serve
 from quintet.errors import (
+    AddressInUse,
     BadFile,
     BadValue,
     Cancelled,
@@ -65,7 +66,7 @@ __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "errors", "serve", "simulate",
-    "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
+    "AddressInUse", "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip

@@ -35,6 +35,7 @@ class Code(enum.IntEnum):
     BadFile = 18
     Mismatch = 19
     LimitReached = 20
+    AddressInUse = 21
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,10 @@ class Mismatch(Error):
 
 class LimitReached(Error):
     """A simulated run stopped at its limit of events, before its end."""
+
+
+class AddressInUse(Error, OSError):
+    """Another process listens at the address that was to be listened at."""
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

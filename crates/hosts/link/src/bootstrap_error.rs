@@ -166,7 +166,7 @@ impl BootstrapError {
     pub fn code(&self) -> Code {
         match self {
             BootstrapError::PathTooLong { .. } => Code::TooLarge,
-            BootstrapError::InUse { .. } => Code::DuplicateNode,
+            BootstrapError::InUse { .. } => Code::AddressInUse,
             BootstrapError::NotASocket { .. } | BootstrapError::OtherKind { .. } => Code::BadValue,
             BootstrapError::NobodyListens { .. } | BootstrapError::NameUnknown { .. } => Code::Unreachable,
             BootstrapError::OtherUser { .. }

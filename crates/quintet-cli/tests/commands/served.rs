@@ -152,6 +152,24 @@ fn an_address_that_is_none_or_open_to_others_is_refused_with_what_to_write() {
 }
 
 #[test]
+fn an_address_in_use_has_an_error_of_its_own() {
+    let folder = TempDir::new().unwrap();
+    let unix = format!("unix:{}", text(&folder.join("unix")));
+    for address in ["tcp:127.0.0.1:0", &unix, text(&folder.join("memory"))] {
+        let server = quintet(["serve", "--listen", address, "--json"]);
+        let ready = object(&server.output().next_line(LONG).expect("it says that it serves"));
+        let taken = ready["addresses"][0].as_str().expect("one address");
+        let (code, said) = result(quintet(["serve", "--listen", taken]));
+        assert!(
+            code == 71 && said.contains("the address is in use") && said.contains("another address"),
+            "{said}"
+        );
+        server.terminate().unwrap();
+        assert_eq!(result(server).0, 0);
+    }
+}
+
+#[test]
 fn a_space_that_is_not_there_is_unreachable() {
     let folder = TempDir::new().unwrap();
     let (code, said) = result(quintet(["status", "--space", text(&folder.join("nobody"))]));

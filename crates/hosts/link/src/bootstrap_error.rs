@@ -47,6 +47,11 @@ pub enum BootstrapError {
         /// What the system says about it.
         what: String,
     },
+    /// It was to be connected to at port 0, which stands for a free port where it is listened at.
+    PortZero {
+        /// Where.
+        address: LinkAddress,
+    },
     /// Nobody listens there.
     NobodyListens {
         /// Where.
@@ -141,6 +146,7 @@ impl BootstrapError {
             | BootstrapError::NotASocket { address }
             | BootstrapError::NotLoopback { address }
             | BootstrapError::NameUnknown { address, .. }
+            | BootstrapError::PortZero { address }
             | BootstrapError::NobodyListens { address }
             | BootstrapError::OtherKind { address }
             | BootstrapError::OtherUser { address, .. }
@@ -167,7 +173,9 @@ impl BootstrapError {
         match self {
             BootstrapError::PathTooLong { .. } => Code::TooLarge,
             BootstrapError::InUse { .. } => Code::AddressInUse,
-            BootstrapError::NotASocket { .. } | BootstrapError::OtherKind { .. } => Code::BadValue,
+            BootstrapError::NotASocket { .. }
+            | BootstrapError::OtherKind { .. }
+            | BootstrapError::PortZero { .. } => Code::BadValue,
             BootstrapError::NobodyListens { .. } | BootstrapError::NameUnknown { .. } => Code::Unreachable,
             BootstrapError::OtherUser { .. }
             | BootstrapError::NotAllowed { .. }
@@ -208,6 +216,9 @@ impl fmt::Display for BootstrapError {
             BootstrapError::NameUnknown { what, .. } => {
                 write!(f, "the host's name leads nowhere: {what}; check it, or write a numeric address")
             }
+            BootstrapError::PortZero { .. } => f.write_str(
+                "port 0 is only for listening, where it stands for a free port; connect to the port that the server shows",
+            ),
             BootstrapError::NobodyListens { .. } => {
                 f.write_str("nobody listens there; start the server or check the address")
             }

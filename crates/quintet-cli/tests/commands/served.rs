@@ -170,6 +170,12 @@ fn an_address_in_use_has_an_error_of_its_own() {
 }
 
 #[test]
+fn port_0_is_only_for_listening() {
+    let (code, said) = result(quintet(["status", "--space", "tcp:127.0.0.1:0"]));
+    assert!(code == 65 && said.contains("port 0 is only for listening"), "{said}");
+}
+
+#[test]
 fn a_space_that_is_not_there_is_unreachable() {
     let folder = TempDir::new().unwrap();
     let (code, said) = result(quintet(["status", "--space", text(&folder.join("nobody"))]));

@@ -64,6 +64,9 @@ impl StreamDialer {
     /// [`BootstrapError`].
     pub(crate) fn tcp(host: &str, port: u16) -> Result<Self, BootstrapError> {
         let address = LinkAddress::Tcp { host: host.to_owned(), port };
+        if port == 0 {
+            return Err(BootstrapError::PortZero { address });
+        }
         StreamDialer::begin(address, Way::Tcp(TcpConnecting::begin(host, port)?))
     }
 

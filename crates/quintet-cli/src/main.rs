@@ -152,3 +152,26 @@ fn main() -> ExitCode {
         ExitCode::from(error.code().exit_status())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// A paragraph is one line: the terminal's width breaks it, and nothing else.
+    #[test]
+    fn no_help_has_a_line_that_breaks_a_sentence() {
+        let mut commands = vec![CommandLine::command()];
+        while let Some(command) = commands.pop() {
+            let texts = [command.get_after_help(), command.get_long_about(), command.get_about()];
+            for text in texts.into_iter().flatten().map(ToString::to_string) {
+                let breaks = text.lines().zip(text.lines().skip(1)).find(|(line, next)| {
+                    line.ends_with(|last: char| last.is_alphanumeric() || last == ',')
+                        && next.starts_with(|first: char| first.is_alphanumeric())
+                });
+                assert_eq!(breaks, None, "{}", command.get_name());
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+}

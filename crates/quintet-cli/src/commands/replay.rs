@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged or holds no step. The\nrecording of a process that was killed stops before its end: what is there is compared, and the exit status is 0.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec"
+    after_help = "Exits with 3 when the replay differs, with 65 when the file is damaged or holds no step. The recording of a process that was killed stops before its end: what is there is compared, and the exit status is 0.\n\nExample:\n  quintet serve --record space.rec\n  quintet replay space.rec"
 )]
 pub(crate) struct Arguments {
     /// The recording, of `quintet serve --record` or `quintet run --record`

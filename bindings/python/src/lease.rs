@@ -79,7 +79,7 @@ impl Lease {
     ///
     /// Raises LeaseLost if the lease has ended before; BadValue, TooLarge.
     #[pyo3(signature = (*results))]
-    fn initiate_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+    fn begin_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let results = to_tuples(results.iter().map(Ok))?;
         let begun = py.detach(|| self.take()?.lease.begin_acknowledge(&results));
         Ok(Pending::acknowledging(Arc::clone(&self.connection), begun.map_err(raise)?))

@@ -6,7 +6,7 @@
 //! | `settings.rs` | `Settings`: where the space is, and how to connect to it |
 //! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
-//! | `pending.rs`, `lease.rs` | an operation under way; a tuple taken until it is acknowledged |
+//! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
@@ -18,6 +18,7 @@
 #![deny(unsafe_code)]
 
 mod array;
+mod begin;
 mod connection;
 mod error;
 mod fork;
@@ -40,6 +41,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lab::Lab>()?;
     module.add_class::<space::Space>()?;
+    module.add_class::<begin::Begin>()?;
     module.add_class::<lease::Lease>()?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<formal::ArrayFormal>()?;

@@ -1,17 +1,16 @@
 //! The tuple space's operations.
 
+use crate::begin::Begin;
 use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::formal::to_template;
 use crate::lease::Lease;
-use crate::pending::Pending;
 use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::{Begin, Code, Error, Outcome};
+use quintet::{Code, Error, Outcome};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A tuple space. A tuple has values; a template has values and types that stand for any value of theirs. They match when
 /// number, types and values of the fields are equal. The oldest match is taken; waiters are served oldest first.
@@ -130,90 +129,13 @@ impl Space {
         this.py().import("quintet.evaluation")?.call_method1("start", (this, fields))
     }
 
-    /// Begins `out`. Raises BadValue, TooLarge.
-    #[pyo3(signature = (*fields, timeout = None))]
-    fn initiate_out(
-        &self,
-        py: Python<'_>,
-        fields: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
-    ) -> PyResult<Pending> {
-        let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
-        self.begin(py, limit, |begin| begin.out(&[tuple]))
-    }
-
-    /// Begins `out_many`, of at least one tuple. Raises BadValue, TooLarge.
-    #[pyo3(signature = (tuples, timeout = None))]
-    fn initiate_out_many(
-        &self,
-        py: Python<'_>,
-        tuples: &Bound<'_, PyAny>,
-        timeout: Option<f64>,
-    ) -> PyResult<Pending> {
-        let (tuples, limit) = (to_tuples(tuples.try_iter()?)?, limit(timeout)?);
-        self.begin(py, limit, |begin| begin.out(&tuples))
-    }
-
-    /// Begins `take`. Raises BadValue.
-    #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_take(
-        &self,
-        py: Python<'_>,
-        template: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
-    ) -> PyResult<Pending> {
-        let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.begin(py, limit, |begin| begin.take(&template))
-    }
-
-    /// Begins `read`. Raises BadValue.
-    #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_read(
-        &self,
-        py: Python<'_>,
-        template: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
-    ) -> PyResult<Pending> {
-        let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.begin(py, limit, |begin| begin.read(&template))
-    }
-
-    /// Begins `lease`. Raises BadValue.
-    #[pyo3(signature = (*template, timeout = None))]
-    fn initiate_lease(
-        &self,
-        py: Python<'_>,
-        template: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
-    ) -> PyResult<Pending> {
-        let (template, limit) = (to_template(template)?, limit(timeout)?);
-        self.begin(py, limit, |begin| begin.lease(&template))
-    }
-
-    /// Begins `take_if`. Raises BadValue.
-    #[pyo3(signature = (*template))]
-    fn initiate_take_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
-        let template = to_template(template)?;
-        self.begin(py, None, |begin| begin.take_if(&template))
-    }
-
-    /// Begins `read_if`. Raises BadValue.
-    #[pyo3(signature = (*template))]
-    fn initiate_read_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
-        let template = to_template(template)?;
-        self.begin(py, None, |begin| begin.read_if(&template))
-    }
-
-    /// Begins `count`. Raises BadValue.
-    #[pyo3(signature = (*template))]
-    fn initiate_count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
-        let template = to_template(template)?;
-        self.begin(py, None, |begin| begin.count(&template))
-    }
-
-    /// Begins `status`.
-    fn initiate_status(&self, py: Python<'_>) -> PyResult<Pending> {
-        self.begin(py, None, |begin| begin.status())
+    /// Begins an operation without waiting for it: `space.begin(timeout=5).take("row", int)` returns a Pending. The operation may
+    /// wait so many seconds; None: without end.
+    ///
+    /// Raises BadValue for what is no timeout.
+    #[pyo3(signature = (timeout = None))]
+    fn begin(&self, timeout: Option<f64>) -> PyResult<Begin> {
+        Ok(Begin::new(Arc::clone(&self.connection), limit(timeout)?))
     }
 
     fn __repr__(&self) -> &'static str {
@@ -224,16 +146,6 @@ impl Space {
 impl Space {
     pub(crate) fn new(connection: Arc<Connection>) -> Self {
         Space { connection }
-    }
-
-    fn begin(
-        &self,
-        py: Python<'_>,
-        limit: Option<Duration>,
-        begin: impl FnOnce(Begin<'_>) -> Result<quintet::Pending, Error> + Send,
-    ) -> PyResult<Pending> {
-        let begun = self.connection.ask(py, |space| begin(space.begin().within(limit)))?;
-        Ok(Pending::new(Arc::clone(&self.connection), begun))
     }
 }
 

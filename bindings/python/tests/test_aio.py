@@ -118,7 +118,7 @@ def test_a_space_that_ends_ends_what_is_awaited(tmp_path):
 def test_a_lab_in_a_loop_of_the_programs_own(address):
     with quintet.connect(address) as lab, selectors.DefaultSelector() as selector:
         selector.register(lab, selectors.EVENT_READ)
-        take = lab.space.initiate_take("late", int)
+        take = lab.space.begin().take("late", int)
         late = threading.Thread(target=lab.space.out, args=("late", 1))
         late.start()
         while not take.done():

@@ -50,7 +50,7 @@ def test_addresses(tmp_path, monkeypatch):
         monkeypatch.setenv("QUINTET_SPACE", str(tmp_path / "space"))
         with quintet.connect() as lab:
             assert not lab.is_embedded and str(tmp_path) in repr(lab)
-            take = lab.space.initiate_take("never")
+            take = lab.space.begin().take("never")
             server.stop()
             with pytest.raises(quintet.PeerDied):
                 take.result()

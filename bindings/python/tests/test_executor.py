@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 from conftest import LONG_S
@@ -164,7 +165,10 @@ def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
         def __init__(self, space):
             self._space = space
 
-        def initiate_take_if(self, *_template):
+        def begin(self):
+            return types.SimpleNamespace(take=self._space.begin().take, take_if=self._refuse)
+
+        def _refuse(self, *_template):
             raise quintet.PeerSilent(quintet.Code.PeerSilent)
 
         def __getattr__(self, name):
@@ -465,12 +469,11 @@ class InterruptedSpace:
     def __getattr__(self, name):
         return getattr(self._space, name)
 
-    def take_if(self, *template):
-        self._space.take_if(*template)
-        raise KeyboardInterrupt
+    def begin(self):
+        return types.SimpleNamespace(take=self._space.begin().take, take_if=self._take_if)
 
-    def initiate_take_if(self, *template):
-        self.taking = self._space.initiate_take_if(*template)
+    def _take_if(self, *template):
+        self.taking = self._space.begin().take_if(*template)
         return self
 
     def result(self):

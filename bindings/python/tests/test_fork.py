@@ -17,7 +17,7 @@ import os, sys, quintet
 lab = quintet.connect(sys.argv[1])
 space = lab.space
 space.out_many([("task", 1), ("kept", 1)])
-task, never = space.lease("task", int), space.initiate_take("never")
+task, never = space.lease("task", int), space.begin().take("never")
 server = quintet.serve(sys.argv[2])
 if os.fork() == 0:
     sys.exit(3)
@@ -67,11 +67,11 @@ def test_a_child_cannot_use_what_its_parent_has_under_way(client):
     lab = client()
     space = lab.space
     space.out("task", 1)
-    task, take, told = space.lease("task", int), space.initiate_take("later", int), []
+    task, take, told = space.lease("task", int), space.begin().take("later", int), []
 
     def work():
-        for use in (task.acknowledge, task.release, task.__enter__().initiate_acknowledge, take.result, lab.fileno, lab.progress,
-                    space.status, lambda: space.take("later", int), lambda: space.initiate_out("later", 0)):  # fmt: skip
+        for use in (task.acknowledge, task.release, task.__enter__().begin_acknowledge, take.result, lab.fileno, lab.progress,
+                    space.status, lambda: space.take("later", int), lambda: space.begin().out("later", 0)):  # fmt: skip
             with pytest.raises(quintet.Closed, match="another process"):
                 use()
         with pytest.raises(quintet.Closed, match="another process"), task:

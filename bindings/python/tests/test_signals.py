@@ -39,7 +39,7 @@ def test_an_interrupt_ends_a_wait(client, operation):
 
 def test_an_interrupt_ends_the_wait_for_a_result(client):
     space = client().space
-    take = space.initiate_take("kept", int)
+    take = space.begin().take("kept", int)
     thread = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         thread.start()
@@ -99,16 +99,16 @@ def test_a_tuple_that_comes_with_a_signal_is_not_lost(client, signal_and_put, op
 
 def test_a_result_that_comes_with_a_signal_can_be_asked_for_again_or_goes_back(client, signal_and_put):
     space, other = client().space, client().space
-    for operation in (space.initiate_take, space.initiate_lease):
+    for operation in ("take", "lease"):
         for is_asked_again in (True, False):
-            pending = operation("kept", int)
+            pending = getattr(space.begin(), operation)("kept", int)
             with signal_and_put(other):
                 pending.result(LONG_S)
             if is_asked_again:
                 assert tuple(pending.result(LONG_S)) == ("kept", 1)
                 assert other.take_if("kept", int) is None
             del pending
-            if not is_asked_again or operation == space.initiate_lease:
+            if not is_asked_again or operation == "lease":
                 assert other.take("kept", int, timeout=LONG_S) == ("kept", 1)
 
 
@@ -128,7 +128,7 @@ def test_a_tuple_that_comes_with_a_signal_to_an_event_loop_is_not_lost(tmp_path,
 def test_what_was_only_looked_at_goes_back(client):
     space = client().space
     space.out("kept", 1)
-    take = space.initiate_take("kept", int)
+    take = space.begin().take("kept", int)
     assert wait_until_done(take) and "done" in repr(take)
     del take
     assert space.take_if("kept", int) == ("kept", 1)

@@ -120,31 +120,41 @@ def test_an_acknowledgement_that_the_space_can_never_hold(tmp_path):
         assert (status.tuples, status.hidden, status.leases) == (0, 0, 0)
 
 
-def test_operations_can_be_initiated(client):
+def test_operations_can_be_begun(client):
     space = client().space
-    take = space.initiate_take("later", int)
+    take = space.begin().take("later", int)
     assert not take.done() and "under way" in repr(take)
     with pytest.raises(quintet.TimedOut):
         take.result(0)
-    space.initiate_out("later", 1).result(LONG_S)
+    space.begin().out("later", 1).result(LONG_S)
     assert take.result(LONG_S) == take.result(LONG_S) == ("later", 1)
-    assert space.initiate_out_many([("later", 2)]).result() is None
-    assert space.initiate_read("later", int).result() == ("later", 2)
-    with space.initiate_lease("later", int).result() as task:
+    assert space.begin().out_many([("later", 2)]).result() is None
+    assert space.begin().read("later", int).result() == ("later", 2)
+    with space.begin().lease("later", int).result() as task:
         assert task == ("later", 2)
-    take = space.initiate_take("never")
+    take = space.begin().take("never")
     take.cancel()
     with pytest.raises(quintet.Cancelled):
         take.result(LONG_S)
-    take = space.initiate_take("never")
+    take = space.begin().take("never")
     del take
     assert space.status().waiters == 0
+    at_once = space.begin(timeout=0)
+    for begin in (at_once.take, at_once.read, at_once.lease, at_once.take):
+        with pytest.raises(quintet.TimedOut):
+            begin("never").result(LONG_S)
+    counted = [space.begin().count("never"), space.begin().take_if("never"), space.begin().read_if("never"), space.begin().status()]
+    assert [pending.result(LONG_S) for pending in counted[:3]] == [0, None, None]
+    assert counted[3].result(LONG_S).tuples == 0
+    assert "timeout=0" in repr(at_once)
+    with pytest.raises(quintet.BadValue, match="-1"):
+        space.begin(timeout=-1)
 
 
 def test_a_dropped_take_loses_nothing(client):
     space = client().space
     for number in range(100):
-        take = space.initiate_take("kept", int)
+        take = space.begin().take("kept", int)
         space.out("kept", number)
         del take
         assert space.take("kept", int, timeout=LONG_S) == ("kept", number)
@@ -213,12 +223,12 @@ def test_a_closed_lab_ends_what_was_made_from_it(socket):
         lab = quintet.connect(address)
         space = lab.space
         other.space.out("task", 1)
-        lease, take = space.lease("task", int), space.initiate_take("x")
+        lease, take = space.lease("task", int), space.begin().take("x")
         lab.close()
         again = other.space.lease("task", int, timeout=LONG_S)
         assert again.attempt == 2, "the lease has returned"
         again.acknowledge()
-        for late in (take.result, lease.acknowledge, space.initiate_status, space.status, lambda: space.eval("x", int)):
+        for late in (take.result, lease.acknowledge, space.begin().status, space.status, lambda: space.eval("x", int)):
             with pytest.raises(quintet.Closed, match="closed by the program"):
                 late()
         assert take.done()
@@ -229,7 +239,7 @@ def test_a_closed_lab_ends_what_was_made_from_it(socket):
 def test_what_was_answered_before_the_close_can_be_asked_for(client):
     lab = client()
     lab.space.out("x")
-    take = lab.space.initiate_take("x")
+    take = lab.space.begin().take("x")
     while not take.done():
         threading.Event().wait(0)
     lab.close()

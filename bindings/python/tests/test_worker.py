@@ -27,8 +27,18 @@ class Space:
     def __getattr__(self, name):
         return getattr(self._space, name)
 
-    def initiate_out(self, *fields):
-        put = self._space.initiate_out(*fields)
+    def begin(self):
+        return Begin(self._space.begin())
+
+class Begin:
+    def __init__(self, begin):
+        self._begin = begin
+
+    def __getattr__(self, name):
+        return getattr(self._begin, name)
+
+    def out(self, *fields):
+        put = self._begin.out(*fields)
         put.result()
         if fields[0] == sys.argv[1]:
             os.kill(os.getpid(), getattr(signal, sys.argv[2]))

@@ -55,34 +55,34 @@ class Space:
 
     async def out(self, *fields: Any, timeout: float | None = None) -> None:
         """Puts a tuple."""
-        await self._run(self._native.initiate_out, *fields, timeout=timeout)
+        await self._run(self._native.begin(timeout).out, *fields)
 
     async def out_many(self, tuples: Iterable[tuple[Any, ...]], timeout: float | None = None) -> None:
         """Puts all these tuples at one instant, or none."""
         puts = list(tuples)
         if puts:
-            await self._run(self._native.initiate_out_many, puts, timeout=timeout)
+            await self._run(self._native.begin(timeout).out_many, puts)
 
     async def take(self, *template: Any, timeout: float | None = None) -> tuple[Any, ...]:
         """Takes the oldest matching tuple."""
-        return await self._run(self._native.initiate_take, *template, timeout=timeout)
+        return await self._run(self._native.begin(timeout).take, *template)
 
     async def read(self, *template: Any, timeout: float | None = None) -> tuple[Any, ...]:
         """Reads the oldest matching tuple, which stays."""
-        return await self._run(self._native.initiate_read, *template, timeout=timeout)
+        return await self._run(self._native.begin(timeout).read, *template)
 
     async def take_if(self, *template: Any) -> tuple[Any, ...] | None:
         """Takes the oldest matching tuple if there is one."""
-        return await self._run(self._native.initiate_take_if, *template)
+        return await self._run(self._native.begin().take_if, *template)
 
     async def read_if(self, *template: Any) -> tuple[Any, ...] | None:
         """Reads the oldest matching tuple if there is one."""
-        return await self._run(self._native.initiate_read_if, *template)
+        return await self._run(self._native.begin().read_if, *template)
 
     @asynccontextmanager
     async def lease(self, *template: Any, timeout: float | None = None) -> AsyncIterator[_native.Lease]:
         """`async with space.lease("task", int) as task`: acknowledged at the end, returned on an exception."""
-        lease = await self._run(self._native.initiate_lease, *template, timeout=timeout)
+        lease = await self._run(self._native.begin(timeout).lease, *template)
         with lease:
             yield lease
 
@@ -90,17 +90,17 @@ class Space:
         """Acknowledges a lease with results that may have to wait for room, which `lease.acknowledge` would do without
         letting the event loop go on.
         """
-        await self._run(lease.initiate_acknowledge, *results)
+        await self._run(lease.begin_acknowledge, *results)
 
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
-        return await self._run(self._native.initiate_count, *template)
+        return await self._run(self._native.begin().count, *template)
 
     async def status(self) -> Status:
         """The space's numbers."""
-        return await self._run(self._native.initiate_status)
+        return await self._run(self._native.begin().status)
 
-    async def _run(self, begin: Callable[..., Pending], *fields: Any, **limit: float | None) -> Any:
+    async def _run(self, begin: Callable[..., Pending], *fields: Any) -> Any:
         loop, done = asyncio.get_running_loop(), asyncio.Event()
 
         def tell() -> None:
@@ -109,7 +109,7 @@ class Space:
             except RuntimeError:
                 return  # The loop was closed: nobody waits any more.
 
-        pending = begin(*fields, **limit)
+        pending = begin(*fields)
         try:
             self._progress.begin(tell)
             pending.notify(tell)

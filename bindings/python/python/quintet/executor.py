@@ -225,7 +225,7 @@ class Executor(_Executor):
             self._forget(future.number)
             return future.withdraw()
         try:
-            taking = self._space.initiate_take_if(tasks.TASK, self.pool, future.number, bytes)
+            taking = self._space.begin().take_if(tasks.TASK, self.pool, future.number, bytes)
         except GONE:
             return False  # Its end is that of the collection.
         try:
@@ -256,7 +256,7 @@ class Executor(_Executor):
         try:
             dead = self._dead_letter()
             while True:
-                result = self._space.initiate_take(tasks.RESULT, self.pool, int, bool, bytes, int, int)
+                result = self._space.begin().take(tasks.RESULT, self.pool, int, bool, bytes, int, int)
                 while not _ready(result):
                     if dead.done():
                         self._bury(dead.result())
@@ -269,7 +269,7 @@ class Executor(_Executor):
             self._fail_all(error)
 
     def _dead_letter(self) -> Pending:
-        return self._space.initiate_take(DEAD_LETTER, str, int, tasks.TASK, self.pool, int, bytes)
+        return self._space.begin().take(DEAD_LETTER, str, int, tasks.TASK, self.pool, int, bytes)
 
     def _settle(self, number: int, ok: bool, payload: bytes) -> None:
         future = self._forget(number)

@@ -28,11 +28,11 @@ _found_dead: defaultdict[str | None, set[tuple[int, int]]] = defaultdict(set)
 def announced(space: Space, rank: int) -> Iterator[None]:
     """Announces the worker, and takes that back at the block's end. The block does not wait until there is room for it.
 
-    Raises as `Space.initiate_out`.
+    Raises as `Begin.out`.
     """
     put = None
     try:
-        put = space.initiate_out(tasks.WORKER, rank, os.getpid())
+        put = space.begin().out(tasks.WORKER, rank, os.getpid())
         yield
     finally:
         try:
@@ -47,12 +47,12 @@ def announced(space: Space, rank: int) -> Iterator[None]:
 def held(space: Space, rank: int) -> Iterator[None]:
     """Is present in the block, which does not wait until there is room for it.
 
-    Raises as `Space.initiate_lease` and `Space.initiate_out`.
+    Raises as `Begin.lease` and `Begin.out`.
     """
     presence = (PRESENCE, rank, os.getpid(), uuid.uuid4().hex)
     # Asked for before it is put: nobody who counts finds it in between and takes it for a dead worker's.
-    lease = space.initiate_lease(*presence)
-    put = space.initiate_out(*presence)
+    lease = space.begin().lease(*presence)
+    put = space.begin().out(*presence)
     try:
         yield
     finally:

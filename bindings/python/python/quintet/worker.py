@@ -63,12 +63,12 @@ class _Events:
         self._puts: deque[Pending] = deque()
 
     def tell(self, what: str, lease: Lease) -> None:
-        """Begins to put an event. Raises as `Space.initiate_out`."""
+        """Begins to put an event. Raises as `Begin.out`."""
         if not tasks.events_wanted():
             return
         while self._puts and self._puts[0].done():
             self._puts.popleft()
-        self._puts.append(self._space.initiate_out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
+        self._puts.append(self._space.begin().out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
 
 
 def _work_once(space: Space, rank: int, events: _Events, ending: Ending) -> None:

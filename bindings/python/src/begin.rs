@@ -1,0 +1,104 @@
+//! Operations that are begun, and waited for later.
+
+use crate::connection::Connection;
+use crate::formal::to_template;
+use crate::pending::Pending;
+use crate::value::{to_tuple, to_tuples};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use quintet::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Begins operations of a space without waiting for them. Made by `Space.begin`; each method begins `Space`'s of its name, may
+/// be called again, and raises BadValue or TooLarge for what cannot be asked.
+#[pyclass(frozen, module = "quintet")]
+pub(crate) struct Begin {
+    connection: Arc<Connection>,
+    limit: Option<Duration>,
+}
+
+#[pymethods]
+impl Begin {
+    /// Begins `Space.out`.
+    #[pyo3(signature = (*fields))]
+    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let tuple = to_tuple(fields)?;
+        self.begin(py, |begin| begin.out(&[tuple]))
+    }
+
+    /// Begins `Space.out_many`, of at least one tuple.
+    fn out_many(&self, py: Python<'_>, tuples: &Bound<'_, PyAny>) -> PyResult<Pending> {
+        let tuples = to_tuples(tuples.try_iter()?)?;
+        self.begin(py, |begin| begin.out(&tuples))
+    }
+
+    /// Begins `Space.take`.
+    #[pyo3(signature = (*template))]
+    fn take(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.take(&template))
+    }
+
+    /// Begins `Space.read`.
+    #[pyo3(signature = (*template))]
+    fn read(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.read(&template))
+    }
+
+    /// Begins `Space.take_if`.
+    #[pyo3(signature = (*template))]
+    fn take_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.take_if(&template))
+    }
+
+    /// Begins `Space.read_if`.
+    #[pyo3(signature = (*template))]
+    fn read_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.read_if(&template))
+    }
+
+    /// Begins `Space.lease`.
+    #[pyo3(signature = (*template))]
+    fn lease(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.lease(&template))
+    }
+
+    /// Begins `Space.count`.
+    #[pyo3(signature = (*template))]
+    fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.count(&template))
+    }
+
+    /// Begins `Space.status`.
+    fn status(&self, py: Python<'_>) -> PyResult<Pending> {
+        self.begin(py, |begin| begin.status())
+    }
+
+    fn __repr__(&self) -> String {
+        match self.limit {
+            Some(limit) => format!("<quintet.Begin timeout={}>", limit.as_secs_f64()),
+            None => "<quintet.Begin>".to_owned(),
+        }
+    }
+}
+
+impl Begin {
+    pub(crate) fn new(connection: Arc<Connection>, limit: Option<Duration>) -> Self {
+        Begin { connection, limit }
+    }
+
+    fn begin(
+        &self,
+        py: Python<'_>,
+        begin: impl FnOnce(quintet::Begin<'_>) -> Result<quintet::Pending, Error> + Send,
+    ) -> PyResult<Pending> {
+        let begun = self.connection.ask(py, |space| begin(space.begin().within(self.limit)))?;
+        Ok(Pending::new(Arc::clone(&self.connection), begun))
+    }
+}

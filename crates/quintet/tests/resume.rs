@@ -25,6 +25,8 @@ struct Wire {
     is_dead: Arc<AtomicBool>,
     /// Whether what comes is not handed on, for now.
     is_mute: Arc<AtomicBool>,
+    /// How often every connection that there was was lost without a sign.
+    losses: Arc<AtomicUsize>,
 }
 
 impl Wire {
@@ -38,8 +40,9 @@ impl Wire {
             connections: Arc::default(),
             is_dead: Arc::default(),
             is_mute: Arc::default(),
+            losses: Arc::default(),
         };
-        let is_mute = Arc::clone(&wire.is_mute);
+        let (is_mute, losses) = (Arc::clone(&wire.is_mute), Arc::clone(&wire.losses));
         let (sockets, connections, is_dead) =
             (Arc::clone(&wire.sockets), Arc::clone(&wire.connections), Arc::clone(&wire.is_dead));
         thread::spawn(move || {
@@ -51,8 +54,8 @@ impl Wire {
                 connections.fetch_add(1, Ordering::Relaxed);
                 for (from, to) in [(&near, &far), (&far, &near)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let is_mute = Arc::clone(&is_mute);
-                    thread::spawn(move || carry(from, to, &is_mute));
+                    let (is_mute, losses) = (Arc::clone(&is_mute), Arc::clone(&losses));
+                    thread::spawn(move || carry(from, to, &is_mute, &losses));
                 }
                 sockets.lock().unwrap().extend([near, far]);
             }
@@ -70,9 +73,13 @@ impl Wire {
 }
 
 /// Carries bytes in pieces of no particular size, so that a cut falls into frames as well as between them.
-fn carry(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool) {
+fn carry(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool, losses: &AtomicUsize) {
     let mut piece = [0; 1_777];
+    let before = losses.load(Ordering::Relaxed);
     while let Ok(count @ 1..) = from.read(&mut piece) {
+        if losses.load(Ordering::Relaxed) > before {
+            continue;
+        }
         while is_mute.load(Ordering::Relaxed) {
             thread::yield_now();
         }
@@ -80,7 +87,9 @@ fn carry(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool) {
             break;
         }
     }
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    if losses.load(Ordering::Relaxed) == before {
+        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    }
 }
 
 fn served() -> (Server, LinkAddress) {
@@ -179,6 +188,23 @@ fn a_link_that_falls_silent_is_replaced_and_the_calls_go_on() {
     whole.space().out(tuple!["late"]).unwrap();
     let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
     assert_eq!(outcome, quintet::Outcome::Tuple(tuple!["late"], None));
+}
+
+/// As after a network was divided: the server never hears that the old link has ended.
+#[test]
+fn a_link_that_was_lost_without_a_sign_is_replaced_by_the_next_one() {
+    let (_server, address) = served();
+    let wire = Wire::to(&address);
+    let (keep_alive, silence_limit) = (Duration::from_millis(50), Duration::from_secs(1));
+    let link = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
+    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let mut waiting = lab.space().begin().take(&template!["late"]).unwrap();
+    wire.losses.fetch_add(1, Ordering::Relaxed);
+    let whole = Lab::connect(&address, 0, LEASE).unwrap();
+    whole.space().out(tuple!["late"]).unwrap();
+    let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
+    assert_eq!(outcome, quintet::Outcome::Tuple(tuple!["late"], None));
+    assert_eq!(wire.connections.load(Ordering::Relaxed), 2, "the first that came again took its place");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::request::{Request, RequestBuffer};
 use crate::services::RunningServices;
 use crate::slots::Slots;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
+    Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_link::{LinkError, Sender};
@@ -249,6 +249,20 @@ impl Engine {
     /// Whether there is a link to a node that may have been cut without this side having seen it yet.
     pub(crate) fn may_have_been_cut(&mut self, peer: NodeId) -> bool {
         self.ways.outlets.get(peer).is_some_and(|outlet| outlet.sender.info().may_be_cut)
+    }
+
+    /// Whether a new link's first frame, for the instance at `port`, goes on with what that has with a peer over another link.
+    pub(crate) fn is_resumed_by(&self, port: Port, from: Address, frame: Frame<'_>) -> bool {
+        let instance = self.instances.iter().find(|(at, _)| *at == port);
+        instance.is_some_and(|(_, instance)| instance.is_resumed_by(from, frame))
+    }
+
+    /// Ends the link to a node as if it were cut: the node has come back over another one.
+    pub(crate) fn give_way(&mut self, now: Time, peer: NodeId) {
+        if let Some(mut outlet) = self.ways.outlets.remove(peer) {
+            outlet.sender.abandon();
+            self.end(now, outlet, DownCause::Died);
+        }
     }
 
     /// A name for a new link.

@@ -15,6 +15,12 @@ pub trait Protocol {
     /// When it wants [`Input::Wake`], if it does. The wake may come late, never early. A protocol may ask for a wake that finds
     /// nothing to do, now and then, where that is cheaper than to keep account; not again and again while nothing happens.
     fn deadline(&self) -> Option<Time>;
+
+    /// Whether a frame, the first over a new link, shows that who sends it goes on with what this instance has with that address
+    /// over another link: then a host puts the new link in the other's place, whose cut it need not have seen. Changes nothing.
+    fn is_resumed_by(&self, _from: Address, _frame: Frame<'_>) -> bool {
+        false
+    }
 }
 
 /// What can happen to a protocol.
@@ -68,5 +74,9 @@ impl<P: Protocol + ?Sized> Protocol for Box<P> {
 
     fn deadline(&self) -> Option<Time> {
         (**self).deadline()
+    }
+
+    fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
+        (**self).is_resumed_by(from, frame)
     }
 }

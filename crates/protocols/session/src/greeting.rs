@@ -1,7 +1,7 @@
 //! The frames of the handshake.
 
 use crate::codec::{Attempt, GOODBYE, Hello, Named, REFUSED, Refused, Welcome};
-use crate::config::{Features, Reliability};
+use crate::config::{Features, Reliability, SessionConfig};
 use crate::context::{Context, Event};
 use crate::handshake::{Ended, Phase, Suspended};
 use crate::live::Live;
@@ -21,15 +21,14 @@ impl Peer {
                 return self.refuse(Attempt::default(), RefusalCode::Malformed, &error.to_string(), context);
             }
         };
-        match self.examine(&hello, context) {
+        match self.examine(&hello, context.config) {
             Ok(info) => self.greet(&hello, info, context),
             Err((code, text)) => self.refuse(hello.attempt, code, &text, context),
         }
     }
 
     /// Whether the two sides fit.
-    fn examine(&self, hello: &Hello, context: &Context<'_>) -> Result<PeerInfo, (RefusalCode, String)> {
-        let config = context.config;
+    fn examine(&self, hello: &Hello, config: &SessionConfig) -> Result<PeerInfo, (RefusalCode, String)> {
         let (mine, theirs) = (config.versions, hello.versions);
         let Some(version) = mine.common(theirs) else {
             let text = format!(
@@ -60,6 +59,14 @@ impl Peer {
         let features = Features(hello.features.0 & config.features.0);
         let (incarnation, role, identity) = (hello.incarnation, hello.role, self.link.identity);
         Ok(PeerInfo { incarnation, identity, role, features, version })
+    }
+
+    /// Whether a HELLO of another link asks for the session that lives over this one, which may be cut.
+    pub(crate) fn is_resumed_by(&self, body: &[u8], config: &SessionConfig) -> bool {
+        let (Phase::Live(live), Ok(hello)) = (&self.phase, Hello::decode_all(body)) else { return false };
+        let is_of_this_life =
+            self.examine(&hello, config).is_ok_and(|info| info.incarnation == live.stream.peer.incarnation);
+        is_of_this_life && self.reliability.retains() && live.is_resumed_by(&hello)
     }
 
     fn greet(&mut self, hello: &Hello, info: PeerInfo, context: &mut Context<'_>) {
@@ -218,6 +225,11 @@ impl Peer {
 }
 
 impl Live {
+    /// Whether a later HELLO asks for this session.
+    fn is_resumed_by(&self, hello: &Hello) -> bool {
+        hello.attempt.number > self.stream.attempt.number && hello.resume == self.stream.id
+    }
+
     /// Whether a HELLO of the same life says that the peer has ended the session: it came over the one link that there is, on which
     /// nothing is lost or overtaken, and asks for another session. Elsewhere it may be an old one, and the peer is asked.
     fn was_given_up(&self, hello: &Hello) -> bool {

@@ -1,6 +1,6 @@
 //! The protocol.
 
-use crate::codec::PONG;
+use crate::codec::{HELLO, PONG};
 use crate::config::SessionConfig;
 use crate::context::{Context, Event};
 use crate::counters::Counters;
@@ -292,5 +292,10 @@ impl<P: Protocol> Protocol for Sessions<P> {
             "a peer would be woken late"
         );
         earlier(self.alarm, self.inner.deadline())
+    }
+
+    fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
+        let peer = (frame.kind == HELLO).then(|| self.peers.get(from)).flatten();
+        peer.is_some_and(|peer| peer.is_resumed_by(frame.body, &self.config))
     }
 }

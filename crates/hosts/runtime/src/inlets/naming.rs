@@ -3,14 +3,17 @@
 //! ```text
 //!   accepted ---> unnamed ---- first frame: its node has no link ------------------------> joined
 //!                    |                                                                       ^
+//!                    |  first frame: it resumes a session over a link that may have been cut: that link ends        |
+//!                    +-----------------------------------------------------------------------+
 //!                    |  first frame: its node has a link that may have been cut              | that link has ended
 //!                    +---------------------------------------------------------> rival ------+
 //!                    |                                                             |
 //!                    v  nothing said for too long                                  v  that link lives: ended as if it were cut
 //! ```
 //!
-//! A peer whose link was cut may be back before this side has seen the cut: its new link waits until the old one has ended. Nobody is
-//! put out for it, for a node's number proves nothing.
+//! A peer whose link was cut may be back before this side has seen the cut, which it may never see. Who shows that it goes on with
+//! the session of the old link takes its place at once. Any other new link waits until the old one has ended: nobody is put out for it,
+//! for a node's number proves nothing.
 
 use super::{Inlets, Peer};
 use crate::engine::{Attached, Engine};
@@ -122,6 +125,9 @@ impl Inlets {
         let peer = first.0.from.node;
         if engine.may_link(peer) {
             self.name(at, &first, engine, now);
+        } else if self.resumes(at, &first, engine) {
+            engine.give_way(now, peer);
+            self.name(at, &first, engine, now);
         } else if engine.may_have_been_cut(peer) {
             self.unnamed.retain(|(_, unnamed)| *unnamed != at);
             // Not looked at, and not listened to: what it says next is for the session that may go on over it.
@@ -131,6 +137,13 @@ impl Inlets {
         } else {
             self.turn_away(at);
         }
+    }
+
+    /// Whether the link's first frame goes on with the session of another link, which may have been cut.
+    fn resumes(&mut self, at: u32, first: &First, engine: &mut Engine) -> bool {
+        let (Route { from, .. }, frame) = first;
+        let Peer::Unknown { port, .. } = self.inlet(at).peer else { return false };
+        engine.may_have_been_cut(from.node) && engine.is_resumed_by(port, *from, frame.borrow())
     }
 
     fn turn_away(&mut self, at: u32) {

@@ -422,3 +422,37 @@ fn both_may_say_hello_over_every_link() {
         }
     }
 }
+
+/// What a host asks before it lets a new link take the place of one that lives.
+#[test]
+fn only_a_later_hello_of_the_session_that_lives_resumes_it() {
+    let mut network = pair(retain(8, 10_000), |_| {});
+    let hellos = |network: &Talking| -> Vec<OwnedFrame> {
+        network
+            .trace
+            .iter()
+            .filter(|(.., frame)| frame.kind == HELLO)
+            .map(|(.., frame)| frame.clone())
+            .collect()
+    };
+    network.input(A, Input::Peer(B, DIED));
+    network.half_link(A, B);
+    let [first, again] = &hellos(&network)[..] else { panic!("one for each link") };
+    let resumes = |frame: &OwnedFrame| network.nodes[&B].is_resumed_by(A, frame.borrow());
+    assert!(resumes(again) && !resumes(first));
+    assert!(!network.nodes[&B].is_resumed_by(Address::new(9, 16), again.borrow()), "another node's");
+    // The versions, the attempt's number, the cluster, the node, the reliability, the incarnation, the session.
+    for changed in [2, 4, 16, 32, 35, 36, 52] {
+        let mut body = again.body.to_vec();
+        body[changed] = body[changed].wrapping_sub(1);
+        let other = OwnedFrame { body: body.into(), ..again.clone() };
+        assert!(!resumes(&other), "byte {changed}");
+    }
+    assert!(!resumes(&OwnedFrame { kind: PING, ..again.clone() }));
+    assert!(!resumes(&OwnedFrame { body: Bytes::new(), ..again.clone() }));
+    let mut trusting = pair(Reliability::Link, |_| {});
+    trusting.input(A, Input::Peer(B, DIED));
+    trusting.half_link(A, B);
+    let again = hellos(&trusting).pop().expect("it was said");
+    assert!(!trusting.nodes[&B].is_resumed_by(A, again.borrow()), "nothing was kept");
+}

@@ -159,6 +159,8 @@ pub enum LinkError {
     PeerDied,
     /// The peer wrote something that is no frame: what, and where.
     Malformed(String),
+    /// Something came over a link with checksums that is no frame: it was changed on its way, and may come whole over another link.
+    Damaged(String),
     /// The operating system refused, or a forked process used its parent's end: what was tried, and why not.
     System(String),
 }
@@ -170,6 +172,9 @@ impl fmt::Display for LinkError {
             LinkError::PeerDied => f.write_str("the other side's process ended"),
             LinkError::Malformed(what) => {
                 write!(f, "the other side wrote something that is no frame: {what}")
+            }
+            LinkError::Damaged(what) => {
+                write!(f, "what the other side wrote was changed on its way: {what}; check the network")
             }
             LinkError::System(what) => write!(f, "the system refused: {what}"),
         }

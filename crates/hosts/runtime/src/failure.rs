@@ -7,7 +7,7 @@ use quintet_link::LinkError;
 pub(crate) fn cause(error: &LinkError) -> DownCause {
     match error {
         LinkError::Closed => DownCause::Closed,
-        LinkError::PeerDied | LinkError::System(_) => DownCause::Died,
+        LinkError::PeerDied | LinkError::Damaged(_) | LinkError::System(_) => DownCause::Died,
         LinkError::Malformed(_) => DownCause::Misbehaved,
     }
 }
@@ -19,5 +19,18 @@ pub(crate) fn is_cut(cause: DownCause) -> bool {
 
 /// Whether it tells of a defect or a shortage, and not only of a peer that went away.
 pub(crate) fn is_remarkable(error: &LinkError) -> bool {
-    matches!(error, LinkError::Malformed(_) | LinkError::System(_))
+    matches!(error, LinkError::Malformed(_) | LinkError::Damaged(_) | LinkError::System(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_on_its_way_cuts_the_link_and_is_told() {
+        let damaged = LinkError::Damaged("frame 3 of the stream: its checksum".to_owned());
+        assert!(is_cut(cause(&damaged)) && is_remarkable(&damaged));
+        let malformed = LinkError::Malformed("frame 3 of the stream: its length".to_owned());
+        assert!(!is_cut(cause(&malformed)) && is_remarkable(&malformed));
+    }
 }

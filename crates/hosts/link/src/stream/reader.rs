@@ -9,7 +9,7 @@ use super::layout::{
     BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
     READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
 };
-use crate::Route;
+use crate::{LinkError, Route};
 use bytes::Bytes;
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -131,6 +131,12 @@ impl FrameReader {
     fn word(&self) -> Option<u32> {
         let word = self.buffer[self.filled.clone()].first_chunk::<WORD_BYTES>()?;
         Some(u32::from_le_bytes(*word))
+    }
+
+    /// Whose fault it is that something is no frame: where there are checksums, the way's. They are compared last, so that what was
+    /// changed may look wrong in any other way before.
+    pub(super) fn blame(&self, what: String) -> LinkError {
+        if self.is_checked { LinkError::Damaged(what) } else { LinkError::Malformed(what) }
     }
 
     /// Room for what is to be received next. None while there is a whole frame to be taken first, or nothing more is wanted.

@@ -193,7 +193,8 @@ impl StreamReceiver {
                 Ok(Some(Item::ReceiverLeft)) => self.inbound.connection.break_off(),
                 Ok(None) => break,
                 Err(what) => {
-                    let error = self.fail(LinkError::Malformed(what));
+                    let error = self.inbound.reader.blame(what);
+                    let error = self.fail(error);
                     return if count > 0 { Ok(count) } else { Err(error) };
                 }
             }

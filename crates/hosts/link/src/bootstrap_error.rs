@@ -160,11 +160,13 @@ impl BootstrapError {
         }
     }
 
-    /// Whether this process's own system refused: what a listener should wait for before it accepts again. A peer that
+    /// Whether this process's own system is short of something: what a listener should wait for before it accepts again. A peer that
     /// refuses for a shortage of its own says so with the same [`BootstrapError::code`].
     #[must_use]
     pub fn is_own_shortage(&self) -> bool {
-        matches!(self, BootstrapError::System { .. })
+        // Of descriptors, memory, room for what is watched (`NOSPC`) or for threads (`AGAIN`).
+        let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::NOSPC, Errno::AGAIN];
+        matches!(self, BootstrapError::System { errno, .. } if shortages.contains(errno))
     }
 
     /// The code under which this error travels and exits.
@@ -258,3 +260,19 @@ impl fmt::Display for BootstrapError {
 }
 
 impl core::error::Error for BootstrapError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_connection_met_is_no_shortage() {
+        let met = |errno| BootstrapError::system(LinkAddress::Unix("/q".into()), "tune a socket", errno);
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::NOSPC, Errno::AGAIN] {
+            assert!(met(errno).is_own_shortage(), "{errno}");
+        }
+        for errno in [Errno::INVAL, Errno::CONNRESET, Errno::NOTCONN, Errno::PROTO, Errno::PERM] {
+            assert!(!met(errno).is_own_shortage(), "{errno}");
+        }
+    }
+}

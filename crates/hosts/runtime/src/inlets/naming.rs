@@ -17,7 +17,7 @@
 
 use super::{Inlets, Peer};
 use crate::engine::{Attached, Engine};
-use quintet_contract::{Input, OwnedFrame, Port, Span, Time};
+use quintet_contract::{Address, Input, OwnedFrame, Port, Span, Time};
 use quintet_link::{End, Route};
 
 /// Links that may wait for their first frame. Further ones wait in the system's queues.
@@ -123,7 +123,9 @@ impl Inlets {
     /// Joins the link with its node; or lets it wait, or closes it, where that has another one.
     fn consider(&mut self, at: u32, first: First, engine: &mut Engine, now: Time) {
         let peer = first.0.from.node;
-        if engine.may_link(peer) {
+        if !self.is_for_its_instance(at, &first, engine) {
+            self.turn_away(at);
+        } else if engine.may_link(peer) {
             self.name(at, &first, engine, now);
         } else if self.resumes(at, &first, engine) {
             engine.give_way(now, peer);
@@ -137,6 +139,12 @@ impl Inlets {
         } else {
             self.turn_away(at);
         }
+    }
+
+    /// Whether a link's first frame is for the instance that it was accepted for. No honest peer says anything else.
+    fn is_for_its_instance(&mut self, at: u32, first: &First, engine: &Engine) -> bool {
+        let Peer::Unknown { port, .. } = self.inlet(at).peer else { return false };
+        first.0.to == Address { node: engine.id(), port }
     }
 
     /// Whether the link's first frame goes on with the session of another link, which may have been cut.

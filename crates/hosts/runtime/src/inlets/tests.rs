@@ -28,8 +28,12 @@ fn is_idle(inlets: &mut Inlets) -> bool {
 
 /// A frame from the only instance of a node.
 fn say(end: &mut End, node: u16) {
-    let at = |node| Address { node: NodeId(node), port: PORT };
-    let route = Route { from: at(node), to: at(0), kind: Kind(0xf0), token: Token(1) };
+    say_to(end, node, Address { node: NodeId(0), port: PORT });
+}
+
+fn say_to(end: &mut End, node: u16, to: Address) {
+    let from = Address { node: NodeId(node), port: PORT };
+    let route = Route { from, to, kind: Kind(0xf0), token: Token(1) };
     end.sender.begin(route, 0).expect("there is room");
     end.sender.commit(0);
     end.sender.flush().expect("the link is good");
@@ -279,4 +283,23 @@ fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
     engine.close(Time(0), PORT, &[]);
     engine.turn(&mut inlets, Time(0));
     assert!(inlets.deadline().is_none() && listener.accept().expect("nobody connects").is_none());
+}
+
+#[test]
+fn a_link_whose_first_frame_is_for_somebody_else_is_turned_away() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let strays = [Address { node: NodeId(9), port: PORT }, Address { node: NodeId(0), port: Port(17) }];
+    let (mut fars, mut nears) = (Vec::new(), Vec::new());
+    for to in strays {
+        let (near, mut far) = pair();
+        say_to(&mut far, 5, to);
+        nears.push(near);
+        fars.push(far);
+    }
+    inlets.listen(Ready::new(nears), PORT).expect("it is watched");
+    while engine.turn(&mut inlets, Time(0)) {}
+    assert!(!engine.is_linked(NodeId(5)) && inlets.unnamed.is_empty());
+    for far in &mut fars {
+        assert_eq!(far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed));
+    }
 }

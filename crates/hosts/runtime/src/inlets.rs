@@ -181,13 +181,16 @@ impl Inlets {
         sender.set_clock(self.clock);
     }
 
-    /// Gives a receiving half its place.
-    fn place(&mut self, receiver: Box<dyn Receiver>, peer: Peer) -> io::Result<u32> {
+    /// Gives a receiving half its place. Where the system refuses, a peer that is not known may come again.
+    fn place(&mut self, receiver: Box<dyn Receiver>, mut peer: Peer) -> io::Result<u32> {
         let next = u32::try_from(self.inlets.len()).expect("a process has fewer descriptors than that");
         let at = self.free.last().copied().unwrap_or(next);
-        if let Some(poller) = &self.poller {
-            poller.add(receiver.fd(), Source::Link(at))?;
+        let watched =
+            self.poller.as_ref().map_or(Ok(()), |poller| poller.add(receiver.fd(), Source::Link(at)));
+        if let (Err(_), Peer::Unknown { sender, .. }) = (&watched, &mut peer) {
+            sender.abandon();
         }
+        watched?;
         let inlet = Some(Inlet { receiver, peer, idle_turns: 0, rests: false });
         if self.free.pop().is_some() {
             self.inlets[at as usize] = inlet;

@@ -3,8 +3,11 @@ use super::*;
 use crate::services::RunningServices;
 use crate::slots::Slots;
 use quintet_contract::{Address, Kind, Token};
-use quintet_link::{BootstrapError, LinkAddress, LinkError, Waiting, in_process_pair};
+use quintet_link::{
+    BootstrapError, Checksums, LinkAddress, LinkError, Waiting, in_process_pair, over_stream,
+};
 use std::collections::VecDeque;
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -302,4 +305,49 @@ fn a_link_whose_first_frame_is_for_somebody_else_is_turned_away() {
     for far in &mut fars {
         assert_eq!(far.receiver.poll(1, &mut |_, _| {}), Err(LinkError::Closed));
     }
+}
+
+/// A receiver whose descriptor the system does not watch.
+struct Unwatchable(Box<dyn Receiver>, std::fs::File);
+
+impl Receiver for Unwatchable {
+    fn poll(&mut self, limit: usize, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
+        self.0.poll(limit, deliver)
+    }
+    fn has_frames(&self) -> bool {
+        self.0.has_frames()
+    }
+    fn wait(&mut self, limit: Option<Duration>) {
+        self.0.wait(limit);
+    }
+    fn set_spin(&mut self, spin: Duration) {
+        self.0.set_spin(spin);
+    }
+    fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
+        self.0.waker()
+    }
+    fn arm(&mut self) -> bool {
+        self.0.arm()
+    }
+    fn disarm(&mut self) {
+        self.0.disarm();
+    }
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.1.as_fd()
+    }
+}
+
+#[test]
+fn a_link_that_the_system_does_not_watch_ends_as_if_it_were_cut() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (near, mut far) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    let mut near = over_stream(near.into(), Checksums::Without).expect("descriptors");
+    // Nothing can be waited for at a plain file.
+    let file = std::fs::File::open("/proc/self/exe").expect("it runs");
+    near.receiver = Box::new(Unwatchable(near.receiver, file));
+    inlets.listen(Ready::new([near]), PORT).expect("it is watched");
+    engine.turn(&mut inlets, Time(0));
+    let mut said = Vec::new();
+    far.read_to_end(&mut said).expect("the link has ended");
+    assert!(said.is_empty(), "a farewell would end the session: {said:?}");
 }

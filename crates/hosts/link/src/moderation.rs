@@ -5,6 +5,8 @@
 //! waits for the next one. A reader that has read everything then looks away for [`GATHER`] and reads what came meanwhile at
 //! once. A stream that ends is noticed by a gathering in vain; its last frames were late by that much.
 
+use core::hint::spin_loop;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::time::Instant;
 
@@ -18,6 +20,24 @@ const STRETCH: u32 = 64;
 const LONGEST_STRETCH: u32 = 1 << 16;
 /// A gathering of fewer frames was in vain.
 const WORTH: u32 = 4;
+
+/// Whether an end has sent frames since its receiver found nothing left to read: then somebody may wait for the answer to them.
+/// Both halves have it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent(AtomicBool);
+
+impl Sent {
+    /// Frames were sent.
+    #[inline]
+    pub(crate) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// What one receiver knows of the stream that it reads.
 #[derive(Debug)]
@@ -40,8 +60,16 @@ impl Default for Moderation {
 impl Moderation {
     /// Whether frames are gathering now.
     #[inline]
-    pub(crate) fn gathers(&self) -> bool {
-        self.until.is_some_and(lies_ahead)
+    pub(crate) fn gathers(&self, sent: &Sent) -> bool {
+        self.until.is_some_and(lies_ahead) && !sent.is_noted()
+    }
+
+    /// Waits while frames gather, unless something else calls.
+    #[cold]
+    pub(crate) fn gather(&self, sent: &Sent, is_called: impl Fn() -> bool) {
+        while self.gathers(sent) && !is_called() {
+            spin_loop();
+        }
     }
 
     /// A frame was read.
@@ -52,16 +80,20 @@ impl Moderation {
 
     /// This side has sent something: the peer may wait for the answer to its next frame.
     #[inline]
-    pub(crate) fn answered(&mut self) {
+    fn answered(&mut self) {
         self.frames = 0;
         self.began = None;
         self.until = None;
     }
 
-    /// Nothing is left to read.
+    /// Nothing is left to read. Lets the next frames gather if they are a stream, unless somebody may wait for an answer to what
+    /// this end sent.
     #[inline]
-    pub(crate) fn emptied(&mut self) {
-        if self.until.is_some() || self.frames >= self.stretch {
+    pub(crate) fn emptied(&mut self, sent: &Sent) {
+        if sent.is_noted() {
+            sent.0.store(false, Ordering::Relaxed);
+            self.answered();
+        } else if self.until.is_some() || self.frames >= self.stretch {
             self.judge(Instant::now());
         }
     }
@@ -143,12 +175,25 @@ mod tests {
         let mut reader = Reader::new();
         assert!(reader.reads_dense_stretches());
         reader.moderation.answered();
-        assert!(!reader.moderation.gathers());
+        assert!(!reader.moderation.gathers(&Sent::default()));
         assert!(!reader.reads(STRETCH, Duration::ZERO));
         for _ in 0..1_000 {
             assert!(!reader.reads(STRETCH - 1, Duration::from_nanos(1)));
             reader.moderation.answered();
         }
+    }
+
+    #[test]
+    fn what_was_sent_ends_the_gathering_once() {
+        let mut reader = Reader::new();
+        let sent = Sent::default();
+        assert!(reader.reads_dense_stretches());
+        reader.moderation.until = Some(Instant::now() + Duration::from_secs(3600));
+        assert!(reader.moderation.gathers(&sent));
+        sent.note();
+        assert!(!reader.moderation.gathers(&sent), "at once");
+        reader.moderation.emptied(&sent);
+        assert!(!sent.is_noted() && reader.moderation.until.is_none(), "it is seen to");
     }
 
     #[test]

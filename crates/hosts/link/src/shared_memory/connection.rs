@@ -9,6 +9,7 @@ use super::ring::{RingReader, RingWriter};
 use super::sender::SharedSender;
 use super::wake_socket::{PeerWaker, WakeSocket};
 use crate::doorbell::Doorbell;
+use crate::moderation::Sent;
 use crate::{End, LinkError, Maker};
 use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -37,7 +38,7 @@ pub(crate) struct Connection {
     pub(crate) peer_waker: PeerWaker,
     epoll: OwnedFd,
     /// This end has flushed frames since its receiver looked.
-    pub(crate) sent: AtomicBool,
+    pub(crate) sent: Sent,
     /// The link failed; nothing can be sent.
     pub(crate) failed: AtomicBool,
     /// Why, where the sending half found it out: the receiving half tells it.
@@ -81,7 +82,7 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
         wake,
         peer_waker,
         epoll,
-        sent: AtomicBool::new(false),
+        sent: Sent::default(),
         failed: AtomicBool::new(false),
         failure: OnceLock::new(),
     });

@@ -9,7 +9,6 @@ use super::ring::RingReader;
 use crate::moderation::Moderation;
 use crate::wait::{Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
-use core::hint::spin_loop;
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Stamps};
@@ -64,23 +63,16 @@ impl Inbound {
         }
     }
 
-    /// Nothing is left to read. Lets the next frames gather if they are a stream, unless somebody may wait for an answer to
-    /// what this end sent.
+    /// Nothing is left to read.
     #[inline]
     fn emptied(&mut self) {
-        let sent = &self.connection.sent;
-        if sent.load(Ordering::Relaxed) {
-            sent.store(false, Ordering::Relaxed);
-            self.moderation.answered();
-        } else {
-            self.moderation.emptied();
-        }
+        self.moderation.emptied(&self.connection.sent);
     }
 
     /// Whether frames gather.
     #[inline]
     fn gathers(&self) -> bool {
-        self.moderation.gathers() && !self.connection.sent.load(Ordering::Relaxed)
+        self.moderation.gathers(&self.connection.sent)
     }
 
     /// Delivers the next frame, or brings it nearer.
@@ -130,14 +122,6 @@ impl Inbound {
         self.connection.bell.arm();
         announce(&self.connection.own.frames_bell);
         !self.ready()
-    }
-
-    /// Waits while frames gather.
-    #[cold]
-    fn gather(&self) {
-        while self.gathers() && !self.was_called() {
-            spin_loop();
-        }
     }
 
     /// Whether something else than a frame ends a wait.
@@ -309,7 +293,7 @@ impl Receiver for SharedReceiver {
             return;
         }
         if self.inbound.gathers() {
-            self.inbound.gather();
+            self.inbound.moderation.gather(&self.inbound.connection.sent, || self.inbound.was_called());
         }
         self.patience.wait(&mut self.inbound, limit);
         self.inbound.room_came = false;

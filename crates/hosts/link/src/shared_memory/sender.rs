@@ -227,7 +227,7 @@ impl Sender for SharedSender {
         if core::mem::take(&mut self.unannounced) == 0 {
             return Ok(());
         }
-        self.connection.sent.store(true, Ordering::Relaxed);
+        self.connection.sent.note();
         self.wake_peer();
         // What was sent may have been received before the peer left, so that is told by the next `begin` and by `poll`.
         self.peer_left();

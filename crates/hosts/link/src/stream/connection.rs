@@ -4,6 +4,7 @@ use super::outgoing::Outgoing;
 use super::receiver::StreamReceiver;
 use super::sender::StreamSender;
 use crate::doorbell::Doorbell;
+use crate::moderation::Sent;
 use crate::{End, LinkError, Maker};
 use core::mem::MaybeUninit;
 use core::time::Duration;
@@ -35,7 +36,7 @@ pub(super) struct Connection {
     /// There is room for what was refused last, and the receiving half has not told yet.
     room_came: AtomicBool,
     /// This end has flushed frames since its receiver looked.
-    pub(super) sent: AtomicBool,
+    pub(super) sent: Sent,
     /// Nothing can be sent any more.
     broken: AtomicBool,
     /// Why, where it is more than that the peer left: the receiving half tells it.
@@ -98,7 +99,7 @@ impl Connection {
             outgoing: Mutex::default(),
             unsent: AtomicBool::new(false),
             room_came: AtomicBool::new(false),
-            sent: AtomicBool::new(false),
+            sent: Sent::default(),
             broken: AtomicBool::new(false),
             failure: OnceLock::new(),
         })

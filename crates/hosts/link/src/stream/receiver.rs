@@ -9,7 +9,6 @@ use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use bytes::Bytes;
 use core::cell::RefCell;
-use core::hint::spin_loop;
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Stamps};
@@ -17,7 +16,6 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// How many times longer than through shared memory a wake-up through a socket takes, and so a spin must as well: about 60 reads.
 const SLOWER: u32 = 3;
@@ -76,31 +74,16 @@ impl Inbound {
             || self.reader.sender_left()
     }
 
-    /// Nothing is left to take. Lets the next frames gather if they are a stream, unless somebody may wait for an answer to what
-    /// this end sent.
+    /// Nothing is left to take.
     #[inline]
     fn emptied(&mut self) {
-        let sent = &self.connection.sent;
-        if sent.load(Ordering::Relaxed) {
-            sent.store(false, Ordering::Relaxed);
-            self.moderation.answered();
-        } else {
-            self.moderation.emptied();
-        }
+        self.moderation.emptied(&self.connection.sent);
     }
 
     /// Whether frames gather.
     #[inline]
     fn gathers(&self) -> bool {
-        self.moderation.gathers() && !self.connection.sent.load(Ordering::Relaxed)
-    }
-
-    /// Waits while frames gather.
-    #[cold]
-    fn gather(&self) {
-        while self.gathers() && !self.is_ready() {
-            spin_loop();
-        }
+        self.moderation.gathers(&self.connection.sent)
     }
 
     fn arm(&self) -> bool {
@@ -267,7 +250,7 @@ impl Receiver for StreamReceiver {
             return;
         }
         if self.inbound.gathers() {
-            self.inbound.gather();
+            self.inbound.moderation.gather(&self.inbound.connection.sent, || self.inbound.is_ready());
         }
         self.patience.wait(&mut Looking(RefCell::new(&mut self.inbound)), limit);
         self.inbound.connection.answer();

@@ -13,7 +13,6 @@ use quintet_wire::{Header, STAMP_BYTES};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Writes one direction of a link.
 pub(super) struct StreamSender {
@@ -293,7 +292,7 @@ impl Sender for StreamSender {
             return Ok(());
         }
         if self.batch.filled > 0 {
-            self.connection.sent.store(true, Ordering::Relaxed);
+            self.connection.sent.note();
             self.hand_over();
         } else {
             self.connection.write_unsent();

@@ -114,7 +114,8 @@ impl Lab {
             .with_liveness(link.liveness_of_client());
         let instance = Instance::new(stack::client(me, &config));
         let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
-        let redial = may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window });
+        let redial =
+            may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window, seed });
         let writes_together = !end.sender.is_free_to_flush();
         let calls = Calls::linked(me, instance, stack::SPACE, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;

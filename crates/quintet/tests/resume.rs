@@ -102,10 +102,13 @@ fn served() -> (Server, LinkAddress) {
 #[test]
 fn every_tuple_arrives_once_however_often_the_link_is_cut() {
     const TUPLES: i64 = 400;
+    /// Tuples between two cuts: links that are cut as soon as they are made are made again ever later.
+    const BETWEEN_CUTS: usize = 25;
     let (_server, address) = served();
     let wire = Wire::to(&address);
     let (putting, taking) =
         (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&wire.address, 0, LEASE).unwrap());
+    let (count, taking) = (&AtomicUsize::new(0), &taking);
     thread::scope(|scope| {
         scope.spawn(|| {
             for n in 0..TUPLES {
@@ -114,10 +117,11 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
                 putting.space().out(tuple!["n", n, vec![n as u8; size]]).unwrap();
             }
         });
-        let take = scope.spawn(|| {
+        let take = scope.spawn(move || {
             for n in 0..TUPLES {
                 let taken = taking.space().take_within(&template!["n", ?i64, ?[u8]], LONG).unwrap();
                 assert_eq!(taken[1], n.into(), "in order, none twice");
+                count.fetch_add(1, Ordering::Relaxed);
             }
         });
         // Or one of them has failed: then the other waits for it no longer than its limit.
@@ -127,8 +131,10 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
             let before = wire.connections.load(Ordering::Relaxed);
             wire.cut();
             cuts += 1;
-            // Until both have come again, or the work is over.
-            while wire.connections.load(Ordering::Relaxed) < before + 2 && !is_over() {
+            let goal = count.load(Ordering::Relaxed) + BETWEEN_CUTS;
+            // Until both have come again and have gone on, or the work is over.
+            let is_back = || wire.connections.load(Ordering::Relaxed) >= before + 2;
+            while !(is_back() && count.load(Ordering::Relaxed) >= goal) && !is_over() {
                 thread::yield_now();
             }
         }

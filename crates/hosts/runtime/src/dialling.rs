@@ -12,14 +12,16 @@ use crate::engine::{Ended, Engine};
 use crate::failure::is_cut;
 use crate::poller::{Poller, Source};
 use core::error::Error;
-use quintet_contract::{DownCause, NodeId, Port, Span, Time};
+use quintet_contract::{DownCause, NodeId, Port, Random, Span, Time};
 use quintet_link::{Dialer, End, LinkAddress, dial};
 use std::time::Duration;
 
-/// The pause after the first try that failed. Each is twice as long as the one before.
+/// The pause after the first try that came to nothing: it failed, or its link was cut soon. Each is twice as long as the one before.
 const FIRST_PAUSE: Span = Span::from_millis(5);
 /// The longest pause.
 const LONGEST_PAUSE: Span = Span::from_millis(500);
+/// A link that lasts so long was worth its try, and the next one is made at once.
+const LASTING: Span = Span::from_secs(1);
 
 /// Where a peer is reached again when its link was cut, and for how long that is tried.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +30,8 @@ pub struct Redial {
     pub address: LinkAddress,
     /// How long.
     pub window: Duration,
+    /// Spreads the tries of many who were cut at once.
+    pub seed: u64,
 }
 
 /// One peer whose link is made again.
@@ -37,6 +41,11 @@ pub(crate) struct Dialling {
     joined: Vec<(Port, Port)>,
     redial: Redial,
     state: State,
+    /// Before the next try.
+    pause: Span,
+    /// When a link was made again last.
+    made: Option<Time>,
+    random: Random,
 }
 
 enum State {
@@ -69,7 +78,6 @@ enum Tried {
 /// How the tries since a cut go on.
 #[derive(Clone, Copy)]
 struct Tries {
-    pause: Span,
     until: Time,
     /// How the link ended.
     cause: DownCause,
@@ -77,16 +85,32 @@ struct Tries {
 
 impl Dialling {
     pub(crate) fn new(peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) -> Self {
-        Dialling { peer, joined, redial, state: State::Idle }
+        let random = Random::new(redial.seed, 0);
+        Dialling { peer, joined, redial, state: State::Idle, pause: Span::ZERO, made: None, random }
     }
 
     /// A link is over: makes it again if it was this one, and was cut.
     pub(crate) fn ended(&mut self, ended: Ended, now: Time) {
         if ended.peer == self.peer && is_cut(ended.cause) {
-            let until = now + self.redial.window.into();
-            let tries = Tries { pause: FIRST_PAUSE, until, cause: ended.cause };
-            self.state = State::Waiting { at: now, tries };
+            self.cut(ended.cause, now);
         }
+    }
+
+    /// The link was cut: at once if it lasted, later if links are cut as soon as they are made.
+    pub(crate) fn cut(&mut self, cause: DownCause, now: Time) {
+        if self.made.is_none_or(|made| now.since(made) >= LASTING) {
+            self.pause = Span::ZERO;
+        }
+        let until = now + self.redial.window.into();
+        self.wait(Tries { until, cause }, now);
+    }
+
+    /// Waits for the next try: between half of the pause and all of it.
+    fn wait(&mut self, tries: Tries, now: Time) {
+        let half = self.pause.0 / 2;
+        let pause = Span(half + self.random.below(half + 1));
+        self.pause = Span(self.pause.0 * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        self.state = State::Waiting { at: (now + pause).min(tries.until), tries };
     }
 
     /// Whether a link is being made.
@@ -118,11 +142,12 @@ impl Dialling {
         }
         match self.try_on(poller) {
             Ok(Tried::Linked(end)) => {
+                self.made = Some(now);
                 return Some(Made { peer: self.peer, joined: self.joined.clone(), end });
             }
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, tries },
             // Whatever was wrong may be over at the next try.
-            Err(_) => self.state = pause(now, tries),
+            Err(_) => self.wait(tries, now),
         }
         None
     }
@@ -147,11 +172,58 @@ impl Dialling {
     /// The link could not be used: tries again.
     pub(crate) fn failed(&mut self, now: Time) {
         let until = now + self.redial.window.into();
-        self.state = pause(now, Tries { pause: FIRST_PAUSE, until, cause: DownCause::Died });
+        self.wait(Tries { until, cause: DownCause::Died }, now);
     }
 }
 
-fn pause(now: Time, tries: Tries) -> State {
-    let next = Tries { pause: Span(tries.pause.0 * 2).min(LONGEST_PAUSE), ..tries };
-    State::Waiting { at: (now + tries.pause).min(tries.until), tries: next }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(30);
+
+    fn dialling(seed: u64) -> Dialling {
+        let redial = Redial { address: LinkAddress::Unix("/nowhere".into()), window: WINDOW, seed };
+        Dialling::new(NodeId(1), Vec::new(), redial)
+    }
+
+    /// How long it waits after each of so many cuts of links that lasted so long.
+    fn pauses(dialling: &mut Dialling, cuts: usize, lasted: Span) -> Vec<Span> {
+        let mut now = Time::ZERO;
+        (0..cuts)
+            .map(|_| {
+                dialling.made = Some(now);
+                let cut = now + lasted;
+                dialling.cut(DownCause::Died, cut);
+                now = dialling.deadline().expect("it is tried again");
+                now.since(cut)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn links_that_are_cut_at_once_are_made_again_ever_later_and_one_that_lasted_at_once() {
+        let mut tried = dialling(7);
+        let seen = pauses(&mut tried, 12, Span::ZERO);
+        assert_eq!(seen[0], Span::ZERO, "the first one goes at once");
+        for (doublings, pause) in seen[1..].iter().enumerate() {
+            let whole = Span(FIRST_PAUSE.0 << doublings).min(LONGEST_PAUSE);
+            assert!(*pause >= Span(whole.0 / 2) && *pause <= whole, "{seen:?}");
+        }
+        assert_eq!(pauses(&mut tried, 3, LASTING), [Span::ZERO; 3]);
+    }
+
+    #[test]
+    fn who_were_cut_together_do_not_come_together() {
+        let seen = |seed| pauses(&mut dialling(seed), 8, Span::ZERO);
+        assert_eq!(seen(1), seen(1), "from the seed");
+        assert_ne!(seen(1)[2..], seen(2)[2..]);
+    }
+
+    #[test]
+    fn no_pause_is_longer_than_the_window() {
+        let mut tried = dialling(1);
+        tried.redial.window = Duration::from_millis(20);
+        assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
+    }
 }

@@ -15,6 +15,7 @@
 use crate::dialling::Redial;
 use crate::engine::Engine;
 use crate::event::EventSink;
+use crate::failure::is_cut;
 use crate::inlets::Inlets;
 use crate::instance::Instance;
 use crate::request::Request;
@@ -105,7 +106,7 @@ impl Calls {
         Ok(calls)
     }
 
-    /// Has the link made again when it is cut from now on. For links that may be cut.
+    /// Has the link made again when it is cut from now on, or was just before. For links that may be cut.
     pub fn redial(&self, redial: Redial) {
         let (Some(peer), Some(inlets)) = (self.peer, &self.inlets) else { return };
         // Without a descriptor nobody could wait for another link.
@@ -113,8 +114,16 @@ impl Calls {
             return;
         }
         let mut inlets = inlets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engine = self.lock();
+        let ended = engine.how_ended();
+        if ended.is_some_and(|cause| !is_cut(cause)) {
+            return;
+        }
         inlets.redial(peer.node, vec![(self.at.port, peer.port)], redial);
-        self.lock().depend_on(peer.node, true);
+        if let Some(cause) = ended {
+            inlets.dial_again(cause, self.clock.now());
+        }
+        engine.depend_on(peer.node, true);
     }
 
     fn start(at: Address, instance: Instance) -> Self {

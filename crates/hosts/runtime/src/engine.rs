@@ -66,6 +66,8 @@ struct Dependence {
     peer: NodeId,
     /// Whether a link to it that was cut is made again.
     may_come_back: bool,
+    /// How the last link to it ended.
+    ended: Option<DownCause>,
 }
 
 /// A new link's sending half, and what it joins.
@@ -330,7 +332,10 @@ impl Engine {
             let there = Address { node: peer, port: there };
             self.give(now, here, Input::Peer(there, &PeerChange::Down(cause)));
         }
-        let Some(dependence) = self.depends_on.filter(|dependence| dependence.peer == peer) else { return };
+        let Some(dependence) = self.depends_on.as_mut().filter(|dependence| dependence.peer == peer) else {
+            return;
+        };
+        dependence.ended = Some(cause);
         if !dependence.may_come_back || !is_cut(cause) {
             self.fail_calls(cause);
         }
@@ -356,7 +361,12 @@ impl Engine {
 impl Engine {
     /// Without a link to `peer` no call is answered. `may_come_back`: one that was cut is made again.
     pub(crate) fn depend_on(&mut self, peer: NodeId, may_come_back: bool) {
-        self.depends_on = Some(Dependence { peer, may_come_back });
+        self.depends_on = Some(Dependence { peer, may_come_back, ended: None });
+    }
+
+    /// How the link ended without which no call is answered, if it has.
+    pub(crate) fn how_ended(&self) -> Option<DownCause> {
+        self.depends_on.filter(|dependence| !self.is_linked(dependence.peer))?.ended
     }
 
     /// The slots of this process's callers.

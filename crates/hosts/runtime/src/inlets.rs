@@ -21,7 +21,7 @@ use crate::outlets::LinkId;
 use crate::poller::{Poller, Source};
 use naming::Rival;
 use quintet_clock::LiveClock;
-use quintet_contract::{Frame, Input, NodeId, Port, Time};
+use quintet_contract::{DownCause, Frame, Input, NodeId, Port, Time};
 use quintet_link::{End, Listener, Patience, Receiver, Route, Sender};
 use std::collections::VecDeque;
 use std::io;
@@ -154,6 +154,13 @@ impl Inlets {
     /// Makes the link to `peer` again when it was cut. There is at most one such peer.
     pub(crate) fn redial(&mut self, peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) {
         self.dialling = Some(Dialling::new(peer, joined, redial));
+    }
+
+    /// The link that is made again was cut before that was known here.
+    pub(crate) fn dial_again(&mut self, cause: DownCause, now: Time) {
+        if let Some(dialling) = &mut self.dialling {
+            dialling.cut(cause, now);
+        }
     }
 
     /// Joins a node by a link, and tells the instances it joins.

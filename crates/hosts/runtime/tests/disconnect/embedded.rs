@@ -7,12 +7,16 @@ use quintet_contract::{
     Address, Disconnect, DownCause, Input, Kind, Outbox, Protocol, SendError, Time, Token,
 };
 use quintet_errors::Code;
-use quintet_link::{LinkError, in_process_pair};
-use quintet_runtime::{CallError, Calls, Instance, Pending};
+use quintet_link::{Checksums, LinkAddress, LinkError, in_process_pair, listen, over_stream};
+use quintet_runtime::{CallError, Calls, Instance, Pending, Redial};
+use quintet_testbed::TempDir;
 use quintet_wire::registry::PORT_CALLERS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc;
+use std::time::Instant;
 
 const PEER: Address = Address::new(1, 16);
 
@@ -36,6 +40,15 @@ impl Protocol for Pass {
     fn deadline(&self) -> Option<Time> {
         None
     }
+}
+
+/// A client over a stream whose other end is in the test's hands.
+fn over_a_stream() -> (Calls, UnixStream) {
+    let (near, far) = UnixStream::pair().expect("two sockets are there");
+    let end = over_stream(near.into(), Checksums::Without).expect("descriptors are there");
+    let (sender, _) = mpsc::channel();
+    let instance = Instance::new(Pass(Guard::new(PORT, sender)));
+    (Calls::linked(guard_at(PORT), instance, PEER, end).expect("the link can be watched"), far)
 }
 
 fn linked() -> (Calls, FarEnd, mpsc::Receiver<crate::guard::Report>) {
@@ -114,4 +127,32 @@ fn a_thread_that_waits_is_woken_when_another_has_the_link_closed() {
         assert_eq!(calls.wait(sent, LIMIT), Some(Err(Code::Malformed)));
         assert_eq!(waiting.join().expect("it does not panic"), Some(Err(Code::Malformed)));
     });
+}
+
+#[test]
+fn a_link_that_was_cut_before_it_was_to_be_made_again_is_made_again() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let address = LinkAddress::Unix(folder.join("socket"));
+    let mut listener = listen(&address).expect("the folder is there");
+    let (calls, far) = over_a_stream();
+    drop(far);
+    calls.progress();
+    calls.redial(Redial { address, window: LIMIT * 2, seed: 1 });
+    let began = Instant::now();
+    while listener.accept().expect("nothing is wrong").is_none() {
+        assert!(began.elapsed() < LIMIT, "nobody dials");
+        calls.progress();
+    }
+    assert!(begin(&calls, WORD).is_ok(), "it waits for the link");
+}
+
+#[test]
+fn a_link_that_was_closed_before_it_was_to_be_made_again_is_over() {
+    let (calls, mut far) = over_a_stream();
+    // A farewell.
+    far.write_all(&0u32.to_le_bytes()).expect("there is room");
+    calls.progress();
+    let nowhere = LinkAddress::Unix("/nowhere".into());
+    calls.redial(Redial { address: nowhere, window: LIMIT * 2, seed: 1 });
+    assert_eq!(begin(&calls, WORD), Err(CallError::Failed(Code::PeerDied)));
 }

@@ -69,6 +69,10 @@ pub trait Sender: Send {
     /// cannot be cut, nothing is different.
     fn abandon(&mut self) {}
 
+    /// Closes the link, as a drop of this half does, and waits until what was sent is on its way: for no longer than `limit`. A drop
+    /// never waits: where the system takes nothing just then, the peer sees a cut. Nothing can be sent afterwards.
+    fn close_within(&mut self, _limit: Duration) {}
+
     /// What the link is, as the protocols that use it are told.
     fn info(&self) -> LinkInfo;
 }

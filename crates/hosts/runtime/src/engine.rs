@@ -20,8 +20,9 @@ use crate::outlets::{LinkId, Outlet, Outlets};
 use crate::request::{Request, RequestBuffer};
 use crate::services::RunningServices;
 use crate::slots::Slots;
+use quintet_clock::LiveClock;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
+    Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Span, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_link::{LinkError, Sender};
@@ -29,6 +30,9 @@ use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// How long the end of a node waits for peers whose sockets are full.
+const FAREWELL_LIMIT: Span = Span::from_secs(1);
 
 /// The host does not know which life of its node a link leads to; the session's handshake tells.
 const UNTOLD: Incarnation = Incarnation(0);
@@ -322,6 +326,15 @@ impl Engine {
         }
     }
 
+    /// Tells every peer that its link is closed, behind all that was sent. Waits for those whose sockets are full, together no longer
+    /// than [`FAREWELL_LIMIT`]: they see a cut, and may come again.
+    pub(crate) fn say_farewell(&mut self, clock: LiveClock) {
+        let until = clock.now() + FAREWELL_LIMIT;
+        for outlet in self.ways.outlets.iter_mut() {
+            outlet.sender.close_within(until.since(clock.now()).into());
+        }
+    }
+
     /// Closes the sending half, by which the peer learns of the end, and tells every instance that the link joined.
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
@@ -381,10 +394,11 @@ impl Engine {
     }
 
     /// Ends every call because the program wants so, says farewell about each, and closes the links.
-    pub(crate) fn close(&mut self, now: Time, port: Port, farewell: &[&dyn Request]) {
+    pub(crate) fn close(&mut self, clock: LiveClock, port: Port, farewell: &[&dyn Request]) {
         if self.is_closed {
             return;
         }
+        let now = clock.now();
         let unanswered = self.slots().unanswered();
         self.slots().fail_all(Code::Closed);
         for token in unanswered {
@@ -394,9 +408,8 @@ impl Engine {
             }
         }
         self.is_closed = true;
-        while let Some(mut outlet) = self.ways.outlets.pop() {
-            // Best effort: if it fails, the link is gone all the more.
-            let _ = outlet.sender.flush();
+        self.say_farewell(clock);
+        while let Some(outlet) = self.ways.outlets.pop() {
             self.end(now, outlet, DownCause::Closed);
         }
         self.end_step(now);

@@ -80,7 +80,8 @@ impl Node {
         self.inlets.listen(listener, port)
     }
 
-    /// Runs until [`NodeHandle::stop`].
+    /// Runs until [`NodeHandle::stop`], and then tells the peers that their links are closed: one that reads nothing is waited for a
+    /// second at most.
     ///
     /// # Errors
     /// The system refuses to wait on the links' descriptors.
@@ -92,6 +93,7 @@ impl Node {
                 self.inlets.wait(limit)?;
             }
         }
+        self.engine.say_farewell(self.clock);
         Ok(())
     }
 

@@ -93,6 +93,11 @@ impl Outlets {
         }
     }
 
+    /// All of them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Outlet> {
+        self.entries.iter_mut()
+    }
+
     /// Takes some link out, if there is one.
     pub(crate) fn pop(&mut self) -> Option<Outlet> {
         self.entries.pop()

@@ -8,12 +8,13 @@ use crate::moderation::Sent;
 use crate::{End, LinkError, Maker};
 use core::mem::MaybeUninit;
 use core::time::Duration;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::Instant;
 
 /// Bytes discarded by one read of what nobody will take.
 const DISCARD_BYTES: usize = 16 * 1024;
@@ -170,6 +171,18 @@ impl Connection {
     pub(super) fn write_out(&self, outgoing: &mut Outgoing) {
         let written = outgoing.write_out(self.socket());
         self.wrote(outgoing, written);
+    }
+
+    /// Writes everything that is outgoing, while the socket takes it within `limit`.
+    pub(super) fn write_all(&self, limit: Duration) {
+        let began = Instant::now();
+        while self.has_unsent() && !self.is_inherited() && !self.is_broken() {
+            let Some(left) = limit.checked_sub(began.elapsed()) else { return };
+            let left = Timespec::try_from(left).ok();
+            // An interruption ends the wait early; another round follows.
+            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], left.as_ref());
+            self.write_out(&mut self.outgoing());
+        }
     }
 
     /// What becomes of the rest after a write.

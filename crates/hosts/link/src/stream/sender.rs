@@ -6,6 +6,7 @@ use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
+use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
 use quintet_contract::{LinkClass, LinkInfo, SendError};
@@ -176,6 +177,20 @@ impl StreamSender {
         Err(SendError::Full)
     }
 
+    /// Writes the batch, and behind it that there will be no more: once, and not where nothing can be sent.
+    fn say_farewell(&mut self) {
+        if self.connection.is_inherited() || self.connection.is_broken() {
+            return;
+        }
+        self.hand_over();
+        let mut outgoing = self.connection.outgoing();
+        if !core::mem::replace(&mut outgoing.sender_left, true) {
+            let farewell = Bytes::copy_from_slice(&SENDER_LEFT.to_le_bytes());
+            outgoing.append(Piece { bytes: farewell, is_bulk: false });
+        }
+        self.connection.write_out(&mut outgoing);
+    }
+
     /// Writes the batch; what the socket does not take is outgoing, behind what was before.
     fn hand_over(&mut self) {
         let mut outgoing = self.connection.outgoing();
@@ -319,6 +334,11 @@ impl Sender for StreamSender {
         self.connection.break_off();
     }
 
+    fn close_within(&mut self, limit: Duration) {
+        self.say_farewell();
+        self.connection.write_all(limit);
+    }
+
     fn info(&self) -> LinkInfo {
         LinkInfo { may_be_cut: true, ..LinkInfo::new(self.class, FRAME_BULK_BYTES) }
     }
@@ -326,14 +346,6 @@ impl Sender for StreamSender {
 
 impl Drop for StreamSender {
     fn drop(&mut self) {
-        if self.connection.is_inherited() || self.connection.is_broken() {
-            return;
-        }
-        self.hand_over();
-        let mut outgoing = self.connection.outgoing();
-        let farewell = Bytes::copy_from_slice(&SENDER_LEFT.to_le_bytes());
-        outgoing.append(Piece { bytes: farewell, is_bulk: false });
-        outgoing.sender_left = true;
-        self.connection.write_out(&mut outgoing);
+        self.say_farewell();
     }
 }

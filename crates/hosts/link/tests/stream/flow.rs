@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Two ends whose sockets hold 4 KiB, or the least that the system allows.
 fn narrow(checksums: Checksums) -> (End, End) {
@@ -201,4 +202,41 @@ fn each_half_may_have_a_thread_of_its_own() {
             scope.spawn(move || send_all(sender, FRAMES, &room));
         }
     });
+}
+
+/// Fills the socket. How many frames went.
+fn fill(sender: &mut dyn Sender) -> u64 {
+    let mut sent = 0;
+    while let Ok(room) = sender.begin(route(sent), 1_000) {
+        room.fill(1);
+        sender.commit(1_000);
+        sent += 1;
+    }
+    sent
+}
+
+#[test]
+fn who_closes_and_waits_is_heard_through_a_full_socket_and_who_does_not_is_cut() {
+    for waits in [true, false] {
+        let (mut near, mut far) = narrow(Checksums::Without);
+        let sent = fill(&mut *near.sender);
+        let limit = if waits { Duration::from_secs(60) } else { Duration::ZERO };
+        let closing = thread::spawn(move || {
+            near.sender.close_within(limit);
+            drop(near);
+        });
+        if !waits {
+            closing.join().expect("it does not panic");
+        }
+        let (mut got, mut end) = (0, Ok(0));
+        while end.is_ok() {
+            far.receiver.wait(None);
+            end = far.receiver.poll(9, &mut |_, _| got += 1);
+        }
+        if waits {
+            assert_eq!((got, end), (sent, Err(LinkError::Closed)));
+        } else {
+            assert!(got < sent && end == Err(LinkError::PeerDied));
+        }
+    }
 }

@@ -287,7 +287,7 @@ fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
         engine.turn(&mut inlets, Time(0));
     }
     assert!(inlets.deadline().is_some(), "it is to be made again");
-    engine.close(Time(0), PORT, &[]);
+    engine.close(LiveClock::start(), PORT, &[]);
     engine.turn(&mut inlets, Time(0));
     assert!(inlets.deadline().is_none() && listener.accept().expect("nobody connects").is_none());
 }

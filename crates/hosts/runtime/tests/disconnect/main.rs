@@ -1,6 +1,7 @@
 //! A protocol has the link to a peer closed, on both live hosts.
 
 mod embedded;
+mod farewell;
 mod guard;
 mod peer;
 mod served;

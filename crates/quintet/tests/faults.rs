@@ -1,7 +1,9 @@
 //! What a crash or a freeze of a process means to the others: nothing acknowledged is lost, a leased task is done again,
 //! nobody waits for the dead.
 
-use quintet::{Code, Lab, LinkConfig, ServeConfig, Server, Template, Tuple, Value, template, tuple};
+use quintet::{
+    Code, Lab, LinkAddress, LinkConfig, ServeConfig, Server, Template, Tuple, Value, template, tuple,
+};
 use quintet_link::SharedMemoryListener;
 use quintet_testbed::{Child, Program, TempDir, argument};
 use std::path::Path;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
 const LEASE: Duration = Duration::from_secs(5);
+const HOUR: Duration = Duration::from_secs(3600);
 
 fn tasks() -> Template {
     template!["task", ?i64]
@@ -20,6 +23,11 @@ fn start(test: &str, socket: &Path) -> Child {
 
 fn connect(socket: impl AsRef<Path>, lease: Duration) -> quintet::Space {
     Lab::connect(socket.as_ref(), 0, lease).expect("the space is there").space()
+}
+
+/// A link that is waited for, for an hour, if it is cut.
+fn patient() -> LinkConfig {
+    LinkConfig { resume_window: HOUR, ..LinkConfig::default() }
 }
 
 /// A link whose silence is noticed within a second.
@@ -55,25 +63,50 @@ fn integer(tuple: &Tuple, field: usize) -> i64 {
 fn the_task_of_a_killed_worker_returns_at_once() {
     const NAME: &str = "the_task_of_a_killed_worker_returns_at_once";
     if let Some(socket) = argument() {
-        let lease = connect(socket, LONG).lease(&tasks(), None).expect("there is a task");
+        let address: LinkAddress = socket.parse().unwrap();
+        let space = Lab::connect_with(address, 0, HOUR, patient()).expect("the space is there").space();
+        let lease = space.lease(&tasks(), None).expect("there is a task");
         println!("holding {}", lease.attempt());
         hold();
     }
     let dir = TempDir::new().unwrap();
-    let socket = dir.join("space");
-    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
-    let space = connect(&socket, LEASE);
-    space.out(tuple!["task", 1i64]).unwrap();
-    for attempt in 1..=3 {
-        let mut worker = start(NAME, &socket);
-        let said = worker.output().wait_for("holding", LONG).expect("it takes the task");
-        assert_eq!(said, format!(" {attempt}"), "the attempt");
-        assert_eq!(space.take_if(&tasks()).unwrap(), None);
-        worker.kill().unwrap();
-        // Its lease would live for half a minute; the space sees the death itself.
-        assert_eq!(space.read_within(&tasks(), LONG).unwrap(), tuple!["task", 1i64]);
+    for kind in ["shm", "unix"] {
+        let address: LinkAddress = format!("{kind}:{}", dir.join(kind).display()).parse().unwrap();
+        let config = ServeConfig { link: patient(), ..ServeConfig::default() };
+        let _server = Server::start(&address, &config).unwrap();
+        let space = Lab::connect(&address, 0, LEASE).unwrap().space();
+        space.out(tuple!["task", 1i64]).unwrap();
+        for attempt in 1..=3 {
+            let mut worker = start(NAME, Path::new(&address.to_string()));
+            let said = worker.output().wait_for("holding", LONG).expect("it takes the task");
+            assert_eq!(said, format!(" {attempt}"), "the attempt");
+            assert_eq!(space.take_if(&tasks()).unwrap(), None);
+            worker.kill().unwrap();
+            // Its lease and its session would live for an hour; the space sees the death itself.
+            assert_eq!(space.read_within(&tasks(), LONG).unwrap(), tuple!["task", 1i64]);
+        }
+        assert_eq!(space.lease(&tasks(), None).unwrap().attempt(), 4);
     }
-    assert_eq!(space.lease(&tasks(), None).unwrap().attempt(), 4);
+}
+
+#[test]
+fn calls_of_a_killed_server_end_at_once_over_a_unix_socket() {
+    const NAME: &str = "calls_of_a_killed_server_end_at_once_over_a_unix_socket";
+    if let Some(socket) = argument() {
+        let config = ServeConfig { link: patient(), ..ServeConfig::default() };
+        let _server = Server::start(LinkAddress::Unix(socket.into()), &config).expect("it starts");
+        println!("serving");
+        hold();
+    }
+    let dir = TempDir::new().unwrap();
+    let socket = dir.join("space");
+    let mut server = start(NAME, &socket);
+    server.output().wait_for("serving", LONG).expect("it serves");
+    let lab = Lab::connect_with(LinkAddress::Unix(socket), 0, LEASE, patient()).unwrap();
+    let mut waiting = lab.space().begin().take(&template!["never"]).unwrap();
+    server.kill().unwrap();
+    let error = waiting.wait(LONG).expect("not only after the window of an hour").expect_err("it is gone");
+    assert!(error.code() == Code::PeerDied && error.text().contains("process ended"), "{error}");
 }
 
 #[test]

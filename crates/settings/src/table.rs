@@ -123,7 +123,7 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 0..=86_400_000,
-        text: "How long a link over a Unix socket or TCP that was cut is made again, with nothing lost. A client that died is missed for so long; its leases end in their own time.",
+        text: "How long a link over a Unix socket or TCP that was cut is made again, with nothing lost. A client that died is missed at once over a Unix socket, and over TCP for so long; its leases end in their own time then.",
     };
     /// `run.workers`
     RUN_WORKERS: Number = {

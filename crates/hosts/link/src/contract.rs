@@ -159,8 +159,10 @@ pub trait Dialer: Send {
 pub enum LinkError {
     /// The peer closed it.
     Closed,
-    /// The peer's process ended.
+    /// The peer's process ended; over a link that may be cut, that was cut, or its end may have been the peer's.
     PeerDied,
+    /// The peer's process ended, over a link that may be cut: its system says so.
+    ProcessEnded,
     /// The peer wrote something that is no frame: what, and where.
     Malformed(String),
     /// Something came over a link with checksums that is no frame: it was changed on its way, and may come whole over another link.
@@ -173,7 +175,7 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LinkError::Closed => f.write_str("the other side closed the link"),
-            LinkError::PeerDied => f.write_str("the other side's process ended"),
+            LinkError::PeerDied | LinkError::ProcessEnded => f.write_str("the other side's process ended"),
             LinkError::Malformed(what) => {
                 write!(f, "the other side wrote something that is no frame: {what}")
             }

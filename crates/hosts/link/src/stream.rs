@@ -8,7 +8,7 @@
 //!
 //! A frame that does not fit into the socket waits in the end that sent it, whose either half writes it out when the socket
 //! takes more. An end says farewell with a word in place of a frame's length, so that a stream that was cut is told from one
-//! that was closed. A farewell that does not get out before the end is dropped is a cut.
+//! that was closed. A farewell that does not get out before the end is dropped is a cut, unless the system says that the peer's process has ended.
 //!
 //! Between machines each frame carries a CRC-32C; the side that dials asks for it in its preamble. Encryption between machines would happen where bytes meet the socket: in
 //! `Connection::write_out`, `Batch::write_out` and `Inbound::receive`. Until there is one, TCP is listened at on loopback only.
@@ -19,6 +19,7 @@
 //! | `reader.rs`, `check.rs` | takes frames out of bytes; checksums |
 //! | `connection.rs`, `outgoing.rs` | what two halves share; what did not fit into the socket |
 //! | `sender.rs`, `receiver.rs` | the two halves |
+//! | `parting.rs` | whether a peer whose stream has ended lives |
 //! | `preamble.rs`, `listener.rs`, `pending.rs`, `dialer.rs` | how two sides find each other |
 //! | `tcp.rs`, `tcp_connecting.rs`, `tcp_peer.rs` | what is peculiar to TCP; whose process the peer is, on this machine |
 //! | `fuzzing.rs` | entry points for fuzzers |
@@ -30,6 +31,7 @@ pub mod fuzzing;
 mod layout;
 mod listener;
 mod outgoing;
+mod parting;
 mod pending;
 mod preamble;
 mod reader;

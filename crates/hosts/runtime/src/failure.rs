@@ -6,7 +6,8 @@ use quintet_link::LinkError;
 /// What protocols are told of the peer.
 pub(crate) fn cause(error: &LinkError) -> DownCause {
     match error {
-        LinkError::Closed => DownCause::Closed,
+        // Nobody comes back.
+        LinkError::Closed | LinkError::ProcessEnded => DownCause::Closed,
         LinkError::PeerDied | LinkError::Damaged(_) | LinkError::System(_) => DownCause::Died,
         LinkError::Malformed(_) => DownCause::Misbehaved,
     }
@@ -25,6 +26,11 @@ pub(crate) fn is_remarkable(error: &LinkError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_waited_for_by_nobody() {
+        assert!(!is_cut(cause(&LinkError::ProcessEnded)) && is_cut(cause(&LinkError::PeerDied)));
+    }
 
     #[test]
     fn what_was_changed_on_its_way_cuts_the_link_and_is_told() {

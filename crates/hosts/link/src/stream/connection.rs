@@ -217,6 +217,20 @@ impl Connection {
         }
     }
 
+    /// The stream has ended: has the end woken by these instead of the socket, which would call without end.
+    ///
+    /// # Errors
+    /// The system refuses: what is known of the end is all that will be.
+    pub(super) fn watch_instead(&self, fds: [BorrowedFd<'_>; 2]) -> Result<(), LinkError> {
+        // It refuses only descriptors that it does not watch.
+        let _ = epoll::delete(&self.epoll, &self.socket);
+        fds.into_iter()
+            .try_for_each(|fd| {
+                epoll::add(&self.epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
+            })
+            .map_err(|_| LinkError::PeerDied)
+    }
+
     /// Whether something else than a frame ends a wait.
     #[inline]
     pub(super) fn was_called(&self) -> bool {

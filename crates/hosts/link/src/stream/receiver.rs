@@ -3,6 +3,7 @@
 use super::connection::{Connection, is_end};
 use super::layout::RECEIVER_LEFT;
 use super::outgoing::Piece;
+use super::parting::Parting;
 use super::reader::{FrameReader, Item, Room};
 use crate::moderation::Moderation;
 use crate::wait::{self, Patience, Waiting};
@@ -35,14 +36,20 @@ struct Inbound {
     moderation: Moderation,
     /// The last read took all that was there.
     is_drained: bool,
-    /// How the stream ended, once it did.
+    /// How the stream ended, once that is known.
     ended: Option<LinkError>,
+    /// It has ended, and it is not known how.
+    parting: Option<Parting>,
 }
 
 impl Inbound {
     /// Receives what is there, with one read. The place where a link between machines would decrypt.
     fn receive(&mut self) {
         if self.ended.is_some() {
+            return;
+        }
+        if let Some(parting) = &self.parting {
+            self.ended = parting.end();
             return;
         }
         let socket = self.connection.socket();
@@ -57,12 +64,34 @@ impl Inbound {
         };
         self.is_drained = !matches!(received, Ok(count) if count == asked);
         match received {
-            Ok(0) => self.ended = Some(LinkError::PeerDied),
+            Ok(0) => self.hang_up(),
             Ok(count) => self.reader.received(count),
             Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(errno) if is_end(errno) => self.ended = Some(LinkError::PeerDied),
+            Err(errno) if is_end(errno) => self.hang_up(),
             Err(errno) => self.ended = Some(LinkError::System(format!("cannot receive: {errno}"))),
         }
+    }
+
+    /// The stream has ended. Asks how, unless the peer has said so.
+    #[cold]
+    fn hang_up(&mut self) {
+        if self.reader.sender_left() {
+            self.ended = Some(LinkError::Closed);
+            return;
+        }
+        let parting = Parting::of(self.connection.socket());
+        match parting.and_then(|parting| self.connection.watch_instead(parting.fds()).map(|()| parting)) {
+            Ok(parting) => {
+                self.ended = parting.end();
+                self.parting = Some(parting);
+            }
+            Err(end) => self.ended = Some(end),
+        }
+    }
+
+    /// Whether the rest of a frame's bulk is on its way.
+    fn awaits_bulk(&self) -> bool {
+        self.parting.is_none() && self.reader.awaits_bulk()
     }
 
     /// Whether a wait is over, as far as that is known without a look at the socket.
@@ -121,7 +150,7 @@ impl Waiting for Looking<'_> {
     }
 
     fn is_near(&self) -> bool {
-        self.0.borrow().reader.awaits_bulk()
+        self.0.borrow().awaits_bulk()
     }
 
     fn sleep(&mut self, limit: Option<Duration>) {
@@ -141,6 +170,7 @@ impl StreamReceiver {
             moderation: Moderation::default(),
             is_drained: false,
             ended: None,
+            parting: None,
         };
         StreamReceiver {
             inbound,
@@ -237,7 +267,7 @@ impl Receiver for StreamReceiver {
     }
 
     fn awaits_bulk(&self) -> bool {
-        self.inbound.reader.awaits_bulk()
+        self.inbound.awaits_bulk()
     }
 
     fn is_free_to_look_at(&self) -> bool {

@@ -59,7 +59,9 @@ fn a_peer_killed_in_traffic_leaves_whole_frames_only() {
     }
     let folder = TempDir::new().expect("a folder");
     let tcp = LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
-    for address in [tcp, LinkAddress::Unix(folder.join("socket"))] {
+    let unix = LinkAddress::Unix(folder.join("socket"));
+    // A network may have cut the one, and nothing cuts the other.
+    for (address, end_of_it) in [(tcp, LinkError::PeerDied), (unix, LinkError::ProcessEnded)] {
         for enough in [1, 20, 200] {
             let name = "processes::a_peer_killed_in_traffic_leaves_whole_frames_only";
             let (mut end, mut child) = start(name, &address);
@@ -75,10 +77,45 @@ fn a_peer_killed_in_traffic_leaves_whole_frames_only() {
                     Err(error) => break error,
                 }
             };
-            assert_eq!(error, LinkError::PeerDied);
+            assert_eq!(error, end_of_it);
             assert_eq!(end.sender.begin(ROUTE, 1).map(|_| ()), Err(SendError::Unreachable));
         }
     }
+}
+
+/// As a child: ends the link as if it were cut, and lives on; or dies.
+#[test]
+fn a_peer_that_lives_has_cut_its_unix_socket_and_one_that_was_killed_has_not() {
+    if let Some(address) = argument() {
+        let mut listener = listen(&address.parse().expect("an address")).expect("bound");
+        println!("listening");
+        let mut first = accept(&mut *listener);
+        first.sender.abandon();
+        drop(first);
+        let _second = accept(&mut *listener);
+        println!("both came");
+        loop {
+            std::thread::park();
+        }
+    }
+    let folder = TempDir::new().expect("a folder");
+    let address = LinkAddress::Unix(folder.join("socket"));
+    let name = "processes::a_peer_that_lives_has_cut_its_unix_socket_and_one_that_was_killed_has_not";
+    let program = Program::this_test(name, address.to_string()).expect("the executable is known");
+    let mut child = program.spawn().expect("it starts");
+    child.output().wait_for("listening", PATIENCE).expect("it listens");
+    let end_of = |mut end: End| loop {
+        match end.receiver.poll(9, &mut |_, _| {}) {
+            Ok(_) => end.receiver.wait(None),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(end_of(connect(&address, PATIENCE).expect("connected")), LinkError::PeerDied);
+    let second = connect(&address, PATIENCE).expect("connected");
+    child.output().wait_for("both came", PATIENCE).expect("it takes them");
+    let waiting = std::thread::spawn(move || end_of(second));
+    child.kill().expect("killed");
+    assert_eq!(waiting.join().expect("it does not panic"), LinkError::ProcessEnded);
 }
 
 /// As a child: a listener without a descriptor to spare.

@@ -26,6 +26,16 @@ impl Maker {
     /// # Errors
     /// The system gives no memory, or is Linux before 4.14.
     pub fn this_process() -> Result<Maker, Errno> {
+        let maker = Maker::another_process()?;
+        maker.mark().store(true, Ordering::Relaxed);
+        Ok(maker)
+    }
+
+    /// Some other process, as a forked child finds it in place of its parent's: for tests of what a child must leave alone.
+    ///
+    /// # Errors
+    /// As [`Maker::this_process`].
+    pub fn another_process() -> Result<Maker, Errno> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping, at an address that the kernel chooses.
         let page = unsafe { mmap_anonymous(core::ptr::null_mut(), PAGE_BYTES, access, MapFlags::PRIVATE)? };
@@ -33,7 +43,6 @@ impl Maker {
         let maker = Maker { mark };
         // SAFETY: the page just mapped, and nothing else.
         unsafe { madvise(page, PAGE_BYTES, Advice::LinuxWipeOnFork)? };
-        maker.mark().store(true, Ordering::Relaxed);
         Ok(maker)
     }
 
@@ -53,7 +62,7 @@ impl Maker {
 
 impl Drop for Maker {
     fn drop(&mut self) {
-        // SAFETY: the page that `this_process` mapped; nothing but `self` points into it.
+        // SAFETY: the page that `another_process` mapped; nothing but `self` points into it.
         let _ = unsafe { munmap(self.mark.as_ptr().cast(), PAGE_BYTES) };
     }
 }

@@ -241,6 +241,7 @@ fn a_maker_is_no_child_of_it() {
         let child = Maker::this_process().expect("memory");
         assert!(child.is_this_process());
         fork(|| assert!(!maker.is_this_process() && !child.is_this_process())).succeeds();
+        assert!(!Maker::another_process().expect("memory").is_this_process());
         assert!(child.is_this_process());
     })
     .succeeds();

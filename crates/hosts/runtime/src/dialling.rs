@@ -179,6 +179,8 @@ impl Dialling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::services::RunningServices;
+    use crate::slots::Slots;
 
     const WINDOW: Duration = Duration::from_secs(30);
 
@@ -218,6 +220,25 @@ mod tests {
         let seen = |seed| pauses(&mut dialling(seed), 8, Span::ZERO);
         assert_eq!(seen(1), seen(1), "from the seed");
         assert_ne!(seen(1)[2..], seen(2)[2..]);
+    }
+
+    /// The session and its numbers are the parent's: what a child said over a link of its own would be taken for the parent's words.
+    #[test]
+    fn a_forked_process_makes_no_link_again() {
+        let folder = quintet_testbed::TempDir::new().expect("a temporary directory");
+        let address = LinkAddress::Unix(folder.join("socket"));
+        let mut listener = quintet_link::listen(&address).expect("the folder is there");
+        let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
+        engine.depend_on(NodeId(1), true);
+        let redial = Redial { address, window: WINDOW, seed: 1 };
+        let (parents, own) = (Poller::inherited(), Poller::new().expect("an epoll descriptor is there"));
+        for (poller, dials) in [(&parents, false), (&own, true)] {
+            let mut dialling = Dialling::new(NodeId(1), Vec::new(), redial.clone());
+            dialling.cut(DownCause::Died, Time::ZERO);
+            assert!(dialling.advance(&mut engine, poller, Time::ZERO).is_none(), "nobody has answered");
+            assert_eq!(dialling.is_under_way(), dials);
+            assert_eq!(listener.accept().expect("nothing is wrong").is_some(), dials);
+        }
     }
 
     #[test]

@@ -66,6 +66,13 @@ impl Poller {
         Ok(Poller { epoll, maker: Maker::this_process()? })
     }
 
+    /// One that a forked process has from its parent.
+    #[cfg(test)]
+    pub(crate) fn inherited() -> Poller {
+        let poller = Poller::new().expect("an epoll descriptor is there");
+        Poller { maker: Maker::another_process().expect("memory"), ..poller }
+    }
+
     /// Watches a descriptor until it is closed or forgotten.
     ///
     /// # Errors

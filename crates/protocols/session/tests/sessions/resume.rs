@@ -435,7 +435,7 @@ fn only_a_later_hello_of_the_session_that_lives_resumes_it() {
             .map(|(.., frame)| frame.clone())
             .collect()
     };
-    network.input(A, Input::Peer(B, DIED));
+    network.input(A, Input::Peer(B, &DIED));
     network.half_link(A, B);
     let [first, again] = &hellos(&network)[..] else { panic!("one for each link") };
     let resumes = |frame: &OwnedFrame| network.nodes[&B].is_resumed_by(A, frame.borrow());
@@ -451,7 +451,7 @@ fn only_a_later_hello_of_the_session_that_lives_resumes_it() {
     assert!(!resumes(&OwnedFrame { kind: PING, ..again.clone() }));
     assert!(!resumes(&OwnedFrame { body: Bytes::new(), ..again.clone() }));
     let mut trusting = pair(Reliability::Link, |_| {});
-    trusting.input(A, Input::Peer(B, DIED));
+    trusting.input(A, Input::Peer(B, &DIED));
     trusting.half_link(A, B);
     let again = hellos(&trusting).pop().expect("it was said");
     assert!(!trusting.nodes[&B].is_resumed_by(A, again.borrow()), "nothing was kept");

@@ -65,7 +65,7 @@ fn without_a_limit_of_silence_an_answer_is_waited_for_without_end() {
     let mut node = node(config(A, Reliability::Link));
     let link = LinkInfo::new(LinkClass::Machine, 64_000);
     let up = PeerChange::Up { incarnation: Incarnation(1), link };
-    node.handle(Time::ZERO, Input::Peer(B, up), &mut Effects::default());
+    node.handle(Time::ZERO, Input::Peer(B, &up), &mut Effects::default());
     assert_eq!(node.deadline(), None);
 }
 
@@ -76,7 +76,7 @@ fn a_frame_of_an_ended_session_is_not_answered_where_nothing_is_lost() {
         let (mut node, mut out) = (node(config(B, reliability)), Effects::default());
         let link = LinkInfo::new(LinkClass::Machine, 64_000);
         let up = PeerChange::Up { incarnation: Incarnation(1), link };
-        node.handle(Time::ZERO, Input::Peer(A, up), &mut out);
+        node.handle(Time::ZERO, Input::Peer(A, &up), &mut out);
         let frame = Frame::new(ONE_WAY, Token(1), &[7; 64]);
         node.handle(Time::ZERO, Input::Frame(A, frame), &mut out);
         assert_eq!(out.drain().count(), 0);

@@ -10,8 +10,8 @@ use quintet_contract::{
 use quintet_messaging::{Messages, Window};
 use quintet_session::{Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
-pub(crate) use quintet_stack::SPACE;
 use quintet_stack::{self as stack, Liveness, StackConfig};
+pub(crate) use quintet_stack::{SPACE, SPACE_NODE};
 use quintet_tuple_space::{Request, Space, SpaceConfig, stages, template};
 use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
@@ -260,7 +260,9 @@ impl Network {
     pub(crate) fn dial_again(&mut self, clients: &[ClientPlan]) {
         for (index, client) in clients.iter().enumerate() {
             let at = address(number(index));
-            if self.simulation.is_closed(at, SPACE) && self.simulation.is_closed(SPACE, at) {
+            if self.simulation.is_closed(at.node, SPACE_NODE)
+                && self.simulation.is_closed(SPACE_NODE, at.node)
+            {
                 self.simulation.connect(SPACE, at, client.link);
             }
         }

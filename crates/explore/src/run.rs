@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::fault::{Fault, Who};
 use crate::history::{Ask, History, Outcome, QUIET as QUIET_PHASE, SharedHistory, What};
 use crate::item::{EVERYTHING, Pattern, Seen};
-use crate::network::{INSPECTOR, Network, SPACE, Seeded, address, number};
+use crate::network::{INSPECTOR, Network, SPACE, SPACE_NODE, Seeded, number};
 use crate::plan::{Clock, Plan, streams};
 use quintet_contract::{NodeId, Span, Time};
 use quintet_session::Reliability;
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
             Fault::Notice { who, at_space } => self.tell(*who, *at_space),
             Fault::Replace { who } => {
                 let link = self.plan.clients[usize::from(*who) - 1].link;
-                self.network.simulation.connect_again(SPACE, address(*who), link);
+                self.network.simulation.connect_again(SPACE_NODE, NodeId(*who), link);
             }
             Fault::Partition { apart } => self.divide(apart),
             Fault::Mend => self.network.simulation.partition(&[]),
@@ -174,16 +174,16 @@ impl<'a> Run<'a> {
     }
 
     fn cut(&mut self, client: Who, to_space: bool, to_client: bool) {
-        let at = address(client);
-        self.network.simulation.set_cut(at, SPACE, to_space);
-        self.network.simulation.set_cut(SPACE, at, to_client);
+        let client = NodeId(client);
+        self.network.simulation.set_cut(client, SPACE_NODE, to_space);
+        self.network.simulation.set_cut(SPACE_NODE, client, to_client);
     }
 
     /// The host of the manager, or else of the client, notices that the client's link is broken, and does away with it.
     fn tell(&mut self, client: Who, at_space: bool) {
         self.cut(client, true, true);
-        let at = address(client);
-        let (here, there) = if at_space { (SPACE, at) } else { (at, SPACE) };
+        let at = NodeId(client);
+        let (here, there) = if at_space { (SPACE_NODE, at) } else { (at, SPACE_NODE) };
         self.network.simulation.tell_cut(here, there);
         self.told.insert((client, at_space), self.network.simulation.now());
     }

@@ -130,7 +130,11 @@ impl<'a> Floor<'a> {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
                 self.simulation.connect_through(device, (SPACE, station(space)), (client, station(place)));
                 let receive = costs.receive + network.receiving * CYCLES;
-                self.simulation.set_frame_costs(SPACE, client, FrameCosts { receive, pieces: None, ..costs });
+                self.simulation.set_frame_costs(
+                    SPACE_NODE,
+                    client.node,
+                    FrameCosts { receive, pieces: None, ..costs },
+                );
             }
             _ => {
                 let delay = Span(self.cluster.memory_latency.time().0);
@@ -142,7 +146,7 @@ impl<'a> Floor<'a> {
                     ..LinkModel::default()
                 };
                 self.simulation.connect(SPACE, client, memory);
-                self.simulation.set_frame_costs(SPACE, client, costs);
+                self.simulation.set_frame_costs(SPACE_NODE, client.node, costs);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::picos::Picos;
 use crate::processor::Processor;
 
-/// What each frame between two addresses costs the processors at both ends, in cycles, besides the work that protocols
+/// What each frame between two nodes costs the processors at both ends, in cycles, besides the work that protocols
 /// declare. A protocol declares what it computes; what the layers, the link and the system need for a frame depends on
 /// where it runs, so the host charges it. Without, frames cost nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

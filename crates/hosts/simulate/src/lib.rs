@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
 //! | `simulation/view.rs` | how a run is at one moment, for who looks on |
+//! | `simulation/links.rs` | links between nodes, and the ports that they join |
 //! | `simulation/disconnect.rs` | links that a protocol has closed, and that are made anew |
 //! | `ids.rs` | [`ProcessorId`], [`DeviceId`]: names for the parts of a run |
 //! | `picos.rs` | [`Picos`]: simulated time |
@@ -28,7 +29,7 @@
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
 //! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs; what each waits for and does |
 //! | `module/waiting.rs` | activations of a module that are ready and have not begun |
-//! | `route.rs` | the way between two addresses: a link or a device |
+//! | `route.rs` | the way from one node to another: a link or a device |
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
 //! | `arrival.rs` | an input of a node, under way or waiting |

@@ -73,7 +73,8 @@ impl LinkModel {
     }
 }
 
-/// The name of the stream from which the link that carries frames from one address to the other draws.
+/// The name of the stream from which a link draws that carries frames from the node of one address to that of the other: the first
+/// pair of addresses that it joins.
 #[must_use]
 pub fn link_stream(from: Address, to: Address) -> u64 {
     u64::from(from.to_bits()) << 32 | u64::from(to.to_bits())

@@ -19,7 +19,7 @@ pub(crate) struct Instance {
     /// The earliest wake that is scheduled and has not fired.
     pub(crate) wake_at: Option<Time>,
     /// The way of the frame sent last: the next one often goes the same.
-    last_way: Option<(Address, RouteId)>,
+    last_way: Option<(NodeId, RouteId)>,
 }
 
 impl Instance {

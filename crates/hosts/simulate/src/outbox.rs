@@ -27,7 +27,7 @@ pub(crate) enum Step {
     /// Takes so much time of the processor.
     Work(Picos),
     Send(Box<Parcel>),
-    /// Closes every link to a node.
+    /// Closes the link to a node.
     Disconnect(Box<(NodeId, Disconnect)>),
     /// Writes to a cell.
     Poke(Box<(Cell, [u64; CELL_WORDS])>),
@@ -45,8 +45,8 @@ pub(crate) struct Environment<'a> {
 pub(crate) struct SimulatedOutbox<'a, 'e> {
     pub(crate) from: Address,
     pub(crate) environment: &'a mut Environment<'e>,
-    /// Where the frame before went, and by which way.
-    pub(crate) last_way: &'a mut Option<(Address, RouteId)>,
+    /// To which node the frame before went, and by which way.
+    pub(crate) last_way: &'a mut Option<(NodeId, RouteId)>,
     pub(crate) costs: &'a Costs,
     pub(crate) processor: &'a mut Processor,
     /// What is to be done, in order.
@@ -62,23 +62,27 @@ impl SimulatedOutbox<'_, '_> {
         if body > MAX_BODY_BYTES {
             return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
         }
-        let route = self.find(to);
+        let (route, pair) = (self.find(to.node), (self.from.port, to.port));
         if to.node != self.from.node {
-            self.environment.routes[route.ok_or(SendError::Unreachable)?].admit(bulk)?;
-        } else if self.environment.services.lacks(to.port) {
+            let id = route.ok_or(SendError::Unreachable)?;
+            self.environment.routes[id].admit(pair, bulk)?;
+            return Ok(Label { from: self.from, to, route });
+        }
+        if self.environment.services.lacks(to.port) {
             return Err(SendError::Unreachable);
         }
+        let route = route.filter(|id| self.environment.routes[*id].joins(pair));
         Ok(Label { from: self.from, to, route })
     }
 
-    /// A way to `to`. Its number is for ever.
-    fn find(&mut self, to: Address) -> Option<RouteId> {
+    /// The way to a node. Its number is for ever.
+    fn find(&mut self, to: NodeId) -> Option<RouteId> {
         if let Some((known, id)) = *self.last_way
             && known == to
         {
             return Some(id);
         }
-        let id = self.environment.routes.find(self.from, to)?;
+        let id = self.environment.routes.find(self.from.node, to)?;
         *self.last_way = Some((to, id));
         Some(id)
     }

@@ -1,4 +1,4 @@
-//! The way from one address to another: an abstract link, or a transfer device.
+//! The way from one node to another, for all ports that it joins: an abstract link, or a transfer device.
 
 use crate::device::Station;
 use crate::frame_costs::FrameCosts;
@@ -9,17 +9,19 @@ use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, SendError};
+use quintet_contract::{Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, Port, SendError};
 
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
 
-/// One direction between two addresses.
+/// One direction of the link between two nodes.
 #[derive(Debug)]
 pub(crate) struct Route {
-    pub(crate) from: Address,
-    pub(crate) to: Address,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
     pub(crate) carrier: Carrier,
+    /// Pairs of ports, the sender's and the receiver's: who is told of the link.
+    pub(crate) joined: Box<[(Port, Port)]>,
     /// Whether everything sent is lost.
     pub(crate) cut: bool,
     /// Whether the link is closed: nothing more departs.
@@ -30,10 +32,10 @@ pub(crate) struct Route {
     pub(crate) stale: usize,
     /// Frames sent and neither arrived nor lost.
     pub(crate) in_flight: usize,
-    /// Whether the sender was refused and waits to be told that there is room.
-    pub(crate) refused: bool,
-    /// What its frames cost at both ends, if anything.
-    pub(crate) costs: Option<FrameCosts>,
+    /// Instances that found no room and wait to be told, and whom they wanted to send to, each once.
+    pub(crate) refused: Vec<(Port, Port)>,
+    /// What its frames cost at both ends, if anything. Boxed: few links have it.
+    pub(crate) costs: Option<Box<FrameCosts>>,
 }
 
 /// What carries the frames.
@@ -44,9 +46,36 @@ pub(crate) enum Carrier {
 }
 
 impl Route {
-    fn new(from: Address, to: Address, carrier: Carrier) -> Route {
-        let (cut, closed, draining, refused) = (false, false, None, false);
-        Route { from, to, carrier, cut, closed, draining, stale: 0, in_flight: 0, refused, costs: None }
+    fn new(from: NodeId, to: NodeId, joined: Box<[(Port, Port)]>, carrier: Carrier) -> Route {
+        let (cut, closed, draining, refused) = (false, false, None, Vec::new());
+        Route {
+            from,
+            to,
+            carrier,
+            joined,
+            cut,
+            closed,
+            draining,
+            stale: 0,
+            in_flight: 0,
+            refused,
+            costs: None,
+        }
+    }
+
+    /// Whether it joins these ports, the sender's and the receiver's.
+    pub(crate) fn joins(&self, pair: (Port, Port)) -> bool {
+        self.joined.contains(&pair)
+    }
+
+    /// The pairs of addresses that it joins, the sender's and the receiver's.
+    pub(crate) fn ends(&self) -> Vec<(Address, Address)> {
+        self.joined.iter().map(|pair| self.addresses(*pair)).collect()
+    }
+
+    /// The addresses of a port of the sender and of one of the receiver.
+    pub(crate) fn addresses(&self, (here, there): (Port, Port)) -> (Address, Address) {
+        (Address { node: self.from, port: here }, Address { node: self.to, port: there })
     }
 
     pub(crate) fn is_device(&self) -> bool {
@@ -65,7 +94,14 @@ impl Route {
     pub(crate) fn close(&mut self, how: Disconnect) {
         let looks_cut = how == Disconnect::UntilNextLink && self.info().may_be_cut;
         let end = if looks_cut { DownCause::Died } else { DownCause::Closed };
-        (self.closed, self.draining, self.refused) = (true, (!self.cut).then_some(end), false);
+        self.shut();
+        self.draining = (!self.cut).then_some(end);
+    }
+
+    /// Has nothing more depart.
+    pub(crate) fn shut(&mut self) {
+        self.closed = true;
+        self.refused.clear();
     }
 
     /// The largest bulk of one frame.
@@ -82,8 +118,8 @@ impl Route {
         self.stale = self.stale.saturating_sub(1);
     }
 
-    /// Whether it takes one more frame now.
-    pub(crate) fn admit(&mut self, bulk: usize) -> Result<(), SendError> {
+    /// Whether it takes one more frame now, from one port to another.
+    pub(crate) fn admit(&mut self, pair: (Port, Port), bulk: usize) -> Result<(), SendError> {
         if self.closed {
             return Err(SendError::Unreachable);
         }
@@ -96,19 +132,22 @@ impl Route {
             Carrier::Device { .. } => DEVICE_WINDOW,
         };
         if self.in_flight >= window {
-            self.refused = true;
+            if !self.refused.contains(&pair) {
+                self.refused.push(pair);
+            }
             return Err(SendError::Full);
         }
         Ok(())
     }
 }
 
-/// All routes of a run. They are looked up by their two ends once for each frame, and by their number from then on.
+/// All routes of a run, one at most from each node to each other. They are looked up by their two ends once for each frame, and by
+/// their number from then on.
 #[derive(Debug)]
 pub(crate) struct Routes {
     routes: Vec<Route>,
     /// By both ends as one number, which is hashed in one step.
-    ends: HashMap<u64, RouteId, FixedState>,
+    ends: HashMap<u32, RouteId, FixedState>,
 }
 
 impl Routes {
@@ -116,49 +155,50 @@ impl Routes {
         Routes { routes: Vec::new(), ends: HashMap::with_hasher(FixedState::with_seed(0)) }
     }
 
-    /// Joins two addresses. If they were joined before, what is under way stays so.
-    pub(crate) fn insert(&mut self, from: Address, to: Address, carrier: Carrier) {
-        if let Some(route) = self.get_mut(from, to) {
-            let (in_flight, stale) = (route.in_flight, route.stale);
-            *route = Route { in_flight, stale, ..Route::new(from, to, carrier) };
+    /// Adds the way from one node to another. If there was one, what is under way stays so.
+    pub(crate) fn insert(&mut self, from: NodeId, to: NodeId, joined: Box<[(Port, Port)]>, carrier: Carrier) {
+        let route = Route::new(from, to, joined, carrier);
+        if let Some(earlier) = self.get_mut(from, to) {
+            let (in_flight, stale) = (earlier.in_flight, earlier.stale);
+            *earlier = Route { in_flight, stale, ..route };
             return;
         }
-        self.routes.push(Route::new(from, to, carrier));
+        self.routes.push(route);
         let number = u32::try_from(self.routes.len()).ok().and_then(NonZeroU32::new);
         let number = number.expect("one was added, and memory ends before 2^32 routes");
         self.ends.insert(ends(from, to), RouteId(number));
     }
 
-    pub(crate) fn find(&self, from: Address, to: Address) -> Option<RouteId> {
+    pub(crate) fn find(&self, from: NodeId, to: NodeId) -> Option<RouteId> {
         self.ends.get(&ends(from, to)).copied()
     }
 
-    pub(crate) fn get(&self, from: Address, to: Address) -> Option<&Route> {
+    pub(crate) fn get(&self, from: NodeId, to: NodeId) -> Option<&Route> {
         self.find(from, to).map(|id| &self[id])
     }
 
-    pub(crate) fn get_mut(&mut self, from: Address, to: Address) -> Option<&mut Route> {
+    pub(crate) fn get_mut(&mut self, from: NodeId, to: NodeId) -> Option<&mut Route> {
         self.find(from, to).map(|id| &mut self[id])
     }
 
-    /// The routes that begin at a node: its own address and the peer's, in order.
-    pub(crate) fn of(&self, id: NodeId) -> Vec<(Address, Address)> {
-        let ours = self.routes.iter().filter(|route| route.from.node == id);
-        let mut ends: Vec<_> = ours.map(|route| (route.from, route.to)).collect();
-        ends.sort_unstable();
-        ends
+    /// The nodes to which a node has links, in order.
+    pub(crate) fn peers_of(&self, id: NodeId) -> Vec<NodeId> {
+        let ours = self.routes.iter().filter(|route| route.from == id);
+        let mut peers: Vec<_> = ours.map(|route| route.to).collect();
+        peers.sort_unstable();
+        peers
     }
 
     /// Cuts the ways that `apart` says are cut, and joins all others.
     pub(crate) fn cut_where(&mut self, apart: impl Fn(NodeId, NodeId) -> bool) {
         for route in &mut self.routes {
-            route.cut = apart(route.from.node, route.to.node);
+            route.cut = apart(route.from, route.to);
         }
     }
 }
 
-fn ends(from: Address, to: Address) -> u64 {
-    u64::from(from.to_bits()) << 32 | u64::from(to.to_bits())
+fn ends(from: NodeId, to: NodeId) -> u32 {
+    u32::from(from.0) << 16 | u32::from(to.0)
 }
 
 impl Index<RouteId> for Routes {

@@ -5,18 +5,18 @@ mod disconnect;
 mod events;
 mod execution;
 mod faults;
+mod links;
 mod view;
 
 use crate::arrival::Arrival;
 use crate::cells::{CellModel, Cells};
 use crate::choices::Choices;
-use crate::device::{Device, DeviceStatistics, Station};
+use crate::device::{Device, DeviceStatistics};
 use crate::digest::Digest;
 use crate::disk::Disk;
-use crate::frame_costs::FrameCosts;
 use crate::hosted::Hosted;
 use crate::ids::{DeviceId, ProcessorId};
-use crate::link::{Direction, LinkModel, Luck, link_stream};
+use crate::link::Luck;
 use crate::mark::Mark;
 use crate::node::{Instance, Node, NodeStatistics};
 use crate::nodes::Nodes;
@@ -24,7 +24,7 @@ use crate::outbox::Costs;
 use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::{Processor, ProcessorModel};
-use crate::route::{Carrier, Routes};
+use crate::route::Routes;
 use crate::schedule::Schedule;
 use crate::service::ServiceModel;
 use carriage::{Carried, Medium};
@@ -78,7 +78,7 @@ pub struct Simulation {
     marks: Vec<Mark>,
 }
 
-/// The kinds of streams of randomness. A link's stream is named by its two addresses, which never reach these.
+/// The kinds of streams of randomness. A link's stream is named by two addresses, which never reach these.
 mod streams {
     pub(super) const SERVICES: u64 = u64::MAX;
     pub(super) const PROCESSORS: u64 = 0xffff_fffe_0000_0000;
@@ -189,50 +189,6 @@ impl Simulation {
         if let Some(instance) = self.instance_mut(at) {
             instance.costs = costs;
         }
-    }
-
-    /// Says what frames between two addresses cost the processors at both ends, in both directions. Nothing happens if they
-    /// are not joined.
-    pub fn set_frame_costs(&mut self, a: Address, b: Address, costs: FrameCosts) {
-        for (from, to) in [(a, b), (b, a)] {
-            if let Some(route) = self.routes.get_mut(from, to) {
-                route.costs = Some(costs);
-            }
-        }
-    }
-
-    /// Joins two addresses by a link, the same in both directions, and tells both that their peer is up.
-    pub fn connect(&mut self, a: Address, b: Address, model: LinkModel) {
-        self.reopen(a, b);
-        for (from, to) in [(a, b), (b, a)] {
-            let stream = link_stream(from, to);
-            let luck = match &self.choices {
-                Some(choices) => Luck::Chosen(choices.stream(stream)),
-                None => Luck::Random(Random::new(self.seed, stream)),
-            };
-            let mut direction = Direction::new(model, luck);
-            if let Some(Carrier::Link(earlier)) = self.routes.get(from, to).map(|route| &route.carrier) {
-                direction.follow(earlier);
-            }
-            self.routes.insert(from, to, Carrier::Link(direction));
-        }
-        self.announce(a, b);
-        self.announce(b, a);
-    }
-
-    /// Joins two addresses by a transfer device, `a` at station `at_a` of it and `b` at `at_b`, and tells both that their
-    /// peer is up.
-    pub fn connect_through(
-        &mut self,
-        device: DeviceId,
-        (a, at_a): (Address, Station),
-        (b, at_b): (Address, Station),
-    ) {
-        self.reopen(a, b);
-        self.routes.insert(a, b, Carrier::Device { device, from: at_a, to: at_b });
-        self.routes.insert(b, a, Carrier::Device { device, from: at_b, to: at_a });
-        self.announce(a, b);
-        self.announce(b, a);
     }
 
     /// The simulated time.

@@ -2,7 +2,7 @@
 
 use super::given;
 use super::machines::Machines;
-use quintet_contract::{Address, NodeId};
+use quintet_contract::NodeId;
 use quintet_simulate::{Picos, ProcessorModel};
 
 /// A processing element. Its modules for one client are one process: they run in turn, each to its end.
@@ -15,10 +15,12 @@ pub(super) enum Element {
     VectorProcessor,
     LoadSender,
     LoadReceiver,
+    /// What a transport processor tells its application past the bus, by an interrupt: it takes no time.
+    Interrupt,
 }
 
 impl Element {
-    pub(super) const COUNT: u16 = 7;
+    pub(super) const COUNT: u16 = 8;
 
     pub(super) const ALL: [Element; Element::COUNT as usize] = [
         Element::ClientApplic,
@@ -28,6 +30,7 @@ impl Element {
         Element::VectorProcessor,
         Element::LoadSender,
         Element::LoadReceiver,
+        Element::Interrupt,
     ];
 
     /// The process on this element that works for a client, by the client's number.
@@ -35,8 +38,8 @@ impl Element {
         NodeId(client * Element::COUNT + self as u16 + 1)
     }
 
-    pub(super) fn of(address: Address) -> Element {
-        Element::ALL[usize::from((address.node.0 - 1) % Element::COUNT)]
+    pub(super) fn of(node: NodeId) -> Element {
+        Element::ALL[usize::from((node.0 - 1) % Element::COUNT)]
     }
 
     /// Whether each client has one of its own.
@@ -66,7 +69,7 @@ impl Element {
             Element::VectorProcessor => {
                 ProcessorModel { cycle: given::VECTOR_CYCLE, time_slice: None, ..host(Picos::ZERO) }
             }
-            Element::LoadSender | Element::LoadReceiver => ProcessorModel::default(),
+            Element::LoadSender | Element::LoadReceiver | Element::Interrupt => ProcessorModel::default(),
         }
     }
 }

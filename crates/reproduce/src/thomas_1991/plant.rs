@@ -5,12 +5,14 @@ use super::element::{Element, client_of};
 use super::inferred::Inferred;
 use super::running::Running;
 use super::setting::{Coding, Setting};
-use quintet_contract::{Address, Random, Span, Stage};
+use super::transport::Door;
+use quintet_contract::{Address, NodeId, Port, Random, Span, Stage};
 use quintet_simulate::device::{Bus, BusParameters, Class, Device, Framing, Station};
 use quintet_simulate::{
     Costs, DeviceId, Distribution, Instruction, LinkModel, MessageType, Module, ModuleSpec, ProcessorId,
     Simulation, Successor, Timing,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The transfer devices.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +41,6 @@ pub(super) struct Plant {
     ports: [u16; Element::COUNT as usize],
     messages: u32,
     modules: Vec<(Address, ModuleSpec)>,
-    /// Pairs that tell each other something without a message on a bus.
-    signals: Vec<(Address, Address)>,
 }
 
 /// The transfer devices of a run. Each client has an SBus of its own.
@@ -62,7 +62,6 @@ impl Plant {
             ports: [FIRST_PORT; Element::COUNT as usize],
             messages: 0,
             modules: Vec::new(),
-            signals: Vec::new(),
         };
         plant.add_load();
         plant
@@ -104,7 +103,7 @@ impl Plant {
 
     /// Starts the module at `at`, which runs after a predecessor, at time 0.
     pub(super) fn start(&mut self, at: Address) {
-        let starter = self.module(Element::of(at));
+        let starter = self.module(Element::of(at.node));
         let timing = Timing { first: Distribution::Constant(0.0), every: None, limit: 1 };
         self.modules.push((starter, ModuleSpec { timing: Some(timing), ..idle(vec![]) }));
         self.follow(starter, at);
@@ -117,9 +116,11 @@ impl Plant {
         }
     }
 
-    /// What `from` sends to `to` takes no bus and no time.
-    pub(super) fn signal(&mut self, from: Address, to: Address) {
-        self.signals.push((from, to));
+    /// Where a message goes in that comes out at `door` without a bus and at once.
+    pub(super) fn interrupt(&mut self, door: Door) -> Door {
+        let (at, message) = (self.module(Element::Interrupt), door.1);
+        self.on(at, (message, 1), vec![send(door, 0.0)]);
+        (at, message)
     }
 
     /// Two more stations, one of which sends to the other. Sizes and times vary, as the paper says; it gives no figures.
@@ -148,20 +149,18 @@ impl Plant {
             run.add(at, Module::new(spec, Random::new(self.seed, index as u64)));
             run.set_costs(at, Costs::from([(CYCLE, Distribution::Constant(1.0))]));
         }
-        for (from, to) in joints {
-            if self.signals.contains(&(from, to)) {
-                let at_once =
-                    LinkModel { delay_min: Span::ZERO, delay_max: Span::ZERO, ..LinkModel::default() };
-                run.connect(from, to, at_once);
+        let at_once = LinkModel { delay_min: Span::ZERO, delay_max: Span::ZERO, ..LinkModel::default() };
+        for ((one, other), joined) in joints {
+            let Some((medium, here, there)) = way(one, other) else {
+                run.attach(one, other, &joined, at_once);
                 continue;
-            }
-            let (medium, here, there) = way(from, to);
+            };
             let device = match medium {
-                Medium::Sbus => media.sbuses[usize::from(client_of(from.node))],
+                Medium::Sbus => media.sbuses[usize::from(client_of(one))],
                 Medium::Vmebus => media.vmebus,
                 Medium::Lan => media.lan,
             };
-            run.connect_through(device, (from, here), (to, there));
+            run.attach_through(device, (one, here), (other, there), &joined);
         }
         Running::new(run, processors, lan, [media.vmebus, media.lan])
     }
@@ -202,18 +201,19 @@ impl Plant {
         Media { sbuses, vmebus, lan }
     }
 
-    /// Which modules send to which on another element, each pair once.
-    fn joints(&self) -> Vec<(Address, Address)> {
+    /// Which modules of two nodes send to each other: the ports of each pair of nodes.
+    fn joints(&self) -> BTreeMap<(NodeId, NodeId), Vec<(Port, Port)>> {
         let sends = self.modules.iter().flat_map(|(from, spec)| {
             spec.instructions.iter().filter_map(move |instruction| match instruction {
                 Instruction::Send { to, .. } if to.node != from.node => Some((*from, *to)),
                 _ => None,
             })
         });
-        let mut joints: Vec<_> = sends.collect();
-        joints.sort_unstable();
-        joints.dedup();
-        joints
+        let mut joints: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (one, other) in sends.map(|(from, to)| (from.min(to), from.max(to))) {
+            joints.entry((one.node, other.node)).or_default().insert((one.port, other.port));
+        }
+        joints.into_iter().map(|(nodes, ports)| (nodes, ports.into_iter().collect())).collect()
     }
 
     pub(super) fn transport(&self) -> Transport {
@@ -225,21 +225,22 @@ fn bus(framing: Framing, stations: u16) -> Box<dyn Device> {
     Box::new(Bus::new(BusParameters { framing, stations }).expect("the parameters are possible"))
 }
 
-/// What joins two addresses on different elements, and at which stations. All processors of the server, and all heads,
-/// are at one station of the VMEbus each: a bus serves requests as they come, whoever makes them.
-fn way(from: Address, to: Address) -> (Medium, Station, Station) {
-    let (one, other) = (Element::of(from), Element::of(to));
-    let medium = match one.min(other) {
+/// What carries between two nodes on different elements, and at which stations; none: an interrupt. All processors of the server, and
+/// all heads, are at one station of the VMEbus each: a bus serves requests as they come, whoever makes them.
+fn way(one: NodeId, other: NodeId) -> Option<(Medium, Station, Station)> {
+    let elements = [Element::of(one), Element::of(other)];
+    let medium = match elements[0].min(elements[1]) {
+        _ if elements.contains(&Element::Interrupt) => return None,
         Element::ClientApplic => Medium::Sbus,
         Element::ServerApplic => Medium::Vmebus,
         _ => Medium::Lan,
     };
-    (medium, station(medium, from), station(medium, to))
+    Some((medium, station(medium, one), station(medium, other)))
 }
 
-fn station(medium: Medium, address: Address) -> Station {
-    match (medium, Element::of(address)) {
-        (Medium::Lan, Element::ClientXport) => match client_of(address.node) {
+fn station(medium: Medium, node: NodeId) -> Station {
+    match (medium, Element::of(node)) {
+        (Medium::Lan, Element::ClientXport) => match client_of(node) {
             0 => Station(0),
             // Between them are the server's station and two of background load.
             client => Station(client + 3),
@@ -249,6 +250,7 @@ fn station(medium: Medium, address: Address) -> Station {
         (_, Element::ClientApplic | Element::ServerApplic) => Station(1),
         (_, Element::VectorProcessor | Element::LoadSender) => Station(2),
         (_, Element::LoadReceiver) => Station(3),
+        (_, Element::Interrupt) => unreachable!("an interrupt goes by no device"),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn carry(plant: &mut Plant, way: Direction, bytes: f64, out: Door, do
         let to = if index + 1 == packets.len() { (receiver, arrival) } else { (more, packet) };
         instructions.push(send(to, *packet_bytes));
     }
-    tell(plant, sender, &mut instructions, done);
+    tell(plant, &mut instructions, done);
     plant.on(sender, (entry, 1), instructions);
     let receive = plant.inferred.receive;
     plant.on(more, (packet, 1), vec![work(receive)]);
@@ -82,17 +82,14 @@ fn carry_acknowledged(
         sender = next;
     }
     let mut instructions = Vec::new();
-    tell(plant, sender.0, &mut instructions, done);
+    tell(plant, &mut instructions, done);
     plant.on(sender.0, (sender.1, 1), instructions);
     entry
 }
 
 /// Lets the application know.
-fn tell(plant: &mut Plant, sender: Address, instructions: &mut Vec<Instruction>, done: Option<Door>) {
-    if let Some(door) = done {
-        plant.signal(sender, door.0);
-        instructions.push(send(door, 0.0));
-    }
+fn tell(plant: &mut Plant, instructions: &mut Vec<Instruction>, done: Option<Door>) {
+    instructions.extend(done.map(|door| send(plant.interrupt(door), 0.0)));
 }
 
 /// The bytes of each packet of a message.

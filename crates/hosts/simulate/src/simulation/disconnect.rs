@@ -4,32 +4,27 @@ use super::Simulation;
 use crate::arrival::{Arrival, News};
 use crate::ids::{NodePlace, RouteId};
 use crate::link::LinkModel;
-use quintet_contract::{Address, Disconnect, DownCause, NodeId, PeerChange};
+use crate::route::Route;
+use quintet_contract::{Disconnect, DownCause, NodeId, PeerChange};
 
 impl Simulation {
-    /// Closes every link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
+    /// Closes the link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
     /// told, unless the way there is cut; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
     pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId, how: Disconnect) {
         let here = self.nodes[place].id;
-        if self.nodes.get(peer).is_none_or(|node| !node.alive) {
+        let lives = self.nodes.get(peer).is_some_and(|node| node.alive);
+        let Some(id) = self.routes.find(here, peer).filter(|id| lives && !self.routes[*id].closed) else {
             return;
-        }
-        let ways = self.routes.of(here).into_iter().filter(|(_, to)| to.node == peer);
-        let open: Vec<_> = ways.filter(|(from, to)| !self.is_closed(*from, *to)).collect();
-        if open.is_empty() {
-            return;
-        }
+        };
         self.drop_waiting(place, peer);
-        for (from, to) in open {
-            if let Some(back) = self.routes.get_mut(to, from) {
-                (back.closed, back.refused) = (true, false);
-            }
-            self.deliver(from, News::Peer(to, PeerChange::Down(how.cause())).into(), self.now);
-            if let Some(id) = self.routes.find(from, to) {
-                self.routes[id].close(how);
-                self.tell_when_drained(id);
-            }
+        if let Some(back) = self.routes.get_mut(peer, here) {
+            back.shut();
         }
+        for (from, to) in self.routes[id].ends() {
+            self.deliver(from, News::Peer(to, PeerChange::Down(how.cause())).into(), self.now);
+        }
+        self.routes[id].close(how);
+        self.tell_when_drained(id);
     }
 
     /// Forgets what came from `peer` and was not handled yet.
@@ -45,15 +40,20 @@ impl Simulation {
         door.retain(|(waiting_for, waiting)| *waiting_for != place || !is_from(&waiting.arrival));
     }
 
-    /// Tells the receiver of a closed link as soon as all that was sent before has arrived or is lost. A dead one is not told.
+    /// Tells the receivers of a closed link as soon as all that was sent before has arrived or is lost. A dead one is not told.
     pub(super) fn tell_when_drained(&mut self, id: RouteId) {
+        let route = &self.routes[id];
+        let lives = self.nodes.get(route.to).is_some_and(|node| node.alive);
+        if route.in_flight == 0 && lives {
+            self.tell_end(id);
+        }
+    }
+
+    /// Tells the receivers of a closed link of its end, if they are still to be told.
+    fn tell_end(&mut self, id: RouteId) {
         let route = &mut self.routes[id];
-        let (from, to) = (route.from, route.to);
-        let lives = self.nodes.get(to.node).is_some_and(|node| node.alive);
-        if route.in_flight == 0
-            && lives
-            && let Some(end) = route.draining.take()
-        {
+        let Some(end) = route.draining.take() else { return };
+        for (from, to) in route.ends() {
             self.deliver(to, News::Peer(from, PeerChange::Down(end)).into(), self.now);
         }
     }
@@ -65,44 +65,49 @@ impl Simulation {
         route.closed && route.draining.is_none() || route.stale > 0
     }
 
-    /// Whether a protocol has closed the link from one address to another; [`connect`](Simulation::connect) makes a new one.
+    /// Whether a protocol has closed the link from one node to another; [`attach`](Simulation::attach) makes a new one.
     #[must_use]
-    pub fn is_closed(&self, from: Address, to: Address) -> bool {
+    pub fn is_closed(&self, from: NodeId, to: NodeId) -> bool {
         self.routes.get(from, to).is_some_and(|route| route.closed)
     }
 
-    /// Tells `at` that its link with `peer` was cut, as a host that has noticed it. See [`set_cut`](Simulation::set_cut).
-    pub fn tell_cut(&mut self, at: Address, peer: Address) {
-        self.deliver(at, News::Peer(peer, PeerChange::Down(DownCause::Died)).into(), self.now);
+    /// Tells a node that its link with `peer` was cut, as a host that has noticed it: every instance that the link joins. See
+    /// [`set_cut`](Simulation::set_cut).
+    pub fn tell_cut(&mut self, at: NodeId, peer: NodeId) {
+        let ends = self.routes.get(at, peer).map(Route::ends);
+        for (here, there) in ends.into_iter().flatten() {
+            self.deliver(here, News::Peer(there, PeerChange::Down(DownCause::Died)).into(), self.now);
+        }
     }
 
-    /// Joins two addresses again, as a host that makes a new link in the place of one that was cut: what is under way on that one is
-    /// lost. Who was not told of the cut learns of the new link only.
-    pub fn connect_again(&mut self, a: Address, b: Address, model: LinkModel) {
+    /// Links two nodes again, as hosts that make a new link in the place of one that was cut, for the same ports: what is under way on
+    /// that one is lost. Who was not told of the cut learns of the new link only. Nothing happens if they had none.
+    pub fn connect_again(&mut self, a: NodeId, b: NodeId, model: LinkModel) {
         for (from, to) in [(a, b), (b, a)] {
             if let Some(route) = self.routes.get_mut(from, to) {
                 route.stale = route.in_flight;
             }
         }
-        self.connect(a, b, model);
+        if let Some(joined) = self.routes.get(a, b).map(|route| route.joined.clone()) {
+            self.attach(a, b, &joined, model);
+        }
     }
 
-    /// Whether `at` was not told of an end of its link with `peer`, and is to be told by the caller.
-    pub(super) fn expects_end(&mut self, at: Address, peer: Address) -> bool {
+    /// Whether node `at` was not told of an end of its link with `peer`, and is to be told by the caller.
+    pub(super) fn expects_end(&mut self, at: NodeId, peer: NodeId) -> bool {
         let told = self.routes.get_mut(peer, at).and_then(|route| route.draining.take());
         told.is_some() || !self.is_closed(at, peer)
     }
 
     /// Opens a link that was closed again. Who has not been told of its end is told now; what is under way is lost.
-    pub(super) fn reopen(&mut self, a: Address, b: Address) {
+    pub(super) fn reopen(&mut self, a: NodeId, b: NodeId) {
         for (from, to) in [(a, b), (b, a)] {
-            let Some(route) = self.routes.get_mut(from, to) else { continue };
+            let Some(id) = self.routes.find(from, to) else { continue };
+            let route = &mut self.routes[id];
             if std::mem::take(&mut route.closed) {
                 route.stale = route.in_flight;
             }
-            if let Some(end) = route.draining.take() {
-                self.deliver(to, News::Peer(from, PeerChange::Down(end)).into(), self.now);
-            }
+            self.tell_end(id);
         }
     }
 }

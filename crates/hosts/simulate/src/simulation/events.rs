@@ -7,11 +7,8 @@ use crate::ids::{DeviceId, NodePlace, ProcessorId, RouteId};
 use crate::node::Instance;
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
-use crate::route::Route;
 use core::fmt;
-use quintet_contract::{
-    Address, Incarnation, LinkClass, LinkInfo, NodeId, OwnedFrame, PeerChange, Port, Span, Time,
-};
+use quintet_contract::{Address, Incarnation, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_wire::registry::PORT_CALLERS;
 
 pub(super) enum Event {
@@ -131,14 +128,6 @@ impl Simulation {
         self.deliver(to, Arrival::Frame(parcel), self.now);
     }
 
-    pub(super) fn announce(&mut self, to: Address, peer: Address) {
-        let Some(node) = self.nodes.get(peer.node).filter(|node| node.alive) else { return };
-        let incarnation = node.incarnation;
-        let link = self.routes.get(to, peer).map(Route::info);
-        let link = link.unwrap_or(LinkInfo::new(LinkClass::Network, 0));
-        self.deliver(to, News::Peer(peer, PeerChange::Up { incarnation, link }).into(), self.now);
-    }
-
     pub(super) fn deliver(&mut self, to: Address, arrival: Arrival, at: Picos) {
         self.schedule_arrival(to, arrival, at, Way::Host);
     }
@@ -173,8 +162,15 @@ impl Simulation {
         if route.closed {
             return self.tell_when_drained(id);
         }
-        if std::mem::take(&mut route.refused) {
-            let (from, to) = (route.from, route.to);
+        if !route.refused.is_empty() {
+            self.tell_room(id);
+        }
+    }
+
+    /// Tells all who were refused that there is room, in the order of the refusals.
+    fn tell_room(&mut self, id: RouteId) {
+        for pair in std::mem::take(&mut self.routes[id].refused) {
+            let (from, to) = self.routes[id].addresses(pair);
             self.deliver(from, News::Writable(to).into(), self.now);
         }
     }

@@ -7,6 +7,7 @@ use crate::disk::Disk;
 use crate::hosted::Hosted;
 use crate::ids::ProcessorId;
 use crate::link::Luck;
+use crate::route::Route;
 use quintet_contract::{Address, DownCause, NodeId, PeerChange, Port, Random, Span};
 
 /// What a restarted node remembers.
@@ -19,8 +20,8 @@ pub enum Restart {
 }
 
 impl Simulation {
-    /// Loses every frame from `from` to `to`, or ends that. Nobody is told.
-    pub fn set_cut(&mut self, from: Address, to: Address, cut: bool) {
+    /// Loses every frame from one node to another, or ends that. Nobody is told.
+    pub fn set_cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
         if let Some(route) = self.routes.get_mut(from, to) {
             route.cut = cut;
         }
@@ -72,15 +73,15 @@ impl Simulation {
         if self.processors[processor.0].current == Some(place) {
             self.prod(processor);
         }
-        for (gone, peer) in self.routes.of(id) {
-            if self.is_closed(gone, peer) {
-                continue;
+        for peer in self.routes.peers_of(id) {
+            let open = self.routes.get(id, peer).filter(|route| !route.closed);
+            for (gone, told) in open.map(Route::ends).into_iter().flatten() {
+                self.deliver(
+                    told,
+                    News::Peer(gone, PeerChange::Down(DownCause::Died)).into(),
+                    self.now.after(notice),
+                );
             }
-            self.deliver(
-                peer,
-                News::Peer(gone, PeerChange::Down(DownCause::Died)).into(),
-                self.now.after(notice),
-            );
         }
     }
 
@@ -114,13 +115,17 @@ impl Simulation {
 
     /// Joins a node's links again. If it remembers them, it is told that they broke.
     fn rejoin(&mut self, id: NodeId, remembers: bool) {
-        for (here, peer) in self.routes.of(id) {
-            if self.expects_end(here, peer) && remembers {
-                self.deliver(here, News::Peer(peer, PeerChange::Down(DownCause::Died)).into(), self.now);
+        for peer in self.routes.peers_of(id) {
+            let tells_end = self.expects_end(id, peer) && remembers;
+            let joined = self.routes.get(id, peer).map(Route::ends).unwrap_or_default();
+            for (here, there) in joined.iter().filter(|_| tells_end) {
+                self.deliver(*here, News::Peer(*there, PeerChange::Down(DownCause::Died)).into(), self.now);
             }
-            self.reopen(here, peer);
-            self.announce(peer, here);
-            self.announce(here, peer);
+            self.reopen(id, peer);
+            for (here, there) in joined {
+                self.announce(there, here);
+                self.announce(here, there);
+            }
         }
     }
 

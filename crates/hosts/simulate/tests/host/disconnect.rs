@@ -139,7 +139,12 @@ fn every_pair_of_addresses_of_the_two_nodes_is_cut() {
     let (other, its_peer) = (Address::new(GUARD, 5), Address::new(HOSTILE, 6));
     run.add(other, Guard::default());
     run.add(its_peer, Guard::default());
-    run.connect(its_peer, other, LinkModel::default());
+    run.attach(
+        NodeId(HOSTILE),
+        NodeId(GUARD),
+        &[(at(HOSTILE).port, at(GUARD).port), (its_peer.port, other.port)],
+        LinkModel::default(),
+    );
     run.run_for(Span::from_millis(1));
     say(&mut run, HOSTILE, GARBAGE, 1);
     run.run_for(Span::from_millis(1));

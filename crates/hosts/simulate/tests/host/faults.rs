@@ -38,7 +38,7 @@ fn a_partition_loses_frames_until_it_is_mended() {
 #[test]
 fn a_cut_is_one_way() {
     let mut run = beacon_and_listener();
-    run.set_cut(at(2), at(1), true);
+    run.set_cut(NodeId(2), NodeId(1), true);
     run.run_for(Span::from_micros(35));
     assert_eq!(heard(&run), 3);
 }

@@ -15,7 +15,7 @@ fn between(first: f64, costs: FrameCosts) -> Simulation {
     add(&mut run, 1, starter(first * 1e-6, vec![note(2, 10.0), work(5.0)]));
     add(&mut run, 2, server(vec![work(1.0)]));
     join(&mut run, 1, 2);
-    run.set_frame_costs(at(1), at(2), costs);
+    run.set_frame_costs(NodeId(1), NodeId(2), costs);
     run.run_for(Span::from_micros(1_000));
     run
 }

@@ -4,6 +4,7 @@ mod broken_session;
 mod disconnect;
 mod faults;
 mod frame_costs;
+mod links;
 mod marks;
 mod processors;
 mod resumed_session;

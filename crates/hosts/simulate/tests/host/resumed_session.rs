@@ -131,7 +131,7 @@ fn a_link_that_breaks_without_a_sign_is_given_up_and_the_next_one_goes_on() {
         (0..20).for_each(|word| say(&mut run, CLIENT, word));
         (0..20).for_each(|word| say(&mut run, SERVER, word));
         run.run_for(Span::from_micros(random.below(400)));
-        let ends = [(at(SERVER), at(CLIENT)), (at(CLIENT), at(SERVER))];
+        let ends = [(NodeId(SERVER), NodeId(CLIENT)), (NodeId(CLIENT), NodeId(SERVER))];
         ends.into_iter().for_each(|(from, to)| run.set_cut(from, to, true));
         run.run_for(Span::from_millis(100));
         ends.into_iter().for_each(|(from, to)| run.set_cut(from, to, false));
@@ -147,7 +147,7 @@ fn a_link_that_breaks_without_a_sign_is_given_up_and_the_next_one_goes_on() {
 fn a_new_link_in_the_place_of_one_that_was_cut_carries_nothing_of_it() {
     for seed in 0..300 {
         let (mut run, mut random) = (pair(seed, Reliability::ByLink), Random::new(seed, 1));
-        let ends = [(at(SERVER), at(CLIENT)), (at(CLIENT), at(SERVER))];
+        let ends = [(NodeId(SERVER), NodeId(CLIENT)), (NodeId(CLIENT), NodeId(SERVER))];
         for word in 0..WORDS {
             let is_cut = random.chance(100_000);
             for (from, to) in ends {
@@ -162,7 +162,7 @@ fn a_new_link_in_the_place_of_one_that_was_cut_carries_nothing_of_it() {
                 }
             }
             if is_cut {
-                run.connect_again(at(SERVER), at(CLIENT), wire());
+                run.connect_again(NodeId(SERVER), NodeId(CLIENT), wire());
             }
         }
         run.run_for(Span::from_millis(200));
@@ -173,15 +173,15 @@ fn a_new_link_in_the_place_of_one_that_was_cut_carries_nothing_of_it() {
 #[test]
 fn nobody_learns_over_a_cut_link_that_the_other_side_has_closed_it() {
     let mut run = pair(1, Reliability::ByLink);
-    run.set_cut(at(SERVER), at(CLIENT), true);
+    run.set_cut(NodeId(SERVER), NodeId(CLIENT), true);
     run.run_for(Span::from_millis(30));
-    run.set_cut(at(CLIENT), at(SERVER), true);
+    run.set_cut(NodeId(CLIENT), NodeId(SERVER), true);
     run.run_for(Span::from_millis(30));
     assert!(
-        run.is_closed(at(CLIENT), at(SERVER)),
+        run.is_closed(NodeId(CLIENT), NodeId(SERVER)),
         "the client has heard nothing for too long, the server not yet"
     );
-    run.connect_again(at(SERVER), at(CLIENT), wire());
+    run.connect_again(NodeId(SERVER), NodeId(CLIENT), wire());
     [SERVER, CLIENT].into_iter().for_each(|node| say(&mut run, node, 0));
     run.run_for(Span::from_millis(20));
     check(&run, 1, "one word each");

@@ -110,13 +110,13 @@ fn what_strangers_send_or_suffer_concerns_nobody() {
     let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
     let stranger = Address::new(3, 16);
     ask(&mut relay, 1, &mut out);
-    relay.handle(Time(0), Input::Peer(stranger, UP), &mut out);
+    relay.handle(Time(0), Input::Peer(stranger, &UP), &mut out);
     assert_eq!(tokens(&mut out), [], "no session yet");
-    relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+    relay.handle(Time(0), Input::Peer(SERVICE, &UP), &mut out);
     assert_eq!(tokens(&mut out), [(SERVICE, ASK, 1)]);
     let answer = |from| Input::Frame(from, Frame::new(Kind(0xf1), Token(1), b"!"));
     relay.handle(Time(0), answer(stranger), &mut out);
-    relay.handle(Time(0), Input::Peer(stranger, PeerChange::Down(DownCause::Died)), &mut out);
+    relay.handle(Time(0), Input::Peer(stranger, &PeerChange::Down(DownCause::Died)), &mut out);
     assert_eq!(tokens(&mut out), []);
     relay.handle(Time(0), answer(SERVICE), &mut out);
     relay.handle(Time(0), answer(SERVICE), &mut out);
@@ -127,7 +127,7 @@ fn what_strangers_send_or_suffer_concerns_nobody() {
 fn a_service_that_comes_up_again_is_not_the_one_that_was_lost() {
     let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, |_| Class::Request), Effects::default());
     for change in [UP, PeerChange::Down(DownCause::Silent), UP] {
-        relay.handle(Time(0), Input::Peer(SERVICE, change), &mut out);
+        relay.handle(Time(0), Input::Peer(SERVICE, &change), &mut out);
     }
     ask(&mut relay, 1, &mut out);
     let frames = out.frames();
@@ -167,7 +167,7 @@ fn a_request_that_can_never_go_fails_at_once_with_the_reason() {
         (SendError::Unreachable, Code::Unreachable),
     ] {
         let (mut relay, mut out) = (Relay::new(CALLERS, SERVICE, class), Refusing(error, Effects::default()));
-        relay.handle(Time(0), Input::Peer(SERVICE, UP), &mut out);
+        relay.handle(Time(0), Input::Peer(SERVICE, &UP), &mut out);
         relay.handle(Time(0), Input::Frame(CALLERS, Frame::new(ASK, Token(1), b"?")), &mut out);
         hurry(&mut relay, 2, &mut out);
         let frames = out.1.frames();

@@ -28,6 +28,7 @@ pub fn seeds() -> Vec<Seed> {
         space::tuples(),
         space::requests(),
         layers::sessions(),
+        layers::ports(),
         layers::messages(),
         models::files(),
         stack::configurations(),

@@ -16,13 +16,14 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
     Target { name: "session", run: quintet_session::fuzzing::drive },
+    Target { name: "ports", run: quintet_session::fuzzing::drive_ports },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },

@@ -13,6 +13,8 @@ pub const MAX_FRAME_BYTES: usize = CONTROL_RING_BYTES / 4;
 pub const MAX_BODY_BYTES: usize = MAX_FRAME_BYTES - HEADER_BYTES;
 /// What sessions may add in front of a body.
 pub const SESSION_PREFIX_BYTES: usize = 24;
+/// What says which instances a frame is between.
+pub const PORTS_PREFIX_BYTES: usize = 4;
 /// What messaging may add.
 pub const MESSAGING_PREFIX_BYTES: usize = 16;
 /// What the layers between a protocol and the link may add in front of a body, all together.
@@ -35,7 +37,7 @@ const _: () = {
     assert!(MAX_FRAME_BYTES * 4 <= CONTROL_RING_BYTES, "a frame is at most a quarter of its ring");
     assert!((FRAGMENT_BYTES + HEADER_BYTES + LAYER_BYTES) * 4 <= BULK_RING_BYTES, "and so is a fragment");
     assert!(
-        SESSION_PREFIX_BYTES + MESSAGING_PREFIX_BYTES <= LAYER_BYTES,
+        SESSION_PREFIX_BYTES + PORTS_PREFIX_BYTES + MESSAGING_PREFIX_BYTES <= LAYER_BYTES,
         "each layer proves that it adds no more"
     );
     assert!(MAX_PAYLOAD_BYTES > COPY_BEFORE_DECODE_BYTES);

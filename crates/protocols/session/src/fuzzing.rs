@@ -1,5 +1,7 @@
 //! Entry points for fuzzers and corpus tests: bytes in, no panic out.
 
+pub use crate::ports::fuzzing::drive_ports;
+
 use crate::codec::{Attempt, Fence, HELLO, Hello, PREFIX_BYTES, Prefix, WELCOME, Welcome};
 use crate::sequence::Sequence;
 use crate::{PeerConfig, Reliability, SessionConfig, Sessions};

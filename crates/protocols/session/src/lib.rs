@@ -45,6 +45,7 @@
 //! | `departed.rs` | what is remembered of nodes that left |
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
+//! | `ports.rs`, `ports/` | [`Ports`]: several instances on one session with each peer |
 //! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
 //! | `fuzzing.rs`, `defect.rs` | entry points for fuzzers; built-in defects for tests |
 #![forbid(unsafe_code)]
@@ -64,6 +65,7 @@ mod handshake;
 mod live;
 mod outbox;
 mod peer;
+mod ports;
 mod recovery;
 mod refusal;
 mod retained;
@@ -82,6 +84,7 @@ pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Version
 pub use counters::Counters;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
+pub use ports::{ABSENT, Placed, Ports};
 pub use refusal::{Refusal, RefusalCode};
 pub use sessions::Sessions;
 pub use stream::PeerInfo;

@@ -56,6 +56,8 @@ pub const VOTE: KindRange = range("vote", 0x90, 0x9f);
 pub const TCP: KindRange = range("tcp", 0xa0, 0xaf);
 /// Clocks and delays.
 pub const MEASURE: KindRange = range("measure", 0xb0, 0xbf);
+/// Which of a node's instances a frame is for.
+pub const PORTS: KindRange = range("ports", 0xc0, 0xc3);
 /// Modelled programs in the simulator.
 pub const MODELS: KindRange = range("models", 0xd0, 0xdf);
 /// Services that a host provides: disk, device, process.
@@ -63,8 +65,8 @@ pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
 /// Tests, probes and programs of a user's own.
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
-/// All ranges, in order. 0 is nobody's, and 0xc0 to 0xcf are free.
-pub const KINDS: [KindRange; 12] = [
+/// All ranges, in order. 0 is nobody's, and 0xc4 to 0xcf are free.
+pub const KINDS: [KindRange; 13] = [
     SESSION,
     MESSAGING,
     TUPLE_SPACE,
@@ -74,6 +76,7 @@ pub const KINDS: [KindRange; 12] = [
     VOTE,
     TCP,
     MEASURE,
+    PORTS,
     MODELS,
     HOST_SERVICES,
     USER,
@@ -117,6 +120,9 @@ pub const PORT_DISK: Port = Port(2);
 pub const PORT_DEVICE: Port = Port(3);
 /// The host's processes: programs that it starts. No host provides it yet.
 pub const PORT_PROCESS: Port = Port(4);
+/// A node's sessions, the same on every node: what one node sends another goes from here to there, and says itself which of the
+/// nodes' instances it is for.
+pub const PORT_SESSION: Port = Port(5);
 /// The tuple space.
 pub const PORT_SPACE: Port = Port(16);
 /// Membership.

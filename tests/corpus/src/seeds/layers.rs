@@ -1,8 +1,8 @@
-//! Runs of a session and of messaging, as their `fuzzing` modules read them.
+//! Runs of a session, of ports and of messaging, as their `fuzzing` modules read them.
 
 use super::{Seed, named};
 use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, PROCEED};
-use quintet_session::{ACKNOWLEDGE, CHALLENGE, GOODBYE, HELLO, PING, RESET, WELCOME};
+use quintet_session::{ABSENT, ACKNOWLEDGE, CHALLENGE, GOODBYE, HELLO, PING, RESET, WELCOME};
 use quintet_wire::registry::USER;
 
 /// Actions of both; what each does stands at `drive` there.
@@ -86,6 +86,59 @@ pub(super) fn sessions() -> Vec<Seed> {
                     .concat(),
             ),
             ("silence", [vec![5], later.clone(), later.clone(), later, step(WRITABLE, 0, &[])].concat()),
+        ],
+    )
+}
+
+pub(super) fn ports() -> Vec<Seed> {
+    const DOWN: u8 = 3;
+    const REFUSED: u8 = 4;
+    const WITHIN: u8 = 5;
+    const OTHER: u8 = 8;
+    const FULL: u8 = 16;
+    let user = USER.first;
+    let frame = |action: u8, kind: u8, from: u16, to: u16| {
+        step(action, kind, &[&from.to_le_bytes(), &to.to_le_bytes(), &b"body"[..]].concat())
+    };
+    let bare = |action: u8, kind: u8, from: u16, to: u16| {
+        step(action, kind, &[from.to_le_bytes(), to.to_le_bytes()].concat())
+    };
+    let (up, writable) = (step(UP, 0, &[]), step(WRITABLE, 0, &[]));
+    named(
+        "ports",
+        vec![
+            ("pairs", [up.clone(), frame(RAW, user, 16, 16), frame(RAW, user, 7, 1024)].concat()),
+            (
+                "two-nodes",
+                [
+                    up.clone(),
+                    step(UP | OTHER, 0, &[]),
+                    frame(RAW, user, 7, 1024),
+                    frame(RAW | OTHER, user, 7, 1024),
+                    step(DOWN, 0, &[]),
+                    frame(RAW | OTHER, user, 7, 1024),
+                ]
+                .concat(),
+            ),
+            ("absent", [up.clone(), frame(RAW, user, 7, 9), bare(RAW, ABSENT.0, 16, 16)].concat()),
+            (
+                "absent-and-full",
+                [up.clone(), frame(RAW | FULL, user, 7, 9), writable.clone(), step(DOWN, 0, &[])].concat(),
+            ),
+            (
+                "full",
+                [
+                    up.clone(),
+                    frame(RAW | FULL, user, 16, 16),
+                    frame(RAW | FULL, user, 7, 1024),
+                    step(WRITABLE | FULL, 0, &[]),
+                    writable,
+                ]
+                .concat(),
+            ),
+            ("refused", [step(REFUSED, 0, &[]), up.clone(), step(REFUSED, 0, &[])].concat()),
+            ("within", [step(WITHIN, 0x20, b"asks"), step(WITHIN, user, b"asks")].concat()),
+            ("cut-short", [up, step(RAW, user, &[16, 0, 16])].concat()),
         ],
     )
 }

@@ -6,6 +6,7 @@ mod flow;
 mod hostile;
 #[path = "../../../session/tests/network/mod.rs"]
 mod network;
+mod ports;
 #[path = "../../../session/tests/network/through.rs"]
 mod through;
 

@@ -1,0 +1,381 @@
+//! Who is told what, and what is kept, one input at a time.
+
+use super::*;
+use quintet_contract::{
+    Bytes, Effect, Effects, Incarnation, LinkClass, LinkInfo, OwnedFrame, SendError, Span, Token,
+};
+use quintet_wire::registry::{DISK_SYNC, MEASURE, PORT_CALLERS, PORT_DISK, PORT_SESSION, USER, VOTE};
+
+const ME: Address = Address::new(1, PORT_SESSION.0);
+const PEER: Address = Address::new(2, PORT_SESSION.0);
+const OTHER: Address = Address::new(3, PORT_SESSION.0);
+const WORD: Kind = USER.kind(0);
+const LINK: LinkInfo = LinkInfo::new(LinkClass::Machine, 100);
+
+/// What an instance was told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Told {
+    Started,
+    Wake,
+    Frame(Address, Vec<u8>),
+    Writable(Address),
+    Up(Address, usize),
+    Down(Address, DownCause),
+}
+
+/// Writes down what it is told; sends what it is to at the next input.
+#[derive(Default, Debug)]
+struct Listener {
+    told: Vec<Told>,
+    says: Vec<(Address, Kind)>,
+    said: Vec<Result<(), SendError>>,
+    deadline: Option<Time>,
+}
+
+impl Protocol for Listener {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.told.push(match input {
+            Input::Started => Told::Started,
+            Input::Wake => Told::Wake,
+            Input::Frame(from, frame) => Told::Frame(from, frame.body.to_vec()),
+            Input::Writable(to) => Told::Writable(to),
+            Input::Peer(peer, PeerChange::Up { link, .. }) => Told::Up(peer, link.max_body_bytes),
+            Input::Peer(peer, PeerChange::Down(cause)) => Told::Down(peer, *cause),
+        });
+        for (to, kind) in self.says.drain(..) {
+            self.said.push(out.send(to, kind, Token(1), b"said"));
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+}
+
+/// Takes so many frames, then is full.
+struct Narrow {
+    room: usize,
+    effects: Effects,
+}
+
+impl Outbox for Narrow {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        if at_most > 1000 {
+            return Err(SendError::TooLong { len: at_most, limit: 1000 });
+        }
+        self.room = self.room.checked_sub(1).ok_or(SendError::Full)?;
+        self.effects.begin(to, kind, token, at_most)
+    }
+
+    fn commit(&mut self, len: usize) {
+        self.effects.commit(len);
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        self.effects.send_bulk(to, kind, token, head, bulk)
+    }
+
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
+        self.effects.disconnect(peer, how);
+    }
+}
+
+struct Bench {
+    ports: Ports<Listener>,
+    link: Narrow,
+}
+
+impl Bench {
+    /// Instances at 16, which asks 2:16 and 3:16, at 20, which asks 2:20, and at 1024, which asks nobody.
+    fn new() -> Bench {
+        let placed = |port: u16, kinds, asks: &[Address]| Placed {
+            port: Port(port),
+            kinds,
+            asks: asks.to_vec(),
+            protocol: Listener::default(),
+        };
+        let first = placed(16, MEASURE, &[Address::new(2, 16), Address::new(3, 16)]);
+        let instances = vec![placed(1024, USER, &[]), first, placed(20, VOTE, &[Address::new(2, 20)])];
+        Bench { ports: Ports::new(ME, instances), link: Narrow { room: 1000, effects: Effects::default() } }
+    }
+
+    fn give(&mut self, input: Input<'_>) -> &mut Bench {
+        self.ports.handle(Time(5), input, &mut self.link);
+        self
+    }
+
+    fn up(&mut self, at: Address) -> &mut Bench {
+        self.give(Input::Peer(at, &PeerChange::Up { incarnation: Incarnation(1), link: LINK }))
+    }
+
+    fn down(&mut self, at: Address, cause: DownCause) -> &mut Bench {
+        self.give(Input::Peer(at, &PeerChange::Down(cause)))
+    }
+
+    /// A frame from port to port.
+    fn frame(&mut self, kind: Kind, from: u16, to: u16, body: &[u8]) -> &mut Bench {
+        let body = [&from.to_le_bytes(), &to.to_le_bytes(), body].concat();
+        self.give(Input::Frame(PEER, Frame::new(kind, Token(1), &body)))
+    }
+
+    fn listener(&mut self, port: u16) -> &mut Listener {
+        self.ports.get_mut(Port(port)).expect("it is there")
+    }
+
+    fn told(&mut self, port: u16) -> Vec<Told> {
+        core::mem::take(&mut self.listener(port).told)
+    }
+
+    fn sent(&mut self) -> Vec<(Address, OwnedFrame)> {
+        self.link.effects.frames()
+    }
+}
+
+const REFUSED: DownCause = DownCause::Refused(Code::Unreachable as u16);
+const BODY: usize = LINK.max_body_bytes - PORTS_PREFIX_BYTES;
+
+fn at(node: u16, port: u16) -> Address {
+    Address::new(node, port)
+}
+
+#[test]
+fn instances_learn_of_whom_they_ask_and_of_others_by_their_first_frame() {
+    let mut bench = Bench::new();
+    bench.give(Input::Started).up(PEER);
+    assert_eq!(bench.told(16), [Told::Started, Told::Up(at(2, 16), BODY)]);
+    assert_eq!(bench.told(20), [Told::Started, Told::Up(at(2, 20), BODY)]);
+    assert_eq!(bench.told(1024), [Told::Started]);
+    bench
+        .frame(WORD, 16, 16, b"a")
+        .frame(WORD, 7, 16, b"b")
+        .frame(WORD, 7, 16, b"c")
+        .frame(WORD, 7, 1024, b"d");
+    let word = |from, body: &[u8]| Told::Frame(from, body.to_vec());
+    assert_eq!(
+        bench.told(16),
+        [word(at(2, 16), b"a"), Told::Up(at(2, 7), BODY), word(at(2, 7), b"b"), word(at(2, 7), b"c")]
+    );
+    assert_eq!(bench.told(1024), [Told::Up(at(2, 7), BODY), word(at(2, 7), b"d")]);
+    bench.down(PEER, DownCause::Died);
+    assert_eq!(bench.told(16), [16, 7].map(|port| Told::Down(at(2, port), DownCause::Died)));
+    assert_eq!(bench.told(20), [Told::Down(at(2, 20), DownCause::Died)]);
+    assert_eq!(bench.told(1024), [Told::Down(at(2, 7), DownCause::Died)]);
+    // Of another node nothing has been said, and a frame of one that is down is nobody's.
+    bench.frame(WORD, 7, 16, b"late");
+    assert_eq!((bench.told(16), bench.told(20)), (vec![], vec![]));
+}
+
+#[test]
+fn a_session_that_is_refused_is_told_to_those_who_ask_that_node() {
+    let mut bench = Bench::new();
+    bench.down(OTHER, DownCause::Refused(11)).down(PEER, DownCause::Died);
+    assert_eq!(bench.told(16), [Told::Down(at(3, 16), DownCause::Refused(11))]);
+    assert_eq!((bench.told(20), bench.told(1024)), (vec![], vec![]));
+}
+
+#[test]
+fn each_frame_says_whose_it_is() {
+    let mut bench = Bench::new();
+    bench.up(PEER);
+    for (port, to) in [(20, 16), (1024, 70)] {
+        bench.listener(port).says.push((at(2, to), WORD));
+        bench.give(Input::Started);
+        let expected = [&port.to_le_bytes(), &to.to_le_bytes(), &b"said"[..]].concat();
+        let sent = bench.sent();
+        assert_eq!(sent.len(), 1);
+        assert_eq!((sent[0].0, &sent[0].1.body[..]), (PEER, &expected[..]));
+    }
+    let Bench { ports, link } = &mut bench;
+    let mut out = PortsOutbox {
+        me: ME,
+        ports: &ports.ports,
+        instance: 1,
+        nodes: &mut ports.nodes,
+        head: &mut ports.head,
+        out: link,
+        is_paired: false,
+    };
+    out.send_bulk(at(2, 9), WORD, Token(3), b"head", Bytes::from_static(b"bulk")).expect("there is room");
+    // What goes within the node does not, also right after one that went to another.
+    out.begin(at(2, 9), WORD, Token(3), 10).expect("there is room");
+    out.send(at(1, 1), WORD, Token(4), b"within").expect("there is room");
+    let too_long = out.begin(at(2, 9), WORD, Token(3), 997).map(|_| ());
+    assert_eq!(too_long, Err(SendError::TooLong { len: 997, limit: 996 }));
+    let sent = bench.sent();
+    assert_eq!((sent[0].0, &sent[0].1.body[..]), (PEER, &b"\x14\0\x09\0head"[..]));
+    assert_eq!(sent[0].1.bulk, "bulk");
+    assert_eq!((sent[1].0, &sent[1].1.body[..]), (at(1, 1), &b"within"[..]));
+}
+
+#[test]
+fn a_port_where_nothing_is_is_refused_and_nobody_is_cut_off() {
+    let mut bench = Bench::new();
+    bench.up(PEER).frame(WORD, 7, 17, b"is anybody there?");
+    let sent = bench.sent();
+    assert_eq!(sent.len(), 1);
+    assert_eq!((sent[0].0, sent[0].1.kind, &sent[0].1.body[..]), (PEER, ABSENT, &[17, 0, 7, 0][..]));
+    // The other side of it. A refusal of who was not told is nothing, and is not answered.
+    bench.told(16);
+    bench.frame(ABSENT, 16, 16, b"").frame(ABSENT, 16, 16, b"").frame(ABSENT, 99, 77, b"");
+    assert_eq!(bench.told(16), [Told::Down(at(2, 16), REFUSED)]);
+    bench.down(PEER, DownCause::Closed);
+    assert_eq!(bench.told(16), [], "it was told");
+    assert_eq!(bench.told(20), [Told::Up(at(2, 20), BODY), Told::Down(at(2, 20), DownCause::Closed)]);
+    assert_eq!(bench.link.effects.drain().count(), 0);
+}
+
+#[test]
+fn a_peer_that_names_every_port_costs_nothing() {
+    let mut bench = Bench::new();
+    bench.up(PEER);
+    bench.link.room = 7;
+    for port in 0..=u16::MAX {
+        bench.frame(WORD, port, 9, b"to nobody").frame(WORD, port, 1024, b"as everybody");
+    }
+    let node = bench.ports.nodes.get(PEER).expect("nobody is cut off");
+    assert_eq!(node.known().count(), node::MAX_PAIRS);
+    assert_eq!(bench.sent().len(), 7);
+    bench.link.room = 1000;
+    bench.give(Input::Writable(PEER));
+    assert_eq!(bench.sent().len(), node::MAX_PAIRS, "as many answers as a peer may want are kept");
+    // Two are those that instances ask.
+    assert_eq!(bench.told(1024).len(), 2 * (node::MAX_PAIRS - 2));
+    bench.frame(WORD, 0, 1024, b"known");
+    assert_eq!(bench.told(1024), [Told::Frame(at(2, 0), b"known".to_vec())]);
+}
+
+#[test]
+fn who_found_no_room_is_told_of_it_in_turn_and_once() {
+    let mut bench = Bench::new();
+    bench.up(PEER);
+    bench.link.room = 0;
+    for port in [1024, 16, 20, 16] {
+        bench.listener(port).says.push((at(2, 16), WORD));
+        bench.give(Input::Started);
+        assert_eq!(bench.listener(port).said.pop(), Some(Err(SendError::Full)));
+    }
+    for port in [16, 20, 1024] {
+        bench.told(port);
+    }
+    // The first tries again, and finds no room again.
+    bench.listener(1024).says.push((at(2, 16), WORD));
+    bench.give(Input::Writable(PEER));
+    for port in [1024, 16, 20] {
+        assert_eq!(bench.told(port), [Told::Writable(at(2, 16))]);
+    }
+    bench.give(Input::Writable(PEER));
+    assert_eq!((bench.told(1024), bench.told(16)), (vec![Told::Writable(at(2, 16))], vec![]));
+    bench.give(Input::Writable(PEER)).give(Input::Writable(OTHER));
+    assert_eq!(bench.told(1024), []);
+}
+
+#[test]
+fn who_waits_for_a_port_where_nothing_is_waits_no_longer() {
+    let mut bench = Bench::new();
+    bench.up(PEER);
+    bench.link.room = 0;
+    for to in [16, 70] {
+        bench.listener(16).says.push((at(2, to), WORD));
+        bench.give(Input::Started);
+    }
+    bench.told(16);
+    bench.frame(ABSENT, 16, 16, b"").give(Input::Writable(PEER));
+    assert_eq!(bench.told(16), [Told::Down(at(2, 16), REFUSED), Told::Writable(at(2, 70))]);
+}
+
+#[test]
+fn room_is_told_in_the_order_of_the_refusals() {
+    let mut bench = Bench::new();
+    bench.up(PEER);
+    bench.link.room = 0;
+    for (port, to) in [(1024, 16), (16, 20), (20, 16)] {
+        bench.listener(port).says.push((at(2, to), WORD));
+        bench.give(Input::Started);
+    }
+    // Each says one word when it is told; there is room for two.
+    for (port, to) in [(1024, 16), (16, 20), (20, 16)] {
+        bench.listener(port).says.push((at(2, to), WORD));
+    }
+    bench.link.room = 2;
+    bench.give(Input::Writable(PEER));
+    let sent: Vec<_> = bench.sent().iter().map(|(_, frame)| frame.body[..4].to_vec()).collect();
+    assert_eq!(sent, [[0, 4, 16, 0], [16, 0, 20, 0]]);
+}
+
+#[test]
+fn what_no_honest_peer_sends_cuts_it_off() {
+    for (kind, body) in [(WORD, &[1, 0, 2][..]), (ABSENT, &[1, 0, 2, 0, 0]), (PORTS.kind(1), &[1, 0, 2, 0])] {
+        let mut bench = Bench::new();
+        bench.up(PEER).give(Input::Frame(PEER, Frame::new(kind, Token(1), body)));
+        let effects: Vec<_> = bench.link.effects.drain().collect();
+        assert_eq!(effects, [Effect::Disconnected(PEER, Disconnect::ForGood)]);
+    }
+}
+
+#[test]
+fn within_the_node_kinds_say_whom_a_frame_is_for() {
+    let mut bench = Bench::new();
+    let callers = Address { port: PORT_CALLERS, ..ME };
+    for (kind, port) in [(VOTE.kind(1), 20), (WORD, 1024), (MEASURE.kind(0), 16), (DISK_SYNC, 16)] {
+        bench.give(Input::Frame(callers, Frame::new(kind, Token(1), b"asks")));
+        assert_eq!(bench.told(port), [Told::Frame(callers, b"asks".to_vec())]);
+    }
+    let disk = Address { port: PORT_DISK, ..ME };
+    for (port, to, said) in [
+        (16, disk, Ok(())),
+        (20, disk, Err(SendError::Unreachable)),
+        (16, at(1, 20), Err(SendError::Unreachable)),
+        (20, callers, Ok(())),
+    ] {
+        bench.listener(port).says.push((to, WORD));
+        bench.give(Input::Started);
+        assert_eq!(bench.listener(port).said.pop(), Some(said), "{port} to {to}");
+    }
+    assert_eq!(bench.sent().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [disk, callers]);
+}
+
+#[test]
+fn the_first_deadline_counts_and_who_is_due_is_woken() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.ports.deadline(), None);
+    for (port, after) in [(16, 9), (20, 5), (1024, 0)] {
+        bench.listener(port).deadline = Some(Time::ZERO + Span(after));
+    }
+    assert_eq!(bench.ports.deadline(), Some(Time::ZERO));
+    bench.give(Input::Wake);
+    assert_eq!(
+        (bench.told(16), bench.told(20), bench.told(1024)),
+        (vec![], vec![Told::Wake], vec![Told::Wake])
+    );
+}
+
+#[test]
+fn a_link_that_is_had_closed_is_the_nodes() {
+    let mut bench = Bench::new();
+    let Ports { ports, nodes, head, .. } = &mut bench.ports;
+    let out = &mut bench.link;
+    PortsOutbox { me: ME, ports, instance: 0, nodes, head, out, is_paired: false }
+        .disconnect(at(2, 16), Disconnect::ForGood);
+    let effects: Vec<_> = bench.link.effects.drain().collect();
+    assert_eq!(effects, [Effect::Disconnected(PEER, Disconnect::ForGood)]);
+}
+
+#[test]
+#[should_panic(expected = "one instance a port")]
+fn two_instances_at_one_port_are_a_mistake() {
+    let placed = || Placed { port: Port(16), kinds: USER, asks: Vec::new(), protocol: Listener::default() };
+    let _ = Ports::new(ME, vec![placed(), placed()]);
+}

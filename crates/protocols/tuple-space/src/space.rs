@@ -70,6 +70,7 @@ pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 
 use crate::codec::{Query, RequestView, Wait};
 use crate::keyed::HashKey;
+use bytes::Bytes;
 use defect::seeded;
 use lease::{Failure, Leases};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
@@ -162,6 +163,14 @@ impl Space {
         if !RequestView::is_request(frame.kind) {
             return;
         }
+        // Bulk may lie in memory that its sender can still write: a link within one machine lends it, and takes its bytes as data only.
+        let copy;
+        let frame = if !frame.bulk.is_empty() && RequestView::relies_on_bulk(frame) {
+            copy = Bytes::copy_from_slice(frame.bulk);
+            &Frame { bulk: &copy, ..*frame }
+        } else {
+            frame
+        };
         match RequestView::decode(frame) {
             Ok((settled, request)) => {
                 self.settle(from, settled);

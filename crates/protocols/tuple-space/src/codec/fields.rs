@@ -350,14 +350,15 @@ impl FieldBytes<'_> {
         }
     }
 
-    /// Its value, sharing long data with `bulk`; none for text that is not UTF-8. The rest has been checked.
+    /// Its value, sharing long data with `bulk`, but for text, which must stay as it was checked also where the bulk's sender can still
+    /// write it; none for text that is not UTF-8. The rest has been checked.
     pub(crate) fn value(self, bulk: &Bytes) -> Option<Value> {
         let data = || match self.offset {
             NO_OFFSET => Bytes::copy_from_slice(self.data),
             offset => bulk.slice(offset as usize..offset as usize + self.data.len()),
         };
         Some(match self.tag {
-            TAG_TEXT => Value::Text(ByteString::try_from(data()).ok()?),
+            TAG_TEXT => Value::Text(ByteString::try_from(Bytes::copy_from_slice(self.data)).ok()?),
             TAG_BINARY => Value::Binary(data()),
             tag if tag & TAG_ARRAY == 0 => scalar(self.element(), self.data),
             _ => Value::Array(

@@ -103,6 +103,16 @@ impl<'a> RequestView<'a> {
         !matches!(kind, CANCEL | RETURN | RENEW)
     }
 
+    /// Whether more lies in a frame's bulk than data that is only compared, hashed and passed on: a template, or the heads of tuples.
+    pub(crate) fn relies_on_bulk(frame: &Frame<'_>) -> bool {
+        match frame.kind {
+            TAKE | READ | COUNT => true,
+            OUT => frame.body.len() == HEADLESS_OUT_BYTES,
+            ACK => frame.body.len() == HEADLESS_OUT_BYTES + size_of::<LeaseId>(),
+            _ => false,
+        }
+    }
+
     /// Reads a request, and the token below which the sender's takes are settled.
     pub(crate) fn decode(frame: &Frame<'a>) -> Result<(Token, RequestView<'a>), DecodeError> {
         let mut reader = Reader::new(frame.body);
@@ -144,6 +154,9 @@ impl<'a> RequestView<'a> {
         })
     }
 }
+
+/// The body of an [`OUT`] whose tuples' heads lie in the bulk: settled, deadline, count.
+const HEADLESS_OUT_BYTES: usize = 8 + 8 + 4;
 
 /// Names a lease. No two leases of one manager's life have the same; it is never 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -142,18 +142,48 @@ impl Index {
         }
     }
 
-    /// Removes the member of that age.
+    /// Removes the member of that age, which was added under that hash, unless its long data changed in memory that is shared with
+    /// another process: then it is searched for, so that none stays behind that is not there any more.
     pub(super) fn remove(&mut self, hash: u64, order: u64) {
-        let Ok(mut bucket) = self.buckets.find_entry(hash, |bucket| bucket.hash == hash) else { return };
-        self.len -= 1;
-        if let Members::Many(ordered) = &mut bucket.get_mut().members {
-            ordered.remove(&order);
-            if !ordered.is_empty() {
-                return;
+        if !self.remove_from(hash, order)
+            && let Some(hash) = self.hash_of(order)
+        {
+            self.remove_from(hash, order);
+        }
+    }
+
+    /// Removes the member of that age from where those of that hash are. False if it is not there.
+    fn remove_from(&mut self, hash: u64, order: u64) -> bool {
+        let Ok(mut bucket) = self.buckets.find_entry(hash, |bucket| bucket.hash == hash) else {
+            return false;
+        };
+        match &mut bucket.get_mut().members {
+            Members::One { order: only, .. } if *only != order => return false,
+            Members::One { .. } => {}
+            Members::Many(ordered) => {
+                if ordered.remove(&order).is_none() {
+                    return false;
+                }
+                if !ordered.is_empty() {
+                    self.len -= 1;
+                    return true;
+                }
             }
         }
         bucket.remove();
+        self.len -= 1;
         self.give_room_back();
+        true
+    }
+
+    /// Under which hash the member of that age was added. O(n).
+    #[cold]
+    fn hash_of(&self, order: u64) -> Option<u64> {
+        let has = |bucket: &&Bucket| match &bucket.members {
+            Members::One { order: only, .. } => *only == order,
+            Members::Many(ordered) => ordered.range(order..=order).next().is_some(),
+        };
+        self.buckets.iter().find(has).map(|bucket| bucket.hash)
     }
 
     /// The members with that hash, of that age or younger, oldest first.
@@ -242,5 +272,26 @@ impl core::ops::Index<usize> for IndexSet {
 impl core::ops::IndexMut<usize> for IndexSet {
     fn index_mut(&mut self, position: usize) -> &mut Index {
         &mut self.0[position]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_whose_hash_has_changed_is_removed_and_no_other() {
+        let mut index = Index::new(1);
+        for (hash, order) in [(7, 1), (8, 2), (9, 3), (9, 4), (9, 5)] {
+            index.insert(hash, order, order as u32);
+        }
+        // Others have the hash, one or many, or nobody does.
+        for (hash, order) in [(9, 1), (7, 2), (8, 4), (100, 3)] {
+            index.remove(hash, order);
+        }
+        assert_eq!(index.len(), 1);
+        assert_eq!(index.members(9, 0).collect::<Vec<_>>(), [(5, 5)]);
+        index.remove(9, 77);
+        assert_eq!(index.len(), 1, "it was never there");
     }
 }

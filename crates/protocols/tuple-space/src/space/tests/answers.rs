@@ -2,9 +2,32 @@
 
 use super::bench::{Bench, error};
 use crate::codec::{self, TUPLE};
-use crate::{Array, Request, SpaceConfig, Template, Wait, template, tuple};
-use quintet_contract::{Kind, Span};
+use crate::{Array, Field, Request, SpaceConfig, Template, Type, Wait, template, tuple};
+use bytes::Bytes;
+use quintet_contract::{Address, Effect, Effects, Input, Kind, OwnedFrame, Protocol, Span, Token};
 use quintet_errors::Code;
+
+/// A template and the heads of tuples may lie in bulk that its sender can still write: what the manager keeps of them is its own.
+#[test]
+fn of_bulk_on_which_it_relies_the_manager_keeps_a_copy() {
+    let mut bench = Bench::new(SpaceConfig::default());
+    let template = Template::new(vec![Field::Actual("x".repeat(5_000).into()), Field::Formal(Type::Text)]);
+    let template = template.expect("two fields");
+    let many: Vec<_> = (0..5_000i64).map(|n| tuple!["many", n]).collect();
+    let take = Request::Take { wait: Wait::Forever, lease: None, template: &template };
+    for (number, request) in [take, Request::Out { deadline: None, tuples: &many }].iter().enumerate() {
+        let mut sent = Effects::default();
+        let (manager, token) = (Address::new(0, 16), Token(number as u64 + 1));
+        request.send(&mut sent, manager, token, Token(0)).expect("within the limits");
+        let Some(Effect::Sent(_, frame)) = sent.drain().next() else { panic!("nothing was sent") };
+        assert!(frame.bulk.len() >= 5_000);
+        let frame = OwnedFrame { bulk: Bytes::copy_from_slice(&frame.bulk), ..frame };
+        let input = Input::Frame(Address::new(1, 16), frame.borrow());
+        bench.space.handle(bench.now, input, &mut Effects::default());
+        assert!(frame.bulk.is_unique(), "request {number}");
+    }
+    assert_eq!(bench.status().tuples, 5_000);
+}
 
 fn time_out(bench: &mut Bench, template: &Template) -> String {
     bench.take(1, 1, Wait::For(Span::from_millis(1)), template);

@@ -10,7 +10,7 @@
 //! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT` |
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
-//! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user |
+//! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user; [`Buffer`]: bulk that is not copied |
 //! | `stream.rs` | Unix sockets and TCP: [`StreamListener`], [`over_stream`] |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
@@ -60,7 +60,9 @@ pub use impaired::{Impairment, impaired};
 pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
-pub use shared_memory::{SharedMemoryDialer, SharedMemoryListener, shared_memory_connect};
+pub use shared_memory::{
+    Buffer, SharedMemoryDialer, SharedMemoryListener, bulk_bytes_copied, shared_memory_connect,
+};
 #[cfg(not(loom))]
 pub use stream::fuzzing;
 #[cfg(not(loom))]

@@ -11,7 +11,8 @@
 //!                                             hang-up tells a death
 //! ```
 //!
-//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time.
+//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time; bulk that
+//! lies in memory of its own is not copied but lent (`lending.rs`).
 //!
 //! What is tested how: the orderings of ring and bell in every interleaving by loom (`loom_tests.rs`), raw access by Miri over
 //! ordinary memory (`cargo +nightly miri test -p quintet-link --lib -- shared_memory::ring shared_memory::bulk
@@ -23,11 +24,14 @@
 //! | --- | --- |
 //! | `ring.rs`, `ring/` | the ring of frames: read its head first |
 //! | `bulk.rs`, `bulk/` | the ring of bulk, and how a frame's bulk crosses in pieces |
+//! | `lending.rs`, `lending/` | bulk that is not copied |
+//! | `segment.rs`, `pool.rs`, `copied.rs` | the memory of such bulk; [`Buffer`]; what was copied after all |
 //! | `bell.rs`, `wake_socket.rs` | who wakes whom, without lost wake-ups, and how |
 //! | `store.rs`, `area.rs`, `racing_copy.rs` | where a ring's bytes lie; all raw access to them |
 //! | `layout.rs`, `memory.rs` | what lies where; memfds, seals, mappings |
 //! | `sender.rs`, `receiver.rs`, `connection.rs` | the two halves of an end and what they share |
 //! | `bootstrap.rs`, `pending.rs`, `dialer.rs`, `handshake.rs`, `hello.rs` | how two processes find each other |
+//! | `descriptors.rs` | descriptors over a Unix socket |
 //! | `closing.rs` | how to close what a peer gave |
 
 #[cfg(not(loom))]
@@ -41,6 +45,10 @@ mod closing;
 #[cfg(not(loom))]
 mod connection;
 #[cfg(not(loom))]
+mod copied;
+#[cfg(not(loom))]
+mod descriptors;
+#[cfg(not(loom))]
 mod dialer;
 #[cfg(not(loom))]
 mod handshake;
@@ -50,6 +58,7 @@ mod heap;
 mod hello;
 #[cfg(not(loom))]
 mod layout;
+mod lending;
 #[cfg(all(loom, test))]
 mod loom_tests;
 #[cfg(not(loom))]
@@ -57,10 +66,14 @@ mod memory;
 #[cfg(not(loom))]
 mod pending;
 #[cfg(not(loom))]
+mod pool;
+#[cfg(not(loom))]
 mod racing_copy;
 #[cfg(not(loom))]
 mod receiver;
 mod ring;
+#[cfg(not(loom))]
+mod segment;
 #[cfg(not(loom))]
 mod sender;
 mod store;
@@ -70,4 +83,8 @@ mod wake_socket;
 #[cfg(not(loom))]
 pub use bootstrap::{SharedMemoryListener, shared_memory_connect};
 #[cfg(not(loom))]
+pub use copied::bulk_bytes_copied;
+#[cfg(not(loom))]
 pub use dialer::SharedMemoryDialer;
+#[cfg(not(loom))]
+pub use pool::Buffer;

@@ -10,7 +10,7 @@ use quintet::Error;
 /// What a pair may take among idle clients, in times of what it takes without.
 const GOAL: f64 = 1.3;
 /// Descriptors of a connection over shared memory at one of its ends, at most.
-const DESCRIPTORS_EACH: u64 = 6;
+const DESCRIPTORS_EACH: u64 = 7;
 /// Those of everything else.
 const OTHER_DESCRIPTORS: u64 = 64;
 

@@ -115,7 +115,7 @@ impl SharedMemoryListener {
         offer
             .and_then(|offer| Ok((give(socket.as_fd(), &self.path)?, offer)))
             .inspect_err(|error| refuse(socket.as_fd(), error.code()))
-            .and_then(|(given, offer)| join(given, offer, &self.path))
+            .and_then(|(given, offer)| join(given, offer, socket, &self.path))
             .map(Some)
     }
 

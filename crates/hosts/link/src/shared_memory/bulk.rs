@@ -1,4 +1,5 @@
-//! Bulk data on its way: a second ring beside the frames, without headers.
+//! Bulk data on its way: a second ring beside the frames, without headers. (Bulk that lies in memory of its own is lent instead,
+//! and does not come here: `lending.rs`.)
 //!
 //! Each frame that carries bulk tells its length; where it lies follows from what came before, by the same rule on both
 //! sides, so no offset crosses that a peer could forge. Bulk begins at a multiple of 64 and does not wrap: what does not
@@ -22,6 +23,7 @@ mod reader;
 mod tests;
 mod writer;
 
+use super::lending::Lent;
 use super::store::SLOT;
 pub(crate) use reader::{BulkReader, Progress};
 pub(crate) use writer::BulkWriter;
@@ -29,7 +31,7 @@ pub(crate) use writer::BulkWriter;
 /// Bytes in front of a body that tell what bulk comes with it.
 pub(crate) const BULK_OUTLINE_BYTES: usize = 8;
 
-/// What a frame tells of its bulk.
+/// What a frame tells of bulk in the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BulkOutline {
     /// All of its bytes.
@@ -38,23 +40,45 @@ pub(crate) struct BulkOutline {
     pub(crate) lead: usize,
 }
 
-impl BulkOutline {
-    pub(crate) fn to_bytes(self) -> [u8; BULK_OUTLINE_BYTES] {
-        let short = |len: usize| u32::try_from(len).expect("limits lie below 4 GiB").to_le_bytes();
-        let mut bytes = [0; BULK_OUTLINE_BYTES];
-        bytes[..4].copy_from_slice(&short(self.len));
-        bytes[4..].copy_from_slice(&short(self.lead));
-        bytes
+/// Where a frame's bulk lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bulk {
+    /// In the ring.
+    InRing(BulkOutline),
+    /// In memory of its own.
+    Lent(Lent),
+}
+
+impl Bulk {
+    /// All of its bytes.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Bulk::InRing(outline) => outline.len,
+            Bulk::Lent(lent) => lent.len,
+        }
     }
 
     /// What a peer wrote. Nothing is checked.
     pub(crate) fn from_bytes([a, b, c, d, e, f, g, h]: [u8; BULK_OUTLINE_BYTES]) -> Self {
-        let (len, lead) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        BulkOutline { len: len as usize, lead: lead as usize }
+        let (len, word) = (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]));
+        Lent::from_word(len, word).map_or(Bulk::InRing(BulkOutline { len, lead: word as usize }), Bulk::Lent)
+    }
+
+    /// For the frame.
+    pub(crate) fn to_bytes(self) -> [u8; BULK_OUTLINE_BYTES] {
+        let short = |len: usize| u32::try_from(len).expect("limits lie below 2 GiB");
+        let word = match self {
+            Bulk::InRing(outline) => short(outline.lead),
+            Bulk::Lent(lent) => lent.to_word(),
+        };
+        let mut bytes = [0; BULK_OUTLINE_BYTES];
+        bytes[..4].copy_from_slice(&short(self.len()).to_le_bytes());
+        bytes[4..].copy_from_slice(&word.to_le_bytes());
+        bytes
     }
 }
 
-/// Where bulk lies.
+/// Where bulk lies in the ring.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// Bytes before it since the ring began, skipped ones included.

@@ -2,7 +2,9 @@
 
 use super::area::{OwnArea, PeerArea};
 use super::bulk::{BulkReader, BulkWriter};
+use super::closing::PeerSocket;
 use super::layout::RING_LIMITS;
+use super::lending::Borrower;
 use super::memory::{OwnLines, OwnMemory, PeerLines, PeerMemory};
 use super::receiver::SharedReceiver;
 use super::ring::{RingReader, RingWriter};
@@ -29,7 +31,9 @@ pub(crate) struct Connection {
     pub(crate) own: OwnLines,
     pub(crate) peer: PeerLines,
     /// A process forked from the maker shares the memory and the descriptors with it, and must touch neither.
-    maker: Maker,
+    maker: Arc<Maker>,
+    /// The descriptors of segments cross here (`lending.rs`).
+    pub(crate) descriptors: PeerSocket,
     /// Wakes this end: this process's threads ring it.
     pub(crate) bell: Arc<Doorbell>,
     /// Wakes this end: its peer does. A hang-up tells that the peer's process ended.
@@ -58,6 +62,8 @@ pub(crate) struct Parts {
     pub(crate) peer: PeerMemory,
     pub(crate) wake: WakeSocket,
     pub(crate) peer_waker: PeerWaker,
+    /// The socket of the bootstrap.
+    pub(crate) socket: PeerSocket,
     pub(crate) maker: Maker,
 }
 
@@ -66,7 +72,9 @@ pub(crate) struct Parts {
 /// # Errors
 /// The system refused a descriptor.
 pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
-    let Parts { own, peer, wake, peer_waker, maker } = parts;
+    let Parts { own, peer, wake, peer_waker, socket, maker } = parts;
+    let maker = Arc::new(maker);
+    let borrower = Borrower::new(own.lines.clone(), Arc::clone(&maker));
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let bell = Doorbell::new()?;
     // Edge-triggered: each strike is told once, and neither need ever be read.
@@ -78,6 +86,7 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
         own: own.lines,
         peer: peer.lines,
         maker,
+        descriptors: socket,
         bell: Arc::new(bell),
         wake,
         peer_waker,
@@ -97,7 +106,7 @@ pub(crate) fn end(parts: Parts) -> Result<End, Errno> {
             BulkWriter::new(own.bulk),
             own.bulk_pages,
         )),
-        receiver: Box::new(SharedReceiver::new(connection, inbound, BulkReader::new(peer.bulk))),
+        receiver: Box::new(SharedReceiver::new(connection, inbound, BulkReader::new(peer.bulk), borrower)),
     })
 }
 

@@ -52,8 +52,9 @@ impl Dialer for SharedMemoryDialer {
         }
         let Some(offer) = self.hear()? else { return Ok(None) };
         let Some(given) = self.given.take() else { return Ok(None) };
+        let Some(socket) = self.connecting.take_socket() else { return Ok(None) };
         self.is_made = true;
-        join(given, offer, &self.path).map(Some)
+        join(given, offer, socket.into(), &self.path).map(Some)
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

@@ -1,27 +1,21 @@
 //! The conversation on a bootstrap socket after it is connected: see `hello.rs` for what is said.
 
-use super::closing::close_elsewhere;
+use super::closing::{PeerSocket, close_elsewhere};
 use super::connection::{Parts, end};
+use super::descriptors;
 use super::hello::{HELLO_BYTES, Hello, HelloError, VERSION};
 use super::memory::{OwnMemory, PeerMemory, PeerMemoryError};
 use super::wake_socket::{PeerWaker, WakeSocket};
 use crate::BootstrapError;
 use crate::{End, Maker};
-use core::mem::MaybeUninit;
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
-use rustix::io::{Errno, IoSlice, IoSliceMut};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
+use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Descriptors in one hello.
 const DESCRIPTORS: usize = 2;
-/// The most that the kernel lets one message carry (`SCM_MAX_FD`). There is room for all, so that none is closed by receiving.
-const MOST_DESCRIPTORS: usize = 253;
 
 /// What a peer gave.
 pub(super) struct Offer {
@@ -57,27 +51,13 @@ pub(super) fn refuse(socket: BorrowedFd<'_>, code: Code) {
 }
 
 fn say(socket: BorrowedFd<'_>, hello: Hello, fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() {
-        let fits = control.push(SendAncillaryMessage::ScmRights(fds));
-        debug_assert!(fits, "the space is made for them");
-    }
-    let bytes = encode_to_vec(&hello);
-    sendmsg(socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?;
-    Ok(())
+    descriptors::say(socket, &encode_to_vec(&hello), fds)
 }
 
 /// Receives what the peer gives; `None` if it has not spoken yet. Nothing is mapped before it was checked.
 pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offer>, BootstrapError> {
     let mut bytes = [0; HELLO_BYTES + 1];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    let mut hear = || recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags);
-    // That the peer closed without reading all is told once; what it said before lies behind that.
-    let heard = hear().or_else(|errno| if errno == Errno::CONNRESET { hear() } else { Err(errno) });
-    let message = match heard {
+    let message = match descriptors::hear(socket, &mut bytes) {
         Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
         Err(Errno::CONNRESET) => return Err(BootstrapError::Left { address: path.into() }),
         Err(errno) => return Err(BootstrapError::system(path, "receive on the bootstrap socket", errno)),
@@ -86,14 +66,8 @@ pub(super) fn receive(socket: BorrowedFd<'_>, path: &Path) -> Result<Option<Offe
     if message.bytes == 0 {
         return Err(BootstrapError::Left { address: path.into() });
     }
-    let mut fds = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            fds.extend(received);
-        }
-    }
-    // There was room for all of them, so the kernel left out what it could not give.
-    let is_short = message.flags.contains(ReturnFlags::CTRUNC) && fds.len() < DESCRIPTORS;
+    let is_short = message.is_short && message.fds.len() < DESCRIPTORS;
+    let fds = message.fds;
     match Hello::check(&bytes[..message.bytes]) {
         Ok(()) if !is_short => accept_offer(fds, path).map(Some),
         checked => {
@@ -139,8 +113,13 @@ fn accept_offer(fds: Vec<OwnedFd>, path: &Path) -> Result<Offer, BootstrapError>
 }
 
 /// The end made of what both sides gave.
-pub(super) fn join(given: Given, offer: Offer, path: &Path) -> Result<End, BootstrapError> {
+pub(super) fn join(
+    given: Given,
+    offer: Offer,
+    socket: PeerSocket,
+    path: &Path,
+) -> Result<End, BootstrapError> {
     let Given { memory: own, wake, maker } = given;
-    end(Parts { own, peer: offer.memory, wake, peer_waker: offer.waker, maker })
+    end(Parts { own, peer: offer.memory, wake, peer_waker: offer.waker, socket, maker })
         .map_err(|errno| BootstrapError::system(path, "create an epoll descriptor or an eventfd", errno))
 }

@@ -1,12 +1,13 @@
 //! What lies where in the memory that each side of a connection writes and its peer reads.
 //!
 //! ```text
-//!       0  Lines: this side's heads, bells, farewell, tail      one page
+//!       0  Lines: this side's heads, bells, farewell, tail, returns   one page
 //!    4096  ring of frames this side sends                       CONTROL_RING_BYTES
 //!  266240  ring of bulk this side sends                         BULK_RING_BYTES, no pages before its first use
 //! ```
 
 use super::bulk::BULK_OUTLINE_BYTES;
+use super::lending::PLACES;
 use super::ring::RingLimits;
 use super::store::SLOT;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -39,8 +40,8 @@ pub(crate) const SENDER_LEFT: u32 = 1;
 /// In [`Lines::left`]: this side receives no more.
 pub(crate) const RECEIVER_LEFT: u32 = 2;
 
-/// The words that one side writes and the other reads. Three lines: the first changes as this side receives, the second with
-/// sleeping and waking, the third as it sends long bulk. All of it is atomic, what has no use yet as well: a peer may write any of
+/// The words that one side writes and the other reads. Four lines: the first changes as this side receives, the second with
+/// sleeping and waking, the third as it sends long bulk, the fourth as it gives back what was lent to it. All of it is atomic, what has no use yet as well: a peer may write any of
 /// its bytes at any time.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -56,14 +57,20 @@ pub(crate) struct Lines {
     pub(crate) room_bell: AtomicU32,
     /// [`SENDER_LEFT`] and [`RECEIVER_LEFT`].
     pub(crate) left: AtomicU32,
-    _second_line: [AtomicU32; 13],
+    /// How many places this side has for segments that are lent to it (`lending.rs`).
+    pub(crate) places: AtomicU32,
+    /// The places whose segments may never be written again, one bit each.
+    pub(crate) retired: AtomicU32,
+    _second_line: [AtomicU32; 11],
     /// How far this side has written bulk, told while a frame's bulk is written in pieces.
     pub(crate) bulk_tail: AtomicU64,
     _third_line: [AtomicU64; 7],
+    /// How many lends of each place came back.
+    pub(crate) returned: [AtomicU32; PLACES],
 }
 
 const _: () = {
-    assert!(size_of::<Lines>() == 3 * SLOT && size_of::<Lines>() <= RING_AT);
+    assert!(size_of::<Lines>() == 4 * SLOT && size_of::<Lines>() <= RING_AT);
     assert!(
         RING_AT.is_multiple_of(4096) && BULK_AT.is_multiple_of(4096) && MEMORY_BYTES.is_multiple_of(4096)
     );
@@ -88,14 +95,16 @@ mod tests {
     /// It does not compile where a field is not.
     #[test]
     fn every_byte_that_a_peer_may_write_is_atomic() {
-        let none = [const { AtomicU64::new(0) }; 3 * SLOT / 8];
+        let none = [const { AtomicU64::new(0) }; 4 * SLOT / 8];
         // SAFETY: as many bytes, all of them zero.
         let lines: Lines = unsafe { core::mem::transmute(none) };
         let Lines { head, bulk_head, _first_line, .. } = &lines;
         assert_eq!(bytes(head) + bytes(bulk_head) + bytes(_first_line), SLOT);
-        let Lines { frames_bell, room_bell, left, _second_line, .. } = &lines;
-        assert_eq!(bytes(frames_bell) + bytes(room_bell) + bytes(left) + bytes(_second_line), SLOT);
-        let Lines { bulk_tail, _third_line, .. } = &lines;
+        let Lines { frames_bell, room_bell, left, places, retired, _second_line, .. } = &lines;
+        let words = [frames_bell, room_bell, left, places, retired].map(bytes);
+        assert_eq!(words.iter().sum::<usize>() + bytes(_second_line), SLOT);
+        let Lines { bulk_tail, _third_line, returned, .. } = &lines;
         assert_eq!(bytes(bulk_tail) + bytes(_third_line), SLOT);
+        assert_eq!(bytes(returned), SLOT);
     }
 }

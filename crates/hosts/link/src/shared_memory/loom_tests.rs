@@ -3,6 +3,7 @@
 
 use super::bell::{Ringer, announce, withdraw};
 use super::bulk::{BulkOutline, BulkReader, BulkWriter, Progress};
+use super::lending::{give_back, is_back};
 use super::ring::{Outline, Refused, RingLimits, RingReader, RingWriter};
 use super::store::{ReadStore, SLOT, Store, WriteStore};
 use crate::Route;
@@ -112,7 +113,7 @@ const LIMITS: RingLimits = RingLimits { inline_bytes: 128, bulk_bytes: 0 };
 fn outline(token: u64, inline_len: usize) -> Outline {
     let route =
         Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(5), token: Token(token) };
-    Outline { route, inline_len, bulk_len: 0 }
+    Outline { route, inline_len, bulk_len: 0, is_lent: false }
 }
 
 fn ring(slots: usize) -> (RingWriter<ModelWriter>, RingReader<ModelReader>) {
@@ -288,6 +289,33 @@ fn loom_a_sender_that_waits_for_room_is_woken() {
         let refused = send(&mut writer, 3, 4, &head).is_err();
         let woke = reading.join().expect("it does not panic");
         assert!(woke || !refused, "a lost wake-up");
+    });
+}
+
+/// Two views of one segment are dropped by two threads, and only then it is written again.
+#[test]
+fn loom_lent_memory_is_written_only_after_every_return() {
+    check(|| {
+        let memory =
+            Arc::new(Slots(vec![Slot { word: AtomicU32::new(0), bytes: UnsafeCell::new([7; SLOT]) }]));
+        let returned = Arc::new(AtomicU32::new(0));
+        let views = [0, 1].map(|_| {
+            let (memory, returned) = (Arc::clone(&memory), Arc::clone(&returned));
+            thread::spawn(move || {
+                let mut seen = 0;
+                // SAFETY: the pointer is valid for the closure; loom checks that nobody writes the cell.
+                memory.each(3, 1, |slot, at, _| slot.bytes.with(|cell| seen = unsafe { (*cell)[at] }));
+                give_back(&returned);
+                seen
+            })
+        });
+        if is_back(&returned, 2) {
+            // SAFETY: as above; loom checks that nobody reads it.
+            memory.each(3, 1, |slot, at, _| slot.bytes.with_mut(|cell| unsafe { (*cell)[at] = 9 }));
+        }
+        for view in views {
+            assert_eq!(view.join().expect("it does not panic"), 7);
+        }
     });
 }
 

@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// What a reader insists on.
-const SEALS_NEEDED: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+pub(super) const SEALS_NEEDED: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// Why a peer's memory cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ impl Drop for Mapping {
 }
 
 /// The lines that this process writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OwnLines(Arc<Mapping>);
 
 /// The lines that the peer writes.
@@ -155,18 +155,7 @@ impl OwnMemory {
     /// here, so that a system without any says so now and not by a signal at the first frame; the ring of bulk gets its
     /// memory as it is used ([`BulkPages`]).
     pub(crate) fn create() -> Result<(Self, OwnedFd), (&'static str, Errno)> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let fd = memfd_create("quintet-link", flags).map_err(|errno| ("create a memfd", errno))?;
-        // Beyond this limit the system would answer with a signal that ends the process.
-        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < MEMORY_BYTES as u64) {
-            return Err((
-                "size the memfd (`ulimit -f` is too small for shared memory: raise it)",
-                Errno::FBIG,
-            ));
-        }
-        ftruncate(&fd, MEMORY_BYTES as u64).map_err(|errno| ("size the memfd", errno))?;
-        fallocate(&fd, FallocateFlags::empty(), 0, BULK_AT as u64)
-            .map_err(|errno| ("find memory for the memfd", errno))?;
+        let fd = new_memfd("quintet-link", MEMORY_BYTES, BULK_AT)?;
         let mapping = Mapping::new(fd.as_fd(), ProtFlags::READ | ProtFlags::WRITE)
             .map_err(|errno| ("map the memfd", errno))?;
         fcntl_add_seals(&fd, SEALS_NEEDED | SealFlags::FUTURE_WRITE)
@@ -185,17 +174,44 @@ impl OwnMemory {
     }
 }
 
+/// A memfd of `size` zeros that can be sealed, whose first `provided` bytes have memory.
+///
+/// # Errors
+/// What was tried, and what the system said.
+pub(super) fn new_memfd(name: &str, size: usize, provided: usize) -> Result<OwnedFd, (&'static str, Errno)> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let fd = memfd_create(name, flags).map_err(|errno| ("create a memfd", errno))?;
+    // Beyond this limit the system would answer with a signal that ends the process.
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < size as u64) {
+        return Err(("size the memfd (`ulimit -f` is too small for shared memory: raise it)", Errno::FBIG));
+    }
+    ftruncate(&fd, size as u64).map_err(|errno| ("size the memfd", errno))?;
+    fallocate(&fd, FallocateFlags::empty(), 0, provided as u64)
+        .map_err(|errno| ("find memory for the memfd", errno))?;
+    Ok(fd)
+}
+
+/// Whether what a peer offers is a memfd with at least these seals. Nothing else may be asked of it before.
+///
+/// # Errors
+/// [`PeerMemoryError::Untrusted`].
+pub(super) fn check_seals(fd: BorrowedFd<'_>, needed: SealFlags) -> Result<(), PeerMemoryError> {
+    let seals =
+        fcntl_get_seals(fd).map_err(|_| PeerMemoryError::Untrusted("its memory is no memfd".to_owned()))?;
+    if seals.contains(needed) {
+        Ok(())
+    } else {
+        Err(PeerMemoryError::Untrusted(format!("its memory lacks seals: it has {seals:?}")))
+    }
+}
+
 impl PeerMemory {
     /// Maps what a peer offers, after checking it.
     ///
     /// # Errors
     /// [`PeerMemoryError`].
     pub(crate) fn open(fd: BorrowedFd<'_>) -> Result<Self, PeerMemoryError> {
-        let seals = fcntl_get_seals(fd)
-            .map_err(|_| PeerMemoryError::Untrusted("its memory is no memfd".to_owned()))?;
-        if !seals.contains(SEALS_NEEDED) {
-            return Err(PeerMemoryError::Untrusted(format!("its memory lacks seals: it has {seals:?}")));
-        }
+        check_seals(fd, SEALS_NEEDED)?;
         let size =
             fstat(fd).map_err(|errno| PeerMemoryError::System("examine the peer's memfd", errno))?.st_size;
         if usize::try_from(size) != Ok(MEMORY_BYTES) {

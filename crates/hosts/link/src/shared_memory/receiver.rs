@@ -2,9 +2,11 @@
 
 use super::area::PeerArea;
 use super::bell::{Ringer, announce, withdraw};
-use super::bulk::{BulkReader, Progress};
+use super::bulk::{Bulk, BulkReader, Progress};
 use super::connection::Connection;
+use super::copied;
 use super::layout::{RECEIVER_LEFT, SENDER_LEFT};
+use super::lending::{Borrower, Lent};
 use super::ring::RingReader;
 use crate::moderation::Moderation;
 use crate::wait::{Patience, Waiting};
@@ -12,7 +14,7 @@ use crate::{LinkError, Receiver, Route};
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Stamps};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -42,6 +44,7 @@ struct Inbound {
     connection: Arc<Connection>,
     ring: RingReader<PeerArea>,
     bulk: BulkReader<PeerArea>,
+    borrower: Borrower,
     /// The frame read last, while its bulk is still being read. Nothing behind it is looked at.
     unfinished: Option<Route>,
     moderation: Moderation,
@@ -80,11 +83,11 @@ impl Inbound {
     /// # Errors
     /// What the peer wrote that is no frame.
     #[inline]
-    fn step(&mut self, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<Step, String> {
+    fn step(&mut self, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Result<Step, LinkError> {
         if let Some(route) = self.unfinished {
             return Ok(self.step_bulk(route, deliver));
         }
-        let Some(frame) = self.ring.next()? else { return Ok(Step::Nothing) };
+        let Some(frame) = self.ring.next().map_err(LinkError::Malformed)? else { return Ok(Step::Nothing) };
         let header = frame.header;
         let route = Route { from: header.from, to: header.to, kind: header.kind, token: header.token };
         let Some(bulk) = frame.bulk else {
@@ -95,8 +98,24 @@ impl Inbound {
             );
             return Ok(Step::Delivered);
         };
-        self.bulk.begin(bulk);
-        Ok(self.step_bulk(route, deliver))
+        match bulk {
+            Bulk::InRing(outline) => {
+                self.bulk.begin(outline);
+                Ok(self.step_bulk(route, deliver))
+            }
+            Bulk::Lent(lent) => self.deliver_lent(route, lent, deliver),
+        }
+    }
+
+    fn deliver_lent(
+        &mut self,
+        route: Route,
+        lent: Lent,
+        deliver: &mut dyn FnMut(Route, Frame<'_>),
+    ) -> Result<Step, LinkError> {
+        let bulk = self.borrower.take(lent, self.connection.descriptors.as_fd())?;
+        deliver(route, Frame { bulk: &bulk, ..Frame::new(route.kind, route.token, self.ring.body()) });
+        Ok(Step::Delivered)
     }
 
     fn step_bulk(&mut self, route: Route, deliver: &mut dyn FnMut(Route, Frame<'_>)) -> Step {
@@ -106,6 +125,7 @@ impl Inbound {
             return if progress == Progress::Piece { Step::Nearer } else { Step::Nothing };
         };
         self.unfinished = None;
+        copied::count(bulk.len());
         deliver(route, Frame { bulk: &bulk, ..Frame::new(route.kind, route.token, self.ring.body()) });
         Step::Delivered
     }
@@ -163,12 +183,14 @@ impl SharedReceiver {
         connection: Arc<Connection>,
         ring: RingReader<PeerArea>,
         bulk: BulkReader<PeerArea>,
+        borrower: Borrower,
     ) -> Self {
         SharedReceiver {
             inbound: Inbound {
                 connection,
                 ring,
                 bulk,
+                borrower,
                 unfinished: None,
                 moderation: Moderation::default(),
                 clock: LiveClock::start(),
@@ -198,8 +220,8 @@ impl SharedReceiver {
                 }
                 Ok(Step::Nearer) => {}
                 Ok(Step::Nothing) => break,
-                Err(what) => {
-                    let error = self.fail(LinkError::Malformed(what));
+                Err(error) => {
+                    let error = self.fail(error);
                     return if count > 0 { Ok(count) } else { Err(error) };
                 }
             }

@@ -2,11 +2,14 @@
 
 use super::area::OwnArea;
 use super::bell::{Ringer, announce, withdraw};
-use super::bulk::{BULK_OUTLINE_BYTES, BulkWriter};
+use super::bulk::{BULK_OUTLINE_BYTES, Bulk, BulkWriter};
 use super::connection::Connection;
+use super::copied;
 use super::layout::{EARLY_WAKE_BYTES, FRAME_BULK_BYTES, PIECE_BYTES, RECEIVER_LEFT, SENDER_LEFT};
+use super::lending::Lender;
 use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
+use super::segment::Segment;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_clock::LiveClock;
@@ -14,6 +17,7 @@ use quintet_contract::SendError;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{LinkClass, LinkInfo};
 use quintet_wire::STAMP_BYTES;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,6 +30,7 @@ pub(crate) struct SharedSender {
     ring: RingWriter<OwnArea>,
     bulk: BulkWriter<OwnArea>,
     pages: BulkPages,
+    lender: Lender,
     frames: Ringer,
     /// Whether the frame begun is to be stamped.
     stamped: bool,
@@ -49,6 +54,7 @@ impl SharedSender {
             ring,
             bulk,
             pages,
+            lender: Lender::default(),
             frames,
             stamped: false,
             clock,
@@ -78,7 +84,8 @@ impl SharedSender {
     fn try_reserve(&mut self, outline: Outline) -> Result<(), Refused> {
         let peer = &self.connection.peer;
         self.ring.begin(outline, &peer.head)?;
-        if outline.bulk_len > 0 && !self.bulk.has_room(outline.bulk_len, &peer.bulk_head) {
+        let in_bulk_ring = outline.in_bulk_ring();
+        if in_bulk_ring > 0 && !self.bulk.has_room(in_bulk_ring, &peer.bulk_head) {
             self.ring.abandon();
             return Err(Refused::Full);
         }
@@ -141,9 +148,8 @@ impl SharedSender {
             self.connection.fail(LinkError::System(format!("find memory for bulk data: {errno}")));
             return Err(SendError::Unreachable);
         }
-        let (told, room) = self.ring.room().split_at_mut(BULK_OUTLINE_BYTES);
-        told.copy_from_slice(&outline.to_bytes());
-        room.copy_from_slice(body);
+        copied::count(bulk.len());
+        self.write_body(Bulk::InRing(outline), body);
         self.bulk.write(lead);
         self.commit(BULK_OUTLINE_BYTES + body.len());
         if bulk.len() >= EARLY_WAKE_BYTES {
@@ -154,6 +160,25 @@ impl SharedSender {
             self.bulk.publish(&self.connection.own.bulk_tail);
         }
         Ok(())
+    }
+
+    /// Lends the bulk for whose frame room was reserved. False if it cannot be lent now.
+    fn lend(&mut self, body: &[u8], bulk: &Bytes, segment: Arc<Segment>) -> bool {
+        let Connection { peer, descriptors, .. } = &*self.connection;
+        self.lender.collect(peer);
+        let Some(lent) = self.lender.lend(bulk.clone(), segment, peer, descriptors.as_fd()) else {
+            return false;
+        };
+        self.write_body(Bulk::Lent(lent), body);
+        self.commit(BULK_OUTLINE_BYTES + body.len());
+        true
+    }
+
+    /// Writes what a frame with bulk holds into the room reserved for it.
+    fn write_body(&mut self, bulk: Bulk, body: &[u8]) {
+        let (told, room) = self.ring.room().split_at_mut(BULK_OUTLINE_BYTES);
+        told.copy_from_slice(&bulk.to_bytes());
+        room.copy_from_slice(body);
     }
 
     #[inline]
@@ -167,13 +192,13 @@ impl SharedSender {
         let peer = &self.connection.peer;
         // A head that cannot be is reported by the next `begin`, so let it come.
         self.ring.has_room(outline.inline_len, &peer.head).unwrap_or(true)
-            && (outline.bulk_len == 0 || self.bulk.has_room(outline.bulk_len, &peer.bulk_head))
+            && (outline.in_bulk_ring() == 0 || self.bulk.has_room(outline.in_bulk_ring(), &peer.bulk_head))
     }
 }
 
 /// Whether a frame takes no less room than the other.
 fn takes_no_less(frame: Outline, other: Outline) -> bool {
-    frame.inline_len >= other.inline_len && frame.bulk_len >= other.bulk_len
+    frame.inline_len >= other.inline_len && frame.in_bulk_ring() >= other.in_bulk_ring()
 }
 
 impl Sender for SharedSender {
@@ -184,7 +209,7 @@ impl Sender for SharedSender {
             return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
         }
         self.stamped = false;
-        self.reserve(Outline { route, inline_len: at_most + STAMP_BYTES, bulk_len: 0 })?;
+        self.reserve(Outline { route, inline_len: at_most + STAMP_BYTES, bulk_len: 0, is_lent: false })?;
         Ok(&mut self.ring.room()[..at_most])
     }
 
@@ -217,13 +242,25 @@ impl Sender for SharedSender {
             self.commit(body.len());
             return Ok(());
         }
-        let inline_len = BULK_OUTLINE_BYTES + body.len();
-        self.reserve(Outline { route, inline_len, bulk_len: bulk.len() })?;
+        let outline = Outline {
+            route,
+            inline_len: BULK_OUTLINE_BYTES + body.len(),
+            bulk_len: bulk.len(),
+            is_lent: true,
+        };
+        if let Some(segment) = Lender::segment_of(&bulk) {
+            self.reserve(outline)?;
+            if self.lend(body, &bulk, segment) {
+                return Ok(());
+            }
+        }
+        self.reserve(Outline { is_lent: false, ..outline })?;
         self.send_pieces(body, &bulk)
     }
 
     #[inline]
     fn flush(&mut self) -> Result<(), LinkError> {
+        self.lender.collect(&self.connection.peer);
         if core::mem::take(&mut self.unannounced) == 0 {
             return Ok(());
         }

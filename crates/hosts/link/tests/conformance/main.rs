@@ -8,7 +8,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
-use quintet_link::{End, LinkError, Receiver, Route, Sender};
+use quintet_link::{Buffer, End, LinkError, Receiver, Route, Sender};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::thread;
@@ -28,6 +28,7 @@ macro_rules! conformance {
                 a_body_may_be_shorter_than_the_room_asked_for,
                 the_longest_body_fits_and_a_longer_one_is_refused,
                 bulk_arrives_beside_its_body,
+                a_buffer_arrives_and_stays_while_it_is_kept,
                 the_longest_bulk_fits_and_a_longer_one_is_refused,
                 a_poll_stops_at_its_limit,
                 a_wait_ends_at_its_limit,
@@ -304,6 +305,22 @@ fn bulk_arrives_beside_its_body(pair: Pair) {
     for (n, (_, frame)) in kept.into_iter().enumerate() {
         assert_eq!(frame.body, pattern(n, 11));
         assert!(frame.bulk == pattern(n, n * 300), "kept bulk {n} changed");
+    }
+}
+
+fn a_buffer_arrives_and_stays_while_it_is_kept(pair: Pair) {
+    let (mut left, mut right) = pair();
+    let mut kept = VecDeque::new();
+    for n in 0..100usize {
+        let mut buffer = Buffer::new(64 * 1024 + n).expect("descriptors and memory");
+        buffer.copy_from_slice(&pattern(n, 64 * 1024 + n));
+        left.sender.send_bulk(route(n as u64), &pattern(n, 11), buffer.freeze()).expect("room");
+        kept.extend(receive(&mut left, &mut right, 1).into_iter().map(|(_, frame)| (n, frame)));
+        while kept.len() > n % 30 {
+            let (n, frame) = kept.pop_front().expect("it is not empty");
+            assert_eq!(frame.body, pattern(n, 11));
+            assert!(frame.bulk == pattern(n, 64 * 1024 + n), "kept bulk {n} changed");
+        }
     }
 }
 

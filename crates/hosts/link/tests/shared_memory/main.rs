@@ -4,4 +4,5 @@
 mod blocking;
 mod bootstrap;
 mod hostile;
+mod lent;
 mod raw_peer;

@@ -25,7 +25,7 @@ pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).uni
 
 /// The hello that is accepted.
 pub(crate) fn hello() -> Vec<u8> {
-    let mut bytes = b"QNTL\x03\x00\x00\x00".to_vec();
+    let mut bytes = b"QNTL\x04\x00\x00\x00".to_vec();
     bytes.extend((MEMORY_BYTES as u64).to_le_bytes());
     bytes.extend((CONTROL_RING_BYTES as u32).to_le_bytes());
     bytes.extend((BULK_RING_BYTES as u32).to_le_bytes());
@@ -87,7 +87,8 @@ pub(crate) struct RawPeer {
     memory: OwnedFd,
     /// What wakes it, in both senses.
     pub(crate) wakers: (OwnedFd, OwnedFd),
-    _socket: OwnedFd,
+    /// Over which descriptors go.
+    pub(crate) socket: OwnedFd,
 }
 
 impl RawPeer {
@@ -100,7 +101,7 @@ impl RawPeer {
     pub(crate) fn offer_to_be_woken_by(path: &Path, wakers: (OwnedFd, OwnedFd)) -> Self {
         let (memory, socket) = (memfd(MEMORY_BYTES, SEALS), dial(path));
         say(&socket, &hello(), &[memory.as_fd(), wakers.1.as_fd()]);
-        RawPeer { memory, wakers, _socket: socket }
+        RawPeer { memory, wakers, socket }
     }
 
     /// Changes its memory under its reader.

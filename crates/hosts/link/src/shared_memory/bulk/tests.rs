@@ -106,9 +106,12 @@ proptest! {
     }
 
     #[test]
-    fn outlines_read_as_they_were_written(len in 0..1usize << 31, lead in 0..1usize << 31) {
-        let outline = BulkOutline { len, lead };
-        prop_assert_eq!(BulkOutline::from_bytes(outline.to_bytes()), outline);
+    fn outlines_read_as_they_were_written(
+        len in 0..1usize << 31, lead in 0..1usize << 31, place in 0..1usize << 30, is_new: bool,
+    ) {
+        for bulk in [Bulk::InRing(BulkOutline { len, lead }), Bulk::Lent(Lent { len, place, is_new })] {
+            prop_assert_eq!(Bulk::from_bytes(bulk.to_bytes()), bulk);
+        }
     }
 }
 

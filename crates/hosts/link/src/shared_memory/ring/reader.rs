@@ -1,7 +1,7 @@
 //! The reading side of a ring. Its writer may be hostile.
 
 use super::{PADDING, PUBLISH_SHARE, RingLimits, extent};
-use crate::shared_memory::bulk::{BULK_OUTLINE_BYTES, BulkOutline};
+use crate::shared_memory::bulk::{BULK_OUTLINE_BYTES, Bulk};
 use crate::shared_memory::store::{ReadStore, SLOT};
 use crate::sync::{AtomicU64, Ordering, fence};
 use core::ops::Range;
@@ -32,7 +32,7 @@ pub(crate) struct Received<'a> {
     pub(crate) header: Header,
     pub(crate) body: &'a [u8],
     /// Bulk, which lies elsewhere: its length is within the limit, its lead within its length.
-    pub(crate) bulk: Option<BulkOutline>,
+    pub(crate) bulk: Option<Bulk>,
     /// When it departed, as its sender says, if it says so.
     pub(crate) departed: Option<Time>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Received<'a> {
 struct Layout {
     header: Header,
     inline_len: usize,
-    bulk: Option<BulkOutline>,
+    bulk: Option<Bulk>,
 }
 
 impl<S: ReadStore> RingReader<S> {
@@ -153,7 +153,7 @@ impl<S: ReadStore> RingReader<S> {
         }
         let behind = header.length as usize - HEADER_BYTES;
         let bulk = if header.has_bulk { Some(self.bulk(at, behind)?) } else { None };
-        let inline_len = behind - bulk.map_or(0, |bulk| bulk.len);
+        let inline_len = behind - bulk.map_or(0, Bulk::len);
         if inline_len > self.limits.inline_bytes || at + extent(HEADER_BYTES + inline_len) > self.store.size()
         {
             return Err(self.complain(format_args!("a frame of {inline_len} bytes that does not fit there")));
@@ -163,19 +163,21 @@ impl<S: ReadStore> RingReader<S> {
 
     /// What is told of the bulk, copied once, then checked against the `behind` bytes behind the header. A bulk of no bytes
     /// is none: its sender would have sent a frame without.
-    fn bulk(&self, at: usize, behind: usize) -> Result<BulkOutline, String> {
+    fn bulk(&self, at: usize, behind: usize) -> Result<Bulk, String> {
         let mut bytes = [0; BULK_OUTLINE_BYTES];
         self.store.read(at + HEADER_BYTES, &mut bytes);
-        let outline = BulkOutline::from_bytes(bytes);
-        let BulkOutline { len, lead, .. } = outline;
+        let bulk = Bulk::from_bytes(bytes);
+        let len = bulk.len();
         let possible = behind.saturating_sub(BULK_OUTLINE_BYTES).min(self.limits.bulk_bytes);
         if behind < BULK_OUTLINE_BYTES || len == 0 || len > possible {
             return Err(self.complain(format_args!("bulk of {len} bytes, where {possible} are possible")));
         }
-        if lead > len {
-            return Err(self.complain(format_args!("{lead} bytes that lead a bulk of {len}")));
+        match bulk {
+            Bulk::InRing(outline) if outline.lead > len => {
+                Err(self.complain(format_args!("{} bytes that lead a bulk of {len}", outline.lead)))
+            }
+            _ => Ok(bulk),
         }
-        Ok(outline)
     }
 
     #[cold]

@@ -30,7 +30,7 @@ fn pair() -> Pair {
 fn outline(token: u64, inline_len: usize) -> Outline {
     let route =
         Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(5), token: Token(token) };
-    Outline { route, inline_len, bulk_len: 0 }
+    Outline { route, inline_len, bulk_len: 0, is_lent: false }
 }
 
 fn pattern(token: u64, len: usize) -> Vec<u8> {

@@ -25,6 +25,15 @@ pub(crate) struct Outline {
     pub(crate) inline_len: usize,
     /// Bytes of bulk that lie elsewhere and count in the header's length. 0: none.
     pub(crate) bulk_len: usize,
+    /// They take no room in the ring of bulk.
+    pub(crate) is_lent: bool,
+}
+
+impl Outline {
+    /// Bytes it takes in the ring of bulk.
+    pub(crate) fn in_bulk_ring(&self) -> usize {
+        if self.is_lent { 0 } else { self.bulk_len }
+    }
 }
 
 /// Writes frames.
@@ -104,7 +113,7 @@ impl<S: WriteStore> RingWriter<S> {
         if let Some(departed) = departed {
             self.room()[len..][..STAMP_BYTES].copy_from_slice(&departed.0.to_le_bytes());
         }
-        let Outline { route, inline_len, bulk_len } = self.begun.take().expect("commit follows begin");
+        let Outline { route, inline_len, bulk_len, .. } = self.begun.take().expect("commit follows begin");
         let len = len + if departed.is_some() { STAMP_BYTES } else { 0 };
         assert!(len <= inline_len, "{len} bytes were written into room for {inline_len}");
         let length = u32::try_from(HEADER_BYTES + len + bulk_len).expect("limits lie below 4 GiB");

@@ -1,0 +1,86 @@
+//! Bulk that is lent instead of copied: its bytes stay where the sender has them, and the receiver looks at them there.
+//!
+//! A *segment* (`segment.rs`) is sealed memory that holds one bulk; a program gets one as a [`Buffer`](super::pool::Buffer), and
+//! whoever was lent one may lend it on. A *place* is a number under which a link's receiver knows a segment, at most [`PLACES`] in each
+//! direction. The descriptor of a segment crosses once, over the socket of the bootstrap, before the first frame that names its
+//! place; later frames name the place alone.
+//!
+//! ```text
+//!   lender                                  borrower
+//!   sends the descriptor, if it is new      (a socket)
+//!   commits a frame: place, length   --->   maps the segment, if it is new; delivers a view
+//!   keeps the bulk                          ...
+//!   lets the bulk go                 <---   the last view is dropped: counts the return in its own memory
+//! ```
+//!
+//! - **A segment is not written while it is lent**, and used again only after every return. A return is one addition to a word that
+//!   the borrower writes, from whatever thread drops the view; the lender looks at the words when it flushes. Nobody waits for one.
+//! - **What never comes back is never written again**: a link that ends takes the lends with it that are still out, and their
+//!   segments are *retired*. Whoever had lent such a segment on says so beside its own return, up to who made it, and that one
+//!   does not use it again. So a view stays what it was, whoever dies or closes; its memory goes with the last mapping.
+//! - **What cannot be lent is copied through the ring**: there is no place left, no descriptor, or the bytes lie elsewhere.
+//! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, besides those that views
+//!   outlive; the descriptors of all links together are a quarter of this process's, and each link is told its share.
+//! - **Trust**: a frame tells a place and a length, which are checked against what is mapped here. A segment cannot shrink and has all
+//!   its pages, so reading never faults. Its bytes are as the maker wrote them for as long as the maker keeps to the first rule; a
+//!   process of the same user that does not may change them under a reader, who must not conclude anything from them that a change could
+//!   make untrue. The space keeps neither lengths nor text there.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `lending/lender.rs` | the sending side: what is lent in which place |
+//! | `lending/borrower.rs` | the receiving side: segments by place, and views |
+//! | `lending/returns.rs` | how a lend comes back |
+//! | `lending/share.rs` | how many places a link gets of this process's descriptors |
+
+#[cfg(not(loom))]
+mod borrower;
+#[cfg(not(loom))]
+mod lender;
+mod returns;
+#[cfg(not(loom))]
+mod share;
+
+#[cfg(not(loom))]
+pub(crate) use borrower::Borrower;
+#[cfg(not(loom))]
+pub(crate) use lender::Lender;
+pub(crate) use returns::{give_back, is_back};
+#[cfg(not(loom))]
+pub(crate) use share::Share;
+
+/// Segments that a peer can be lent over one link at a time.
+pub(crate) const PLACES: usize = 16;
+/// The longest segment.
+#[cfg(not(loom))]
+pub(crate) const SEGMENT_BYTES: usize = super::layout::FRAME_BULK_BYTES;
+
+/// Where a frame's bulk lies that is lent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lent {
+    /// All of its bytes, from the segment's beginning.
+    pub(crate) len: usize,
+    /// The segment; below [`PLACES`].
+    pub(crate) place: usize,
+    /// The place has another segment from here on: its descriptor is the next on the socket.
+    pub(crate) is_new: bool,
+}
+
+/// In the word that tells a lead where bulk lies in the ring: it is lent.
+const IS_LENT: u32 = 1 << 31;
+/// Beside it: [`Lent::is_new`].
+const IS_NEW: u32 = 1 << 30;
+
+impl Lent {
+    /// The word for the frame.
+    pub(crate) fn to_word(self) -> u32 {
+        let place = u32::try_from(self.place).expect("there are few places");
+        IS_LENT | if self.is_new { IS_NEW } else { 0 } | place
+    }
+
+    /// What a peer wrote, if it says that its bulk is lent. The place is not checked.
+    pub(crate) fn from_word(len: usize, word: u32) -> Option<Lent> {
+        let place = (word & !(IS_LENT | IS_NEW)) as usize;
+        (word & IS_LENT != 0).then_some(Lent { len, place, is_new: word & IS_NEW != 0 })
+    }
+}

@@ -1,0 +1,109 @@
+//! The receiving side: segments by place, and views.
+
+use super::{Lent, PLACES, SEGMENT_BYTES, Share, give_back};
+use crate::shared_memory::closing::close_elsewhere;
+use crate::shared_memory::descriptors;
+use crate::shared_memory::memory::{OwnLines, PeerMemoryError};
+use crate::shared_memory::segment::Segment;
+use crate::{LinkError, Maker};
+use bytes::Bytes;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What the peer has lent to one end.
+#[derive(Debug)]
+pub(crate) struct Borrower {
+    known: [Option<Arc<Segment>>; PLACES],
+    returns: Arc<Returns>,
+    share: Share,
+}
+
+/// Where returns are counted; views may outlive the link.
+#[derive(Debug)]
+struct Returns {
+    lines: OwnLines,
+    /// A forked process drops its copies of the views, which are not its to return.
+    maker: Arc<Maker>,
+}
+
+/// The bytes of one lend, which goes back with it.
+struct View {
+    segment: Arc<Segment>,
+    len: usize,
+    place: usize,
+    returns: Arc<Returns>,
+}
+
+impl Borrower {
+    /// Nothing is lent. Tells the peer how many places there are.
+    pub(crate) fn new(lines: OwnLines, maker: Arc<Maker>) -> Self {
+        let share = Share::take();
+        let places = u32::try_from(share.places()).expect("there are few places");
+        lines.places.store(places, Ordering::Relaxed);
+        Borrower { known: Default::default(), returns: Arc::new(Returns { lines, maker }), share }
+    }
+
+    /// A view of what a frame says is lent.
+    ///
+    /// # Errors
+    /// What is wrong with it, or what the system said.
+    pub(crate) fn take(&mut self, lent: Lent, socket: BorrowedFd<'_>) -> Result<Bytes, LinkError> {
+        let Lent { len, place, is_new } = lent;
+        let malformed = |what: String| LinkError::Malformed(format!("bulk lent in place {place}: {what}"));
+        if place >= self.share.places() {
+            return Err(malformed(format!("there are {}", self.share.places())));
+        }
+        if is_new {
+            self.learn(place, socket).map_err(|error| match error {
+                PeerMemoryError::Untrusted(what) => malformed(what),
+                PeerMemoryError::System(doing, errno) => LinkError::System(format!("{doing}: {errno}")),
+            })?;
+        }
+        let Some(segment) = &self.known[place] else { return Err(malformed("nothing is there".to_owned())) };
+        if len > segment.size() {
+            return Err(malformed(format!("{len} bytes of a segment of {}", segment.size())));
+        }
+        let (segment, returns) = (Arc::clone(segment), Arc::clone(&self.returns));
+        Ok(Bytes::from_owner(View { segment, len, place, returns }))
+    }
+
+    /// Maps the segment whose descriptor comes next on the socket.
+    fn learn(&mut self, place: usize, socket: BorrowedFd<'_>) -> Result<(), PeerMemoryError> {
+        self.known[place] = None;
+        let untrusted = |what: &str| PeerMemoryError::Untrusted(what.to_owned());
+        let mut fds = descriptors::receive(socket)?;
+        let Some(fd) = fds.pop().filter(|_| fds.is_empty()) else {
+            close_elsewhere(fds);
+            return Err(untrusted("its message has more or less than one descriptor"));
+        };
+        let segment = Segment::open(fd, SEGMENT_BYTES).map_err(|(fd, error)| {
+            close_elsewhere(vec![fd]);
+            error
+        })?;
+        // The peer has read that the last segment here was retired.
+        self.returns.lines.retired.fetch_and(!(1 << place), Ordering::Relaxed);
+        self.known[place] = Some(segment);
+        Ok(())
+    }
+}
+
+impl AsRef<[u8]> for View {
+    fn as_ref(&self) -> &[u8] {
+        self.segment.bytes(self.len)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if !self.returns.maker.is_this_process() {
+            return;
+        }
+        let lines = &self.returns.lines;
+        if self.segment.is_retired() {
+            // Seen with the return.
+            lines.retired.fetch_or(1 << self.place, Ordering::Relaxed);
+        }
+        give_back(&lines.returned[self.place]);
+    }
+}

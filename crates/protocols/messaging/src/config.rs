@@ -22,6 +22,9 @@ pub struct MessagingConfig {
     pub max_bulk_bytes: usize,
     /// Large data of one peer that may be arriving at one time; never less than one message's.
     pub bulk_budget_bytes: usize,
+    /// Large data of all peers together that may be arriving at one time: what is announced beyond it waits. One message may in any
+    /// case, when nothing else is arriving.
+    pub total_budget_bytes: usize,
     /// Fragments of one peer that may be under way; 1 at least.
     pub window_fragments: u32,
     /// A defect to have, in tests that show that it is found.
@@ -69,7 +72,7 @@ pub enum Defect {
 }
 
 impl MessagingConfig {
-    /// The default [`Window`], 65,536 requests, 16 fragments, 64 MiB of large data arriving.
+    /// The default [`Window`], 65,536 requests, 16 fragments, 64 MiB of large data arriving from one peer, 2 GiB from all.
     #[must_use]
     pub fn new(me: Address, class: fn(Kind) -> Class) -> Self {
         let Window { slots, bytes } = Window::default();
@@ -81,6 +84,7 @@ impl MessagingConfig {
             requests: 65_536,
             max_bulk_bytes: MAX_BULK_BYTES,
             bulk_budget_bytes: 64 * 1024 * 1024,
+            total_budget_bytes: MAX_BULK_BYTES,
             window_fragments: 16,
             #[cfg(feature = "seeded-defects")]
             defect: None,

@@ -1,5 +1,6 @@
 //! The order of what arrives: frames behind a message whose fragments are still coming wait for it, if they have an order.
 
+use crate::budget::Budget;
 use crate::config::{Class, Limits};
 use crate::reassembly::Reassembly;
 use quintet_contract::{Bytes, Frame, Kind, OwnedFrame, Token};
@@ -94,17 +95,22 @@ impl Incoming {
         self.held.push_back(Held::Arriving(Arriving { kind, token, head, cost, granted: false, data }));
     }
 
-    /// Whether the budget has room for the oldest announcement without a grant.
-    pub(crate) fn can_grant(&self) -> bool {
-        let mut waiting = self.held.iter().filter_map(|held| match held {
+    /// The bytes of the oldest announcement without a grant.
+    pub(crate) fn awaits_grant(&self) -> Option<u64> {
+        self.held.iter().find_map(|held| match held {
             Held::Arriving(message) if !message.granted => Some(message.data.total() as u64),
             _ => None,
-        });
-        waiting.next().is_some_and(|total| self.reserved.saturating_add(total) <= self.budget)
+        })
+    }
+
+    /// Whether the budgets, the peer's and that of all, have room for the oldest announcement without a grant.
+    pub(crate) fn can_grant(&self, all: &mut Budget) -> bool {
+        let fits = |total: &u64| self.reserved.saturating_add(*total) <= self.budget;
+        self.awaits_grant().filter(fits).is_some_and(|total| all.has_room(total))
     }
 
     /// The grant went out: its bytes are reserved.
-    pub(crate) fn granted(&mut self) {
+    pub(crate) fn granted(&mut self, all: &mut Budget) {
         let oldest = self.held.iter_mut().find_map(|held| match held {
             Held::Arriving(message) if !message.granted => Some(message),
             _ => None,
@@ -112,6 +118,7 @@ impl Incoming {
         if let Some(message) = oldest {
             message.granted = true;
             self.reserved += message.data.total() as u64;
+            all.reserve(message.data.total() as u64);
         }
     }
 

@@ -27,7 +27,7 @@
 //!
 //! Bulk that the link takes in one frame, and that is at most a quarter of the window (64 KiB for answers), goes with its message.
 //! Other bulk goes by rendezvous: ANNOUNCE with the message's body, GRANT once the receiver has reserved the bytes from the peer's
-//! budget, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
+//! budget, and from that of all peers together, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
 //! them. The receiver's memory grows as data arrives, not as it is announced.
 //!
 //! # Order
@@ -49,6 +49,7 @@
 //! | `channel.rs`, `arrival.rs`, `settle.rs` | one peer: what may be sent to it, what comes from it, what goes by itself |
 //! | `credit.rs` | the two books of a direction |
 //! | `incoming.rs`, `reassembly.rs`, `outgoing.rs` | the order of arrival; fragments in; fragments out |
+//! | `budget.rs` | what all peers together may have arriving |
 //! | `outbox.rs` | the way out for the protocol above |
 //! | `codec.rs` | layouts on the wire |
 //! | `relay.rs` | [`relay::Relay`]: the calling side of a service on another node |
@@ -57,6 +58,7 @@
 #![forbid(unsafe_code)]
 
 mod arrival;
+mod budget;
 mod channel;
 mod codec;
 mod config;

@@ -1,6 +1,7 @@
 //! The protocol.
 
 use crate::arrival::{Arrival, Broken};
+use crate::budget::Budget;
 use crate::channel::Channel;
 use crate::codec::{PREFIX_BYTES, REFUSED, Refused};
 use crate::config::MessagingConfig;
@@ -45,9 +46,11 @@ pub struct Messages<P> {
     /// Those that the layer below says are up.
     peers: PeerMap<Peer>,
     counters: Counters,
+    /// For the large data of all peers.
+    budget: Budget,
     /// When `handle` was last called.
     now: Time,
-    /// Some channel may have fragments that can go in another `handle`.
+    /// Some channel may have fragments, or a grant, that can go in another `handle`.
     more: bool,
     /// Kept for its room.
     head: Vec<u8>,
@@ -78,7 +81,8 @@ impl<P: Protocol> Messages<P> {
     #[must_use]
     pub fn new(config: MessagingConfig, inner: P) -> Self {
         let (peers, counters, now) = (PeerMap::new(), Counters::default(), Time::ZERO);
-        Messages { config, inner, peers, counters, now, more: false, head: Vec::new() }
+        let budget = Budget::new(config.total_budget_bytes as u64);
+        Messages { config, inner, peers, counters, budget, now, more: false, head: Vec::new() }
     }
 
     /// The protocol above.
@@ -151,7 +155,20 @@ impl<P: Protocol> Messages<P> {
 
     /// The next message of a peer that had to wait, if it need not any more.
     fn take_held(&mut self, from: Address) -> Option<OwnedFrame> {
-        self.peers.get_mut(from)?.channel.as_mut()?.take(&self.config)
+        let channel = self.peers.get_mut(from)?.channel.as_mut()?;
+        let before = channel.incoming.reserved();
+        let taken = channel.take(&self.config);
+        let arrived = before - channel.incoming.reserved();
+        self.release(arrived);
+        taken
+    }
+
+    /// Gives room back to the budget of all, and lets those go on that found none.
+    fn release(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.budget.release(bytes);
+            self.more |= core::mem::take(&mut self.budget.is_missed);
+        }
     }
 
     fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -189,7 +206,9 @@ impl<P: Protocol> Messages<P> {
     fn down(&mut self, now: Time, address: Address, cause: DownCause, out: &mut dyn Outbox) {
         let Some(peer) = self.peers.get_mut(address) else { return };
         peer.stall.end(now);
-        if peer.channel.take().is_some_and(|channel| channel.peer.is_some()) {
+        let Some(channel) = peer.channel.take() else { return };
+        self.release(channel.incoming.reserved());
+        if channel.peer.is_some() {
             self.tell(now, Input::Peer(address, &PeerChange::Down(cause)), out);
         }
     }
@@ -218,7 +237,7 @@ impl<P: Protocol> Messages<P> {
         let Some(peer) = self.peers.get_mut(address) else { return };
         let Some(channel) = &mut peer.channel else { return };
         if !channel.is_settled() {
-            channel.settle(out, &mut self.counters);
+            channel.settle(out, &mut self.counters, &mut self.budget);
             self.more |= channel.more;
         }
         let waited = peer.stall.since.is_some();
@@ -238,7 +257,7 @@ impl<P: Protocol> Messages<P> {
 
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
         if core::mem::take(&mut self.more) {
-            let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.more);
+            let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.has_more());
             let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
             for address in due {
                 self.settle(now, address, out);

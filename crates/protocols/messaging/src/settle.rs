@@ -1,5 +1,6 @@
 //! What goes to a peer without being asked for: the opening, delayed answers, grants, credit, fragments.
 
+use crate::budget::Budget;
 use crate::channel::{Channel, Encoded};
 use crate::codec::{CREDIT, GRANT, Grant, OPEN, PROCEED, Proceed};
 use crate::counters::Counters;
@@ -8,21 +9,31 @@ use quintet_wire::send;
 
 impl Channel {
     /// Sends what can go. What the link has no room for goes when it has: all of it follows from the books.
-    pub(crate) fn settle(&mut self, out: &mut dyn Outbox, counters: &mut Counters) {
+    pub(crate) fn settle(&mut self, out: &mut dyn Outbox, counters: &mut Counters, budget: &mut Budget) {
         self.more = false;
         // The link says when there is room, or that it is gone.
-        let _ = self.try_settle(out, counters);
+        let _ = self.try_settle(out, counters, budget);
     }
 
-    fn try_settle(&mut self, out: &mut dyn Outbox, counters: &mut Counters) -> Result<(), SendError> {
+    /// Whether something may go in another `handle`.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more || self.incoming.awaits_grant().is_some()
+    }
+
+    fn try_settle(
+        &mut self,
+        out: &mut dyn Outbox,
+        counters: &mut Counters,
+        budget: &mut Budget,
+    ) -> Result<(), SendError> {
         if !self.open_sent {
             send(out, self.address, OPEN, Token(0), &self.own)?;
             self.open_sent = true;
         }
         self.send_backlog(out)?;
-        while self.incoming.can_grant() {
+        while self.incoming.can_grant(budget) {
             send(out, self.address, GRANT, Token(0), &Grant)?;
-            self.incoming.granted();
+            self.incoming.granted(budget);
         }
         if self.ledger.is_due() {
             let owed = self.ledger.owed;

@@ -182,6 +182,53 @@ fn more_large_data_than_the_budget_waits_for_its_turn() {
     assert!(heard(&network, B, A).iter().all(|message| message.bulk == bulk));
 }
 
+/// What all peers of B have arriving there.
+fn arriving(network: &Network<Node>) -> u64 {
+    let of = |peer| layer(network, B).credit(peer).map_or(0, |credit| credit.reserved_bytes);
+    of(A) + of(C)
+}
+
+fn one_mebibyte_for_all(config: &mut MessagingConfig) {
+    config.total_budget_bytes = MIB;
+}
+
+#[test]
+fn all_peers_together_have_no_more_arriving_than_the_budget_of_all() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);
+    // One message may be larger than the budget, alone.
+    for (token, bytes) in [(1, MIB), (2, MIB / 3), (3, 3 * MIB), (4, MIB / 2), (5, MIB / 2)] {
+        for from in [A, C] {
+            talker(&mut network, from).say(B, message(ONE_WAY, token, b"head", data(bytes)));
+            prompt(&mut network, from);
+        }
+    }
+    let within = |network: &Network<Node>| {
+        let reserved = arriving(network);
+        assert!(reserved <= MIB as u64 || reserved == 3 * MIB as u64, "{reserved} bytes");
+        [A, C].iter().all(|from| heard(network, B, *from).len() == 5)
+    };
+    assert!(network.run_until(Span::from_secs(60), within));
+    assert_eq!(arriving(&network), 0);
+    assert_eq!(layer(&network, B).deadline(), None, "nothing more can go");
+}
+
+#[test]
+fn the_room_of_a_message_that_stands_half_way_is_free_once_its_peer_is_gone() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);
+    say(&mut network, B, ONE_WAY, 1, data(MIB));
+    while arriving(&network) == 0 {
+        network.run(Span::from_micros(10));
+    }
+    network.part(A, B);
+    talker(&mut network, C).say(B, message(ONE_WAY, 2, b"head", data(MIB)));
+    prompt(&mut network, C);
+    network.run(Span::from_secs(5));
+    assert_eq!((arriving(&network), heard(&network, B, C).len()), (MIB as u64, 0), "A may go on");
+    network.cut(A, B, DownCause::Died);
+    assert!(network.run_until(Span::from_secs(5), |network| heard(network, B, C).len() == 1));
+    assert!(heard(&network, B, A).is_empty() && arriving(&network) == 0);
+}
+
 #[test]
 fn a_peer_that_goes_down_takes_its_unfinished_data_with_it() {
     let mut network = pair(Conditions::reliable(), Reliability::Link, |_| {});

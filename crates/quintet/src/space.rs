@@ -21,9 +21,14 @@ impl Space {
         Space { lab }
     }
 
-    /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`. It is sent whatever the program
-    /// does next: at once or, over a socket, together with others that are begun close behind each other, within a fraction of a
-    /// millisecond.
+    /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`.
+    ///
+    /// Any number may be begun. A served space takes a window of them at once: one fewer than its setting `link.window_frames`, 255 by
+    /// default. They are sent whatever the program does next: at once or, over a socket, together with others that are begun close behind
+    /// each other, within a fraction of a millisecond. The rest waits in this process and goes as the space makes room for it, which
+    /// this process learns while one of its threads is in a call of this lab, waits for an outcome, or lets a [`Watch`](crate::Watch)
+    /// progress. A program that begins more and then computes looks in now and then, by [`Pending::peek`](crate::Pending::peek) say; the
+    /// `waiters` of [`State`](crate::State) shows what has reached the space.
     pub fn begin(&self) -> Begin<'_> {
         Begin::new(&self.lab)
     }

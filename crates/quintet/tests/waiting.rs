@@ -9,6 +9,26 @@ use std::time::Duration;
 const LEASE: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(60);
 
+/// As `Space::begin` says.
+#[test]
+fn what_is_begun_beyond_the_window_goes_on_with_the_next_look() {
+    let folder = TempDir::new().unwrap();
+    let socket = folder.join("space");
+    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let [lab, other] = [(); 2].map(|()| Lab::connect(&socket, 0, LEASE).unwrap());
+    let waiters = || other.space().status().unwrap().waiters;
+    let begin = |_| lab.space().begin().take(&template!["never"]).expect("it is sent, or kept");
+    let waiting: Vec<_> = (0..1_000).map(begin).collect();
+    while waiters() < 255 {
+        std::thread::yield_now();
+    }
+    assert_eq!(waiters(), 255, "nobody looks in for the rest");
+    while waiters() < 1_000 {
+        assert!(waiting[0].peek(Duration::ZERO).is_none(), "nobody puts one");
+    }
+    waiting.into_iter().for_each(std::mem::forget);
+}
+
 #[test]
 fn a_take_too_many_is_refused_and_what_serves_the_others_gets_through() {
     let folder = TempDir::new().unwrap();

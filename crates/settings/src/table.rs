@@ -83,7 +83,7 @@ settings! {
         unit: Unit::Count,
         default: 256,
         range: 2..=1 << 20,
-        text: "Frames that one peer may have under way to this process; it waits at the limit.",
+        text: "Frames that one peer may have under way to this process, one of them kept for what is urgent. What is begun beyond them waits at the peer, and goes on while that calls.",
     };
     /// `link.window_bytes`
     LINK_WINDOW_BYTES: Number = {

@@ -7,7 +7,7 @@ use crate::services::RunningServices;
 use crate::slots::{Answer, Slots};
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Disconnect, Kind, NodeId, Outbox, OwnedFrame, SendError, Token};
+use quintet_contract::{Address, Disconnect, Draft, Kind, NodeId, Outbox, OwnedFrame, SendError, Token};
 use quintet_link::Route;
 use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
@@ -37,7 +37,7 @@ pub(crate) struct EngineOutbox<'a> {
 /// Where the frame begun last goes.
 pub(crate) enum Begun {
     Caller { kind: Kind, token: Token, at_most: usize },
-    Within(Address, Kind, Token, Vec<u8>),
+    Within(Draft),
     Link(NodeId),
 }
 
@@ -90,9 +90,9 @@ impl Outbox for EngineOutbox<'_> {
                 return Err(SendError::TooLong { len: at_most, limit: MAX_BODY_BYTES });
             }
             self.ways.services.admit(to)?;
-            let begun = self.begun.insert(Begun::Within(to, kind, token, vec![0; at_most]));
-            let Begun::Within(.., body) = begun else { unreachable!("it was put there a line above") };
-            return Ok(body);
+            let begun = self.begun.insert(Begun::Within(Draft::new(to, kind, token, at_most)));
+            let Begun::Within(draft) = begun else { unreachable!("it was put there a line above") };
+            return Ok(draft.room());
         }
         self.begun = Some(Begun::Link(to.node));
         self.ways.outlets.begin(Route { from: self.from, to, kind, token }, at_most)
@@ -113,10 +113,8 @@ impl Outbox for EngineOutbox<'_> {
                 self.ways.answer(kind, token, &body[..len], Bytes::new());
                 self.ways.answer = body;
             }
-            Some(Begun::Within(to, kind, token, mut body)) => {
-                assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
-                body.truncate(len);
-                let frame = OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() };
+            Some(Begun::Within(draft)) => {
+                let (to, frame) = draft.commit(len);
                 // A service whose thread ended is like a device that was pulled out: it does not answer.
                 let _ = self.deliver_within(to, frame);
             }

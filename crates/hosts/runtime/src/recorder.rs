@@ -9,8 +9,8 @@ mod writer;
 
 use bytes::Bytes;
 use quintet_contract::{
-    Address, CELL_WORDS, Cell, Disconnect, Frame, Input, Kind, Outbox, Protocol, Seen, SendError, Stage,
-    Time, Token,
+    Address, CELL_WORDS, Cell, Disconnect, Draft, Frame, Input, Kind, Outbox, OwnedFrame, Protocol, Seen,
+    SendError, Stage, Time, Token,
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
@@ -211,7 +211,7 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
 }
 
 enum OwnedCall {
-    Sent { to: Address, kind: Kind, token: Token, body: Vec<u8>, bulk: Bytes },
+    Sent(Address, OwnedFrame),
     Refused { to: Address, kind: Kind, token: Token, error: SendError },
     Poked([u64; CELL_WORDS]),
     Peeked([u64; CELL_WORDS]),
@@ -222,7 +222,7 @@ enum OwnedCall {
 impl OwnedCall {
     fn recorded(&self, journal: &mut Journal) -> Call<'_> {
         match self {
-            OwnedCall::Sent { to, kind, token, body, bulk } => {
+            OwnedCall::Sent(to, OwnedFrame { kind, token, body, bulk }) => {
                 Call::Sent(*to, Message { kind: *kind, token: *token, body, bulk: journal.bulk(bulk) })
             }
             OwnedCall::Refused { to, kind, token, error } => Call::Refused(*to, *kind, *token, *error),
@@ -237,7 +237,7 @@ impl OwnedCall {
 /// Passes everything on and notes it.
 struct WatchingOutbox<'a> {
     out: &'a mut dyn Outbox,
-    begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    begun: Option<Draft>,
     /// Whether the frame begun is to be stamped.
     stamped: bool,
     calls: Vec<OwnedCall>,
@@ -253,7 +253,7 @@ impl Outbox for WatchingOutbox<'_> {
     ) -> Result<&mut [u8], SendError> {
         self.stamped = false;
         match self.out.begin(to, kind, token, at_most) {
-            Ok(_) => Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3),
+            Ok(_) => Ok(self.begun.insert(Draft::new(to, kind, token, at_most)).room()),
             Err(error) => {
                 self.calls.push(OwnedCall::Refused { to, kind, token, error });
                 Err(error)
@@ -262,17 +262,18 @@ impl Outbox for WatchingOutbox<'_> {
     }
 
     fn commit(&mut self, len: usize) {
-        let (to, kind, token, mut body) = self.begun.take().expect("commit follows begin");
+        let mut draft = self.begun.take().expect("commit follows begin");
+        let at_most = draft.room().len();
+        let (to, frame) = draft.commit(len);
         // The room was given in `begin` and is given again: nothing was sent in between.
-        let room = self.out.begin(to, kind, token, body.len()).expect("the room found a moment ago");
-        body.truncate(len);
-        room[..len].copy_from_slice(&body);
+        let room = self.out.begin(to, frame.kind, frame.token, at_most).expect("the room found a moment ago");
+        room[..len].copy_from_slice(&frame.body);
         if std::mem::take(&mut self.stamped) {
             self.out.stamp();
             self.calls.push(OwnedCall::Stamped);
         }
         self.out.commit(len);
-        self.calls.push(OwnedCall::Sent { to, kind, token, body, bulk: Bytes::new() });
+        self.calls.push(OwnedCall::Sent(to, frame));
     }
 
     fn stamp(&mut self) {
@@ -288,7 +289,10 @@ impl Outbox for WatchingOutbox<'_> {
         bulk: Bytes,
     ) -> Result<(), SendError> {
         match self.out.send_bulk(to, kind, token, head, bulk.clone()) {
-            Ok(()) => self.calls.push(OwnedCall::Sent { to, kind, token, body: head.to_vec(), bulk }),
+            Ok(()) => {
+                let frame = OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk };
+                self.calls.push(OwnedCall::Sent(to, frame));
+            }
             Err(error) => {
                 self.calls.push(OwnedCall::Refused { to, kind, token, error });
                 return Err(error);

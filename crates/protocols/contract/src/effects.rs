@@ -1,6 +1,6 @@
 //! An outbox that collects.
 
-use crate::{Address, Disconnect, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
+use crate::{Address, Disconnect, Draft, Kind, Outbox, OwnedFrame, SendError, Stage, Token};
 use bytes::Bytes;
 
 /// One thing a protocol did.
@@ -18,7 +18,7 @@ pub enum Effect {
 #[derive(Default, Debug)]
 pub struct Effects {
     list: Vec<Effect>,
-    begun: Option<(Address, Kind, Token, Vec<u8>)>,
+    begun: Option<Draft>,
 }
 
 impl Effects {
@@ -46,14 +46,11 @@ impl Outbox for Effects {
         token: Token,
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
-        Ok(&mut self.begun.insert((to, kind, token, vec![0; at_most])).3)
+        Ok(self.begun.insert(Draft::new(to, kind, token, at_most)).room())
     }
 
     fn commit(&mut self, len: usize) {
-        let (to, kind, token, mut body) = self.begun.take().expect("commit follows begin");
-        assert!(len <= body.len(), "{len} bytes were written into room for {}", body.len());
-        body.truncate(len);
-        let frame = OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() };
+        let (to, frame) = self.begun.take().expect("commit follows begin").commit(len);
         self.list.push(Effect::Sent(to, frame));
     }
 

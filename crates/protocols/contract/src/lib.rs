@@ -19,11 +19,13 @@
 //! | `random.rs` | [`Random`]: the only randomness a protocol may use, keyed from its seed |
 //! | `peer_map.rs` | [`PeerMap`]: what a layer keeps about each peer, looked up several times a frame |
 //! | `limits.rs` | every size limit, with the relations between them proved at compile time |
+//! | `draft.rs` | [`Draft`]: a frame between `begin` and `commit`, for outboxes that keep it |
 //! | `effects.rs` | [`Effects`]: an outbox that collects what a protocol did, for tests and layers |
 #![forbid(unsafe_code)]
 
 mod address;
 mod cell;
+mod draft;
 mod effects;
 mod frame;
 pub mod limits;
@@ -38,6 +40,7 @@ mod time;
 pub use address::{Address, Incarnation, NodeId, Port};
 pub use bytes::Bytes;
 pub use cell::{CELL_WORDS, Cell, CellReader, CellWriter, Seen, Words, cell};
+pub use draft::Draft;
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Stamps, Token};
 pub use link_info::{Identity, LinkClass, LinkInfo};

@@ -25,8 +25,8 @@ pub(crate) type Callback = Box<dyn FnOnce() + Send>;
 enum Slot {
     /// It is not answered; these want to know.
     Open(Option<Box<Watchers>>),
-    /// Its answer waits to be collected.
-    Filled(Result<Answer, Code>),
+    /// Its answer waits to be collected, and came after so many calls of [`Slots::brought`].
+    Filled(Result<Answer, Code>, u64),
     /// Nobody wants it any more.
     Closed,
 }
@@ -62,6 +62,8 @@ pub(crate) struct Slots {
     due: Vec<Callback>,
     /// Slots that were filled and not emptied since [`Slots::brought`].
     brought: usize,
+    /// Calls of [`Slots::brought`].
+    asked: u64,
 }
 
 impl Slots {
@@ -120,10 +122,11 @@ impl Slots {
 
     /// Fills a slot. An answer that nobody waits for (a protocol's mistake, or a forgotten request) is dropped.
     pub(crate) fn fill(&mut self, token: Token, result: Result<Answer, Code>) {
+        let asked = self.asked;
         let Some(slot) = self.get(token) else { return };
         let Slot::Open(watchers) = slot else { return };
         let watchers = watchers.take();
-        *slot = Slot::Filled(result);
+        *slot = Slot::Filled(result, asked);
         self.brought += 1;
         if let Some(watchers) = watchers {
             self.woken.extend(watchers.thread);
@@ -151,9 +154,10 @@ impl Slots {
 
     /// Takes the result and closes the slot, if it was filled.
     pub(crate) fn take(&mut self, token: Token) -> Option<Result<Answer, Code>> {
-        let slot = self.get(token).filter(|slot| matches!(slot, Slot::Filled(_)))?;
-        let Slot::Filled(result) = std::mem::replace(slot, Slot::Closed) else { return None };
-        self.brought = self.brought.saturating_sub(1);
+        let slot = self.get(token).filter(|slot| matches!(slot, Slot::Filled(..)))?;
+        let Slot::Filled(result, asked) = std::mem::replace(slot, Slot::Closed) else { return None };
+        // One that was told of before does not stand for another that was not.
+        self.brought -= usize::from(asked == self.asked);
         self.remove_closed(token);
         Some(result)
     }
@@ -165,13 +169,14 @@ impl Slots {
 
     /// Whether slots were filled, and not emptied, since this was last asked.
     pub(crate) fn brought(&mut self) -> bool {
+        self.asked += 1;
         std::mem::take(&mut self.brought) > 0
     }
 
     /// The result, which stays.
     pub(crate) fn peek(&mut self, token: Token) -> Option<Result<Answer, Code>> {
         match self.get(token)? {
-            Slot::Filled(result) => Some(result.clone()),
+            Slot::Filled(result, _) => Some(result.clone()),
             Slot::Open(_) | Slot::Closed => None,
         }
     }
@@ -182,7 +187,7 @@ impl Slots {
         self.remove_closed(token);
         match slot {
             Slot::Open(watchers) => watchers,
-            Slot::Filled(_) | Slot::Closed => None,
+            Slot::Filled(..) | Slot::Closed => None,
         }
     }
 
@@ -198,7 +203,7 @@ impl Slots {
     fn watchers(&mut self, token: Token) -> Option<&mut Watchers> {
         match self.get(token)? {
             Slot::Open(watchers) => Some(watchers.get_or_insert_default()),
-            Slot::Filled(_) | Slot::Closed => None,
+            Slot::Filled(..) | Slot::Closed => None,
         }
     }
 
@@ -276,6 +281,20 @@ mod tests {
         }
         let next = slots.oldest_open();
         assert_eq!(slots.open(), next);
+    }
+
+    #[test]
+    fn what_was_brought_is_told_of_whatever_was_taken_that_came_before() {
+        let mut slots = Slots::default();
+        let [early, late, own] = [(); 3].map(|()| slots.open());
+        slots.fill(early, answer(early));
+        assert!(slots.brought() && !slots.brought());
+        slots.fill(late, answer(late));
+        slots.take(early).expect("it is there");
+        assert!(slots.brought(), "the later one is still there");
+        slots.fill(own, answer(own));
+        slots.take(own).expect("it is there");
+        assert!(!slots.brought(), "whoever asked has it");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod asked;
 mod bulk;
 mod flow;
 mod hostile;
+mod limits;
 #[path = "../../../session/tests/network/mod.rs"]
 mod network;
 mod ports;

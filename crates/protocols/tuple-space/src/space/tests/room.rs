@@ -71,7 +71,9 @@ fn what_never_fits_is_refused_at_once() {
     let mut bench = bench(2);
     assert_eq!(error(&bench.ask(1, 1, waiting(&[tuple![vec![0u8; 4_000]]])), 1, 1).0, Code::TooLarge);
     let three = [tuple![1i64], tuple![2i64], tuple![3i64]];
-    assert_eq!(error(&bench.ask(1, 2, waiting(&three)), 1, 2).0, Code::TooLarge);
+    let (code, text) = error(&bench.ask(1, 2, waiting(&three)), 1, 2);
+    assert_eq!(code, Code::TooLarge);
+    assert_eq!(text, "3 tuples of 510 bytes never fit a space of 2 tuples and 4000 bytes");
     assert_eq!(bench.status(), crate::State::default());
 }
 

@@ -6,7 +6,7 @@ SCHEDULES = 100000
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test verify fix bench fuzz explore
+.PHONY: help run test verify fix bench fuzz explore mutants
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ test: ## Every test and check that a change must pass
 	@.ci/setup python
 	@.ci/stages
 
-verify: ## The slow checks: dependencies, spelling, Miri, loom, fuzzing; changes no tracked file
+verify: ## The slow checks: dependencies, spelling, Miri, loom, fuzzing, mutants; changes no tracked file
 	@.ci/setup
 	@.ci/verify
 
@@ -44,3 +44,7 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 explore: ## Random schedules and faults against the protocols, in the simulator
 	@.ci/setup
 	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)
+
+mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
+	@.ci/setup
+	@.ci/mutants

@@ -182,7 +182,7 @@ impl Network {
 
     /// Lets a process take so many thousandths of its time for everything.
     pub(crate) fn set_slowness(&mut self, node: NodeId, per_mille: u64) {
-        if let Some(processor) = self.simulation.processor_of(node) {
+        for processor in self.simulation.processors_of(node) {
             self.simulation.set_slowness(processor, per_mille);
         }
     }

@@ -41,7 +41,7 @@ pub struct Pieces {
 /// How long the two that a frame may have to wake did nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rested {
-    pub(crate) node: Picos,
+    pub(crate) thread: Picos,
     pub(crate) processor: Picos,
 }
 
@@ -79,7 +79,7 @@ impl FrameCosts {
 
     /// What waking the receiver costs; none if it does not sleep.
     fn waking(&self, rested: Rested) -> Option<f64> {
-        match (rested.node > self.patience, rested.processor > self.shallow) {
+        match (rested.thread > self.patience, rested.processor > self.shallow) {
             (false, _) => None,
             (true, false) => Some(self.wake_up),
             (true, true) => Some(self.deep_wake_up),

@@ -17,3 +17,7 @@ pub(crate) struct RouteId(pub(crate) NonZeroU32);
 /// Names a node of a run: where it is among all, for as long as the run lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NodePlace(pub(crate) u32);
+
+/// Names a thread of a run: where it is among all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ThreadPlace(pub(crate) u32);

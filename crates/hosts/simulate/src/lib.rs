@@ -6,6 +6,10 @@
 //! Two uses, one engine: *try to break* (abstract links with faults, a seed a run) and *predict* (processing elements and
 //! transfer devices with the parameters of real ones, placed under the same protocols).
 //!
+//! One link joins two nodes and carries the frames of all their ports, as on the live host ([`Simulation::attach`]). A node is on one
+//! processor, where its instances take turns, or on several, where they run beside each other ([`Simulation::spread`],
+//! [`Simulation::add_on`]).
+//!
 //! A node's disk keeps what is appended to it through crashes and restarts. A crash loses or tears what was not synced, at sectors
 //! of [`SECTOR_BYTES`]; a protocol reads the rest back, or whoever looks on does with [`Simulation::disk_bytes`].
 //!
@@ -33,7 +37,8 @@
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
 //! | `arrival.rs` | an input of a node, under way or waiting |
-//! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: instances, inbox, what they are at; all of them; their own clocks |
+//! | `node.rs`, `nodes.rs`, `node_clock.rs` | modelled processes: their instances; all of them; their own clocks |
+//! | `thread.rs` | what of a process takes turns on a processor, and what it is at |
 //! | `device.rs` | [`device`]: busses, networks and switches, each a state machine |
 //! | `disk.rs` | what a disk holds, and what a crash leaves of it: torn writes |
 //! | `service.rs` | [`ServiceModel`]: disk and device, and what they cost by size |
@@ -72,6 +77,7 @@ mod schedule;
 mod service;
 mod simulation;
 pub mod statistics;
+mod thread;
 mod verdict;
 
 pub use cells::CellModel;

@@ -1,17 +1,17 @@
-//! A modelled process: its protocol instances, its inbox, and what it is at.
+//! A modelled process: its protocol instances, and the threads that run them.
 
 use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
 use crate::hosted::Hosted;
-use crate::ids::{ProcessorId, RouteId};
-use crate::module::{mark_of, modelled_bytes};
+use crate::ids::RouteId;
+use crate::module::modelled_bytes;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::statistics::Tally;
+use crate::thread::{NodeThreads, Thread};
 use quintet_contract::{Address, Incarnation, Input, NodeId, Port, Stamps, Time};
-use std::collections::VecDeque;
 
 pub(crate) struct Instance {
     pub(crate) protocol: Box<dyn Hosted>,
@@ -34,15 +34,6 @@ impl Instance {
     }
 }
 
-/// What a node is at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
-    /// Nothing to do.
-    Idle,
-    /// In the queue of its processor, or on it.
-    Busy,
-}
-
 /// What was counted at a node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeStatistics {
@@ -63,72 +54,27 @@ pub(crate) struct Node {
     pub(crate) id: NodeId,
     pub(crate) incarnation: Incarnation,
     pub(crate) alive: bool,
-    pub(crate) processor: ProcessorId,
     pub(crate) clock: NodeClock,
     /// In the order of their ports.
     pub(crate) instances: Vec<(Port, Instance)>,
-    pub(crate) inbox: VecDeque<Waiting>,
-    pub(crate) phase: Phase,
-    /// Since when it had nothing to do, or had last.
-    pub(crate) idle_since: Picos,
-    /// How long it had nothing to do before the first input that waits.
-    pub(crate) rested: Picos,
-    pub(crate) job: Job,
+    pub(crate) threads: NodeThreads,
     pub(crate) statistics: NodeStatistics,
 }
 
-/// The rest of what one input began.
-pub(crate) struct Job {
-    /// Still to be done. In reverse order: the next step is the last.
-    pub(crate) steps: Vec<Step>,
-    /// When the frame came that it answers to.
-    since: Option<Picos>,
-    /// Whether there was anything to do.
-    acted: bool,
-}
-
-impl Job {
-    /// The way of each frame that it has not sent so far. That has its room there already.
-    pub(crate) fn unsent(&self) -> Vec<RouteId> {
-        let routes = self.steps.iter().filter_map(|step| match step {
-            Step::Send(parcel) => parcel.label.route,
-            Step::Work(_) | Step::Disconnect(_) | Step::Poke(_) => None,
-        });
-        routes.collect()
-    }
-
-    /// When each activation of a module was ready that has not reached this mark, where it is to be made still.
-    pub(crate) fn ahead_of(&self, mark: u32) -> impl Iterator<Item = Picos> {
-        let marks = self.steps.iter().filter_map(|step| match step {
-            Step::Send(parcel) => mark_of(&parcel.frame()),
-            Step::Work(_) | Step::Disconnect(_) | Step::Poke(_) => None,
-        });
-        marks.filter(move |(number, _)| *number == mark).map(|(_, ready)| ready)
-    }
-
-    fn none() -> Job {
-        Job { steps: Vec::new(), since: None, acted: false }
-    }
-}
-
 impl Node {
-    pub(crate) fn new(id: NodeId, processor: ProcessorId) -> Self {
+    pub(crate) fn new(id: NodeId, threads: NodeThreads) -> Self {
         Node {
             id,
             incarnation: Incarnation(1),
             alive: true,
-            processor,
             clock: NodeClock::default(),
             instances: Vec::new(),
-            inbox: VecDeque::new(),
-            phase: Phase::Idle,
-            idle_since: Picos::ZERO,
-            rested: Picos::ZERO,
-            job: Job::none(),
+            threads,
             statistics: NodeStatistics::default(),
         }
     }
 
+    /// Places an instance. It takes the place of one that there is at that port.
     pub(crate) fn place(&mut self, port: Port, protocol: Box<dyn Hosted>) {
         let instance = Instance { protocol, costs: Costs::new(), wake_at: None, last_way: None };
         match self.instances.binary_search_by_key(&port, |(port, _)| *port) {
@@ -149,19 +95,6 @@ impl Node {
         self.instances.iter_mut().find(|(at, _)| *at == port).map(|(_, instance)| instance)
     }
 
-    /// It had nothing to do until now.
-    pub(crate) fn turn_busy(&mut self, now: Picos) {
-        self.phase = Phase::Busy;
-        self.rested = now - self.idle_since;
-    }
-
-    /// Ends its life: what it was at and what waits is gone.
-    pub(crate) fn die(&mut self) {
-        self.alive = false;
-        self.inbox.clear();
-        self.job = Job::none();
-    }
-
     /// Begins the node's next life. Wakes scheduled in the last one are void.
     pub(crate) fn revive(&mut self) {
         self.incarnation.0 += 1;
@@ -171,10 +104,11 @@ impl Node {
         }
     }
 
-    /// Lets an input be handled; the job is what it began. When to wake the instance next, if no wake is scheduled by
+    /// Lets a thread of it handle an input; its job is what that began. When to wake the instance next, if no wake is scheduled by
     /// then.
     pub(crate) fn begin_job(
         &mut self,
+        thread: &mut Thread,
         input: &Waiting,
         processor: &mut Processor,
         environment: &mut Environment<'_>,
@@ -185,20 +119,21 @@ impl Node {
         if is_frame {
             self.statistics.waiting.add((now - since).as_seconds());
         }
-        self.job.since = is_frame.then_some(since);
-        let rested = std::mem::take(&mut self.rested);
+        let job = &mut thread.job;
+        job.since = is_frame.then_some(since);
+        let rested = std::mem::take(&mut thread.rested);
         if let Arrival::Frame(parcel) = arrival
             && let Some(route) = parcel.label.route
             && let Some(costs) = &environment.routes[route].costs
         {
-            let rested = Rested { node: rested, processor: processor.rested(now) };
+            let rested = Rested { thread: rested, processor: processor.rested(now) };
             let frame = Reception { bytes: modelled_bytes(&parcel.frame()), waited: now - since, rested };
             let work = costs.receiving(frame, processor);
-            self.job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
+            job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(input, processor, environment);
-        self.job.acted = !self.job.steps.is_empty();
-        self.job.steps.reverse();
+        let wake = self.handle(input, &mut job.steps, processor, environment);
+        job.acted = !job.steps.is_empty();
+        job.steps.reverse();
         wake
     }
 
@@ -206,6 +141,7 @@ impl Node {
     fn handle(
         &mut self,
         &Waiting { port, ref arrival, since }: &Waiting,
+        steps: &mut Vec<Step>,
         processor: &mut Processor,
         environment: &mut Environment<'_>,
     ) -> Option<Time> {
@@ -217,7 +153,7 @@ impl Node {
             last_way: &mut instance.last_way,
             costs: &instance.costs,
             processor,
-            steps: &mut self.job.steps,
+            steps,
             begun: None,
         };
         let came = self.clock.shows(since);
@@ -230,21 +166,11 @@ impl Node {
         instance.next_wake()
     }
 
-    /// The job is done. Whether another input waits; otherwise there is nothing to do.
-    pub(crate) fn end_job(&mut self, now: Picos) -> bool {
-        if self.job.acted {
-            self.count_activation(now);
-        }
-        if self.inbox.is_empty() {
-            (self.phase, self.idle_since) = (Phase::Idle, now);
-        }
-        self.phase == Phase::Busy
-    }
-
-    fn count_activation(&mut self, now: Picos) {
+    /// What an input began is done that came as a frame at `since`, if it did.
+    pub(crate) fn count_activation(&mut self, since: Option<Picos>, now: Picos) {
         let statistics = &mut self.statistics;
         statistics.activations += 1;
-        if let Some(since) = self.job.since {
+        if let Some(since) = since {
             statistics.response.add((now - since).as_seconds());
         }
         if let Some(last) = statistics.last_end.replace(now) {

@@ -26,6 +26,11 @@ impl Nodes {
         self.find(id).map(|place| &mut self[place])
     }
 
+    /// Where the next node will be.
+    pub(crate) fn next_place(&self) -> NodePlace {
+        NodePlace(u32::try_from(self.nodes.len()).expect("there are at most 65536 numbers"))
+    }
+
     /// Adds a node whose number is free.
     pub(crate) fn insert(&mut self, node: Node) {
         let number = usize::from(node.id.0);

@@ -1,7 +1,7 @@
-//! Processing elements: what runs the nodes that are placed on them, one at a time.
+//! Processing elements: what runs the threads of the nodes that are placed on them, one at a time.
 
 use crate::arrival::Waiting;
-use crate::ids::NodePlace;
+use crate::ids::{NodePlace, ThreadPlace};
 use crate::picos::{Picos, nearest};
 use crate::statistics::Level;
 use quintet_contract::Random;
@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 pub struct ProcessorModel {
     /// The time of one cycle.
     pub cycle: Picos,
-    /// How long a node runs before another that is ready gets its turn; `None`: to the end of what it does.
+    /// How long a node runs before another that is ready gets its turn; `None`: to the end of what it does. Of a node on several
+    /// processors, what runs here of it.
     pub time_slice: Option<Picos>,
     /// Whether it takes messages from transfer devices while it executes. Without, they wait until it is idle, and go
     /// before everything else then.
@@ -54,10 +55,10 @@ pub(crate) struct Processor {
     /// What cycles are multiplied with: more than 1 for a slow processor.
     slowness: f64,
     pub(crate) random: Random,
-    /// Nodes that have something to do, in order.
-    pub(crate) ready: VecDeque<NodePlace>,
-    /// The node that it runs.
-    pub(crate) current: Option<NodePlace>,
+    /// Threads that have something to do, in order. One that roams is in the queues of all processors of its node.
+    pub(crate) ready: VecDeque<ThreadPlace>,
+    /// The thread that it runs.
+    pub(crate) current: Option<ThreadPlace>,
     /// Since when the work at hand is executed; `None` while a device carries what was sent.
     pub(crate) since: Option<Picos>,
     pub(crate) slice_ends: Picos,
@@ -91,26 +92,26 @@ impl Processor {
         }
     }
 
-    /// Whether no node has it and none is ready.
+    /// Whether no thread has it and none is ready.
     pub(crate) fn is_free(&self) -> bool {
         self.current.is_none() && self.ready.is_empty()
     }
 
-    /// A node has it from now on.
-    pub(crate) fn occupy(&mut self, node: NodePlace, now: Picos) {
-        (self.current, self.since) = (Some(node), None);
+    /// A thread has it from now on.
+    pub(crate) fn occupy(&mut self, thread: ThreadPlace, now: Picos) {
+        (self.current, self.since) = (Some(thread), None);
         self.slice_ends = self.slice_from(now);
     }
 
-    /// The node that had it does not have it any more. If there is more to do for it, it is ready again.
-    pub(crate) fn give_back(&mut self, node: NodePlace, more: bool) {
+    /// The thread that had it does not have it any more. `is_ready`: it stands in line again, here.
+    pub(crate) fn give_back(&mut self, thread: ThreadPlace, is_ready: bool) {
         self.current = None;
-        if more {
-            self.ready.push_back(node);
+        if is_ready {
+            self.ready.push_back(thread);
         }
     }
 
-    /// Executes for so long, or to the end of the time slice: until when. None if that is over and other nodes are ready.
+    /// Executes for so long, or to the end of the time slice: until when. None if that is over and other threads are ready.
     pub(crate) fn execute(&mut self, now: Picos, left: Picos) -> Option<Picos> {
         if self.slice_ends <= now {
             if !self.ready.is_empty() {

@@ -90,6 +90,11 @@ impl Route {
         }
     }
 
+    /// Whether what arrives now is not to be shown: it came after the end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.closed && self.draining.is_none() || self.stale > 0
+    }
+
     /// Has nothing more depart. What departed before still arrives, and then the receiver learns of the end, unless the way is cut.
     pub(crate) fn close(&mut self, how: Disconnect) {
         let looks_cut = how == Disconnect::UntilNextLink && self.info().may_be_cut;

@@ -27,6 +27,7 @@ use crate::processor::{Processor, ProcessorModel};
 use crate::route::Routes;
 use crate::schedule::Schedule;
 use crate::service::ServiceModel;
+use crate::thread::Threads;
 use carriage::{Carried, Medium};
 use events::Event;
 pub use events::Stall;
@@ -55,6 +56,7 @@ pub struct Simulation {
     now: Picos,
     schedule: Schedule<Event>,
     nodes: Nodes,
+    threads: Threads,
     processors: Vec<Processor>,
     media: Vec<Medium>,
     routes: Routes,
@@ -106,6 +108,7 @@ impl Simulation {
             now: Picos::default(),
             schedule: Schedule::new(),
             nodes: Nodes::default(),
+            threads: Threads::default(),
             processors: Vec::new(),
             media: Vec::new(),
             routes: Routes::new(),
@@ -146,7 +149,7 @@ impl Simulation {
         self.services = services;
     }
 
-    /// Adds a processing element. Nodes are put on it with [`Simulation::place`].
+    /// Adds a processing element. Nodes are put on it with [`Simulation::place`] and [`Simulation::spread`].
     pub fn add_processor(&mut self, model: ProcessorModel) -> ProcessorId {
         let number = self.processors.len();
         let random = Random::new(self.seed, streams::PROCESSORS | number as u64);
@@ -162,13 +165,29 @@ impl Simulation {
         DeviceId(number)
     }
 
-    /// Puts a node on a processor. A node that is not put on one has an abstract one to itself.
+    /// Puts a node on a processor, where its instances take turns: they handle their inputs in the order in which those came, each to its
+    /// end. A node that is not put on one has an abstract one to itself.
     pub fn place(&mut self, id: NodeId, processor: ProcessorId) {
         match self.nodes.get_mut(id) {
-            Some(node) => node.processor = processor,
+            Some(node) => self.threads.put(&mut node.threads, processor),
             None => {
-                self.nodes.insert(Node::new(id, processor));
+                let threads = self.threads.of_node(self.nodes.next_place(), processor);
+                self.nodes.insert(Node::new(id, threads));
             }
+        }
+    }
+
+    /// Puts a node on several processors: each instance that is added from now on handles its inputs on whichever of them is free,
+    /// the first that is; if none is, on the one that comes to it first. One instance is never on two at once; different ones run
+    /// beside each other. [`add_on`](Simulation::add_on) binds an instance to one of them.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn spread(&mut self, id: NodeId, processors: &[ProcessorId]) {
+        let first = processors.first().expect("a node is on one processor at least");
+        self.place(id, *first);
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.threads.spread(processors);
         }
     }
 
@@ -178,7 +197,24 @@ impl Simulation {
             let own = self.add_processor(ProcessorModel::default());
             self.place(at.node, own);
         }
+        self.install(at, protocol, None);
+    }
+
+    /// Places a protocol at an address and starts it now, bound to a processor wherever its node is: those of a node that are bound to
+    /// one take turns there. An instance that takes the place of another one runs where that did, a restarted one where it was. A node
+    /// that was on none is on this one.
+    pub fn add_on(&mut self, at: Address, processor: ProcessorId, protocol: impl Hosted) {
+        if self.nodes.get(at.node).is_none() {
+            self.place(at.node, processor);
+        }
+        self.install(at, protocol, Some(processor));
+    }
+
+    fn install(&mut self, at: Address, protocol: impl Hosted, bound_to: Option<ProcessorId>) {
         if let Some(node) = self.nodes.get_mut(at.node) {
+            if node.instance(at.port).is_none() {
+                self.threads.assign(&mut node.threads, at.port, bound_to);
+            }
             node.place(at.port, Box::new(protocol));
         }
         self.deliver(at, Arrival::Started, self.now);

@@ -10,7 +10,7 @@ use crate::module::{mark_of, message_class, modelled_bytes};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::route::Carrier;
-use quintet_contract::{Address, Random};
+use quintet_contract::Random;
 
 /// A transfer device in a run.
 pub(super) struct Medium {
@@ -36,8 +36,8 @@ pub(super) struct Carried {
 }
 
 impl Simulation {
-    /// Sends a frame on its way. True if the sender's processor is busy until it is there.
-    pub(super) fn transmit(&mut self, mut parcel: Box<Parcel>) -> bool {
+    /// Sends a frame on its way, from a processor. True if that is busy until the frame is there.
+    pub(super) fn transmit(&mut self, mut parcel: Box<Parcel>, by: ProcessorId) -> bool {
         let (now, to) = (self.now, parcel.label.to);
         let Some(id) = parcel.label.route else {
             self.transmit_within(parcel);
@@ -69,7 +69,7 @@ impl Simulation {
             }
             Carrier::Device { device, from: here, to: there } => {
                 let (device, here, there) = (*device, *here, *there);
-                let holds = self.hold(parcel.label.from);
+                let holds = self.hold(by);
                 self.tickets += 1;
                 let ticket = self.tickets;
                 let bytes = modelled_bytes(&parcel.frame());
@@ -82,9 +82,8 @@ impl Simulation {
         }
     }
 
-    /// The sender's processor, if it cannot execute while a device carries: it is busy until that is over.
-    fn hold(&mut self, from: Address) -> Option<(ProcessorId, u64)> {
-        let id = self.nodes.get(from.node)?.processor;
+    /// The processor, if it cannot execute while a device carries: it is busy until that is over.
+    fn hold(&mut self, id: ProcessorId) -> Option<(ProcessorId, u64)> {
         let processor = &mut self.processors[id.0];
         if processor.model.output_controller {
             return None;

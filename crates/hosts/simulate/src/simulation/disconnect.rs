@@ -10,6 +10,7 @@ use quintet_contract::{Disconnect, DownCause, NodeId, PeerChange};
 impl Simulation {
     /// Closes the link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
     /// told, unless the way there is cut; what the peer sent does not. Nothing happens if the peer is dead: then all are told of that.
+    #[cold]
     pub(super) fn disconnect(&mut self, place: NodePlace, peer: NodeId, how: Disconnect) {
         let here = self.nodes[place].id;
         let lives = self.nodes.get(peer).is_some_and(|node| node.alive);
@@ -34,10 +35,14 @@ impl Simulation {
             Arrival::News(news) => matches!(**news, News::Writable(to) if to.node == peer),
             _ => false,
         };
-        let node = &mut self.nodes[place];
-        node.inbox.retain(|waiting| !is_from(&waiting.arrival));
-        let door = &mut self.processors[node.processor.0].door;
-        door.retain(|(waiting_for, waiting)| *waiting_for != place || !is_from(&waiting.arrival));
+        let threads = &self.nodes[place].threads;
+        for thread in threads.all() {
+            self.threads[thread].inbox.retain(|waiting| !is_from(&waiting.arrival));
+        }
+        for id in self.threads.processors(threads) {
+            let door = &mut self.processors[id.0].door;
+            door.retain(|(waiting_for, waiting)| *waiting_for != place || !is_from(&waiting.arrival));
+        }
     }
 
     /// Tells the receivers of a closed link as soon as all that was sent before has arrived or is lost. A dead one is not told.
@@ -56,13 +61,6 @@ impl Simulation {
         for (from, to) in route.ends() {
             self.deliver(to, News::Peer(from, PeerChange::Down(end)).into(), self.now);
         }
-    }
-
-    /// Whether an input came over a link after its end.
-    pub(super) fn is_late(&self, arrival: &Arrival) -> bool {
-        let Arrival::Frame(parcel) = arrival else { return false };
-        let Some(route) = parcel.label.route.map(|id| &self.routes[id]) else { return false };
-        route.closed && route.draining.is_none() || route.stale > 0
     }
 
     /// Whether a protocol has closed the link from one node to another; [`attach`](Simulation::attach) makes a new one.

@@ -142,20 +142,23 @@ impl Simulation {
 
     fn arrive(&mut self, to: Address, incarnation: Incarnation, arrival: Arrival, way: Way) {
         self.digest.add(self.now, to, &arrival);
-        let is_late = self.is_late(&arrival);
-        if let (Way::Link, Arrival::Frame(parcel)) = (way, &arrival)
+        let mut is_late = false;
+        if let Arrival::Frame(parcel) = &arrival
             && let Some(route) = parcel.label.route
         {
-            self.leave(route);
+            is_late = self.routes[route].is_over();
+            if way == Way::Link {
+                self.leave(route);
+            }
         }
-        let Some(place) = self.nodes.find(to.node) else { return };
-        let node = &self.nodes[place];
-        let lives = node.alive && node.incarnation == incarnation;
-        if lives && !is_late && (way != Way::Device || self.admit(place, to.port, &arrival)) {
-            self.enter(place, to.port, arrival);
+        let Some(node) = self.nodes.get(to.node) else { return };
+        let (thread, lives) = (node.threads.of(to.port), node.alive && node.incarnation == incarnation);
+        if lives && !is_late && (way != Way::Device || self.admit(thread, to.port, &arrival)) {
+            self.enter(thread, to.port, arrival);
         }
     }
 
+    #[inline]
     pub(super) fn leave(&mut self, id: RouteId) {
         let route = &mut self.routes[id];
         route.left();
@@ -168,6 +171,7 @@ impl Simulation {
     }
 
     /// Tells all who were refused that there is room, in the order of the refusals.
+    #[cold]
     fn tell_room(&mut self, id: RouteId) {
         for pair in std::mem::take(&mut self.routes[id].refused) {
             let (from, to) = self.routes[id].addresses(pair);

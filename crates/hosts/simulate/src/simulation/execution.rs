@@ -1,23 +1,23 @@
-//! How processors run their nodes: one at a time, each for a time slice, step by step.
+//! How processors run threads: one at a time, each for a time slice, step by step.
 
 use super::Simulation;
 use super::events::Event;
 use crate::arrival::{Arrival, Waiting};
-use crate::ids::{NodePlace, ProcessorId};
-use crate::node::Phase;
+use crate::ids::{NodePlace, ProcessorId, ThreadPlace};
 use crate::outbox::{Environment, Step};
 use crate::picos::Picos;
+use crate::thread::Phase;
 use quintet_contract::Port;
 
 impl Simulation {
-    /// Gives an idle processor to the nodes that are ready, until one holds it.
-    pub(super) fn dispatch(&mut self, id: ProcessorId) {
+    /// Gives an idle processor to the threads that are ready, until one holds it.
+    fn dispatch(&mut self, id: ProcessorId) {
         if self.processors[id.0].current.is_none() {
             self.resume(id);
         }
     }
 
-    /// The current node goes on, and others after it, until one holds the processor.
+    /// The current thread goes on, and others after it, until one holds the processor.
     fn resume(&mut self, id: ProcessorId) {
         while let Some(current) = self.processors[id.0].current.or_else(|| self.take_up(id)) {
             if self.go_on(id, current) {
@@ -26,65 +26,132 @@ impl Simulation {
         }
     }
 
-    /// Gives an idle processor to the node that is ready first. None if there is none, and the processor rests.
-    fn take_up(&mut self, id: ProcessorId) -> Option<NodePlace> {
+    /// Gives an idle processor to the thread that is ready first. None if there is none, and the processor rests.
+    fn take_up(&mut self, id: ProcessorId) -> Option<ThreadPlace> {
         let place = self.next_ready(id)?;
-        let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
-        processor.occupy(place, self.now);
-        if node.job.steps.is_empty()
-            && let Some(input) = node.inbox.pop_front()
-        {
+        let thread = &mut self.threads[place];
+        self.processors[id.0].occupy(place, self.now);
+        let next = if thread.job.steps.is_empty() { thread.inbox.pop_front() } else { None };
+        if thread.roams {
+            self.claim(id, place);
+        }
+        if let Some(input) = next {
             self.begin(id, place, input);
         }
         Some(place)
     }
 
-    /// Hands an input to its node, at once or by way of its inbox.
-    pub(super) fn enter(&mut self, place: NodePlace, port: Port, arrival: Arrival) {
-        let node = &mut self.nodes[place];
-        let id = node.processor;
+    /// Hands an input to the thread that it is for, at once or by way of its inbox.
+    pub(super) fn enter(&mut self, place: ThreadPlace, port: Port, arrival: Arrival) {
+        let mut thread = &mut self.threads[place];
+        if thread.roams {
+            self.seek(place);
+            thread = &mut self.threads[place];
+        }
+        let (id, input) = (thread.processor, Waiting { port, arrival, since: self.now });
         let processor = &mut self.processors[id.0];
-        if node.phase == Phase::Idle && processor.is_free() {
-            node.turn_busy(self.now);
+        if thread.phase == Phase::Idle && processor.is_free() {
+            thread.turn_busy(self.now);
             processor.occupy(place, self.now);
-            self.begin(id, place, Waiting { port, arrival, since: self.now });
+            self.begin(id, place, input);
             self.resume(id);
-        } else if let Some(processor) = self.queue(place, port, arrival, self.now) {
-            self.dispatch(processor);
+        } else if self.queue(place, input) {
+            self.dispatch(id);
         }
     }
 
-    /// Puts an input into its node's inbox. Gives the processor if the node has become ready by that.
-    fn queue(&mut self, place: NodePlace, port: Port, arrival: Arrival, since: Picos) -> Option<ProcessorId> {
-        let node = Some(&mut self.nodes[place]).filter(|node| node.alive)?;
-        node.inbox.push_back(Waiting { port, arrival, since });
-        if node.phase == Phase::Busy {
-            return None;
+    /// Has a roaming thread run on the first processor that is free, if it has nothing to do and there is one.
+    #[cold]
+    fn seek(&mut self, place: ThreadPlace) {
+        let thread = &mut self.threads[place];
+        if thread.phase == Phase::Idle {
+            let mut roamed = self.nodes[thread.node].threads.roamed().iter();
+            let free = roamed.find(|id| self.processors[id.0].is_free());
+            thread.processor = free.copied().unwrap_or(thread.processor);
         }
-        node.turn_busy(self.now);
-        self.processors[node.processor.0].ready.push_back(place);
-        Some(node.processor)
     }
 
-    /// The node that is ready first; while there is none, messages that wait for that come in.
-    fn next_ready(&mut self, id: ProcessorId) -> Option<NodePlace> {
+    /// The processor that takes in a message from a device for a roaming thread: none overtakes one that waits until some processor is
+    /// idle.
+    #[cold]
+    fn door_of(&mut self, place: ThreadPlace, port: Port) -> ProcessorId {
+        self.seek(place);
+        let thread = &self.threads[place];
+        let is_before = |(node, input): &(NodePlace, Waiting)| *node == thread.node && input.port == port;
+        let mut roamed = self.nodes[thread.node].threads.roamed().iter();
+        let behind = roamed.find(|id| self.processors[id.0].door.iter().any(is_before));
+        behind.copied().unwrap_or(thread.processor)
+    }
+
+    /// Puts an input into a thread's inbox. Whether the thread has become ready by that.
+    fn queue(&mut self, place: ThreadPlace, input: Waiting) -> bool {
+        let thread = &mut self.threads[place];
+        thread.inbox.push_back(input);
+        if thread.phase == Phase::Busy {
+            return false;
+        }
+        thread.turn_busy(self.now);
+        if thread.roams {
+            self.line_up(place);
+        } else {
+            self.processors[thread.processor.0].ready.push_back(place);
+        }
+        true
+    }
+
+    /// The thread that is ready first; while there is none, messages that wait for that come in.
+    fn next_ready(&mut self, id: ProcessorId) -> Option<ThreadPlace> {
         loop {
             let processor = &mut self.processors[id.0];
-            if let Some(node) = processor.ready.pop_front() {
-                return Some(node);
+            if let Some(place) = processor.ready.pop_front() {
+                return Some(place);
             }
-            let Some((place, Waiting { port, arrival, since })) = processor.door.pop_front() else {
+            let Some((node, input)) = processor.door.pop_front() else {
                 processor.rest(self.now);
                 return None;
             };
-            self.queue(place, port, arrival, since);
+            self.queue(self.nodes[node].threads.of(input.port), input);
         }
     }
 
-    /// Lets a node that is not in the middle of one handle an input.
-    fn begin(&mut self, id: ProcessorId, place: NodePlace, input: Waiting) {
+    /// A roaming thread is ready, behind those that are, wherever it may run.
+    #[cold]
+    fn line_up(&mut self, place: ThreadPlace) {
+        for id in self.nodes[self.threads[place].node].threads.roamed() {
+            self.processors[id.0].ready.push_back(place);
+        }
+    }
+
+    /// A processor runs a roaming thread from now on: no other one does.
+    #[cold]
+    fn claim(&mut self, id: ProcessorId, place: ThreadPlace) {
+        let thread = &mut self.threads[place];
+        thread.processor = id;
+        for other in self.nodes[thread.node].threads.roamed().iter().filter(|other| **other != id) {
+            self.processors[other.0].ready.retain(|ready| *ready != place);
+        }
+    }
+
+    /// A roaming thread that gave a processor back is ready again. If that goes on with another one, an idle one takes it.
+    #[cold]
+    fn move_on(&mut self, id: ProcessorId, place: ThreadPlace) {
+        let is_next = self.processors[id.0].ready.is_empty();
+        self.line_up(place);
+        if is_next {
+            return;
+        }
+        let roamed = self.nodes[self.threads[place].node].threads.roamed().iter();
+        let mut others = roamed.filter(|other| **other != id);
+        if let Some(idle) = others.find(|other| self.processors[other.0].current.is_none()) {
+            self.prod(*idle);
+        }
+    }
+
+    /// Lets a thread that is not in the middle of one handle an input.
+    fn begin(&mut self, id: ProcessorId, place: ThreadPlace, input: Waiting) {
+        let thread = &mut self.threads[place];
+        let (place, port) = (thread.node, input.port);
         let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
-        let port = input.port;
         let mut environment = Environment {
             now: self.now,
             routes: &mut self.routes,
@@ -92,7 +159,7 @@ impl Simulation {
             cells: &mut self.cells,
             services: &self.services,
         };
-        let wake = node.begin_job(&input, processor, &mut environment);
+        let wake = node.begin_job(thread, &input, processor, &mut environment);
         if let Arrival::Frame(parcel) = input.arrival {
             self.parcels.keep(parcel);
         }
@@ -101,31 +168,46 @@ impl Simulation {
         }
     }
 
-    /// Lets the current node go on until it holds the processor until an event, or gives it back. True if it holds it.
-    fn go_on(&mut self, id: ProcessorId, place: NodePlace) -> bool {
+    /// Lets the current thread go on until it holds the processor until an event, or gives it back. True if it holds it.
+    fn go_on(&mut self, id: ProcessorId, place: ThreadPlace) -> bool {
         loop {
-            let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
-            match node.job.steps.pop() {
+            let thread = &mut self.threads[place];
+            if let Some(Step::Work(left)) = thread.job.steps.last()
+                && *left > Picos::ZERO
+            {
+                let processor = &mut self.processors[id.0];
+                let Some(until) = processor.execute(self.now, *left) else {
+                    let roams = thread.roams;
+                    processor.give_back(place, !roams);
+                    if roams {
+                        self.move_on(id, place);
+                    }
+                    return false;
+                };
+                let generation = processor.generation;
+                self.schedule.add_with(until, || Event::Advance(id, generation));
+                return true;
+            }
+            match thread.job.steps.pop() {
                 None => {
-                    let more = node.end_job(self.now);
-                    processor.give_back(place, more);
+                    let (more, roams) = (thread.end_job(self.now), thread.roams);
+                    if thread.job.acted {
+                        self.nodes[thread.node].count_activation(thread.job.since, self.now);
+                    }
+                    self.processors[id.0].give_back(place, more && !roams);
+                    if more && roams {
+                        self.move_on(id, place);
+                    }
                     return false;
                 }
-                Some(Step::Work(Picos::ZERO)) => {}
-                Some(Step::Work(left)) => {
-                    node.job.steps.push(Step::Work(left));
-                    let Some(until) = processor.execute(self.now, left) else {
-                        processor.give_back(place, true);
-                        return false;
-                    };
-                    let generation = processor.generation;
-                    self.schedule.add_with(until, || Event::Advance(id, generation));
-                    return true;
+                Some(Step::Work(_)) => {}
+                Some(Step::Disconnect(link)) => {
+                    let node = thread.node;
+                    self.disconnect(node, link.0, link.1);
                 }
-                Some(Step::Disconnect(link)) => self.disconnect(place, link.0, link.1),
                 Some(Step::Poke(write)) => self.cells.write(self.now, &write.0, write.1),
                 Some(Step::Send(parcel)) => {
-                    if self.transmit(parcel) {
+                    if self.transmit(parcel, id) {
                         // A device carries it, and the processor waits for that.
                         return true;
                     }
@@ -152,16 +234,19 @@ impl Simulation {
     /// Takes off what was worked since the current step was begun or resumed.
     fn pause_work(&mut self, id: ProcessorId) {
         let processor = &mut self.processors[id.0];
-        let Some((node, since)) = processor.current.zip(processor.since.take()) else { return };
-        if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
-            *left = *left - (self.now - since);
+        let Some((current, since)) = processor.current.zip(processor.since.take()) else { return };
+        let worked = self.now - since;
+        if let Some(left) = self.work_left(current) {
+            *left = *left - worked;
         }
     }
 
     /// Whether a message from a device may enter its node now. One that may not waits at the door, or is lost.
-    pub(super) fn admit(&mut self, place: NodePlace, port: Port, arrival: &Arrival) -> bool {
-        let node = &self.nodes[place];
-        let (id, waiting) = (node.processor, node.inbox.len());
+    pub(super) fn admit(&mut self, place: ThreadPlace, port: Port, arrival: &Arrival) -> bool {
+        let thread = &self.threads[place];
+        let id = if thread.roams { self.door_of(place, port) } else { thread.processor };
+        let thread = &self.threads[place];
+        let (node, waiting) = (thread.node, thread.inbox.len());
         let processor = &mut self.processors[id.0];
         if waiting + processor.door.len() >= processor.model.queue_limit {
             processor.lost += 1;
@@ -173,7 +258,7 @@ impl Simulation {
         if !processor.model.input_controller {
             if let Arrival::Frame(parcel) = arrival {
                 let arrival = Arrival::Frame(parcel.clone());
-                processor.door.push_back((place, Waiting { port, arrival, since: self.now }));
+                processor.door.push_back((node, Waiting { port, arrival, since: self.now }));
             }
             return false;
         }
@@ -185,14 +270,22 @@ impl Simulation {
     fn interrupt(&mut self, id: ProcessorId) {
         let processor = &self.processors[id.0];
         let cost = processor.model.interrupt;
-        let Some(node) = processor.current.filter(|_| processor.since.is_some()) else { return };
+        let Some(current) = processor.current.filter(|_| processor.since.is_some()) else { return };
         if cost == Picos::ZERO {
             return;
         }
         self.pause_work(id);
-        if let Some(Step::Work(left)) = self.nodes[node].job.steps.last_mut() {
+        if let Some(left) = self.work_left(current) {
             *left += cost;
         }
         self.resume(id);
+    }
+
+    /// What is left of the work that a thread is at.
+    fn work_left(&mut self, place: ThreadPlace) -> Option<&mut Picos> {
+        match self.threads[place].job.steps.last_mut() {
+            Some(Step::Work(left)) => Some(left),
+            _ => None,
+        }
     }
 }

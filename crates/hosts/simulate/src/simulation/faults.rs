@@ -62,16 +62,25 @@ impl Simulation {
         }
         let Some(place) = self.nodes.find(id) else { return };
         let node = &mut self.nodes[place];
-        let unsent = node.job.unsent();
-        node.die();
-        let processor = node.processor;
-        self.processors[processor.0].door.retain(|(waiting_for, _)| *waiting_for != place);
+        node.alive = false;
+        let mut unsent = Vec::new();
+        for thread in node.threads.all() {
+            let thread = &mut self.threads[thread];
+            unsent.extend(thread.job.unsent());
+            thread.die();
+        }
+        let processors = self.threads.processors(&node.threads);
+        for id in &processors {
+            self.processors[id.0].door.retain(|(waiting_for, _)| *waiting_for != place);
+        }
         for route in unsent {
             self.routes[route].left();
             self.tell_when_drained(route);
         }
-        if self.processors[processor.0].current == Some(place) {
-            self.prod(processor);
+        for id in processors {
+            if self.processors[id.0].current.is_some_and(|current| self.threads[current].node == place) {
+                self.prod(id);
+            }
         }
         for peer in self.routes.peers_of(id) {
             let open = self.routes.get(id, peer).filter(|route| !route.closed);
@@ -95,6 +104,7 @@ impl Simulation {
         if let Restart::Fresh(instances) = how {
             node.instances.clear();
             for (port, protocol) in instances {
+                self.threads.assign(&mut node.threads, port, None);
                 node.place(port, protocol);
             }
         }
@@ -129,10 +139,10 @@ impl Simulation {
         }
     }
 
-    /// The processor on which a node is.
+    /// The processors on which a node is, in the order in which they were added. None if there is no such node.
     #[must_use]
-    pub fn processor_of(&self, id: NodeId) -> Option<ProcessorId> {
-        self.nodes.get(id).map(|node| node.processor)
+    pub fn processors_of(&self, id: NodeId) -> Vec<ProcessorId> {
+        self.nodes.get(id).map(|node| self.threads.processors(&node.threads)).unwrap_or_default()
     }
 
     /// Lets every cycle of a processor take `per_mille` thousandths of its time from the next work on.

@@ -95,25 +95,26 @@ impl Simulation {
         carrier: impl Fn(&Simulation, (Address, Address)) -> Carrier,
     ) {
         assert!(!joined.is_empty(), "a link joins one pair of ports at least");
-        let earlier = self.routes.get(a, b).filter(|route| !route.closed);
-        let others =
-            earlier.is_some_and(|route| route.joined.iter().any(|pair| !joined.contains(pair) && a != b));
-        assert!(
-            !others,
-            "nodes {} and {} have a link that joins other ports: name all pairs in one call",
-            a.0, b.0
-        );
-        self.reopen(a, b);
+        if let Some(earlier) = self.routes.get(a, b) {
+            let others =
+                a != b && !earlier.closed && earlier.joined.iter().any(|pair| !joined.contains(pair));
+            assert!(
+                !others,
+                "nodes {} and {} have a link that joins other ports: name all pairs in one call",
+                a.0, b.0
+            );
+            self.reopen(a, b);
+        }
         let mut turned: Vec<_> = joined.iter().map(|(here, there)| (*there, *here)).collect();
         if a == b {
             // One direction for both.
             turned.extend(joined);
         }
-        for (from, to, joined) in [(a, b, joined), (b, a, &turned)] {
-            let (here, there) = joined[0];
+        for (from, to, joined) in [(a, b, joined.into()), (b, a, turned.into_boxed_slice())] {
+            let (here, there): (Port, Port) = joined[0];
             let first = (Address { node: from, port: here }, Address { node: to, port: there });
             let carrier = carrier(self, first);
-            self.routes.insert(from, to, joined.into(), carrier);
+            self.routes.insert(from, to, joined, carrier);
         }
         for (here, there) in joined {
             let (here, there) = (Address { node: a, port: *here }, Address { node: b, port: *there });

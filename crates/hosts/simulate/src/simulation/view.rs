@@ -41,13 +41,14 @@ impl Simulation {
     /// The node that a processor is busy with; none: it is idle.
     #[must_use]
     pub fn running(&self, id: ProcessorId) -> Option<NodeId> {
-        self.processors[id.0].current.map(|place| self.nodes[place].id)
+        self.processors[id.0].current.map(|thread| self.nodes[self.threads[thread].node].id)
     }
 
     /// Inputs that wait until a node handles them: messages, predecessors, times that came. 0 if there is no such node.
     #[must_use]
     pub fn waiting_inputs(&self, id: NodeId) -> usize {
-        self.nodes.get(id).map_or(0, |node| node.inbox.len())
+        let threads = self.nodes.get(id).into_iter().flat_map(|node| node.threads.all());
+        threads.map(|thread| self.threads[thread].inbox.len()).sum()
     }
 
     /// How long the activations of the module at `at` that are ready and have not reached their mark `begun` have waited
@@ -57,10 +58,12 @@ impl Simulation {
         let Some((module, place)) = self.get::<Module>(at).zip(self.nodes.find(at.node)) else { return 0.0 };
         let node = &self.nodes[place];
         let (now, since) = (self.now, self.counting_since);
-        let ahead: f64 = node.job.ahead_of(begun).map(|ready| (now - since.max(ready)).as_seconds()).sum();
-        let door = self.processors[node.processor.0].door.iter();
+        let thread = &self.threads[node.threads.of(at.port)];
+        let ahead: f64 = thread.job.ahead_of(begun).map(|ready| (now - since.max(ready)).as_seconds()).sum();
+        let processors = self.threads.processors(&node.threads);
+        let door = processors.iter().flat_map(|id| &self.processors[id.0].door);
         let at_door = door.filter(|(whose, _)| *whose == place).map(|(_, input)| input);
-        let frames = node.inbox.iter().chain(at_door).filter_map(|input| match &input.arrival {
+        let frames = thread.inbox.iter().chain(at_door).filter_map(|input| match &input.arrival {
             Arrival::Frame(parcel) if input.port == at.port => Some((parcel.frame(), input.since)),
             _ => None,
         });

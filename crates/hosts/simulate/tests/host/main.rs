@@ -8,6 +8,7 @@ mod links;
 mod marks;
 mod processors;
 mod resumed_session;
+mod several_processors;
 mod torn_writes;
 
 use quintet_contract::{Address, Random, Span, Stage};

@@ -5,8 +5,8 @@ use quintet_contract::{
     Address, Input, Kind, NodeId, Outbox, OwnedFrame, Port, Protocol, Span, Stage, Time, Token, cell,
 };
 use quintet_simulate::{
-    CellModel, Choices, Costs, DeviceModel, DiskModel, Distribution, Hosted, LinkModel, Restart, Sequence,
-    ServiceModel, Simulation,
+    CellModel, Choices, Costs, DeviceModel, DiskModel, Distribution, Hosted, LinkModel, ProcessorModel,
+    Restart, Sequence, ServiceModel, Simulation,
 };
 use quintet_tests_hosts::{
     ANSWER, ANSWERING, ASK, Errand, Follower, Found, Leader, Log, REFUSED, Ring, Stamped,
@@ -118,18 +118,52 @@ fn a_follower_reads_what_its_other_half_wrote_last() {
     assert_eq!(answers(&run, 1)[3].3, [3, 0, 0].map(u64::to_le_bytes).concat());
 }
 
-/// Two halves on two nodes; values may be read 5 us after they were replaced, and a bell takes 1 us.
-fn racing_halves(choices: Choices) -> Simulation {
+/// Where the two halves are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Halves {
+    /// On two nodes, joined by a link that takes 1 us.
+    OnTwoNodes,
+    /// On one node, each bound to a processor of its own.
+    OnTwoProcessors,
+    /// On one node, each on any of its two processors that is free.
+    OnAnyProcessor,
+}
+
+impl Halves {
+    const LEADER: Address = Address::new(1, 1024);
+
+    fn follower(self) -> Address {
+        if self == Halves::OnTwoNodes { Address::new(2, 1024) } else { Address::new(1, 1025) }
+    }
+
+    fn place(self, run: &mut Simulation, leader: Leader, follower: Follower) {
+        let (at, other) = (Halves::LEADER, self.follower());
+        let processors = [0, 1].map(|_| run.add_processor(ProcessorModel::default()));
+        if self == Halves::OnAnyProcessor {
+            run.spread(at.node, &processors);
+        }
+        if self == Halves::OnTwoProcessors {
+            run.add_on(at, processors[0], leader);
+            run.add_on(other, processors[1], follower);
+        } else {
+            run.add(at, leader);
+            run.add(other, follower);
+        }
+        if self == Halves::OnTwoNodes {
+            let bell = Span::from_micros(1);
+            run.connect(at, other, LinkModel { delay_min: bell, delay_max: bell, ..LinkModel::default() });
+        }
+    }
+}
+
+/// Two halves of one protocol; values may be read 5 us after they were replaced.
+fn racing_halves(halves: Halves, choices: Choices) -> Simulation {
     let mut run = Simulation::explored(1, choices);
     run.set_cells(CellModel { seen_within: Span::from_micros(5) });
     let (writer, reader) = cell([0, !0]);
-    let (leader, follower) = (Address::new(1, 1024), Address::new(2, 1024));
-    run.add(leader, Leader::new(writer).times(2).ringing(follower));
-    run.add(follower, Follower::new(reader));
-    let bell = Span::from_micros(1);
-    run.connect(leader, follower, LinkModel { delay_min: bell, delay_max: bell, ..LinkModel::default() });
+    halves.place(&mut run, Leader::new(writer).times(2).ringing(halves.follower()), Follower::new(reader));
     for token in 1..=20 {
-        run.inject(leader, ask(token, b""));
+        run.inject(Halves::LEADER, ask(token, b""));
         run.run_for(Span::from_micros(2));
     }
     run.run_for(Span::from_millis(1));
@@ -138,26 +172,56 @@ fn racing_halves(choices: Choices) -> Simulation {
 
 #[test]
 fn explored_halves_read_late_values_whole_and_in_order_and_lose_no_update() {
-    let follower = |run: &Simulation| {
-        let follower: &Follower = run.get(Address::new(2, 1024)).expect("it was placed");
-        (follower.seen(), follower.found())
-    };
-    let mut late = 0;
-    for seed in 0..200 {
-        let choices = Choices::drawn(seed);
-        let (seen, found) = follower(&racing_halves(choices.clone()));
-        assert_eq!((seen, found.torn, found.went_back), (40, 0, 0), "seed {seed}");
-        let again = racing_halves(Choices::replayed(choices.made()));
+    for halves in [Halves::OnTwoNodes, Halves::OnTwoProcessors, Halves::OnAnyProcessor] {
+        let follower = |run: &Simulation| {
+            let follower: &Follower = run.get(halves.follower()).expect("it was placed");
+            (follower.seen(), follower.found())
+        };
+        let mut late = 0;
+        for seed in 0..200 {
+            let choices = Choices::drawn(seed);
+            let (seen, found) = follower(&racing_halves(halves, choices.clone()));
+            assert_eq!((seen, found.torn, found.went_back), (40, 0, 0), "{halves:?}, seed {seed}");
+            let again = racing_halves(halves, Choices::replayed(choices.made()));
+            let same = "the same when its choices are made again";
+            assert_eq!(follower(&again), (seen, found), "{halves:?}: seed {seed} is {same}");
+            late += found.late;
+        }
+        assert!(late > 200, "{halves:?}: a bell overtook its value {late} times in 200 schedules");
+        let (seen, found) = follower(&racing_halves(halves, Choices::replayed(Sequence::new())));
         assert_eq!(
-            follower(&again),
             (seen, found),
-            "seed {seed} is the same when its choices are made again"
+            (40, Found::default()),
+            "{halves:?}: the simplest choice is the latest value"
         );
-        late += found.late;
     }
-    assert!(late > 200, "a bell overtook its value {late} times in 200 schedules");
-    let (seen, found) = follower(&racing_halves(Choices::replayed(Sequence::new())));
-    assert_eq!((seen, found), (40, Found::default()), "the simplest choice is the latest value");
+}
+
+#[test]
+fn a_half_reads_while_the_other_one_works_on_another_processor_of_their_node() {
+    // Three million cycles of a picosecond before each value; the follower is asked at 0, 2 and 4 us.
+    let read = |processors: usize| {
+        let mut run = Simulation::new(1);
+        let (writer, reader) = cell([0, !0]);
+        let (leader, follower) = (Address::new(1, 1024), Address::new(1, 1025));
+        let processors: Vec<_> =
+            (0..processors).map(|_| run.add_processor(ProcessorModel::default())).collect();
+        run.spread(leader.node, &processors);
+        run.add(leader, Leader::new(writer).working(Stage(0)));
+        run.add(follower, Follower::new(reader));
+        run.add(callers(1), Callers::default());
+        run.set_costs(leader, Costs::from([(Stage(0), Distribution::Constant(3e6))]));
+        run.run_for(Span(1));
+        run.inject(leader, ask(1, b""));
+        for token in 0..3 {
+            run.inject(follower, ask(token, b""));
+            run.run_for(Span::from_micros(2));
+        }
+        let ours = answers(&run, 1).iter().filter(|(.., body)| !body.is_empty());
+        ours.map(|(.., body)| body[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(read(2), [0, 0, 1]);
+    assert_eq!(read(1), [1, 1, 1], "on one processor nobody reads before the work is done");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 /// How cells behave. The default is one memory: every read sees the latest value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CellModel {
-    /// A value may be read until so long after it was replaced: the two halves run on two processors. What one reader reads never
-    /// goes back.
+    /// A value may be read until so long after it was replaced: the two halves run on two processors, of one node or of two. Which they
+    /// run on is not looked at. What one reader reads never goes back.
     pub seen_within: Span,
 }
 

@@ -1,10 +1,11 @@
 """Measures pairs of out and take through the Python package, for `quintet bench space`.
 
-    python benches/python/quintet_pair.py --address ADDRESS [--rounds N] [--case pair-64|pair-1m]
+    python benches/python/quintet_pair.py --address ADDRESS [--rounds N] [--case pair-64|pair-1m|pair-1m-views]
 
 The space is served at ADDRESS by another process; this process stays on the processors of whoever starts it. It counts, times
 and prints as benches/peers/redis_pair.py does, so that both are read alike. The large value is a NumPy array that is put and
-comes back as an array.
+comes back as an array; `pair-1m-views` puts one of `quintet.empty`, made anew for each pair and not filled, and takes it where it
+lies.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ FORMAL = quintet.array("f8", 1)
 SMALL = bytes(64)
 LARGE = numpy.zeros(MEBIBYTE // 8)
 # As the peer: above 16 KiB fewer, so that a round moves about as many bytes.
-PAIRS = {"pair-64": 20_000, "pair-1m": 20_000 * 16 * 1024 // MEBIBYTE}
+LARGE_PAIRS = 20_000 * 16 * 1024 // MEBIBYTE
+PAIRS = {"pair-64": 20_000, "pair-1m": LARGE_PAIRS, "pair-1m-views": LARGE_PAIRS}
 WARM_UP_SHARE = 20
 
 
@@ -48,9 +50,18 @@ def exchange_array(space: quintet.Space) -> int:
     return space.take("pair", FORMAL)[1].nbytes
 
 
+def exchange_view(space: quintet.Space) -> int:
+    """The same with an array that is copied nowhere."""
+    array = quintet.empty(len(LARGE))
+    array[0] = 1.0
+    space.out("pair", array)
+    return space.take("pair", FORMAL)[1].nbytes
+
+
 CASES: dict[str, tuple[Callable[[quintet.Space], int], int]] = {
     "pair-64": (exchange_bytes, len(SMALL)),
     "pair-1m": (exchange_array, LARGE.nbytes),
+    "pair-1m-views": (exchange_view, LARGE.nbytes),
 }
 
 

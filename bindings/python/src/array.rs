@@ -5,7 +5,7 @@ use crate::value::{shared, type_name};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use quintet::{Array, Code, ElementType, Error, Value};
+use quintet::{Array, Buffer, Code, ElementType, Error, Value};
 use quintet_contract::limits::MAX_BULK_BYTES;
 
 static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
@@ -51,11 +51,64 @@ pub(crate) fn type_string(element: ElementType) -> String {
     format!("{order}{kind}{}", element.width())
 }
 
-/// The value of a NumPy array (with one copy) or scalar; none if the field is neither.
+/// An array of this shape and dtype, of any content, for data that are to be put: whole and in C order it is put without a copy where
+/// the space is reached over shared memory, or lies in this process. Once it was given to `out`, it can be read only: the space has it.
+///
+/// Above a MiB, below 32 KiB, and where the system has too few descriptors, it is an ordinary array, which is copied.
+///
+/// Raises BadValue for a dtype that no tuple can hold.
+#[pyfunction]
+#[pyo3(signature = (shape, dtype = None), text_signature = "(shape, dtype=float)")]
+pub(crate) fn empty<'py>(
+    py: Python<'py>,
+    shape: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = numpy(py)?.getattr("dtype")?.call1((dtype,))?;
+    let Some(element) = element_type(&dtype)? else {
+        let text = format!("an array of dtype {dtype} cannot be in a tuple");
+        return Err(raise(Error::new(Code::BadValue, text)));
+    };
+    let sizes = shape.extract().map(|size| vec![size]).or_else(|_| shape.extract::<Vec<usize>>());
+    let is_same = dtype.getattr("str")?.extract::<String>()? == type_string(element);
+    if let Ok(sizes) = sizes
+        && is_same
+        && let Some(len) = sizes.iter().try_fold(element.width(), |len, size| len.checked_mul(*size))
+        && let Some(buffer) = Buffer::new(len)
+    {
+        let sizes = sizes.into_iter().map(|size| size as u64).collect();
+        let array = Array::new(element, sizes, buffer.freeze()).map_err(raise)?;
+        return over_memory(py, ArrayMemory { array, is_read_only: false });
+    }
+    numpy(py)?.getattr("empty")?.call1((shape, dtype))
+}
+
+/// Bytes of large data that this process has copied so far on their way to and from other processes over shared memory: for tests and
+/// measurements.
+#[pyfunction]
+pub(crate) fn bulk_bytes_copied() -> u64 {
+    quintet::bulk_bytes_copied()
+}
+
+/// What a field is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be put.
+    Put,
+    /// To be compared with.
+    Match,
+}
+
+/// The value of a NumPy array (with one copy, or none if it is put and lies in memory of this package) or scalar; none if the field is
+/// neither.
 ///
 /// # Errors
 /// `BadValue` for a dtype that no tuple can hold, and for a masked array; `TooLarge`.
-pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<Value>> {
+pub(crate) fn numpy_value(
+    field: &Bound<'_, PyAny>,
+    index: usize,
+    purpose: Purpose,
+) -> PyResult<Option<Value>> {
     let numpy = numpy(field.py())?;
     let is_array = field.is_instance(&numpy.getattr("ndarray")?)?;
     if !is_array && !field.is_instance(&numpy.getattr("generic")?)? {
@@ -68,6 +121,11 @@ pub(crate) fn numpy_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Op
     };
     if is_array {
         check_size(field, index)?;
+        if purpose == Purpose::Put
+            && let Some(array) = give_away(field, element)?
+        {
+            return Ok(Some(Value::Array(array)));
+        }
         to_array(&plain_array(field, index)?, element).map(|array| Some(Value::Array(array)))
     } else {
         to_scalar(field, element).map(Some)
@@ -102,6 +160,39 @@ fn plain_array<'py>(field: &Bound<'py, PyAny>, index: usize) -> PyResult<Bound<'
     numpy.getattr("asarray")?.call1((field,))
 }
 
+/// The array as it lies in memory of this package, if it does, whole and in C order. It cannot be written any more.
+fn give_away(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Option<Array>> {
+    let mut views = vec![field.clone()];
+    let memory = loop {
+        let base = views[views.len() - 1].getattr("base")?;
+        match base.cast_into::<ArrayMemory>() {
+            Ok(memory) => break memory,
+            Err(error) => {
+                let base = error.into_inner();
+                if !base.is_instance(&field.get_type())? {
+                    return Ok(None);
+                }
+                views.push(base);
+            }
+        }
+    };
+    let data = memory.get().array.data();
+    let interface = field.getattr("__array_interface__")?;
+    let (address, _): (usize, bool) = interface.get_item("data")?.extract()?;
+    let is_whole =
+        address == data.as_ptr().addr() && field.getattr("nbytes")?.extract::<usize>()? == data.len();
+    let is_plain = interface.get_item("strides")?.is_none()
+        && interface.get_item("typestr")?.extract::<String>()? == type_string(element);
+    if !is_whole || !is_plain {
+        return Ok(None);
+    }
+    for view in views {
+        view.getattr("flags")?.setattr("writeable", false)?;
+    }
+    let shape: Vec<u64> = interface.get_item("shape")?.extract()?;
+    Array::new(element, shape, data.clone()).map(Some).map_err(raise)
+}
+
 fn to_array(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Array> {
     let travelling = type_string(element);
     let same = field.getattr("dtype")?.getattr("str")?.extract::<String>()? == travelling;
@@ -129,22 +220,24 @@ fn to_scalar(field: &Bound<'_, PyAny>, element: ElementType) -> PyResult<Value> 
     })
 }
 
-/// Keeps the data of a received array while NumPy looks at it.
+/// Keeps the data of an array while NumPy looks at it.
 #[pyclass(frozen, module = "quintet._native")]
-struct ReceivedArray {
+struct ArrayMemory {
     array: Array,
+    /// It was received: everybody who received it shares the data. NumPy writes those of an array that was not put so far.
+    is_read_only: bool,
 }
 
 #[pymethods]
-impl ReceivedArray {
-    /// NumPy's array interface, version 3: read-only, as everybody who received this array shares the data.
+impl ArrayMemory {
+    /// NumPy's array interface, version 3.
     #[getter(__array_interface__)]
     fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("typestr", type_string(self.array.element()))?;
         interface.set_item("shape", PyTuple::new(py, self.array.shape())?)?;
-        interface.set_item("data", (self.array.data().as_ptr() as usize, true))?;
+        interface.set_item("data", (self.array.data().as_ptr().addr(), self.is_read_only))?;
         Ok(interface)
     }
 }
@@ -154,7 +247,11 @@ impl ReceivedArray {
 /// # Errors
 /// NumPy is not there.
 pub(crate) fn from_array(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
-    let owner = Bound::new(py, ReceivedArray { array })?;
+    over_memory(py, ArrayMemory { array, is_read_only: true })
+}
+
+fn over_memory(py: Python<'_>, memory: ArrayMemory) -> PyResult<Bound<'_, PyAny>> {
+    let owner = Bound::new(py, memory)?;
     numpy(py)?.getattr("asarray")?.call1((owner,))
 }
 

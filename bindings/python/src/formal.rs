@@ -1,6 +1,6 @@
 //! Formals: types that stand for any value in a template.
 
-use crate::array::{element_type, named_dtype, numpy, type_string};
+use crate::array::{Purpose, element_type, named_dtype, numpy, type_string};
 use crate::error::{bad_value, raise};
 use crate::value::{shown, to_value};
 use pyo3::prelude::*;
@@ -115,7 +115,7 @@ fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
         };
         return Err(bad_value(index, format!("{class} is not the type of a field{hint}")));
     }
-    to_value(field, index).map(Field::Actual)
+    to_value(field, index, Purpose::Match).map(Field::Actual)
 }
 
 /// The type that NumPy's text and bytes of any length stand for.

@@ -48,6 +48,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<server::Server>()?;
     module.add_class::<settings::Settings>()?;
     module.add_class::<simulate::SimulatedModel>()?;
+    module.add_function(wrap_pyfunction!(array::empty, module)?)?;
+    module.add_function(wrap_pyfunction!(array::bulk_bytes_copied, module)?)?;
     module.add_function(wrap_pyfunction!(formal::array, module)?)?;
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;

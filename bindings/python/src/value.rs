@@ -1,6 +1,6 @@
 //! Python objects to values and back.
 
-use crate::array;
+use crate::array::{self, Purpose};
 use crate::error::{bad_value, integer_overflow, raise};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ const SHARED_FROM: usize = 4096;
 ///
 /// # Errors
 /// `BadValue`, naming the field's number and type.
-pub(crate) fn to_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Value> {
+pub(crate) fn to_value(field: &Bound<'_, PyAny>, index: usize, purpose: Purpose) -> PyResult<Value> {
     if let Ok(value) = field.cast::<PyBool>() {
         return Ok(Value::Bool(value.is_true()));
     }
@@ -37,7 +37,7 @@ pub(crate) fn to_value(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Value
         let copy = field.py().get_type::<PyBytes>().call1((field,))?;
         return Ok(Value::Binary(shared(copy.cast::<PyBytes>()?)));
     }
-    match array::numpy_value(field, index)? {
+    match array::numpy_value(field, index, purpose)? {
         Some(value) => Ok(value),
         None => Err(bad_value(index, refusal(field))),
     }
@@ -77,7 +77,7 @@ pub(crate) fn shared(bytes: &Bound<'_, PyBytes>) -> Bytes {
 /// # Errors
 /// `BadValue` for a field that is no value, for none, and for more than 61.
 pub(crate) fn to_tuple(fields: &Bound<'_, PyTuple>) -> PyResult<Tuple> {
-    let values = fields.iter().enumerate().map(|(index, field)| to_value(&field, index));
+    let values = fields.iter().enumerate().map(|(index, field)| to_value(&field, index, Purpose::Put));
     Tuple::new(values.collect::<PyResult<_>>()?).map_err(raise)
 }
 

@@ -27,7 +27,7 @@ Nothing here imports NumPy or joblib before it is needed.
 from typing import TYPE_CHECKING
 
 from quintet import errors
-from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Begin, Lab, Lease, Pending, Server, Space, array
+from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Begin, Lab, Lease, Pending, Server, Space, array, empty
 from quintet.connecting import connect, serve
 from quintet.errors import (
     AddressInUse,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Begin", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
-    "aio", "array", "connect", "errors", "serve", "simulate",
+    "aio", "array", "connect", "empty", "errors", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",

@@ -5,7 +5,9 @@ use super::super::link::Over;
 use super::super::peer::{self, Peer};
 use super::served::Served;
 use super::{PLACEMENT, WAITING, median_of_groups};
-use quintet::{Array, ArrayOf, Error, Lab, Space, Template, Tuple, template, tuple};
+use quintet::{
+    Array, ArrayOf, Buffer, Code, ElementType, Error, Lab, Space, Template, Tuple, template, tuple,
+};
 
 /// Numbers of float64 in 1 MiB.
 const MEBIBYTE_NUMBERS: usize = 1 << 17;
@@ -33,6 +35,7 @@ pub(super) fn cases() -> Vec<Case> {
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
         served("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
+        served("pair-1m-views-shm-rust", peer::REDIS_LARGE, large_views),
     ]
 }
 
@@ -51,6 +54,20 @@ fn small_over(over: Over) -> Result<Round, Error> {
 /// A name and 1 MiB of float64, the space in another process: 200 pairs a round.
 fn large_in_shared_memory() -> Result<Round, Error> {
     served(Over::Shm, Pairs::large()?)
+}
+
+/// The same with the array in memory that is lent, got anew for each pair and not filled: 200 pairs a round.
+fn large_views() -> Result<Round, Error> {
+    let served = Served::start_over(Over::Shm)?;
+    let (space, template) = (served.connect()?, template!["pair", ?ArrayOf<f64, 1>]);
+    let pair = move || {
+        let buffer = Buffer::new(MEBIBYTE_NUMBERS * size_of::<f64>())
+            .ok_or_else(|| Error::new(Code::Resource, "there is no memory that can be lent"))?;
+        let array = Array::new(ElementType::F64, vec![MEBIBYTE_NUMBERS as u64], buffer.freeze())?;
+        space.out(tuple!["pair", array])?;
+        space.take(&template).map(|_| ())
+    };
+    Ok(served.rounds(move || median_of_groups(200, 1, &pair)))
 }
 
 fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {

@@ -20,7 +20,11 @@ pub(super) fn cases() -> Vec<Case> {
             .beside(Beside::Program(peer))
             .under(WAITING, PLACEMENT)
     };
-    vec![pair("python-pair-shm", REDIS, small).goal(0.1), pair("pair-1m-shm", REDIS_LARGE, large).goal(0.1)]
+    vec![
+        pair("python-pair-shm", REDIS, small).goal(0.1),
+        pair("pair-1m-shm", REDIS_LARGE, large).goal(0.1),
+        pair("pair-1m-views-shm", REDIS_LARGE, large_views).goal(0.1),
+    ]
 }
 
 /// A name and 64 bytes, each out and take awaited, the space in another process: 20,000 pairs a round, their median in
@@ -32,6 +36,11 @@ fn small() -> Result<Round, Error> {
 /// The same with an array of 1 MiB of float64, 312 pairs a round.
 fn large() -> Result<Round, Error> {
     prepare("pair-1m")
+}
+
+/// The same with an array of `quintet.empty` a pair, which is copied nowhere. Nobody fills it, and nobody reads what was taken.
+fn large_views() -> Result<Round, Error> {
+    prepare("pair-1m-views")
 }
 
 fn prepare(case: &'static str) -> Result<Round, Error> {

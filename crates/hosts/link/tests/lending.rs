@@ -92,20 +92,51 @@ fn a_buffer_crosses_two_links_and_nothing_is_copied() {
     assert_eq!(bulk_bytes_copied(), before);
 }
 
+/// Bytes that are copied to pass this on.
+fn copied_for((left, right): &mut (End, End), bulk: Bytes) -> usize {
+    let before = bulk_bytes_copied();
+    let len = bulk.len();
+    let view = pass(left, right, bulk);
+    assert!(view.len() == len && is_full_of(&view, 3));
+    usize::try_from(bulk_bytes_copied() - before).expect("few")
+}
+
 #[test]
-fn bulk_that_lies_elsewhere_is_copied_in_and_out() {
+fn bulk_that_lies_elsewhere_is_copied_once_if_it_is_long() {
+    let _alone = alone();
+    let mut ends = pair();
+    let of = |len: usize| Bytes::from(vec![3; len]);
+    assert_eq!(copied_for(&mut ends, of(LEN - 1)), LEN - 1);
+    assert_eq!(copied_for(&mut ends, full_of(3, LEN).freeze().slice(1..)), LEN - 1);
+    assert_eq!(copied_for(&mut ends, of(64 * 1024)), 64 * 1024);
+    assert_eq!(copied_for(&mut ends, of(64 * 1024 - 1)), 2 * (64 * 1024 - 1), "through the ring");
+    // To lend a small part would keep all of it.
+    let half = full_of(3, 2 * LEN).freeze();
+    assert_eq!(copied_for(&mut ends, half.slice(..LEN)), 0);
+    assert_eq!(copied_for(&mut ends, half.slice(..LEN - 1)), LEN - 1);
+}
+
+#[test]
+fn copies_leave_places_for_what_is_not_copied() {
     let _alone = alone();
     let (mut left, mut right) = pair();
     let before = bulk_bytes_copied();
-    let part = full_of(3, LEN).freeze().slice(1..);
-    for bulk in [Bytes::from(vec![3; LEN - 1]), part] {
-        assert!(is_full_of(&pass(&mut left, &mut right, bulk), 3));
+    let copies = PLACES as u64 / 2;
+    let mut kept = Vec::new();
+    for n in 0..PLACES + 2 {
+        kept.push(pass(&mut left, &mut right, Bytes::from(vec![n as u8; LEN])));
     }
-    assert_eq!(bulk_bytes_copied() - before, 4 * (LEN as u64 - 1));
-    // To lend a small part would keep all of it.
-    let small = full_of(3, LEN).freeze().slice(..LEN / 2 - 1);
-    assert!(is_full_of(&pass(&mut left, &mut right, small), 3));
-    assert!(bulk_bytes_copied() - before > 4 * LEN as u64);
+    let through_the_ring = 2 * (PLACES as u64 + 2 - copies);
+    assert_eq!(bulk_bytes_copied() - before, (copies + through_the_ring) * LEN as u64);
+    let before = bulk_bytes_copied();
+    for n in PLACES + 2..PLACES + 2 + PLACES / 2 {
+        kept.push(pass(&mut left, &mut right, full_of(n as u8, LEN).freeze()));
+    }
+    assert_eq!(bulk_bytes_copied(), before);
+    assert!(kept.iter().enumerate().all(|(n, view)| is_full_of(view, n as u8)));
+    kept.clear();
+    pass(&mut left, &mut right, Bytes::from(vec![1; LEN]));
+    assert_eq!(bulk_bytes_copied() - before, LEN as u64, "places came back");
 }
 
 #[test]

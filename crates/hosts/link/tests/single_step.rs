@@ -15,8 +15,10 @@ use traffic::{LONGEST_BULK, Lengths, start};
 
 /// Short, for each instruction of a copy is a step.
 const SHORT: Lengths = Lengths { short: 200, long: 600, bulk: 900 };
-/// Bulk in pieces.
-const PIECES: Lengths = Lengths { short: 20, long: 20, bulk: LONGEST_BULK as u64 };
+/// Bulk in pieces, and too short to be lent.
+const PIECES: Lengths = Lengths { short: 20, long: 20, bulk: 60 * 1024 };
+/// Bulk of which most is lent.
+const LENT: Lengths = Lengths { short: 20, long: 20, bulk: LONGEST_BULK as u64 };
 /// Instructions after each of which the link is looked at.
 const STEPS: u32 = 300_000;
 /// Children that are killed, each after another number of instructions.
@@ -25,12 +27,12 @@ const KILLS: u64 = 60;
 const LONGEST: u64 = 4_000;
 
 /// As a child: tells its thread's id, then sends for ever.
-fn pieces(path: String) -> ! {
+fn bulk(path: String, lengths: Lengths) -> ! {
     let mut end = shared_memory_connect(path).expect("connected");
     println!("thread {}", rustix::thread::gettid().as_raw_nonzero());
     let mut sent = 0;
     loop {
-        match PIECES.send(&mut *end.sender, sent) {
+        match lengths.send(&mut *end.sender, sent) {
             Ok(()) => sent += 1,
             Err(SendError::Full) => {}
             Err(other) => panic!("{other}"),
@@ -82,19 +84,36 @@ fn after_every_instruction_what_is_seen_is_whole() {
 #[test]
 fn after_every_instruction_bulk_in_pieces_is_whole_or_not_there() {
     if let Some(path) = argument() {
-        pieces(path);
+        bulk(path, PIECES);
     }
-    let (mut end, child) = start("after_every_instruction_bulk_in_pieces_is_whole_or_not_there");
-    let mut next = 0;
+    let (next, unfinished) = step(PIECES, "after_every_instruction_bulk_in_pieces_is_whole_or_not_there");
+    assert!(next > 5 && unfinished > 5, "{next} frames and {unfinished} pieces were stepped through");
+}
+
+#[test]
+fn after_every_instruction_bulk_that_is_lent_is_whole_or_not_there() {
+    if let Some(path) = argument() {
+        bulk(path, LENT);
+    }
+    let (next, _) = step(LENT, "after_every_instruction_bulk_that_is_lent_is_whole_or_not_there");
+    assert!(next > 5, "{next} frames were stepped through");
+}
+
+/// How many frames, and how many pieces of such, were seen after single steps of a child that sends bulk.
+fn step(lengths: Lengths, test: &str) -> (u64, u32) {
+    let (mut end, child) = start(test);
+    let (mut next, mut unfinished) = (0, 0);
     let tracee = Tracee::attach(thread_of(&child)).expect("a child may be traced");
-    let mut unfinished = 0;
     for _ in 0..STEPS {
         tracee.step().expect("the child lives");
         if end.receiver.has_frames() {
-            unfinished += u32::from(PIECES.read(&mut end, 1, &mut next) == Ok(0));
+            match lengths.read(&mut end, 1, &mut next) {
+                Ok(count) => unfinished += u32::from(count == 0),
+                Err(error) => panic!("after frame {next}: {error}"),
+            }
         }
     }
-    assert!(next > 5 && unfinished > 5, "{next} frames and {unfinished} pieces were stepped through");
+    (next, unfinished)
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Bulk data on its way: a second ring beside the frames, without headers. (Bulk that lies in memory of its own is lent instead,
-//! and does not come here: `lending.rs`.)
+//! Bulk data on its way: a second ring beside the frames, without headers. (Long bulk, and what lies in memory of its own, is lent
+//! instead, and comes here only if there is no place for it: `lending.rs`.)
 //!
 //! Each frame that carries bulk tells its length; where it lies follows from what came before, by the same rule on both
 //! sides, so no offset crosses that a peer could forge. Bulk begins at a multiple of 64 and does not wrap: what does not

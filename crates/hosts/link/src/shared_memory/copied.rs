@@ -1,4 +1,4 @@
-//! How much bulk this process has copied into and out of rings: what is lent is not in it.
+//! How much bulk this process has copied, into and out of rings and into segments: what is lent where it lies is not in it.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

@@ -18,7 +18,8 @@
 //! - **What never comes back is never written again**: a link that ends takes the lends with it that are still out, and their
 //!   segments are *retired*. Whoever had lent such a segment on says so beside its own return, up to who made it, and that one
 //!   does not use it again. So a view stays what it was, whoever dies or closes; its memory goes with the last mapping.
-//! - **What cannot be lent is copied through the ring**: there is no place left, no descriptor, or the bytes lie elsewhere.
+//! - **What lies elsewhere is copied into a segment** if it is long, once, by who sends it; such copies take half of the places at most.
+//! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory.
 //! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, besides those that views
 //!   outlive; the descriptors of all links together are a quarter of this process's, and each link is told its share.
 //! - **Trust**: a frame tells a place and a length, which are checked against what is mapped here. A segment cannot shrink and has all
@@ -44,7 +45,7 @@ mod share;
 #[cfg(not(loom))]
 pub(crate) use borrower::Borrower;
 #[cfg(not(loom))]
-pub(crate) use lender::Lender;
+pub(crate) use lender::{Lender, Way};
 pub(crate) use returns::{give_back, is_back};
 #[cfg(not(loom))]
 pub(crate) use share::Share;

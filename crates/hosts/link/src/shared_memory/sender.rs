@@ -6,10 +6,9 @@ use super::bulk::{BULK_OUTLINE_BYTES, Bulk, BulkWriter};
 use super::connection::Connection;
 use super::copied;
 use super::layout::{EARLY_WAKE_BYTES, FRAME_BULK_BYTES, PIECE_BYTES, RECEIVER_LEFT, SENDER_LEFT};
-use super::lending::Lender;
+use super::lending::{Lender, Way};
 use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
-use super::segment::Segment;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use quintet_clock::LiveClock;
@@ -163,12 +162,9 @@ impl SharedSender {
     }
 
     /// Lends the bulk for whose frame room was reserved. False if it cannot be lent now.
-    fn lend(&mut self, body: &[u8], bulk: &Bytes, segment: Arc<Segment>) -> bool {
+    fn lend(&mut self, body: &[u8], bulk: &Bytes, way: Way) -> bool {
         let Connection { peer, descriptors, .. } = &*self.connection;
-        self.lender.collect(peer);
-        let Some(lent) = self.lender.lend(bulk.clone(), segment, peer, descriptors.as_fd()) else {
-            return false;
-        };
+        let Some(lent) = self.lender.lend(bulk, way, peer, descriptors.as_fd()) else { return false };
         self.write_body(Bulk::Lent(lent), body);
         self.commit(BULK_OUTLINE_BYTES + body.len());
         true
@@ -248,9 +244,10 @@ impl Sender for SharedSender {
             bulk_len: bulk.len(),
             is_lent: true,
         };
-        if let Some(segment) = Lender::segment_of(&bulk) {
+        self.lender.collect(&self.connection.peer);
+        if let Some(way) = self.lender.way(&bulk, &self.connection.peer) {
             self.reserve(outline)?;
-            if self.lend(body, &bulk, segment) {
+            if self.lend(body, &bulk, way) {
                 return Ok(());
             }
         }

@@ -1,16 +1,21 @@
 //! The sending side: what is lent in which place.
 
 use super::{Lent, PLACES, is_back};
-use crate::shared_memory::descriptors;
 use crate::shared_memory::layout::Lines;
+use crate::shared_memory::pool::Buffer;
 use crate::shared_memory::segment::Segment;
+use crate::shared_memory::{copied, descriptors};
 use bytes::Bytes;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Bulk shorter than this is copied: to lend it would cost more.
+/// Bulk shorter than this goes through the ring: to lend it would cost more.
 const LEND_FROM: usize = 32 * 1024;
+/// Bulk of at least so many bytes that lies in no segment is copied into one, and so once. Through the ring it would be copied in and out.
+const COPY_FROM: usize = 64 * 1024;
+/// The most places with such copies out: the others are for what is not copied.
+const COPIES: usize = PLACES / 2;
 
 /// What one end has lent to its peer.
 #[derive(Debug, Default)]
@@ -18,6 +23,17 @@ pub(crate) struct Lender {
     places: [Place; PLACES],
     /// Places with something out.
     out: usize,
+    /// Those of them with a copy out.
+    copies: usize,
+}
+
+/// How bulk is lent.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// Where it lies.
+    InPlace(Arc<Segment>),
+    /// In a copy.
+    Copied,
 }
 
 /// What the peer knows under one number.
@@ -29,26 +45,38 @@ struct Place {
     lent: u32,
     /// The segment and one bulk of it, while a lend is out. The bulk keeps everybody from writing there.
     out: Option<(Arc<Segment>, Bytes)>,
+    /// That is a copy which this side made for the link alone.
+    is_copy: bool,
 }
 
 impl Lender {
-    /// The segment in which `bulk` can be lent. To lend less than half of one would keep more memory than it saves.
-    pub(crate) fn segment_of(bulk: &Bytes) -> Option<Arc<Segment>> {
+    /// How `bulk` may be lent to the peer whose lines these are. To lend less than half of a segment would keep more memory than it saves.
+    pub(crate) fn way(&self, bulk: &Bytes, peer: &Lines) -> Option<Way> {
         if bulk.len() < LEND_FROM {
             return None;
         }
-        Segment::that_begins_with(bulk).filter(|segment| segment.size() <= 2 * bulk.len())
+        if let Some(segment) = Segment::that_begins_with(bulk).filter(|known| known.size() <= 2 * bulk.len())
+        {
+            return Some(Way::InPlace(segment));
+        }
+        let has_room = self.copies < COPIES && self.out < places(peer);
+        (bulk.len() >= COPY_FROM && has_room).then_some(Way::Copied)
     }
 
-    /// Lends `bulk`, which lies in `segment`, to the peer whose lines these are; none if there is no place or no way for the
-    /// descriptor. The frame is to be committed next.
+    /// Lends `bulk` to the peer whose lines these are; none if there is no place, no memory, or no way for the descriptor. The frame is to
+    /// be committed next.
     pub(crate) fn lend(
         &mut self,
-        bulk: Bytes,
-        segment: Arc<Segment>,
+        bulk: &Bytes,
+        way: Way,
         peer: &Lines,
         socket: BorrowedFd<'_>,
     ) -> Option<Lent> {
+        let is_copy = matches!(way, Way::Copied);
+        let (segment, bulk) = match way {
+            Way::InPlace(segment) => (segment, bulk.clone()),
+            Way::Copied => copy(bulk)?,
+        };
         let (place, is_new) = self.place_for(&segment, peer)?;
         if is_new {
             descriptors::send(socket, segment.as_fd()).ok()?;
@@ -57,13 +85,17 @@ impl Lender {
         let known = &mut self.places[place];
         known.segment = segment.number();
         known.lent = known.lent.wrapping_add(1);
-        self.out += usize::from(known.out.replace((segment, bulk)).is_none());
+        if known.out.replace((segment, bulk)).is_none() {
+            known.is_copy = is_copy;
+            self.out += 1;
+            self.copies += usize::from(is_copy);
+        }
         Some(Lent { len, place, is_new })
     }
 
     /// The place where the peer knows the segment, or one that can have it from now on.
     fn place_for(&self, segment: &Segment, peer: &Lines) -> Option<(usize, bool)> {
-        let places = &self.places[..(peer.places.load(Ordering::Relaxed) as usize).min(PLACES)];
+        let places = &self.places[..places(peer)];
         if let Some(known) = places.iter().position(|place| place.segment == segment.number()) {
             return Some((known, false));
         }
@@ -92,8 +124,23 @@ impl Lender {
                 place.segment = 0;
             }
             self.out -= 1;
+            self.copies -= usize::from(place.is_copy);
         }
     }
+}
+
+/// How many places the peer has, as it says.
+fn places(peer: &Lines) -> usize {
+    (peer.places.load(Ordering::Relaxed) as usize).min(PLACES)
+}
+
+/// A copy that can be lent.
+fn copy(bulk: &[u8]) -> Option<(Arc<Segment>, Bytes)> {
+    let mut buffer = Buffer::new(bulk.len())?;
+    buffer.copy_from_slice(bulk);
+    copied::count(bulk.len());
+    let copy = buffer.freeze();
+    Some((Segment::that_begins_with(&copy)?, copy))
 }
 
 /// The link ends. Nobody will learn when the peer has done with what is still out.

@@ -45,6 +45,7 @@ fn who_sends_garbage_is_cut_and_others_go_on() {
         let (frames, ended) = hostile.receive(3);
         assert_eq!(frames.iter().map(|frame| frame.1).collect::<Vec<_>>(), [Token(1), Token(2)]);
         assert_eq!(ended, Some(LinkError::Closed));
+        assert_eq!(honest.receive(1).0.len(), 1);
         for token in 2..20 {
             assert!(honest.send(PORT, WORD, token, b"a word"));
             hostile.send(PORT, GARBAGE, token, b"more garbage");

@@ -2,27 +2,26 @@
 
 use crate::check::{Rule, Violation};
 use crate::client::Client;
-use crate::network::{Network, SPACE, address};
+use crate::network::{Network, SERVER, SPACE, address};
 use crate::plan::Windows;
 use quintet_contract::{Address, Protocol};
 use quintet_messaging::{CreditState, Messages};
-use quintet_session::Sessions;
 use quintet_tuple_space::{Books, Space};
+use quintet_wire::registry::PORT_USER;
 use std::any::Any;
 
 impl Network {
     /// What the manager has lent.
     fn space_books(&self) -> Option<Books> {
         if self.has_messages {
-            let node = self.simulation.get::<Sessions<Messages<Space>>>(SPACE)?;
-            Some(node.inner().inner().books())
+            Some(self.instance::<Messages<Space>>(SERVER)?.inner().books())
         } else {
-            Some(self.simulation.get::<Sessions<Space>>(SPACE)?.inner().books())
+            Some(self.instance::<Space>(SERVER)?.books())
         }
     }
 
     fn credit<P: Protocol + Any>(&self, at: Address, peer: Address) -> Option<CreditState> {
-        self.simulation.get::<Sessions<Messages<P>>>(at)?.inner().credit(peer)
+        self.instance::<Messages<P>>(at)?.credit(peer)
     }
 
     /// Whether a manager that has been asked nothing that it did not answer has lent nothing.
@@ -40,7 +39,9 @@ impl Network {
     /// Whether between the manager and a client everything lent is with one of them.
     pub(crate) fn check_credit(&self, client: u16) -> Result<(), Violation> {
         let at = address(client);
-        let (Some(manager), Some(own)) = (self.credit::<Space>(SPACE, at), self.credit::<Client>(at, SPACE))
+        let there = Address { port: PORT_USER, ..at };
+        let (Some(manager), Some(own)) =
+            (self.credit::<Space>(SERVER, there), self.credit::<Client>(at, SPACE))
         else {
             return Ok(());
         };

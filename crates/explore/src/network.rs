@@ -8,10 +8,10 @@ use quintet_contract::{
     Address, Effects, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token,
 };
 use quintet_messaging::{Messages, Window};
-use quintet_session::{Reliability, Sessions};
+use quintet_session::{Ports, Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 use quintet_stack::{self as stack, Liveness, StackConfig};
-pub(crate) use quintet_stack::{SPACE, SPACE_NODE};
+pub(crate) use quintet_stack::{SERVER, SPACE, SPACE_NODE};
 use quintet_tuple_space::{Request, Space, SpaceConfig, stages, template};
 use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
@@ -64,9 +64,14 @@ pub(crate) struct Network {
     seeded: Seeded,
 }
 
-/// The address of a client.
+/// The sessions of a client's node.
 pub(crate) fn address(client: u16) -> Address {
-    Address { node: NodeId(client), port: PORT_USER }
+    stack::sessions_of(NodeId(client))
+}
+
+/// The port of the one instance at the sessions of a node.
+fn port_at(sessions: Address) -> Port {
+    if sessions == SERVER { SPACE.port } else { PORT_USER }
 }
 
 impl Network {
@@ -89,11 +94,12 @@ impl Network {
         };
         let config = network.manager_config(Incarnation(1));
         if network.has_messages {
-            network.simulation.add(SPACE, stack::served(&config));
+            network.simulation.add(SERVER, stack::served(&config));
         } else {
-            network.simulation.add(SPACE, stack::served_without_messages(&config));
+            let space = vec![stack::space(&config)];
+            network.simulation.add(SERVER, stack::without_messages(SPACE.node, &config, space));
         }
-        network.set_up(SPACE, plan.clock);
+        network.set_up(SERVER, plan.clock);
         network
     }
 
@@ -131,27 +137,28 @@ impl Network {
 
     fn manager_config(&self, life: Incarnation) -> StackConfig {
         let lossy = |(index, link): (usize, &Reliability)| {
-            (*link != Reliability::Link).then(|| (address(number(index)), *link))
+            (*link != Reliability::Link).then(|| (NodeId(number(index)), *link))
         };
         let links = self.clients.iter().enumerate().filter_map(lossy).collect();
         StackConfig { links, ..self.config(life) }
     }
 
     fn client_config(&self, life: Incarnation, reliability: Reliability) -> StackConfig {
-        StackConfig { links: [(SPACE, reliability)].into(), ..self.config(life) }
+        StackConfig { links: [(SPACE.node, reliability)].into(), ..self.config(life) }
     }
 
     /// Adds a client and its link.
     pub(crate) fn add(&mut self, client: Client, link: LinkModel, reliability: Reliability, clock: Clock) {
         let at = address(client.number);
         let config = self.client_config(Incarnation(1), reliability);
+        let client = vec![stack::asking_space(PORT_USER, client)];
         if self.has_messages {
-            self.simulation.add(at, stack::client_of(at, &config, client));
+            self.simulation.add(at, stack::node(at.node, &config, client));
         } else {
-            self.simulation.add(at, stack::client_without_messages(at, &config, client));
+            self.simulation.add(at, stack::without_messages(at.node, &config, client));
         }
         self.set_up(at, clock);
-        self.simulation.connect(SPACE, at, link);
+        self.simulation.connect(SERVER, at, link);
     }
 
     /// Starts the crashed manager again, as a new process with an empty space.
@@ -160,20 +167,21 @@ impl Network {
         let instance: Box<dyn Hosted> = if self.has_messages {
             Box::new(stack::served(&config))
         } else {
-            Box::new(stack::served_without_messages(&config))
+            Box::new(stack::without_messages(SPACE.node, &config, vec![stack::space(&config)]))
         };
-        self.simulation.restart(SPACE.node, Restart::Fresh(vec![(SPACE.port, instance)]));
-        self.set_costs(SPACE);
+        self.simulation.restart(SERVER.node, Restart::Fresh(vec![(SERVER.port, instance)]));
+        self.set_costs(SERVER);
     }
 
     /// Starts a crashed client again, as a new process.
     pub(crate) fn restart(&mut self, client: Client, plan: &ClientPlan, life: u64) {
         let at = address(client.number);
         let config = self.client_config(Incarnation(life), plan.reliability);
+        let client = vec![stack::asking_space(PORT_USER, client)];
         let instance: Box<dyn Hosted> = if self.has_messages {
-            Box::new(stack::client_of(at, &config, client))
+            Box::new(stack::node(at.node, &config, client))
         } else {
-            Box::new(stack::client_without_messages(at, &config, client))
+            Box::new(stack::without_messages(at.node, &config, client))
         };
         let instances: Vec<(Port, Box<dyn Hosted>)> = vec![(at.port, instance)];
         self.simulation.restart(at.node, Restart::Fresh(instances));
@@ -192,7 +200,7 @@ impl Network {
     pub(crate) fn freeze(&mut self, who: Who, span: Span, events: u64) {
         self.set_slowness(NodeId(who), span.0 * USUAL / STEP_COST.0);
         if who == 0 {
-            self.simulation.inject(SPACE, nothing_to_count());
+            self.simulation.inject(SERVER, nothing_to_count());
         } else {
             self.prompt(who);
         }
@@ -208,9 +216,9 @@ impl Network {
     pub(crate) fn client_mut(&mut self, client: u16) -> &mut Client {
         let at = address(client);
         let found = if self.has_messages {
-            self.simulation.get_mut::<Sessions<Messages<Client>>>(at).map(|node| node.inner_mut().inner_mut())
+            self.instance_mut::<Messages<Client>>(at).map(Messages::inner_mut)
         } else {
-            self.simulation.get_mut::<Sessions<Client>>(at).map(Sessions::inner_mut)
+            self.instance_mut::<Client>(at)
         };
         found.expect("the run added this client")
     }
@@ -219,9 +227,9 @@ impl Network {
     pub(crate) fn is_joined(&self, client: u16) -> bool {
         let at = address(client);
         if self.has_messages {
-            self.session::<Messages<Client>>(at, SPACE) == self.session::<Messages<Space>>(SPACE, at)
+            self.session::<Messages<Client>>(at, SERVER) == self.session::<Messages<Space>>(SERVER, at)
         } else {
-            self.session::<Client>(at, SPACE) == self.session::<Space>(SPACE, at)
+            self.session::<Client>(at, SERVER) == self.session::<Space>(SERVER, at)
         }
     }
 
@@ -229,31 +237,40 @@ impl Network {
     pub(crate) fn has_session(&self, client: u16, at_space: bool) -> bool {
         let at = address(client);
         let session = match (self.has_messages, at_space) {
-            (true, true) => self.session::<Messages<Space>>(SPACE, at),
-            (true, false) => self.session::<Messages<Client>>(at, SPACE),
-            (false, true) => self.session::<Space>(SPACE, at),
-            (false, false) => self.session::<Client>(at, SPACE),
+            (true, true) => self.session::<Messages<Space>>(SERVER, at),
+            (true, false) => self.session::<Messages<Client>>(at, SERVER),
+            (false, true) => self.session::<Space>(SERVER, at),
+            (false, false) => self.session::<Client>(at, SERVER),
         };
         session.is_some()
     }
 
+    /// What stands at the sessions of a node: the space of the manager's, a client of any other.
+    pub(crate) fn instance<P: Protocol + Any>(&self, at: Address) -> Option<&P> {
+        self.simulation.get::<Sessions<Ports<P>>>(at)?.inner().get(port_at(at))
+    }
+
+    fn instance_mut<P: Protocol + Any>(&mut self, at: Address) -> Option<&mut P> {
+        self.simulation.get_mut::<Sessions<Ports<P>>>(at)?.inner_mut().get_mut(port_at(at))
+    }
+
     fn session<P: Protocol + Any>(&self, at: Address, peer: Address) -> Option<u64> {
-        self.simulation.get::<Sessions<P>>(at)?.session(peer)
+        self.simulation.get::<Sessions<Ports<P>>>(at)?.session(peer)
     }
 
     /// Whether every frame that the manager and this client sent has arrived.
     pub(crate) fn is_idle(&self, client: u16) -> bool {
         let at = address(client);
         if self.has_messages {
-            self.has_delivered::<Messages<Client>>(at, SPACE)
-                && self.has_delivered::<Messages<Space>>(SPACE, at)
+            self.has_delivered::<Messages<Client>>(at, SERVER)
+                && self.has_delivered::<Messages<Space>>(SERVER, at)
         } else {
-            self.has_delivered::<Client>(at, SPACE) && self.has_delivered::<Space>(SPACE, at)
+            self.has_delivered::<Client>(at, SERVER) && self.has_delivered::<Space>(SERVER, at)
         }
     }
 
     fn has_delivered<P: Protocol + Any>(&self, at: Address, peer: Address) -> bool {
-        self.simulation.get::<Sessions<P>>(at).is_some_and(|sessions| sessions.is_idle_with(peer))
+        self.simulation.get::<Sessions<Ports<P>>>(at).is_some_and(|sessions| sessions.is_idle_with(peer))
     }
 
     /// Makes a new link for every client whose link was closed, as live hosts do.
@@ -263,7 +280,7 @@ impl Network {
             if self.simulation.is_closed(at.node, SPACE_NODE)
                 && self.simulation.is_closed(SPACE_NODE, at.node)
             {
-                self.simulation.connect(SPACE, at, client.link);
+                self.simulation.connect(SERVER, at, client.link);
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::check::Rule;
 use crate::fault::Who;
-use crate::network::{SPACE, Seeded, address};
+use crate::network::{SERVER, Seeded, address};
 use crate::plan::streams;
 use crate::run::{Outcomes, run};
 use quintet_simulate::{Choices, Sequence, link_stream};
@@ -258,7 +258,7 @@ fn zero(groups: &mut [Vec<u64>], which: Range<usize>) {
 /// All streams of a client.
 fn streams_of(client: Who) -> [u64; 5] {
     let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(client));
-    let (here, there) = (address(client), SPACE);
+    let (here, there) = (address(client), SERVER);
     [own[0], own[1], own[2], link_stream(here, there), link_stream(there, here)]
 }
 

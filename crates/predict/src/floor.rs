@@ -5,7 +5,7 @@ use crate::costs::CYCLES;
 use quintet_contract::{Address, Incarnation, LinkClass, NodeId, Protocol, Span};
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
-use quintet_stack::{self as stack, SPACE, SPACE_NODE, StackConfig};
+use quintet_stack::{self as stack, SERVER, SPACE_NODE, StackConfig};
 use quintet_wire::registry::PORT_CALLERS;
 use std::any::Any;
 
@@ -78,8 +78,8 @@ impl<'a> Floor<'a> {
     pub(crate) fn add_space(&mut self, machine: usize) -> Place {
         let place = self.place(machine);
         self.simulation.place(SPACE_NODE, place.core);
-        self.simulation.add(SPACE, stack::served(&StackConfig::of_server(CLUSTER, LIFE, self.seed)));
-        self.simulation.set_costs(SPACE, self.cluster.costs.of_the_space());
+        self.simulation.add(SERVER, stack::served(&StackConfig::of_server(CLUSTER, LIFE, self.seed)));
+        self.simulation.set_costs(SERVER, self.cluster.costs.of_the_space());
         self.space = Some(place);
         place
     }
@@ -96,7 +96,7 @@ impl<'a> Floor<'a> {
         self.simulation.place(node, place.core);
         let relay = relay(node);
         let config = StackConfig::of_client(CLUSTER, LIFE, self.seed);
-        self.simulation.add(relay, stack::client(relay, &config));
+        self.simulation.add(relay, stack::client(node, &config));
         self.add_side(program_at(node), program, place, self.cluster.costs.of_a_program());
         self.join(place, relay);
         place
@@ -128,7 +128,7 @@ impl<'a> Floor<'a> {
         match (&self.cluster.network, self.network) {
             (Some(network), Some(device)) if space.machine != place.machine => {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
-                self.simulation.connect_through(device, (SPACE, station(space)), (client, station(place)));
+                self.simulation.connect_through(device, (SERVER, station(space)), (client, station(place)));
                 let receive = costs.receive + network.receiving * CYCLES;
                 self.simulation.set_frame_costs(
                     SPACE_NODE,
@@ -145,16 +145,16 @@ impl<'a> Floor<'a> {
                     class: LinkClass::Machine,
                     ..LinkModel::default()
                 };
-                self.simulation.connect(SPACE, client, memory);
+                self.simulation.connect(SERVER, client, memory);
                 self.simulation.set_frame_costs(SPACE_NODE, client.node, costs);
             }
         }
     }
 }
 
-/// The relay of a client's node: what its program asks.
+/// The sessions of a client's node, under its relay: what its program asks.
 pub(crate) fn relay(node: NodeId) -> Address {
-    Address { node, port: stack::PORT_RELAY }
+    stack::sessions_of(node)
 }
 
 /// The program of a client's node.

@@ -5,7 +5,7 @@ use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
 use crate::{Error, LinkConfig, Recorder, Space, Watch};
-use quintet_contract::{Address, NodeId};
+use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
 use quintet_runtime::{Calls, Instance, Redial};
@@ -108,16 +108,15 @@ impl Lab {
         end.receiver.set_spin(link.spin);
         let seed = life::random();
         let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
-        let me = Address { node, port: stack::PORT_RELAY };
         let config = StackConfig::of_client(cluster, life::incarnation(), seed)
             .with_window(link.window)
             .with_liveness(link.liveness_of_client());
-        let instance = Instance::new(stack::client(me, &config));
+        let instance = Instance::new(stack::client(node, &config));
         let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
         let redial =
             may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window, seed });
         let writes_together = !end.sender.is_free_to_flush();
-        let calls = Calls::linked(me, instance, stack::SPACE, end)
+        let calls = Calls::linked(stack::sessions_of(node), instance, stack::SERVER, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
         let lab = Lab::over(calls, Some(lease));
         lab.space().status()?;

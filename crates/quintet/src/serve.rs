@@ -6,7 +6,7 @@ use crate::{Error, EventSink, LinkConfig, Recorder, SpaceConfig};
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
-use quintet_wire::registry::PORT_SPACE;
+use quintet_wire::registry::PORT_SESSION;
 use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -103,13 +103,13 @@ fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Res
         .with_liveness(config.link.liveness_of_server());
     let mut instance = Instance::new(stack::served(&stack_config));
     if let Some(recorder) = &config.recorder {
-        instance = instance.recorded(recorder, stack::SPACE, stack::SERVED, &stack_config.to_bytes());
+        instance = instance.recorded(recorder, stack::SERVER, stack::SERVED, &stack_config.to_bytes());
     }
     let mut node = Node::new(stack::SPACE_NODE, Services::none())?;
     node.set_spin(config.link.spin);
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
-    node.add(PORT_SPACE, instance);
-    listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SPACE))?;
+    node.add(PORT_SESSION, instance);
+    listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SESSION))?;
     Ok(node)
 }
 

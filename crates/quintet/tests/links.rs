@@ -2,7 +2,7 @@
 
 use quintet::{Code, Lab, LinkConfig, ServeConfig, Server, Tuple, Value, Window, tuple};
 use quintet_contract::{
-    Address, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol, Time, Token,
+    Effects, Incarnation, Input, LinkClass, LinkInfo, NodeId, PeerChange, Protocol, Time,
 };
 use quintet_testbed::TempDir;
 use std::time::Duration;
@@ -59,9 +59,9 @@ fn a_peer_is_told_the_window() {
     let told = |slots| {
         let config = quintet::stack::StackConfig::of_server(0, Incarnation(1), 1)
             .with_window(Window { slots, bytes: 77_777 });
-        let (here, there) = (quintet::stack::SPACE, Address::new(5, 16));
+        let (here, there) = (quintet::stack::SERVER, quintet::stack::sessions_of(NodeId(5)));
         let mut served = quintet::stack::served(&config);
-        let mut client = quintet::stack::client(there, &config);
+        let mut client = quintet::stack::client(there.node, &config);
         let (mut ours, mut theirs) = (Effects::default(), Effects::default());
         let up =
             PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
@@ -70,17 +70,16 @@ fn a_peer_is_told_the_window() {
         served.handle(Time::ZERO, Input::Peer(there, &up), &mut ours);
         client.handle(Time::ZERO, Input::Peer(here, &up), &mut theirs);
         let mut said = Vec::new();
-        for (_, hello) in theirs.frames() {
-            let frame = Frame {
-                kind: hello.kind,
-                token: Token(0),
-                body: &hello.body,
-                bulk: &hello.bulk,
-                stamps: None,
-            };
-            served.handle(Time::ZERO, Input::Frame(there, frame), &mut ours);
+        // HELLO and WELCOME, then what each takes.
+        for _ in 0..2 {
+            for (_, frame) in theirs.frames() {
+                served.handle(Time::ZERO, Input::Frame(there, frame.borrow()), &mut ours);
+            }
+            for (_, frame) in ours.frames() {
+                said.extend_from_slice(&frame.body);
+                client.handle(Time::ZERO, Input::Frame(here, frame.borrow()), &mut theirs);
+            }
         }
-        said.extend(ours.frames().into_iter().flat_map(|(_, frame)| frame.body.to_vec()));
         said
     };
     let contains = |said: &[u8], number: u32| said.windows(4).any(|four| four == number.to_le_bytes());

@@ -1,12 +1,12 @@
 //! How long a silent peer counts as alive.
 
-use quintet::stack::{self, Liveness, SPACE, StackConfig};
+use quintet::stack::{self, Liveness, SERVER, StackConfig, sessions_of};
 use quintet_contract::{
-    Address, Disconnect, Effect, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange,
+    Address, Disconnect, Effect, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, NodeId, PeerChange,
     Protocol, Span, Time, Token,
 };
 
-const CLIENT: Address = Address::new(5, 16);
+const CLIENT: Address = sessions_of(NodeId(5));
 
 /// A stack, and what it did and nobody looked at yet.
 struct Side<P> {
@@ -44,8 +44,8 @@ impl<P: Protocol> Side<P> {
 fn connected(liveness: Liveness) -> (Side<impl Protocol>, Side<impl Protocol>) {
     let config = StackConfig::of_client(0, Incarnation(1), 1).with_liveness(liveness);
     let server = config.clone().with_liveness(Liveness::OF_SERVER);
-    let mut server = Side::new(SPACE, stack::served(&server), CLIENT);
-    let mut client = Side::new(CLIENT, stack::client(CLIENT, &config), SPACE);
+    let mut server = Side::new(SERVER, stack::served(&server), CLIENT);
+    let mut client = Side::new(CLIENT, stack::client(CLIENT.node, &config), SERVER);
     while client.tell(&mut server) | server.tell(&mut client) {}
     (server, client)
 }
@@ -56,7 +56,7 @@ fn given_up(liveness: Liveness) -> Time {
     loop {
         let now = client.stack.deadline().expect("it asks until it gives up");
         client.give(now, Input::Wake);
-        if client.effects.drain().any(|effect| effect == Effect::Disconnected(SPACE, Disconnect::ForGood)) {
+        if client.effects.drain().any(|effect| effect == Effect::Disconnected(SERVER, Disconnect::ForGood)) {
             return now;
         }
     }

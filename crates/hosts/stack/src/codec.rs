@@ -4,28 +4,28 @@
 //! version u16 | cluster u128 | incarnation u64 | seed u64
 //! window: slots u32, bytes u32 | requests u32 | fragments u32
 //! liveness: keep-alive u64, silence limit u64, resume window u64
-//! links:    n u16 | n of: address u32 | 0 u8 (it loses nothing)
-//!                                     | 1 u8, first timeout u64, window frames u32, bytes u64 (it loses frames)
-//!                                     | 2 u8 (as it tells)
-//!                                     | 3 u8, window frames u32, bytes u64 (it may be cut)
+//! links:    n u16 | n of: node u16 | 0 u8 (it loses nothing)
+//!                                  | 1 u8, first timeout u64, window frames u32, bytes u64 (it loses frames)
+//!                                  | 2 u8 (as it tells)
+//!                                  | 3 u8, window frames u32, bytes u64 (it may be cut)
 //! services: n u16 | n of: port u16 | length u32 | what the service writes
 //! ```
 //!
-//! Links stand in the order of their addresses and services in the order of their ports, each once, so that equal configurations
+//! Links stand in the order of their nodes and services in the order of their ports, each once, so that equal configurations
 //! are equal bytes. A service that is not there has its defaults: it did not exist when the configuration was written. The version
 //! grows with every change of this layout or of a service's part.
 
 use crate::config::{Liveness, StackConfig};
 use crate::error::StackError;
 use crate::service::{self, SERVICES};
-use quintet_contract::{Address, Incarnation, Port, Span};
+use quintet_contract::{Incarnation, NodeId, Port, Span};
 use quintet_messaging::Window;
 use quintet_session::Reliability;
 use quintet_wire::{DecodeError, Reader, Sink};
 use std::collections::BTreeMap;
 
 /// The version of the layout. Recordings from before there was one begin with the cluster, as a rule 0.
-pub const CONFIG_VERSION: u16 = 1;
+pub const CONFIG_VERSION: u16 = 2;
 
 /// The longest part of a service.
 const MAX_PART_BYTES: usize = 64 * 1024;
@@ -50,8 +50,8 @@ impl StackConfig {
             to.u64(span.0);
         }
         to.u16(u16::try_from(self.links.len()).expect("a node has fewer links than there are nodes"));
-        for (peer, link) in &self.links {
-            to.u32(peer.to_bits());
+        for (node, link) in &self.links {
+            to.u16(node.0);
             write_link(*link, &mut to);
         }
         to.u16(u16::try_from(SERVICES.len()).expect("a handful"));
@@ -106,16 +106,16 @@ fn write_link(link: Reliability, to: &mut Vec<u8>) {
     }
 }
 
-fn read_links(reader: &mut Reader<'_>) -> Result<BTreeMap<Address, Reliability>, DecodeError> {
+fn read_links(reader: &mut Reader<'_>) -> Result<BTreeMap<NodeId, Reliability>, DecodeError> {
     let mut links = BTreeMap::new();
     for _ in 0..reader.u16()? {
         let at = reader.at();
-        let bits = reader.u32()?;
-        let is_next = links.last_key_value().is_none_or(|(last, _)| *last < Address::from_bits(bits));
+        let node = NodeId(reader.u16()?);
+        let is_next = links.last_key_value().is_none_or(|(last, _)| *last < node);
         if !is_next {
-            return Err(DecodeError::Invalid { at, field: "address of a link", value: bits.into() });
+            return Err(DecodeError::Invalid { at, field: "node of a link", value: node.0.into() });
         }
-        links.insert(Address::from_bits(bits), read_link(reader)?);
+        links.insert(node, read_link(reader)?);
     }
     Ok(links)
 }

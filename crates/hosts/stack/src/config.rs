@@ -1,10 +1,11 @@
 //! All that a stack is made with.
 
-use quintet_contract::{Address, Incarnation, Span};
+use crate::stacks::sessions_of;
+use quintet_contract::{Address, Incarnation, NodeId, Span};
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
 use quintet_tuple_space::SpaceConfig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a stack is made with: all that decides what it does, besides its inputs. A recording keeps it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,8 +24,8 @@ pub struct StackConfig {
     pub fragments: u32,
     /// How this side looks after its sessions.
     pub liveness: Liveness,
-    /// Peers of whose links is known what they leave to the session; else the link tells.
-    pub links: BTreeMap<Address, Reliability>,
+    /// Nodes of whose links is known what they leave to the session; else the link tells.
+    pub links: BTreeMap<NodeId, Reliability>,
     /// The space's limits. A client's are not used.
     pub space: SpaceConfig,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
@@ -106,31 +107,19 @@ impl StackConfig {
         StackConfig { space, requests: requests(&space), ..self }
     }
 
-    /// The sessions of a server: peers say HELLO.
-    pub(crate) fn server_sessions(&self, me: Address) -> SessionConfig {
-        let mut sessions = self.sessions(me);
-        sessions.others = Some(PeerConfig { initiate: false, reliability: Reliability::ByLink });
-        let peers = self.links.iter();
-        sessions.peers =
-            peers.map(|(at, link)| (*at, PeerConfig { initiate: false, reliability: *link })).collect();
-        sessions
-    }
-
-    /// The sessions of a client: the one with its server, to which it says HELLO.
-    pub(crate) fn client_sessions(&self, me: Address, server: Address) -> SessionConfig {
-        let reliability = self.links.get(&server).copied().unwrap_or(Reliability::ByLink);
-        let mut sessions = self.sessions(me);
-        sessions.others = None;
-        sessions.peers.insert(server, PeerConfig { initiate: true, reliability });
-        sessions
-    }
-
-    fn sessions(&self, me: Address) -> SessionConfig {
+    /// The sessions of a node at `me`, which says HELLO to the nodes that are asked.
+    pub(crate) fn sessions(&self, me: Address, asked: &BTreeSet<NodeId>) -> SessionConfig {
         let Liveness { keep_alive, silence_limit, resume_window } = self.liveness;
+        let peer = |node: &NodeId| {
+            let reliability = self.links.get(node).copied().unwrap_or(Reliability::ByLink);
+            (sessions_of(*node), PeerConfig { initiate: asked.contains(node), reliability })
+        };
         SessionConfig {
             keep_alive,
             silence_limit,
             resume_window,
+            peers: self.links.keys().chain(asked).map(peer).collect(),
+            others: Some(PeerConfig { initiate: false, reliability: Reliability::ByLink }),
             #[cfg(feature = "seeded-defects")]
             defect: self.session_defect,
             ..SessionConfig::new(me, self.cluster, self.incarnation, self.seed)

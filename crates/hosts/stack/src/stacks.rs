@@ -3,16 +3,19 @@
 use crate::config::StackConfig;
 use crate::error::StackError;
 use crate::service::{self, class};
+use crate::space::SERVICE;
 use quintet_contract::{Address, NodeId, Port, Protocol};
 use quintet_messaging::{Messages, relay::Relay};
-use quintet_session::Sessions;
+use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
-use quintet_wire::registry::{PORT_CALLERS, PORT_SPACE};
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION, PORT_SPACE};
 
 /// The node of a space's process.
 pub const SPACE_NODE: NodeId = NodeId(0);
 /// Where the space is.
 pub const SPACE: Address = Address { node: SPACE_NODE, port: PORT_SPACE };
+/// The sessions of a space's process: what its links join with those of others.
+pub const SERVER: Address = sessions_of(SPACE_NODE);
 /// The port of a client's relay.
 pub const PORT_RELAY: Port = PORT_SPACE;
 
@@ -23,37 +26,68 @@ pub const SERVED: &str = "space/served";
 /// A client's side: a relay behind sessions and messaging.
 pub const CLIENT: &str = "space/client";
 
+/// A node's instances, each under its own messages, on one session with each peer.
+pub type Stack<P> = Sessions<Ports<Messages<P>>>;
+
+/// The sessions of a node: what a host adds, and what links join.
+#[must_use]
+pub const fn sessions_of(node: NodeId) -> Address {
+    Address { node, port: PORT_SESSION }
+}
+
+/// A node with these instances. It says HELLO to the nodes that they ask, and takes the sessions of all others.
+///
+/// # Panics
+/// If there is no instance, two are at one port, or together they ask more than 32 addresses.
+#[must_use]
+pub fn node<P: Protocol>(node: NodeId, config: &StackConfig, instances: Vec<Placed<P>>) -> Stack<P> {
+    let under_messages = |placed: Placed<P>| {
+        let messaging = config.messaging(Address { node, port: placed.port });
+        placed.map(|protocol| Messages::new(messaging, protocol))
+    };
+    without_messages(node, config, instances.into_iter().map(under_messages).collect())
+}
+
+/// The same with nothing between the instances and the node's ports. No program is made so: the explorer is, now and then, as
+/// messages would hide from it what the space does about a refused answer.
+///
+/// # Panics
+/// As [`node`].
+#[must_use]
+pub fn without_messages<P: Protocol>(
+    node: NodeId,
+    config: &StackConfig,
+    instances: Vec<Placed<P>>,
+) -> Sessions<Ports<P>> {
+    let me = sessions_of(node);
+    let asked = instances.iter().flat_map(|placed| &placed.asks).map(|address| address.node).collect();
+    Sessions::new(config.sessions(me, &asked), Ports::new(me, instances))
+}
+
+/// The space at its port.
+#[must_use]
+pub fn space(config: &StackConfig) -> Placed<Space> {
+    let protocol = Space::new(config.space);
+    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), protocol }
+}
+
+/// Another protocol that asks the space, at a port of its own.
+#[must_use]
+pub fn asking_space<P>(port: Port, protocol: P) -> Placed<P> {
+    Placed { port, kinds: SERVICE.kinds, asks: vec![SPACE], protocol }
+}
+
 /// The stack of a space that serves other processes.
 #[must_use]
-pub fn served(config: &StackConfig) -> Sessions<Messages<Space>> {
-    let messages = Messages::new(config.messaging(SPACE), Space::new(config.space));
-    Sessions::new(config.server_sessions(SPACE), messages)
+pub fn served(config: &StackConfig) -> Stack<Space> {
+    node(SPACE_NODE, config, vec![space(config)])
 }
 
-/// The stack of a client at `me`, whose callers are at its node's port for them.
+/// The stack of a client, whose callers are at its node's port for them.
 #[must_use]
-pub fn client(me: Address, config: &StackConfig) -> Sessions<Messages<Relay>> {
-    let callers = Address { node: me.node, port: PORT_CALLERS };
-    client_of(me, config, Relay::new(callers, SPACE, class))
-}
-
-/// The same with another protocol on top, which asks the space itself.
-#[must_use]
-pub fn client_of<P: Protocol>(me: Address, config: &StackConfig, top: P) -> Sessions<Messages<P>> {
-    Sessions::new(config.client_sessions(me, SPACE), Messages::new(config.messaging(me), top))
-}
-
-/// The space on its sessions alone, so that it meets full links itself. No program is made so: the explorer is, now and then, as
-/// messages would hide from it what the space does about a refused answer.
-#[must_use]
-pub fn served_without_messages(config: &StackConfig) -> Sessions<Space> {
-    Sessions::new(config.server_sessions(SPACE), Space::new(config.space))
-}
-
-/// The other side of [`served_without_messages`].
-#[must_use]
-pub fn client_without_messages<P: Protocol>(me: Address, config: &StackConfig, top: P) -> Sessions<P> {
-    Sessions::new(config.client_sessions(me, SPACE), top)
+pub fn client(at: NodeId, config: &StackConfig) -> Stack<Relay> {
+    let callers = Address { node: at, port: PORT_CALLERS };
+    node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class))])
 }
 
 /// Makes what a recording names, for a replay.
@@ -68,7 +102,7 @@ pub fn make(name: &str, at: Address, config: &[u8]) -> Result<Box<dyn Protocol>,
     match (name, layers) {
         (_, "embedded") => Ok((service.make)(&StackConfig::from_bytes(config)?)),
         (SERVED, _) => Ok(Box::new(served(&StackConfig::from_bytes(config)?))),
-        (CLIENT, _) => Ok(Box::new(client(at, &StackConfig::from_bytes(config)?))),
+        (CLIENT, _) => Ok(Box::new(client(at.node, &StackConfig::from_bytes(config)?))),
         _ => Err(unknown()),
     }
 }

@@ -6,8 +6,8 @@ use crate::codec::{Attempt, Fence, HELLO, Hello, PREFIX_BYTES, Prefix, WELCOME, 
 use crate::sequence::Sequence;
 use crate::{PeerConfig, Reliability, SessionConfig, Sessions};
 use quintet_contract::{
-    Address, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox, PeerChange, Protocol,
-    Span, Time, Token,
+    Address, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId, Outbox, PeerChange,
+    Protocol, Span, Time, Token,
 };
 use quintet_wire::{Decode, Reader, encode_to_vec};
 
@@ -49,7 +49,7 @@ pub fn drive(bytes: &[u8]) {
     sessions.handle(now, Input::Peer(PEER, &up), &mut out);
     let mut asked = asked(&mut out);
     if choice & 4 != 0 {
-        let body = encode_to_vec(&hello(reliability));
+        let body = encode_to_vec(&hello(PEER.node, reliability));
         sessions.handle(now, Input::Frame(PEER, Frame::new(HELLO, Token(0), &body)), &mut out);
     }
     while let (Ok(action), Ok(kind), Ok(len)) = (reader.u8(), reader.u8(), reader.u16()) {
@@ -93,12 +93,12 @@ fn settings(reliability: Reliability, initiate: bool) -> SessionConfig {
     config
 }
 
-fn hello(reliability: Reliability) -> Hello {
+pub(crate) fn hello(node: NodeId, reliability: Reliability) -> Hello {
     Hello {
         versions: crate::Versions::default(),
         attempt: Attempt { number: 1, nonce: 1 },
         cluster: 7,
-        node: PEER.node,
+        node,
         role: crate::Role(0),
         reliability: reliability.number(),
         incarnation: Incarnation(1),
@@ -132,7 +132,7 @@ fn resuming_hello(sessions: &Sessions<Mirror>, reliability: Reliability, body: &
     let incarnation = Incarnation(1 + u64::from(shift(body, 2) == 7));
     let resume = sessions.session(PEER).unwrap_or(0);
     let received = acknowledged(sessions, body);
-    encode_to_vec(&Hello { attempt, incarnation, resume, received, ..hello(reliability) })
+    encode_to_vec(&Hello { attempt, incarnation, resume, received, ..hello(PEER.node, reliability) })
 }
 
 /// A WELCOME that answers the HELLO under way.

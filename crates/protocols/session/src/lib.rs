@@ -45,11 +45,12 @@
 //! | `departed.rs` | what is remembered of nodes that left |
 //! | `outbox.rs` | the numbering of what the protocol above sends |
 //! | `codec.rs` | layouts on the wire |
-//! | `ports.rs`, `ports/` | [`Ports`]: several instances on one session with each peer |
+//! | `ports.rs`, `ports/`, `above.rs` | [`Ports`]: several instances on one session with each peer; what may stand on sessions |
 //! | `config.rs`, `refusal.rs`, `counters.rs` | what the host decides and learns |
 //! | `fuzzing.rs`, `defect.rs` | entry points for fuzzers; built-in defects for tests |
 #![forbid(unsafe_code)]
 
+mod above;
 mod arrivals;
 mod codec;
 mod config;
@@ -76,6 +77,7 @@ mod stamp;
 mod stream;
 mod window;
 
+pub use above::Above;
 pub use codec::{
     ACKNOWLEDGE, CHALLENGE, FENCED_PREFIX_BYTES, GOODBYE, HELLO, PING, PONG, PREFIX_BYTES, REFUSED, RESET,
     WELCOME,

@@ -5,15 +5,18 @@ use crate::config::SessionConfig;
 use crate::counters::Counters;
 use crate::handshake::Phase;
 use crate::peer::Peer;
+use crate::ports::PortPair;
 use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
+use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
-    Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
+    Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Port, Seen, SendError, Stage, Time,
+    Token,
 };
-use quintet_wire::registry::SESSION;
+use quintet_wire::registry::{PORTS, SESSION, is_service};
 
 /// Wraps the outbox below.
-pub(crate) struct SessionOutbox<'a> {
+pub struct SessionOutbox<'a> {
     pub(crate) now: Time,
     pub(crate) config: &'a SessionConfig,
     pub(crate) peers: &'a mut PeerMap<Peer>,
@@ -25,14 +28,20 @@ pub(crate) struct SessionOutbox<'a> {
     /// The peer whose session is being told to be over: its next one may live already, and gets nothing of this one.
     pub(crate) over: Option<Address>,
     pub(crate) begun: Begun,
+    /// The instance that sends, where several share the session with a node: its frames say whose they are.
+    pub(crate) port: Option<Port>,
+    /// Whether what the host's services answer finds that instance.
+    pub(crate) uses_services: bool,
+    /// Addresses to which that instance could not send for want of room.
+    pub(crate) full: &'a mut Vec<Address>,
 }
 
 /// The frame begun.
 pub(crate) enum Begun {
     /// None, or one of this node: nothing is to be done at its commit but the commit.
     Untouched,
-    /// One that lies in the link, its prefix before it.
-    Numbered(Address),
+    /// One that lies in the link, so many bytes before its body.
+    Numbered(Address, usize),
     /// One that is kept until it is acknowledged; so many bytes stand before its body.
     Kept(Address, Kept, usize),
 }
@@ -48,11 +57,8 @@ enum Way {
 impl SessionOutbox<'_> {
     /// How a frame goes to a peer, if it has a session. Control frames that the peer is owed go first.
     fn way(&mut self, to: Address, kind: Kind, bulk: usize) -> Result<Way, SendError> {
-        assert!(
-            !SESSION.contains(kind),
-            "the protocol above sends a frame of kind {}, the session's own",
-            kind.0
-        );
+        let is_own = SESSION.contains(kind) || self.port.is_some() && PORTS.contains(kind);
+        assert!(!is_own, "the protocol above sends a frame of kind {}, the session's own", kind.0);
         let peer = self.peers.get_mut(to).filter(|_| self.over != Some(to)).ok_or(SendError::Unreachable)?;
         let fits = |stream: &Stream| match stream.link.max_bulk_bytes {
             limit if bulk > limit => Err(SendError::TooLong { len: bulk, limit }),
@@ -67,6 +73,24 @@ impl SessionOutbox<'_> {
                 Ok(Way::Numbered(live.stream.prefix()))
             }
             other => fits(other.stream().ok_or(SendError::Unreachable)?).map(|()| Way::Kept),
+        }
+    }
+
+    /// Whether a frame may go to a port of the own node.
+    #[inline]
+    fn admit_within(&self, to: Port) -> Result<(), SendError> {
+        if self.uses_services || !is_service(to) { Ok(()) } else { Err(SendError::Unreachable) }
+    }
+
+    /// Where a frame to an address goes, and what says which instances it is between.
+    #[inline]
+    fn route(&self, to: Address) -> (Address, Option<PortPair>) {
+        match self.port {
+            None => (to, None),
+            Some(from) => {
+                let pair = PortPair { from, to: to.port };
+                (Address { node: to.node, port: self.config.me.port }, Some(pair))
+            }
         }
     }
 
@@ -92,6 +116,67 @@ impl SessionOutbox<'_> {
         }
         // Whether the link has room now is of no account: the frame is kept, and goes when there is.
         Ok((stream.room(prefix + body), prefix))
+    }
+
+    fn send_with_bulk(
+        &mut self,
+        (at, pair): (Address, Option<PortPair>),
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        let pair = pair.map(PortPair::to_bytes);
+        let front = pair.as_ref().map_or(&[][..], |bytes| bytes);
+        match self.way(at, kind, bulk.len())? {
+            Way::Numbered(prefix) => {
+                self.head.clear();
+                self.head.resize(PREFIX_BYTES, 0);
+                prefix.write(self.head);
+                self.head.extend_from_slice(front);
+                self.head.extend_from_slice(head);
+                let sent = self.out.send_bulk(at, kind, token, self.head, bulk);
+                sent.map_err(|error| without(error, PREFIX_BYTES + front.len()))?;
+                self.numbered(at);
+            }
+            Way::Kept => {
+                let len = front.len() + head.len();
+                let reserved = self.reserve(at, len, bulk.len());
+                let (mut room, prefix) = reserved.map_err(|error| without(error, front.len()))?;
+                let body = &mut room[prefix..prefix + len];
+                body[..front.len()].copy_from_slice(front);
+                body[front.len()..].copy_from_slice(head);
+                let mut frame = Kept::new(kind, token, room, bulk);
+                frame.len = prefix + len;
+                self.keep(at, frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Room for a frame that is kept.
+    fn begin_kept(
+        &mut self,
+        to: Address,
+        (at, pair): (Address, Option<PortPair>),
+        (kind, token): (Kind, Token),
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        let pair = pair.map(PortPair::to_bytes);
+        let front = pair.as_ref().map_or(&[][..], |bytes| bytes);
+        let (mut room, prefix) = match self.reserve(at, front.len() + at_most, 0) {
+            Ok(reserved) => reserved,
+            Err(error) => return Err(refusal(self.full, self.port, to, error, front.len())),
+        };
+        room[prefix..prefix + front.len()].copy_from_slice(front);
+        let prefix = prefix + front.len();
+        let mut frame = Kept::new(kind, token, room, Bytes::new());
+        frame.len = prefix + at_most;
+        self.begun = Begun::Kept(at, frame, prefix);
+        match &mut self.begun {
+            Begun::Kept(_, frame, _) => Ok(&mut frame.room[prefix..prefix + at_most]),
+            _ => unreachable!("set in the line before"),
+        }
     }
 
     /// Keeps a frame and sends it, if there is a link and it has room.
@@ -123,34 +208,37 @@ impl Outbox for SessionOutbox<'_> {
     ) -> Result<&mut [u8], SendError> {
         self.begun = Begun::Untouched;
         if to.node == self.config.me.node {
+            self.admit_within(to.port)?;
             return self.out.begin(to, kind, token, at_most);
         }
-        match self.way(to, kind, 0)? {
-            Way::Numbered(prefix) => {
-                self.begun = Begun::Numbered(to);
-                let room = self.out.begin(to, kind, token, at_most + PREFIX_BYTES);
-                let room = room.map_err(|error| without(error, PREFIX_BYTES))?;
-                prefix.write(room);
-                Ok(&mut room[PREFIX_BYTES..])
-            }
-            Way::Kept => {
-                let (room, prefix) = self.reserve(to, at_most, 0)?;
-                let mut frame = Kept::new(kind, token, room, Bytes::new());
-                frame.len = prefix + at_most;
-                self.begun = Begun::Kept(to, frame, prefix);
-                match &mut self.begun {
-                    Begun::Kept(_, frame, _) => Ok(&mut frame.room[prefix..prefix + at_most]),
-                    _ => unreachable!("set in the line before"),
+        let (at, pair) = self.route(to);
+        let front = if pair.is_some() { PORTS_PREFIX_BYTES } else { 0 };
+        match self.way(at, kind, 0) {
+            Ok(Way::Numbered(prefix)) => {
+                let front = PREFIX_BYTES + front;
+                self.begun = Begun::Numbered(at, front);
+                match self.out.begin(at, kind, token, at_most + front) {
+                    Ok(room) => {
+                        let (prefixes, body) = room.split_at_mut(front);
+                        prefix.write(prefixes);
+                        if let Some(pair) = pair {
+                            pair.write(&mut prefixes[PREFIX_BYTES..]);
+                        }
+                        Ok(body)
+                    }
+                    Err(error) => Err(refusal(self.full, self.port, to, error, front)),
                 }
             }
+            Ok(Way::Kept) => self.begin_kept(to, (at, pair), (kind, token), at_most),
+            Err(error) => Err(refusal(self.full, self.port, to, error, 0)),
         }
     }
 
     fn commit(&mut self, len: usize) {
         match core::mem::replace(&mut self.begun, Begun::Untouched) {
             Begun::Untouched => self.out.commit(len),
-            Begun::Numbered(to) => {
-                self.out.commit(len + PREFIX_BYTES);
+            Begun::Numbered(to, front) => {
+                self.out.commit(len + front);
                 self.numbered(to);
             }
             Begun::Kept(to, mut frame, prefix) => {
@@ -164,7 +252,7 @@ impl Outbox for SessionOutbox<'_> {
     fn stamp(&mut self) {
         match &mut self.begun {
             Begun::Kept(_, frame, _) => frame.stamp = true,
-            Begun::Untouched | Begun::Numbered(_) => self.out.stamp(),
+            Begun::Untouched | Begun::Numbered(..) => self.out.stamp(),
         }
     }
 
@@ -178,31 +266,18 @@ impl Outbox for SessionOutbox<'_> {
     ) -> Result<(), SendError> {
         self.begun = Begun::Untouched;
         if to.node == self.config.me.node {
+            self.admit_within(to.port)?;
             return self.out.send_bulk(to, kind, token, head, bulk);
         }
-        match self.way(to, kind, bulk.len())? {
-            Way::Numbered(prefix) => {
-                self.head.clear();
-                self.head.resize(PREFIX_BYTES, 0);
-                prefix.write(self.head);
-                self.head.extend_from_slice(head);
-                let sent = self.out.send_bulk(to, kind, token, self.head, bulk);
-                sent.map_err(|error| without(error, PREFIX_BYTES))?;
-                self.numbered(to);
-            }
-            Way::Kept => {
-                let (mut room, prefix) = self.reserve(to, head.len(), bulk.len())?;
-                room[prefix..prefix + head.len()].copy_from_slice(head);
-                let mut frame = Kept::new(kind, token, room, bulk);
-                frame.len = prefix + head.len();
-                self.keep(to, frame);
-            }
-        }
-        Ok(())
+        let (at, pair) = self.route(to);
+        let sent = self.send_with_bulk((at, pair), kind, token, head, bulk);
+        sent.map_err(|error| refusal(self.full, self.port, to, error, 0))
     }
 
     fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
+        // The link is the two nodes'.
+        let (peer, _) = if peer.node == self.config.me.node { (peer, None) } else { self.route(peer) };
         let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer, how) };
         // The session stays until the host says that the link is down: that ends it, and tells the protocol above.
         known.disconnect(self.out);
@@ -222,6 +297,21 @@ impl Outbox for SessionOutbox<'_> {
     fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
         self.out.peek(cell, seen);
     }
+}
+
+/// A refusal as the instance sees it that sends. One for want of room is noted, if it shares its session.
+#[cold]
+fn refusal(
+    full: &mut Vec<Address>,
+    port: Option<Port>,
+    to: Address,
+    error: SendError,
+    front: usize,
+) -> SendError {
+    if error == SendError::Full && port.is_some() && full.last() != Some(&to) {
+        full.push(to);
+    }
+    without(error, front)
 }
 
 /// A lower limit as the protocol above sees it. (Bulk, which no prefix narrows, was checked before.)

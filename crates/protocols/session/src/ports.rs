@@ -29,18 +29,23 @@
 //!
 //! Frames within a node carry no ports. One goes to the instance whose kinds it has, and else to the first: kinds are
 //! global, and of one node's callers each knows what it asks. The host's services answer the first instance only, and another one
-//! that sends to them is refused at once, as where there are none; so is who sends to another instance on the same `Ports`. None does so far.
+//! that sends to them is refused at once, as where there are none. Instances of one node do not send to each other: to the host,
+//! nothing is at their ports.
+//!
+//! `Ports` is no protocol of its own but a part of the sessions' way up, and what it puts in front goes with the session's own
+//! prefix: with an outbox of its own, a pair of out and take cost a tenth more instructions.
 
 pub(crate) mod fuzzing;
 mod node;
-mod outbox;
 mod pair;
 
 pub use pair::ABSENT;
+pub(crate) use pair::PortPair;
+
+use crate::above::Above;
+use crate::outbox::SessionOutbox;
 
 use node::{Known, MAX_PAIRS, Node};
-use outbox::PortsOutbox;
-use pair::PortPair;
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
     Address, Disconnect, DownCause, Frame, Input, Kind, Outbox, PeerChange, PeerMap, Port, Protocol, Time,
@@ -60,6 +65,14 @@ pub struct Placed<P> {
     pub asks: Vec<Address>,
     /// The protocol.
     pub protocol: P,
+}
+
+impl<P> Placed<P> {
+    /// Another protocol in the same place: this one under a layer, say.
+    pub fn map<Q>(self, over: impl FnOnce(P) -> Q) -> Placed<Q> {
+        let Placed { port, kinds, asks, protocol } = self;
+        Placed { port, kinds, asks, protocol: over(protocol) }
+    }
 }
 
 /// Several instances on one session with each peer: compose as `Sessions<Ports<Messages<P>>>`.
@@ -86,12 +99,8 @@ pub struct Ports<P> {
     me: Address,
     /// In the order of their ports.
     instances: Vec<Placed<P>>,
-    /// Of each instance.
-    ports: Vec<Port>,
     /// Nodes whose session lives, by its address.
     nodes: PeerMap<Node>,
-    /// Kept for its room.
-    head: Vec<u8>,
 }
 
 impl<P: Protocol> Ports<P> {
@@ -105,7 +114,7 @@ impl<P: Protocol> Ports<P> {
         let ports: Vec<Port> = instances.iter().map(|placed| placed.port).collect();
         assert!(!ports.is_empty() && ports.is_sorted_by(|a, b| a < b), "one instance a port: {ports:?}");
         assert!(asks(&instances).count() <= MAX_PAIRS, "instances ask {MAX_PAIRS} addresses at most");
-        Ports { me, instances, ports, nodes: PeerMap::new(), head: Vec::new() }
+        Ports { me, instances, nodes: PeerMap::new() }
     }
 
     /// The instance at a port.
@@ -120,76 +129,105 @@ impl<P: Protocol> Ports<P> {
     }
 
     fn index(&self, port: Port) -> Option<usize> {
-        self.ports.iter().position(|there| *there == port)
+        self.instances.iter().position(|placed| placed.port == port)
     }
 
-    /// Gives one instance an input.
+    /// Gives one instance an input that is no frame.
+    #[inline(never)]
+    fn inform(&mut self, instance: usize, now: Time, input: Input<'_>, out: &mut SessionOutbox<'_>) {
+        self.tell(instance, now, input, out);
+    }
+
+    /// Gives one instance an input. Frames come here straight, so that the instance need not be called but can be a part of it.
     #[inline]
-    fn tell(&mut self, instance: usize, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        let Ports { me, instances, ports, nodes, head, .. } = self;
-        let mut out = PortsOutbox { me: *me, ports, instance, nodes, head, out, is_paired: false };
-        instances[instance].protocol.handle(now, input, &mut out);
-    }
-
-    fn tell_all(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        (0..self.instances.len()).for_each(|instance| self.tell(instance, now, input, out));
-    }
-
-    /// A frame of this node.
-    fn receive_within(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let instance = self.instances.iter().position(|placed| placed.kinds.contains(frame.kind));
-        self.tell(instance.unwrap_or(0), now, Input::Frame(from, frame), out);
-    }
-
-    fn receive(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let Some(node) = self.nodes.get_mut(from) else { return };
-        let Some((pair, body)) = PortPair::split(frame.body) else {
-            return out.disconnect(from, Disconnect::ForGood);
-        };
-        if PORTS.contains(frame.kind) {
-            return self.control(now, from, (frame.kind, pair, body), out);
+    fn tell(&mut self, instance: usize, now: Time, input: Input<'_>, out: &mut SessionOutbox<'_>) {
+        let placed = &mut self.instances[instance];
+        (out.port, out.uses_services) = (Some(placed.port), instance == 0);
+        placed.protocol.handle(now, input, out);
+        if !out.full.is_empty() {
+            self.note_refusals(instance, out);
         }
-        let Some(instance) = node.instance(pair).or_else(|| self.meet(now, from, pair, out)) else { return };
-        let from = Address { node: from.node, port: pair.from };
-        self.tell(instance, now, Input::Frame(from, Frame { body, ..frame }), out);
+    }
+
+    /// Notes to whom an instance could not send. One told in the meantime that there is room waits again.
+    #[cold]
+    fn note_refusals(&mut self, instance: usize, out: &mut SessionOutbox<'_>) {
+        for to in out.full.drain(..) {
+            let at = Address { node: to.node, port: self.me.port };
+            self.nodes.get_mut(at).into_iter().for_each(|node| node.note_refusal(instance, to.port));
+        }
+    }
+
+    fn tell_all(&mut self, now: Time, input: Input<'_>, out: &mut SessionOutbox<'_>) {
+        (0..self.instances.len()).for_each(|instance| self.inform(instance, now, input, out));
+    }
+
+    /// The instance that a frame of this node is for.
+    #[inline]
+    fn instance_within(&self, kind: Kind) -> usize {
+        self.instances.iter().position(|placed| placed.kinds.contains(kind)).unwrap_or(0)
+    }
+
+    /// The instance that a frame of another node is for; makes of the frame what that is to see. What is for none, this has seen to.
+    #[inline]
+    fn sort(
+        &mut self,
+        now: Time,
+        from: &mut Address,
+        frame: &mut Frame<'_>,
+        out: &mut SessionOutbox<'_>,
+    ) -> Option<usize> {
+        let at = *from;
+        let node = self.nodes.get_mut(at)?;
+        let Some((pair, body)) = PortPair::split(frame.body).filter(|_| !PORTS.contains(frame.kind)) else {
+            self.control(now, at, *frame, out);
+            return None;
+        };
+        let instance = node.instance(pair).or_else(|| self.meet(now, at, pair, out))?;
+        (from.port, frame.body) = (pair.from, body);
+        Some(instance)
     }
 
     /// The first frame of a pair of ports: tells the instance that it is for, if there is one.
     #[cold]
-    fn meet(&mut self, now: Time, from: Address, pair: PortPair, out: &mut dyn Outbox) -> Option<usize> {
+    fn meet(
+        &mut self,
+        now: Time,
+        from: Address,
+        pair: PortPair,
+        out: &mut SessionOutbox<'_>,
+    ) -> Option<usize> {
         let known = self.index(pair.to).map(|instance| Known { pair, instance });
         let met = known.filter(|known| self.introduce(now, from, *known, out));
         if met.is_none() {
+            // From here on it is the layer that speaks.
+            out.port = None;
             self.nodes.get_mut(from)?.answer_absent(from, pair, out);
         }
         met.map(|known| known.instance)
     }
 
     /// Tells an instance of a port of the node whose session is at this address. False if there are too many.
-    fn introduce(&mut self, now: Time, at: Address, known: Known, out: &mut dyn Outbox) -> bool {
+    fn introduce(&mut self, now: Time, at: Address, known: Known, out: &mut SessionOutbox<'_>) -> bool {
         let Some(node) = self.nodes.get_mut(at) else { return false };
         if !node.add(known) {
             return false;
         }
         let (there, up) = (Address { node: at.node, port: known.pair.from }, node.up());
-        self.tell(known.instance, now, Input::Peer(there, &up), out);
+        self.inform(known.instance, now, Input::Peer(there, &up), out);
         true
     }
 
-    fn control(
-        &mut self,
-        now: Time,
-        from: Address,
-        (kind, pair, body): (Kind, PortPair, &[u8]),
-        out: &mut dyn Outbox,
-    ) {
-        if kind != ABSENT || !body.is_empty() {
+    /// A frame of the layer's own, or none at all.
+    #[cold]
+    fn control(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut SessionOutbox<'_>) {
+        let Some((pair, [])) = PortPair::split(frame.body).filter(|_| frame.kind == ABSENT) else {
             return out.disconnect(from, Disconnect::ForGood);
-        }
+        };
         let Some(instance) = self.nodes.get_mut(from).and_then(|node| node.remove(pair)) else { return };
         let there = Address { node: from.node, port: pair.from };
         let absent = DownCause::Refused(Code::Unreachable as u16);
-        self.tell(instance, now, Input::Peer(there, &PeerChange::Down(absent)), out);
+        self.inform(instance, now, Input::Peer(there, &PeerChange::Down(absent)), out);
     }
 
     /// The addresses of a node that instances were made to ask, and which of them.
@@ -197,13 +235,13 @@ impl<P: Protocol> Ports<P> {
         asks(&self.instances).filter(|(_, there)| there.node == at.node).collect()
     }
 
-    fn peer_change(&mut self, now: Time, at: Address, change: &PeerChange, out: &mut dyn Outbox) {
+    fn peer_change(&mut self, now: Time, at: Address, change: &PeerChange, out: &mut SessionOutbox<'_>) {
         match *change {
             PeerChange::Up { incarnation, link } => {
                 self.down(now, at, DownCause::Died, out);
                 self.nodes.insert(at, Node::new(incarnation, link.behind(PORTS_PREFIX_BYTES)));
                 for (instance, there) in self.asked(at) {
-                    let pair = PortPair { from: there.port, to: self.ports[instance] };
+                    let pair = PortPair { from: there.port, to: self.instances[instance].port };
                     self.introduce(now, at, Known { pair, instance }, out);
                 }
             }
@@ -212,7 +250,7 @@ impl<P: Protocol> Ports<P> {
     }
 
     /// A node's session is over, or was refused before it began.
-    fn down(&mut self, now: Time, at: Address, cause: DownCause, out: &mut dyn Outbox) {
+    fn down(&mut self, now: Time, at: Address, cause: DownCause, out: &mut SessionOutbox<'_>) {
         let there = |port| Address { node: at.node, port };
         let told: Vec<(usize, Address)> = match self.nodes.remove(at) {
             Some(node) => node.known().map(|known| (known.instance, there(known.pair.from))).collect(),
@@ -220,24 +258,43 @@ impl<P: Protocol> Ports<P> {
             None => return,
         };
         for (instance, there) in told {
-            self.tell(instance, now, Input::Peer(there, &PeerChange::Down(cause)), out);
+            self.inform(instance, now, Input::Peer(there, &PeerChange::Down(cause)), out);
         }
     }
 
-    fn writable(&mut self, now: Time, at: Address, out: &mut dyn Outbox) {
+    fn writable(&mut self, now: Time, at: Address, out: &mut SessionOutbox<'_>) {
         let Some(node) = self.nodes.get_mut(at) else { return };
+        out.port = None;
         node.send_owed(at, out);
         // Who is refused again waits for the next time.
         for _ in 0..node.refusals() {
             let Some((instance, port)) = self.nodes.get_mut(at).and_then(Node::next_refused) else { return };
-            self.tell(instance, now, Input::Writable(Address { node: at.node, port }), out);
+            self.inform(instance, now, Input::Writable(Address { node: at.node, port }), out);
         }
     }
 
-    fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
+    fn is_own(&self, address: Address) -> bool {
+        address.node == self.me.node
+    }
+
+    /// Everything that is no frame.
+    fn attend(&mut self, now: Time, input: Input<'_>, out: &mut SessionOutbox<'_>) {
+        match input {
+            Input::Started => self.tell_all(now, input, out),
+            Input::Wake => self.wake(now, out),
+            Input::Writable(address) | Input::Peer(address, _) if self.is_own(address) => {
+                self.tell_all(now, input, out);
+            }
+            Input::Writable(address) => self.writable(now, address, out),
+            Input::Peer(address, change) => self.peer_change(now, address, change, out),
+            Input::Frame(..) => unreachable!("frames are sorted"),
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut SessionOutbox<'_>) {
         for instance in 0..self.instances.len() {
             if self.instances[instance].protocol.deadline().is_some_and(|at| at <= now) {
-                self.tell(instance, now, Input::Wake, out);
+                self.inform(instance, now, Input::Wake, out);
             }
         }
     }
@@ -249,23 +306,22 @@ fn asks<P>(instances: &[Placed<P>]) -> impl Iterator<Item = (usize, Address)> {
     numbered.flat_map(|(instance, placed)| placed.asks.iter().map(move |there| (instance, *there)))
 }
 
-impl<P: Protocol> Protocol for Ports<P> {
-    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        let own = |address: Address| address.node == self.me.node;
-        match input {
-            Input::Started => self.tell_all(now, input, out),
-            Input::Wake => self.wake(now, out),
-            Input::Frame(from, frame) if own(from) => self.receive_within(now, from, frame, out),
-            Input::Writable(address) | Input::Peer(address, _) if own(address) => {
-                self.tell_all(now, input, out)
-            }
-            Input::Frame(from, frame) => self.receive(now, from, frame, out),
-            Input::Writable(address) => self.writable(now, address, out),
-            Input::Peer(address, change) => self.peer_change(now, address, change, out),
+impl<P: Protocol> Above for Ports<P> {
+    #[inline]
+    fn take(&mut self, now: Time, mut input: Input<'_>, out: &mut SessionOutbox<'_>) {
+        // A frame is changed where it stands, for it would be copied otherwise.
+        let instance = match &mut input {
+            Input::Frame(from, frame) if self.is_own(*from) => Some(self.instance_within(frame.kind)),
+            Input::Frame(from, frame) => self.sort(now, from, frame, out),
+            _ => return self.attend(now, input, out),
+        };
+        if let Some(instance) = instance {
+            self.tell(instance, now, input, out);
         }
     }
 
-    fn deadline(&self) -> Option<Time> {
+    #[inline]
+    fn wakes_at(&self) -> Option<Time> {
         self.instances.iter().filter_map(|placed| placed.protocol.deadline()).min()
     }
 }

@@ -1,5 +1,6 @@
 //! The protocol.
 
+use crate::above::Above;
 use crate::codec::{HELLO, PONG};
 use crate::config::SessionConfig;
 use crate::context::{Context, Event};
@@ -50,9 +51,11 @@ pub struct Sessions<P> {
     events: Vec<Event>,
     /// Kept for its room.
     head: Vec<u8>,
+    /// Empty between calls; kept for its room.
+    full: Vec<Address>,
 }
 
-impl<P: Protocol> Sessions<P> {
+impl<P: Above> Sessions<P> {
     /// No peers yet.
     #[must_use]
     pub fn new(config: SessionConfig, inner: P) -> Self {
@@ -69,6 +72,7 @@ impl<P: Protocol> Sessions<P> {
             alarm: None,
             events: Vec::new(),
             head: Vec::new(),
+            full: Vec::new(),
         }
     }
 
@@ -184,8 +188,11 @@ impl<P: Protocol> Sessions<P> {
             out,
             over,
             begun: Begun::Untouched,
+            port: None,
+            uses_services: true,
+            full: &mut self.full,
         };
-        self.inner.handle(now, input, &mut out);
+        self.inner.take(now, input, &mut out);
     }
 
     fn receive(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -262,13 +269,13 @@ impl<P: Protocol> Sessions<P> {
             }
             self.alarm = self.first_deadline();
         }
-        if self.inner.deadline().is_some_and(|at| at <= now) {
+        if self.inner.wakes_at().is_some_and(|at| at <= now) {
             self.tell(now, Input::Wake, out);
         }
     }
 }
 
-impl<P: Protocol> Protocol for Sessions<P> {
+impl<P: Above> Protocol for Sessions<P> {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         let own = |address: Address| address.node == self.config.me.node;
         match input {
@@ -291,7 +298,7 @@ impl<P: Protocol> Protocol for Sessions<P> {
             self.first_deadline().is_none_or(|first| self.alarm.is_some_and(|alarm| alarm <= first)),
             "a peer would be woken late"
         );
-        earlier(self.alarm, self.inner.deadline())
+        earlier(self.alarm, self.inner.wakes_at())
     }
 
     fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {

@@ -92,7 +92,6 @@ pub(super) fn sessions() -> Vec<Seed> {
 
 pub(super) fn ports() -> Vec<Seed> {
     const DOWN: u8 = 3;
-    const REFUSED: u8 = 4;
     const WITHIN: u8 = 5;
     const OTHER: u8 = 8;
     const FULL: u8 = 16;
@@ -136,7 +135,6 @@ pub(super) fn ports() -> Vec<Seed> {
                 ]
                 .concat(),
             ),
-            ("refused", [step(REFUSED, 0, &[]), up.clone(), step(REFUSED, 0, &[])].concat()),
             ("within", [step(WITHIN, 0x20, b"asks"), step(WITHIN, user, b"asks")].concat()),
             ("cut-short", [up, step(RAW, user, &[16, 0, 16])].concat()),
         ],

@@ -35,7 +35,7 @@ prop_compose! {
         (cluster, incarnation, seed) in any::<(u128, u64, u64)>(),
         (slots, bytes, requests, fragments) in any::<(u32, u32, u32, u32)>(),
         spans in any::<[u64; 3]>(),
-        links in prop::collection::btree_map(any::<u32>().prop_map(Address::from_bits), reliabilities(), 0..5),
+        links in prop::collection::btree_map(any::<u16>().prop_map(NodeId), reliabilities(), 0..5),
         space in spaces(),
     ) -> StackConfig {
         let [keep_alive, silence_limit, resume_window] = spans.map(Span);
@@ -109,12 +109,12 @@ fn a_service_that_is_not_there_has_its_defaults_and_an_unknown_one_is_named() {
 fn links_and_services_stand_in_order_and_once() {
     let mut two_links = config();
     for node in [3, 4] {
-        two_links.links.insert(Address::new(node, 16), Reliability::Link);
+        two_links.links.insert(NodeId(node), Reliability::Link);
     }
     let mut bytes = two_links.to_bytes();
-    bytes[LINKS + 2 + 2] = 5;
+    bytes[LINKS + 2] = 5;
     let error = StackConfig::from_bytes(&bytes).expect_err("node 5 stands before node 4");
-    assert!(matches!(error, StackError::Damaged(DecodeError::Invalid { field: "address of a link", .. })));
+    assert!(matches!(error, StackError::Damaged(DecodeError::Invalid { field: "node of a link", .. })));
     let mut bytes = config().to_bytes();
     let part = bytes.split_off(LINKS + 4);
     bytes[LINKS + 2] = 2;

@@ -1,12 +1,16 @@
 //! An entry point for fuzzers and corpus tests: bytes in, no panic out.
 
 use super::{Placed, Ports};
+use crate::codec::{HELLO, PREFIX_BYTES, Prefix};
+use crate::fuzzing::hello;
+use crate::sequence::Sequence;
+use crate::{Reliability, SessionConfig, Sessions};
 use quintet_contract::{
     Address, Bytes, Disconnect, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo,
     Outbox, PeerChange, Port, Protocol, SendError, Time, Token,
 };
-use quintet_wire::Reader;
-use quintet_wire::registry::{PORT_SESSION, TUPLE_SPACE, USER};
+use quintet_wire::registry::{PORT_SESSION, SESSION, TUPLE_SPACE, USER};
+use quintet_wire::{Reader, encode_to_vec};
 use std::collections::BTreeSet;
 
 const ME: Address = Address::new(1, PORT_SESSION.0);
@@ -85,37 +89,58 @@ impl Outbox for Link {
     }
 }
 
-/// Drives a fresh `Ports` with two instances and two peers with what the bytes say: each step is an action (u8), a kind (u8), a
-/// length (u16, little-endian) and a body. Bit 3 of the action chooses the peer, bit 4 says that its link is full.
+/// Drives a fresh node with two instances and two peers with what the bytes say: each step is an action (u8), a kind (u8), a length
+/// (u16, little-endian) and a body. Bit 3 of the action chooses the peer, bit 4 says that its link is full.
 ///
 /// # Panics
 /// If the layer does, or tells an instance of frames and ends of who is not up: a defect.
 pub fn drive_ports(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
-    let placed = |port, kinds, asks| Placed { port: Port(port), kinds, asks, protocol: Mirror::default() };
-    let asks = vec![Address::new(2, 16), Address::new(2, 17)];
-    let instances = vec![placed(16, TUPLE_SPACE, asks), placed(1024, USER, Vec::new())];
-    let mut ports = Ports::new(ME, instances);
+    let mut node = Sessions::new(SessionConfig::new(ME, 7, Incarnation(1), 1), Ports::new(ME, instances()));
     let mut link = Link { is_full: false, effects: Effects::default() };
-    ports.handle(Time::ZERO, Input::Started, &mut link);
+    node.handle(Time::ZERO, Input::Started, &mut link);
     while let (Ok(action), Ok(kind), Ok(len)) = (reader.u8(), reader.u8(), reader.u16()) {
         let len = usize::from(len).min(STEP_BYTES).min(reader.left());
         let Ok(body) = reader.bytes(len) else { return };
         let peer = PEERS[usize::from(action >> 3 & 1)];
         link.is_full = action & 16 != 0;
-        let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 100) };
-        let frame = Frame::new(Kind(kind), Token(u64::from(action)), body);
+        let token = Token(u64::from(action));
+        let numbered = numbered(&node, peer, body);
         let input = match action % 8 {
             0 => Input::Wake,
             1 => Input::Writable(peer),
-            2 => Input::Peer(peer, &up),
+            2 => {
+                node.handle(Time::ZERO, Input::Peer(peer, &UP), &mut link);
+                let body = encode_to_vec(&hello(peer.node, Reliability::Link));
+                node.handle(Time::ZERO, Input::Frame(peer, Frame::new(HELLO, token, &body)), &mut link);
+                continue;
+            }
             3 => Input::Peer(peer, &PeerChange::Down(DownCause::Died)),
-            4 => Input::Peer(peer, &PeerChange::Down(DownCause::Refused(9))),
-            // The layer's own kind is a defect of whoever sends it within the node.
-            5 if !super::PORTS.contains(frame.kind) => Input::Frame(Address { port: Port(1), ..ME }, frame),
-            _ => Input::Frame(peer, frame),
+            // The layer's own kinds are a defect of whoever sends them within the node.
+            4 | 5 if !super::PORTS.contains(Kind(kind)) && !SESSION.contains(Kind(kind)) => {
+                Input::Frame(Address { port: Port(1), ..ME }, Frame::new(Kind(kind), token, body))
+            }
+            _ => Input::Frame(peer, Frame::new(Kind(kind), token, &numbered)),
         };
-        ports.handle(Time::ZERO, input, &mut link);
+        node.handle(Time::ZERO, input, &mut link);
         link.effects.frames();
     }
+}
+
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 100) };
+
+fn instances() -> Vec<Placed<Mirror>> {
+    let placed = |port, kinds, asks| Placed { port: Port(port), kinds, asks, protocol: Mirror::default() };
+    let asks = vec![Address::new(2, 16), Address::new(2, 17)];
+    vec![placed(16, TUPLE_SPACE, asks), placed(1024, USER, Vec::new())]
+}
+
+/// The body with the numbers that the session expects in front, so that the fuzzer need not guess them.
+fn numbered(node: &Sessions<Ports<Mirror>>, peer: Address, body: &[u8]) -> Vec<u8> {
+    let sequence = node.stream(peer).map_or(Sequence(0), |stream| stream.expected);
+    let mut room = vec![0; PREFIX_BYTES];
+    Prefix { sequence, acknowledged: Sequence(0), fence: None }.write(&mut room);
+    room.extend_from_slice(body);
+    room
 }

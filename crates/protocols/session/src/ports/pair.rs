@@ -16,31 +16,31 @@ pub const ABSENT: Kind = PORTS.kind(0);
 
 /// A port of the sender's node and one of the receiver's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PortPair {
-    pub(super) from: Port,
-    pub(super) to: Port,
+pub(crate) struct PortPair {
+    pub(crate) from: Port,
+    pub(crate) to: Port,
 }
 
 impl PortPair {
     /// The pair in front of a body, and what stands behind it; none if the body is too short.
-    pub(super) fn split(body: &[u8]) -> Option<(PortPair, &[u8])> {
+    pub(crate) fn split(body: &[u8]) -> Option<(PortPair, &[u8])> {
         let ([f0, f1, t0, t1], rest) = body.split_first_chunk::<PORTS_PREFIX_BYTES>()?;
         let port = |low, high| Port(u16::from_le_bytes([low, high]));
         Some((PortPair { from: port(*f0, *f1), to: port(*t0, *t1) }, rest))
     }
 
     /// Writes itself to the front of `room`.
-    pub(super) fn write(self, room: &mut [u8]) {
+    pub(crate) fn write(self, room: &mut [u8]) {
         room[..PORTS_PREFIX_BYTES].copy_from_slice(&self.to_bytes());
     }
 
-    pub(super) fn to_bytes(self) -> [u8; PORTS_PREFIX_BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; PORTS_PREFIX_BYTES] {
         let ([f0, f1], [t0, t1]) = (self.from.0.to_le_bytes(), self.to.0.to_le_bytes());
         [f0, f1, t0, t1]
     }
 
     /// The pair of what goes the other way.
-    pub(super) fn turned(self) -> PortPair {
+    pub(crate) fn turned(self) -> PortPair {
         PortPair { from: self.to, to: self.from }
     }
 }

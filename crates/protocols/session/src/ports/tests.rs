@@ -1,9 +1,14 @@
 //! Who is told what, and what is kept, one input at a time.
 
 use super::*;
+use crate::codec::{Attempt, HELLO, PREFIX_BYTES, Prefix, REFUSED as SESSION_REFUSED, Refused};
+use crate::fuzzing::hello;
+use crate::sequence::Sequence;
+use crate::{PeerConfig, RefusalCode, Reliability, SessionConfig, Sessions};
 use quintet_contract::{
     Bytes, Effect, Effects, Incarnation, LinkClass, LinkInfo, OwnedFrame, SendError, Span, Token,
 };
+use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{DISK_SYNC, MEASURE, PORT_CALLERS, PORT_DISK, PORT_SESSION, USER, VOTE};
 
 const ME: Address = Address::new(1, PORT_SESSION.0);
@@ -28,8 +33,14 @@ enum Told {
 struct Listener {
     told: Vec<Told>,
     says: Vec<(Address, Kind)>,
+    /// Goes with what it says.
+    bulk: Bytes,
+    /// Bytes that it says, if not a word.
+    body: usize,
     said: Vec<Result<(), SendError>>,
     deadline: Option<Time>,
+    /// Whose link it has closed at the next input.
+    cuts: Option<Address>,
 }
 
 impl Protocol for Listener {
@@ -42,8 +53,16 @@ impl Protocol for Listener {
             Input::Peer(peer, PeerChange::Up { link, .. }) => Told::Up(peer, link.max_body_bytes),
             Input::Peer(peer, PeerChange::Down(cause)) => Told::Down(peer, *cause),
         });
+        if let Some(peer) = self.cuts.take() {
+            out.disconnect(peer, Disconnect::ForGood);
+        }
         for (to, kind) in self.says.drain(..) {
-            self.said.push(out.send(to, kind, Token(1), b"said"));
+            let (long, bulk) = (vec![0; self.body], self.bulk.clone());
+            let body = if long.is_empty() { &b"said"[..] } else { &long };
+            self.said.push(match bulk.is_empty() {
+                true => out.send(to, kind, Token(1), body),
+                false => out.send_bulk(to, kind, Token(1), body, bulk),
+            });
         }
     }
 
@@ -93,8 +112,9 @@ impl Outbox for Narrow {
     }
 }
 
+/// A node on links that lose nothing, and what it sent.
 struct Bench {
-    ports: Ports<Listener>,
+    node: Sessions<Ports<Listener>>,
     link: Narrow,
 }
 
@@ -109,16 +129,28 @@ impl Bench {
         };
         let first = placed(16, MEASURE, &[Address::new(2, 16), Address::new(3, 16)]);
         let instances = vec![placed(1024, USER, &[]), first, placed(20, VOTE, &[Address::new(2, 20)])];
-        Bench { ports: Ports::new(ME, instances), link: Narrow { room: 1000, effects: Effects::default() } }
+        let mut config = SessionConfig::new(ME, 7, Incarnation(1), 1);
+        config.peers.insert(OTHER, PeerConfig { initiate: true, reliability: Reliability::Link });
+        let node = Sessions::new(config, Ports::new(ME, instances));
+        Bench { node, link: Narrow { room: 1000, effects: Effects::default() } }
     }
 
     fn give(&mut self, input: Input<'_>) -> &mut Bench {
-        self.ports.handle(Time(5), input, &mut self.link);
+        self.node.handle(Time(5), input, &mut self.link);
         self
     }
 
-    fn up(&mut self, at: Address) -> &mut Bench {
+    /// A link to a node is there.
+    fn linked(&mut self, at: Address) -> &mut Bench {
         self.give(Input::Peer(at, &PeerChange::Up { incarnation: Incarnation(1), link: LINK }))
+    }
+
+    /// The peer's session begins.
+    fn up(&mut self) -> &mut Bench {
+        let hello = encode_to_vec(&hello(PEER.node, Reliability::Link));
+        self.linked(PEER).give(Input::Frame(PEER, Frame::new(HELLO, Token(0), &hello)));
+        self.sent();
+        self
     }
 
     fn down(&mut self, at: Address, cause: DownCause) -> &mut Bench {
@@ -127,25 +159,38 @@ impl Bench {
 
     /// A frame from port to port.
     fn frame(&mut self, kind: Kind, from: u16, to: u16, body: &[u8]) -> &mut Bench {
-        let body = [&from.to_le_bytes(), &to.to_le_bytes(), body].concat();
-        self.give(Input::Frame(PEER, Frame::new(kind, Token(1), &body)))
+        self.raw(kind, &[&from.to_le_bytes(), &to.to_le_bytes(), body].concat())
+    }
+
+    /// The next frame of the session.
+    fn raw(&mut self, kind: Kind, body: &[u8]) -> &mut Bench {
+        let sequence = self.node.stream(PEER).map_or(Sequence(0), |stream| stream.expected);
+        let mut numbered = vec![0; PREFIX_BYTES];
+        Prefix { sequence, acknowledged: Sequence(0), fence: None }.write(&mut numbered);
+        numbered.extend_from_slice(body);
+        self.give(Input::Frame(PEER, Frame::new(kind, Token(1), &numbered)))
     }
 
     fn listener(&mut self, port: u16) -> &mut Listener {
-        self.ports.get_mut(Port(port)).expect("it is there")
+        self.node.inner_mut().get_mut(Port(port)).expect("it is there")
     }
 
     fn told(&mut self, port: u16) -> Vec<Told> {
         core::mem::take(&mut self.listener(port).told)
     }
 
+    /// What was sent since this was asked last, without the session's numbers.
     fn sent(&mut self) -> Vec<(Address, OwnedFrame)> {
-        self.link.effects.frames()
+        let mut sent = self.link.effects.frames();
+        for (_, frame) in sent.iter_mut().filter(|(to, _)| to.node != ME.node) {
+            frame.body = frame.body.slice(PREFIX_BYTES.min(frame.body.len())..);
+        }
+        sent
     }
 }
 
 const REFUSED: DownCause = DownCause::Refused(Code::Unreachable as u16);
-const BODY: usize = LINK.max_body_bytes - PORTS_PREFIX_BYTES;
+const BODY: usize = LINK.max_body_bytes - PREFIX_BYTES - PORTS_PREFIX_BYTES;
 
 fn at(node: u16, port: u16) -> Address {
     Address::new(node, port)
@@ -154,7 +199,7 @@ fn at(node: u16, port: u16) -> Address {
 #[test]
 fn instances_learn_of_whom_they_ask_and_of_others_by_their_first_frame() {
     let mut bench = Bench::new();
-    bench.give(Input::Started).up(PEER);
+    bench.give(Input::Started).up();
     assert_eq!(bench.told(16), [Told::Started, Told::Up(at(2, 16), BODY)]);
     assert_eq!(bench.told(20), [Told::Started, Told::Up(at(2, 20), BODY)]);
     assert_eq!(bench.told(1024), [Told::Started]);
@@ -181,15 +226,18 @@ fn instances_learn_of_whom_they_ask_and_of_others_by_their_first_frame() {
 #[test]
 fn a_session_that_is_refused_is_told_to_those_who_ask_that_node() {
     let mut bench = Bench::new();
-    bench.down(OTHER, DownCause::Refused(11)).down(PEER, DownCause::Died);
-    assert_eq!(bench.told(16), [Told::Down(at(3, 16), DownCause::Refused(11))]);
+    let (code, attempt) = (RefusalCode::WrongCluster, Attempt::default());
+    let refused = encode_to_vec(&Refused { code, attempt, text: "another cluster" });
+    bench.linked(OTHER).give(Input::Frame(OTHER, Frame::new(SESSION_REFUSED, Token(0), &refused)));
+    let cause = DownCause::Refused(Code::WrongCluster as u16);
+    assert_eq!(bench.told(16), [Told::Down(at(3, 16), cause)]);
     assert_eq!((bench.told(20), bench.told(1024)), (vec![], vec![]));
 }
 
 #[test]
 fn each_frame_says_whose_it_is() {
     let mut bench = Bench::new();
-    bench.up(PEER);
+    bench.up();
     for (port, to) in [(20, 16), (1024, 70)] {
         bench.listener(port).says.push((at(2, to), WORD));
         bench.give(Input::Started);
@@ -198,32 +246,37 @@ fn each_frame_says_whose_it_is() {
         assert_eq!(sent.len(), 1);
         assert_eq!((sent[0].0, &sent[0].1.body[..]), (PEER, &expected[..]));
     }
-    let Bench { ports, link } = &mut bench;
-    let mut out = PortsOutbox {
-        me: ME,
-        ports: &ports.ports,
-        instance: 1,
-        nodes: &mut ports.nodes,
-        head: &mut ports.head,
-        out: link,
-        is_paired: false,
-    };
-    out.send_bulk(at(2, 9), WORD, Token(3), b"head", Bytes::from_static(b"bulk")).expect("there is room");
     // What goes within the node does not, also right after one that went to another.
-    out.begin(at(2, 9), WORD, Token(3), 10).expect("there is room");
-    out.send(at(1, 1), WORD, Token(4), b"within").expect("there is room");
-    let too_long = out.begin(at(2, 9), WORD, Token(3), 997).map(|_| ());
-    assert_eq!(too_long, Err(SendError::TooLong { len: 997, limit: 996 }));
+    bench.listener(16).says.extend([(at(2, 9), WORD), (at(1, 1), WORD)]);
+    bench.listener(16).bulk = Bytes::from_static(b"bulk");
+    bench.give(Input::Started);
     let sent = bench.sent();
-    assert_eq!((sent[0].0, &sent[0].1.body[..]), (PEER, &b"\x14\0\x09\0head"[..]));
-    assert_eq!(sent[0].1.bulk, "bulk");
-    assert_eq!((sent[1].0, &sent[1].1.body[..]), (at(1, 1), &b"within"[..]));
+    assert_eq!(
+        (sent[0].0, &sent[0].1.body[..], &sent[0].1.bulk[..]),
+        (PEER, &b"\x10\0\x09\0said"[..], &b"bulk"[..])
+    );
+    assert_eq!((sent[1].0, &sent[1].1.body[..]), (at(1, 1), &b"said"[..]));
+}
+
+#[test]
+fn how_long_a_frame_may_be_is_said_without_what_stands_in_front() {
+    for large in [0, 101] {
+        let mut bench = Bench::new();
+        bench.up();
+        bench.listener(16).says.push((at(2, 9), WORD));
+        bench.listener(16).bulk = vec![0; large].into();
+        bench.listener(16).body = 2000;
+        bench.give(Input::Started);
+        let prefix = PREFIX_BYTES + PORTS_PREFIX_BYTES;
+        let (len, limit) = if large == 0 { (2000, 1000 - prefix) } else { (101, 100) };
+        assert_eq!(bench.listener(16).said, [Err(SendError::TooLong { len, limit })]);
+    }
 }
 
 #[test]
 fn a_port_where_nothing_is_is_refused_and_nobody_is_cut_off() {
     let mut bench = Bench::new();
-    bench.up(PEER).frame(WORD, 7, 17, b"is anybody there?");
+    bench.up().frame(WORD, 7, 17, b"is anybody there?");
     let sent = bench.sent();
     assert_eq!(sent.len(), 1);
     assert_eq!((sent[0].0, sent[0].1.kind, &sent[0].1.body[..]), (PEER, ABSENT, &[17, 0, 7, 0][..]));
@@ -240,12 +293,12 @@ fn a_port_where_nothing_is_is_refused_and_nobody_is_cut_off() {
 #[test]
 fn a_peer_that_names_every_port_costs_nothing() {
     let mut bench = Bench::new();
-    bench.up(PEER);
+    bench.up();
     bench.link.room = 7;
     for port in 0..=u16::MAX {
         bench.frame(WORD, port, 9, b"to nobody").frame(WORD, port, 1024, b"as everybody");
     }
-    let node = bench.ports.nodes.get(PEER).expect("nobody is cut off");
+    let node = bench.node.inner().nodes.get(PEER).expect("nobody is cut off");
     assert_eq!(node.known().count(), node::MAX_PAIRS);
     assert_eq!(bench.sent().len(), 7);
     bench.link.room = 1000;
@@ -260,7 +313,7 @@ fn a_peer_that_names_every_port_costs_nothing() {
 #[test]
 fn who_found_no_room_is_told_of_it_in_turn_and_once() {
     let mut bench = Bench::new();
-    bench.up(PEER);
+    bench.up();
     bench.link.room = 0;
     for port in [1024, 16, 20, 16] {
         bench.listener(port).says.push((at(2, 16), WORD));
@@ -285,7 +338,7 @@ fn who_found_no_room_is_told_of_it_in_turn_and_once() {
 #[test]
 fn who_waits_for_a_port_where_nothing_is_waits_no_longer() {
     let mut bench = Bench::new();
-    bench.up(PEER);
+    bench.up();
     bench.link.room = 0;
     for to in [16, 70] {
         bench.listener(16).says.push((at(2, to), WORD));
@@ -299,7 +352,7 @@ fn who_waits_for_a_port_where_nothing_is_waits_no_longer() {
 #[test]
 fn room_is_told_in_the_order_of_the_refusals() {
     let mut bench = Bench::new();
-    bench.up(PEER);
+    bench.up();
     bench.link.room = 0;
     for (port, to) in [(1024, 16), (16, 20), (20, 16)] {
         bench.listener(port).says.push((at(2, to), WORD));
@@ -319,9 +372,10 @@ fn room_is_told_in_the_order_of_the_refusals() {
 fn what_no_honest_peer_sends_cuts_it_off() {
     for (kind, body) in [(WORD, &[1, 0, 2][..]), (ABSENT, &[1, 0, 2, 0, 0]), (PORTS.kind(1), &[1, 0, 2, 0])] {
         let mut bench = Bench::new();
-        bench.up(PEER).give(Input::Frame(PEER, Frame::new(kind, Token(1), body)));
-        let effects: Vec<_> = bench.link.effects.drain().collect();
-        assert_eq!(effects, [Effect::Disconnected(PEER, Disconnect::ForGood)]);
+        bench.up().raw(kind, body);
+        let effects = bench.link.effects.drain();
+        let cuts = effects.filter(|effect| *effect == Effect::Disconnected(PEER, Disconnect::ForGood));
+        assert_eq!(cuts.count(), 1);
     }
 }
 
@@ -334,12 +388,9 @@ fn within_the_node_kinds_say_whom_a_frame_is_for() {
         assert_eq!(bench.told(port), [Told::Frame(callers, b"asks".to_vec())]);
     }
     let disk = Address { port: PORT_DISK, ..ME };
-    for (port, to, said) in [
-        (16, disk, Ok(())),
-        (20, disk, Err(SendError::Unreachable)),
-        (16, at(1, 20), Err(SendError::Unreachable)),
-        (20, callers, Ok(())),
-    ] {
+    for (port, to, said) in
+        [(16, disk, Ok(())), (20, disk, Err(SendError::Unreachable)), (20, callers, Ok(()))]
+    {
         bench.listener(port).says.push((to, WORD));
         bench.give(Input::Started);
         assert_eq!(bench.listener(port).said.pop(), Some(said), "{port} to {to}");
@@ -350,11 +401,11 @@ fn within_the_node_kinds_say_whom_a_frame_is_for() {
 #[test]
 fn the_first_deadline_counts_and_who_is_due_is_woken() {
     let mut bench = Bench::new();
-    assert_eq!(bench.ports.deadline(), None);
+    assert_eq!(bench.node.deadline(), None);
     for (port, after) in [(16, 9), (20, 5), (1024, 0)] {
         bench.listener(port).deadline = Some(Time::ZERO + Span(after));
     }
-    assert_eq!(bench.ports.deadline(), Some(Time::ZERO));
+    assert_eq!(bench.node.deadline(), Some(Time::ZERO));
     bench.give(Input::Wake);
     assert_eq!(
         (bench.told(16), bench.told(20), bench.told(1024)),
@@ -363,14 +414,14 @@ fn the_first_deadline_counts_and_who_is_due_is_woken() {
 }
 
 #[test]
-fn a_link_that_is_had_closed_is_the_nodes() {
+fn a_link_that_an_instance_has_closed_is_the_nodes() {
     let mut bench = Bench::new();
-    let Ports { ports, nodes, head, .. } = &mut bench.ports;
-    let out = &mut bench.link;
-    PortsOutbox { me: ME, ports, instance: 0, nodes, head, out, is_paired: false }
-        .disconnect(at(2, 16), Disconnect::ForGood);
-    let effects: Vec<_> = bench.link.effects.drain().collect();
-    assert_eq!(effects, [Effect::Disconnected(PEER, Disconnect::ForGood)]);
+    bench.up();
+    bench.listener(20).cuts = Some(at(2, 20));
+    bench.give(Input::Started);
+    let effects = bench.link.effects.drain();
+    let cuts = effects.filter(|effect| *effect == Effect::Disconnected(PEER, Disconnect::ForGood));
+    assert_eq!(cuts.count(), 1);
 }
 
 #[test]

@@ -225,8 +225,8 @@ impl Engine {
     pub(crate) fn flush(&mut self, now: impl Fn() -> Time) {
         while let Some(outlet) = self.ways.outlets.next_dirty() {
             if let Err(error) = outlet.sender.flush() {
-                let peer = outlet.peer;
-                self.fail(now(), peer, &error);
+                let (peer, link) = (outlet.peer, outlet.link);
+                self.fail(now(), (peer, link), &error);
             }
         }
     }
@@ -303,9 +303,9 @@ impl Engine {
         core::mem::take(&mut self.over)
     }
 
-    /// A link failed.
-    pub(crate) fn fail(&mut self, now: Time, peer: NodeId, error: &LinkError) {
-        let Some(outlet) = self.ways.outlets.remove(peer) else { return };
+    /// A link to a node failed.
+    pub(crate) fn fail(&mut self, now: Time, (peer, link): (NodeId, LinkId), error: &LinkError) {
+        let Some(outlet) = self.ways.outlets.remove_link(peer, link) else { return };
         if is_remarkable(error) {
             self.tell(&Event::LinkFailed { peer, why: error.clone() });
         }
@@ -319,9 +319,9 @@ impl Engine {
         self.end(now, outlet, cause(error));
     }
 
-    /// A peer sent what no honest peer sends.
-    pub(crate) fn cut(&mut self, now: Time, peer: NodeId) {
-        if let Some(outlet) = self.ways.outlets.remove(peer) {
+    /// A peer sent over a link what no honest peer sends.
+    pub(crate) fn cut(&mut self, now: Time, (peer, link): (NodeId, LinkId)) {
+        if let Some(outlet) = self.ways.outlets.remove_link(peer, link) {
             self.end(now, outlet, DownCause::Misbehaved);
         }
     }

@@ -166,7 +166,8 @@ impl Inlets {
     /// Joins a node by a link, and tells the instances it joins.
     ///
     /// # Errors
-    /// The system refuses to watch it; then nothing was changed, and the link is closed.
+    /// There is a link to that node, it is this one, or the system refuses to watch the link; then nothing was changed, and the
+    /// link is closed.
     pub(crate) fn attach(
         &mut self,
         engine: &mut Engine,
@@ -175,6 +176,10 @@ impl Inlets {
         joined: Vec<(Port, Port)>,
         mut end: End,
     ) -> io::Result<()> {
+        if !engine.may_link(peer) {
+            let text = format!("node {} has a link to node {} already, or is it", engine.id().0, peer.0);
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
         self.set_up(&mut *end.sender, &mut *end.receiver);
         let (link, waker) = (engine.new_link(), end.receiver.waker());
         self.place(end.receiver, Peer::Known(peer, link))?;
@@ -299,13 +304,13 @@ impl Inlets {
             }
         });
         match polled {
-            Ok(_) if stray => engine.cut(now, peer),
+            Ok(_) if stray => engine.cut(now, (peer, link)),
             Ok(0) => {
                 self.brought_nothing(at);
                 return false;
             }
             Ok(_) => self.brought_frames(at),
-            Err(error) => engine.fail(now, peer, &error),
+            Err(error) => engine.fail(now, (peer, link), &error),
         }
         true
     }

@@ -64,7 +64,8 @@ impl Node {
     /// Joins pairs of ports, this node's and the peer's, by a link, and tells this node's instances that the peer is up.
     ///
     /// # Errors
-    /// The system refuses to watch the link.
+    /// There is a link to that node already, or it is this one; then that link stays, and this one is closed. Or the system refuses
+    /// to watch the link.
     pub fn attach(&mut self, peer: NodeId, joined: &[(Port, Port)], end: End) -> io::Result<()> {
         let now = self.clock.now();
         self.inlets.attach(&mut self.engine, now, peer, joined.to_vec(), end)

@@ -68,7 +68,13 @@ impl Outlets {
         }
     }
 
-    /// Takes a link out.
+    /// Takes a link out, unless another one to that node has taken its place.
+    pub(crate) fn remove_link(&mut self, peer: NodeId, link: LinkId) -> Option<Outlet> {
+        let at = self.find(peer).ok().filter(|at| self.entries[*at].link == link)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Takes the link to a node out.
     pub(crate) fn remove(&mut self, peer: NodeId) -> Option<Outlet> {
         let at = self.find(peer).ok()?;
         Some(self.entries.remove(at))

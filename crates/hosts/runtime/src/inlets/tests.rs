@@ -355,3 +355,29 @@ fn a_link_that_the_system_does_not_watch_ends_as_if_it_were_cut() {
     far.read_to_end(&mut said).expect("the link has ended");
     assert!(said.is_empty(), "a farewell would end the session: {said:?}");
 }
+
+#[test]
+fn a_second_link_to_a_node_is_refused_and_the_first_stays() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let ((near, _far), (second, mut far)) = (pair(), pair());
+    inlets.attach(&mut engine, Time(0), NodeId(2), vec![(PORT, PORT)], near).expect("it is watched");
+    let refused = inlets.attach(&mut engine, Time(0), NodeId(2), vec![(PORT, PORT)], second);
+    assert_eq!(refused.map_err(|error| error.kind()), Err(io::ErrorKind::AlreadyExists));
+    let polled = far.receiver.poll(1, &mut |_, _| {});
+    assert!(matches!(polled, Err(LinkError::Closed)), "{polled:?}");
+    let own = inlets.attach(&mut engine, Time(0), NodeId(0), vec![(PORT, PORT)], pair().0);
+    assert_eq!(own.map_err(|error| error.kind()), Err(io::ErrorKind::AlreadyExists));
+    engine.turn(&mut inlets, Time(0));
+    assert!(engine.is_linked(NodeId(2)) && inlets.inlets.len() == 1);
+}
+
+#[test]
+fn what_a_link_that_is_over_does_harms_no_other_to_its_node() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (near, _far) = pair();
+    inlets.attach(&mut engine, Time(0), NodeId(2), vec![(PORT, PORT)], near).expect("it is watched");
+    let earlier = (NodeId(2), LinkId(0));
+    engine.fail(Time(0), earlier, &LinkError::PeerDied);
+    engine.cut(Time(0), earlier);
+    assert!(engine.is_linked(NodeId(2)));
+}

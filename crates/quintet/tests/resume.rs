@@ -134,7 +134,7 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
             let goal = count.load(Ordering::Relaxed) + BETWEEN_CUTS;
             // Until both have come again and have gone on, or the work is over.
             let is_back = || wire.connections.load(Ordering::Relaxed) >= before + 2;
-            while !(is_back() && count.load(Ordering::Relaxed) >= goal) && !is_over() {
+            while !(is_over() || is_back() && count.load(Ordering::Relaxed) >= goal) {
                 thread::yield_now();
             }
         }

@@ -1,8 +1,9 @@
 use super::waiting::Idle;
 use super::*;
+use crate::instance::Instance;
 use crate::services::RunningServices;
 use crate::slots::Slots;
-use quintet_contract::{Address, Kind, Token};
+use quintet_contract::{Address, Kind, Outbox, Protocol, Token};
 use quintet_link::{
     BootstrapError, Checksums, LinkAddress, LinkError, Waiting, in_process_pair, over_stream,
 };
@@ -380,4 +381,35 @@ fn what_a_link_that_is_over_does_harms_no_other_to_its_node() {
     engine.fail(Time(0), earlier, &LinkError::PeerDied);
     engine.cut(Time(0), earlier);
     assert!(engine.is_linked(NodeId(2)));
+}
+
+/// Takes every first frame for one that goes on.
+struct Resumed;
+
+impl Protocol for Resumed {
+    fn handle(&mut self, _now: Time, _input: Input<'_>, _out: &mut dyn Outbox) {}
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+    fn is_resumed_by(&self, _from: Address, _frame: Frame<'_>) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_link_that_gave_way_and_fails_at_once_does_not_take_the_new_one_with_it() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    engine.add(Time(0), PORT, Instance::new(Resumed));
+    let ((old, mut old_far), (new, mut new_far)) = (socket_pair(), socket_pair());
+    inlets.listen(Ready::new([new]), PORT).expect("it is watched");
+    inlets.attach(&mut engine, Time(0), NodeId(5), vec![(PORT, PORT)], old).expect("it is watched");
+    while engine.turn(&mut inlets, Time(0)) {}
+    say(&mut new_far, 5);
+    old_far.sender.abandon();
+    drop(old_far);
+    // Both have something, and the new one is looked at first.
+    [1, 0].into_iter().for_each(|at| inlets.activate(at));
+    while engine.turn(&mut inlets, Time(0)) {}
+    assert!(engine.is_linked(NodeId(5)));
+    assert_eq!(new_far.receiver.poll(1, &mut |_, _| {}), Ok(0), "it lives");
 }

@@ -122,34 +122,34 @@ fn a_follower_reads_what_its_other_half_wrote_last() {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Halves {
     /// On two nodes, joined by a link that takes 1 us.
-    OnTwoNodes,
+    TwoNodes,
     /// On one node, each bound to a processor of its own.
-    OnTwoProcessors,
+    TwoProcessors,
     /// On one node, each on any of its two processors that is free.
-    OnAnyProcessor,
+    AnyProcessor,
 }
 
 impl Halves {
     const LEADER: Address = Address::new(1, 1024);
 
     fn follower(self) -> Address {
-        if self == Halves::OnTwoNodes { Address::new(2, 1024) } else { Address::new(1, 1025) }
+        if self == Halves::TwoNodes { Address::new(2, 1024) } else { Address::new(1, 1025) }
     }
 
     fn place(self, run: &mut Simulation, leader: Leader, follower: Follower) {
         let (at, other) = (Halves::LEADER, self.follower());
         let processors = [0, 1].map(|_| run.add_processor(ProcessorModel::default()));
-        if self == Halves::OnAnyProcessor {
+        if self == Halves::AnyProcessor {
             run.spread(at.node, &processors);
         }
-        if self == Halves::OnTwoProcessors {
+        if self == Halves::TwoProcessors {
             run.add_on(at, processors[0], leader);
             run.add_on(other, processors[1], follower);
         } else {
             run.add(at, leader);
             run.add(other, follower);
         }
-        if self == Halves::OnTwoNodes {
+        if self == Halves::TwoNodes {
             let bell = Span::from_micros(1);
             run.connect(at, other, LinkModel { delay_min: bell, delay_max: bell, ..LinkModel::default() });
         }
@@ -172,7 +172,7 @@ fn racing_halves(halves: Halves, choices: Choices) -> Simulation {
 
 #[test]
 fn explored_halves_read_late_values_whole_and_in_order_and_lose_no_update() {
-    for halves in [Halves::OnTwoNodes, Halves::OnTwoProcessors, Halves::OnAnyProcessor] {
+    for halves in [Halves::TwoNodes, Halves::TwoProcessors, Halves::AnyProcessor] {
         let follower = |run: &Simulation| {
             let follower: &Follower = run.get(halves.follower()).expect("it was placed");
             (follower.seen(), follower.found())

@@ -186,12 +186,12 @@ impl Routes {
         self.find(from, to).map(|id| &mut self[id])
     }
 
-    /// The nodes to which a node has links, in order.
-    pub(crate) fn peers_of(&self, id: NodeId) -> Vec<NodeId> {
+    /// What the links of a node join: its own addresses and the peers', in order.
+    pub(crate) fn ends_of(&self, id: NodeId) -> Vec<(Address, Address)> {
         let ours = self.routes.iter().filter(|route| route.from == id);
-        let mut peers: Vec<_> = ours.map(|route| route.to).collect();
-        peers.sort_unstable();
-        peers
+        let mut ends: Vec<_> = ours.flat_map(Route::ends).collect();
+        ends.sort_unstable();
+        ends
     }
 
     /// Cuts the ways that `apart` says are cut, and joins all others.

@@ -7,8 +7,8 @@ use crate::disk::Disk;
 use crate::hosted::Hosted;
 use crate::ids::ProcessorId;
 use crate::link::Luck;
-use crate::route::Route;
 use quintet_contract::{Address, DownCause, NodeId, PeerChange, Port, Random, Span};
+use std::collections::BTreeMap;
 
 /// What a restarted node remembers.
 pub enum Restart {
@@ -82,9 +82,8 @@ impl Simulation {
                 self.prod(id);
             }
         }
-        for peer in self.routes.peers_of(id) {
-            let open = self.routes.get(id, peer).filter(|route| !route.closed);
-            for (gone, told) in open.map(Route::ends).into_iter().flatten() {
+        for (gone, told) in self.routes.ends_of(id) {
+            if !self.is_closed(id, told.node) {
                 self.deliver(
                     told,
                     News::Peer(gone, PeerChange::Down(DownCause::Died)).into(),
@@ -125,17 +124,18 @@ impl Simulation {
 
     /// Joins a node's links again. If it remembers them, it is told that they broke.
     fn rejoin(&mut self, id: NodeId, remembers: bool) {
-        for peer in self.routes.peers_of(id) {
-            let tells_end = self.expects_end(id, peer) && remembers;
-            let joined = self.routes.get(id, peer).map(Route::ends).unwrap_or_default();
-            for (here, there) in joined.iter().filter(|_| tells_end) {
-                self.deliver(*here, News::Peer(*there, PeerChange::Down(DownCause::Died)).into(), self.now);
+        let ends = self.routes.ends_of(id);
+        let mut ended = BTreeMap::new();
+        for (_, there) in &ends {
+            ended.entry(there.node).or_insert_with(|| self.expects_end(id, there.node));
+        }
+        for (here, there) in ends {
+            if remembers && ended[&there.node] {
+                self.deliver(here, News::Peer(there, PeerChange::Down(DownCause::Died)).into(), self.now);
             }
-            self.reopen(id, peer);
-            for (here, there) in joined {
-                self.announce(there, here);
-                self.announce(here, there);
-            }
+            self.reopen(id, there.node);
+            self.announce(there, here);
+            self.announce(here, there);
         }
     }
 

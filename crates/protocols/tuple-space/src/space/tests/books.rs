@@ -68,3 +68,35 @@ fn everything_lent_is_counted_and_comes_back() {
     (2..6).for_each(|sender| assert_eq!(bench.down(sender), []));
     assert_eq!(bench.space.books(), Books::default());
 }
+
+#[test]
+fn a_put_is_counted_as_long_as_it_waits_for_room_however_that_ends() {
+    let mut bench = Bench::new(SpaceConfig { max_tuples: 1, ..SpaceConfig::default() });
+    bench.put(&tuple![1i64]);
+    let ends: [fn(&mut Bench) -> usize; 4] = [
+        |bench| bench.ask(1, 1, Request::Cancel).len(),
+        |bench| bench.pass(SECOND).len(),
+        |bench| bench.down(1).len() + 1,
+        |bench| {
+            bench
+                .ask_settled(
+                    2,
+                    1,
+                    1,
+                    Request::Take { wait: Wait::AtOnce, lease: None, template: &template![1i64] },
+                )
+                .len()
+                - 1
+        },
+    ];
+    for end in ends {
+        let put = Request::Out { deadline: Some(SECOND), tuples: &[tuple![2i64]] };
+        assert_eq!(bench.ask(1, 1, put), []);
+        let books = bench.space.books();
+        assert!(books.waiting_bytes > 256, "{books:?}");
+        assert_eq!((books.unanswered, books.deadlines), (1, 1));
+        assert_eq!(end(&mut bench), 1);
+        bench.ask_settled(2, 9, 9, Request::Status);
+        assert_eq!(bench.space.books(), Books::default());
+    }
+}

@@ -1,4 +1,4 @@
-//! What was lent comes back: the books of the space and of the messages, when all is quiet.
+//! What was lent comes back: the books of the space, of the messages and of the sessions, when all is quiet.
 
 use crate::check::{Rule, Violation};
 use crate::client::Client;
@@ -34,6 +34,25 @@ impl Network {
                 Err(Violation::new(Rule::BooksBalance, text))
             }
         }
+    }
+
+    /// Whether the sessions between the manager and a client, which have delivered everything, keep nothing.
+    pub(crate) fn check_kept(&self, client: u16) -> Result<(), Violation> {
+        let at = address(client);
+        let kept = if self.has_messages {
+            self.kept::<Messages<Client>>(at, SPACE) + self.kept::<Messages<Space>>(SPACE, at)
+        } else {
+            self.kept::<Client>(at, SPACE) + self.kept::<Space>(SPACE, at)
+        };
+        if kept == 0 || !self.is_idle(client) {
+            return Ok(());
+        }
+        let text = format!("client {client}: everything has arrived, and {kept} bytes of frames are kept");
+        Err(Violation::new(Rule::BooksBalance, text))
+    }
+
+    fn kept<P: Protocol + Any>(&self, at: Address, peer: Address) -> u64 {
+        self.simulation.get::<Sessions<P>>(at).map_or(0, |sessions| sessions.kept_bytes(peer))
     }
 
     /// Whether between the manager and a client everything lent is with one of them.

@@ -58,7 +58,7 @@ pub enum Rule {
     SaysWhatIs,
     /// Nobody but its holder ends a lease.
     OnlyItsHolder,
-    /// When all is quiet, what was lent has come back: credit, room for answers, memory of what waited.
+    /// When all is quiet, what was lent has come back: credit, room for answers, memory of what waited and of what was kept.
     BooksBalance,
     /// A session goes on over the next link if that comes within the time to resume, and is over on both sides after it.
     SessionsOutliveCuts,

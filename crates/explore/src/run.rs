@@ -320,9 +320,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether everything lent between the manager and any client is with one of them.
+    /// Whether everything lent between the manager and any client is with one of them, and nothing is kept that has arrived.
     fn check_credit(&self) -> Result<(), Violation> {
-        (0..self.plan.clients.len()).try_for_each(|index| self.network.check_credit(number(index)))
+        (0..self.plan.clients.len()).map(number).try_for_each(|client| {
+            self.network.check_credit(client)?;
+            self.network.check_kept(client)
+        })
     }
 
     /// Nobody may wait for a tuple that is there, nor for room that is there.

@@ -76,6 +76,11 @@ impl Arrivals {
         Place::Held
     }
 
+    /// Bytes of the frames that wait for an earlier one.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// The frame `expected`, if it came early.
     pub(crate) fn take(&mut self, expected: Sequence) -> Option<OwnedFrame> {
         let frame = self.held.remove(&expected.0)?;

@@ -125,6 +125,11 @@ impl Retention {
         self.frames.is_empty()
     }
 
+    /// Bytes of the frames kept.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// The number of the oldest frame kept.
     pub(crate) fn first(&self) -> Sequence {
         self.first

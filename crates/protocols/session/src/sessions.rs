@@ -127,6 +127,12 @@ impl<P: Above> Sessions<P> {
         self.stream(address).is_none_or(|stream| stream.is_idle())
     }
 
+    /// Bytes of frames to a peer that are not acknowledged so far, and of frames from it that wait for an earlier one: none when all
+    /// have arrived. Zero without a session.
+    pub fn kept_bytes(&self, address: Address) -> u64 {
+        self.stream(address).map_or(0, Stream::kept_bytes)
+    }
+
     /// Says GOODBYE to all peers. The protocol above sees each go down. Frames not yet acknowledged may be lost: wait for
     /// [`is_idle`](Sessions::is_idle) where that matters.
     pub fn close(&mut self, now: Time, out: &mut dyn Outbox) {

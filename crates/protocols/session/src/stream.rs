@@ -407,6 +407,15 @@ impl Stream {
         self.frames().is_none_or(Retention::is_empty)
     }
 
+    /// Bytes of frames that wait to be acknowledged, and of those that wait for an earlier one.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let held = match &self.keeping {
+            Keeping::Nothing | Keeping::Retained(_) => 0,
+            Keeping::Retransmitted(lossy) => lossy.arrivals.bytes(),
+        };
+        held + self.frames().map_or(0, Retention::bytes)
+    }
+
     pub(crate) fn deadline(&self) -> Option<Time> {
         let Keeping::Retransmitted(lossy) = &self.keeping else { return None };
         earlier(lossy.window.deadline(), lossy.arrivals.deadline())

@@ -35,6 +35,28 @@ fn frames_wait_where_the_bytes_of_those_kept_and_their_own_pass_the_window() {
 }
 
 #[test]
+fn bytes_are_kept_until_they_are_acknowledged_and_held_until_what_they_wait_for_has_come() {
+    let mut network: Network<Sessions<Talker>> = Network::new(1, Conditions::reliable());
+    let reliability = retransmit(8, 64_000);
+    [A, B].into_iter().for_each(|at| network.add(at, node(config(at, reliability))));
+    network.link(A, B);
+    network.run(Span::from_secs(1));
+    let kept = |network: &Network<Sessions<Talker>>| {
+        [(A, B), (B, A)].map(|(at, peer)| network.nodes[&at].kept_bytes(peer))
+    };
+    assert_eq!(kept(&network), [0, 0]);
+    network.part(A, B);
+    [1, 2].into_iter().for_each(|token| talker(&mut network, A).say(B, crate::word(token)));
+    prompt(&mut network, A);
+    let (.., second) = network.trace.last().expect("the second word").clone();
+    network.inject(A, B, &second);
+    assert_eq!(kept(&network), [2 * second.body.len() as u64, 4], "two frames, and a word that came early");
+    network.heal(A, B);
+    network.run(Span::from_secs(1));
+    assert_eq!(kept(&network), [0, 0]);
+}
+
+#[test]
 fn work_and_cells_and_frames_to_the_own_node_pass_untouched() {
     through::check(|doer| Sessions::new(config(A, Reliability::Link), doer), |sessions| sessions.inner());
 }

@@ -54,7 +54,7 @@ pub(crate) fn type_string(element: ElementType) -> String {
 /// An array of this shape and dtype, of any content, for data that are to be put: whole and in C order it is put without a copy where
 /// the space is reached over shared memory, or lies in this process. Once it was given to `out`, it can be read only: the space has it.
 ///
-/// Above a MiB, below 32 KiB, and where the system has too few descriptors, it is an ordinary array, which is copied.
+/// Above a MiB, below 4 KiB, and where the system has too few descriptors, it is an ordinary array, which is copied.
 ///
 /// Raises BadValue for a dtype that no tuple can hold.
 #[pyfunction]

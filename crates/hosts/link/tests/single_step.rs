@@ -6,7 +6,7 @@
 
 mod traffic;
 
-use quintet_contract::{Random, SendError};
+use quintet_contract::{Frame, Random, SendError};
 use quintet_link::{End, LinkError, shared_memory_connect};
 use quintet_testbed::{Child, argument};
 use std::io;
@@ -15,10 +15,12 @@ use traffic::{LONGEST_BULK, Lengths, start};
 
 /// Short, for each instruction of a copy is a step.
 const SHORT: Lengths = Lengths { short: 200, long: 600, bulk: 900 };
-/// Bulk in pieces, and too short to be lent.
+/// Bulk in pieces, where none of it can be lent.
 const PIECES: Lengths = Lengths { short: 20, long: 20, bulk: 60 * 1024 };
 /// Bulk of which most is lent.
 const LENT: Lengths = Lengths { short: 20, long: 20, bulk: LONGEST_BULK as u64 };
+/// Copies that one link lends at a time.
+const COPIES: usize = 8;
 /// Instructions after each of which the link is looked at.
 const STEPS: u32 = 300_000;
 /// Children that are killed, each after another number of instructions.
@@ -86,7 +88,8 @@ fn after_every_instruction_bulk_in_pieces_is_whole_or_not_there() {
     if let Some(path) = argument() {
         bulk(path, PIECES);
     }
-    let (next, unfinished) = step(PIECES, "after_every_instruction_bulk_in_pieces_is_whole_or_not_there");
+    let (next, unfinished) =
+        step(PIECES, COPIES, "after_every_instruction_bulk_in_pieces_is_whole_or_not_there");
     assert!(next > 5 && unfinished > 5, "{next} frames and {unfinished} pieces were stepped through");
 }
 
@@ -95,14 +98,24 @@ fn after_every_instruction_bulk_that_is_lent_is_whole_or_not_there() {
     if let Some(path) = argument() {
         bulk(path, LENT);
     }
-    let (next, _) = step(LENT, "after_every_instruction_bulk_that_is_lent_is_whole_or_not_there");
+    let (next, _) = step(LENT, 0, "after_every_instruction_bulk_that_is_lent_is_whole_or_not_there");
     assert!(next > 5, "{next} frames were stepped through");
 }
 
-/// How many frames, and how many pieces of such, were seen after single steps of a child that sends bulk.
-fn step(lengths: Lengths, test: &str) -> (u64, u32) {
+/// How many frames, and how many pieces of such, were seen after single steps of a child that sends bulk, while so many that were lent
+/// are kept.
+fn step(lengths: Lengths, keep: usize, test: &str) -> (u64, u32) {
     let (mut end, child) = start(test);
-    let (mut next, mut unfinished) = (0, 0);
+    let (mut next, mut unfinished, mut kept) = (0, 0, Vec::new());
+    while kept.len() < keep {
+        let mut look = |route, frame: Frame<'_>| {
+            lengths.check(next, route, frame);
+            next += 1;
+            kept.extend((frame.bulk.len() >= 4096).then(|| frame.bulk.clone()));
+        };
+        end.receiver.poll(1, &mut look).expect("the peer lives");
+    }
+    let first = next;
     let tracee = Tracee::attach(thread_of(&child)).expect("a child may be traced");
     for _ in 0..STEPS {
         tracee.step().expect("the child lives");
@@ -113,7 +126,7 @@ fn step(lengths: Lengths, test: &str) -> (u64, u32) {
             }
         }
     }
-    (next, unfinished)
+    (next - first, unfinished)
 }
 
 #[test]

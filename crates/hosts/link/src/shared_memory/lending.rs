@@ -18,7 +18,7 @@
 //! - **What never comes back is never written again**: a link that ends takes the lends with it that are still out, and their
 //!   segments are *retired*. Whoever had lent such a segment on says so beside its own return, up to who made it, and that one
 //!   does not use it again. So a view stays what it was, whoever dies or closes; its memory goes with the last mapping.
-//! - **What lies elsewhere is copied into a segment** if it is long, once, by who sends it; such copies take half of the places at most.
+//! - **What lies elsewhere is copied into a segment**, once, by who sends it; such copies take half of the places at most.
 //! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory.
 //! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, besides those that views
 //!   outlive; the descriptors of all links together are a quarter of this process's, and each link is told its share.
@@ -52,6 +52,9 @@ pub(crate) use share::Share;
 
 /// Segments that a peer can be lent over one link at a time.
 pub(crate) const PLACES: usize = 16;
+/// The shortest bulk that is lent: a page.
+#[cfg(not(loom))]
+pub(crate) const SHORTEST_BYTES: usize = 4096;
 /// The longest segment.
 #[cfg(not(loom))]
 pub(crate) const SEGMENT_BYTES: usize = super::layout::FRAME_BULK_BYTES;

@@ -1,6 +1,6 @@
 //! Segments of this process, used again when nobody looks at them any more.
 
-use super::lending::SEGMENT_BYTES;
+use super::lending::{SEGMENT_BYTES, SHORTEST_BYTES};
 use super::segment::{Segment, is_available};
 use bytes::Bytes;
 use core::fmt;
@@ -9,8 +9,6 @@ use rustix::process::{Resource, getrlimit};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The shortest segment: a shorter bulk is cheaper to copy.
-const SHORTEST: usize = 64 * 1024;
 /// Segments that are kept for the next buffer, at most.
 const IDLE: usize = 16;
 /// The share of this process's descriptors that its own segments may take.
@@ -47,14 +45,14 @@ impl Buffer {
     /// The longest buffer.
     pub const MAX_BYTES: usize = SEGMENT_BYTES;
 
-    /// Room for `len` bytes, of any content. None for a length to which a copy is better (below 32 KiB or above
+    /// Room for `len` bytes, of any content. None for a length to which a copy is better (below 4 KiB or above
     /// [`Buffer::MAX_BYTES`]), in a forked process, and where the system has too few descriptors or no memory: use ordinary memory then.
     #[must_use]
     pub fn new(len: usize) -> Option<Buffer> {
-        if !(SHORTEST / 2..=Self::MAX_BYTES).contains(&len) || !is_available() {
+        if !(SHORTEST_BYTES..=Self::MAX_BYTES).contains(&len) || !is_available() {
             return None;
         }
-        let size = len.next_power_of_two().max(SHORTEST);
+        let size = len.next_power_of_two();
         let owned = Owned(Some(from_pool(size).or_else(|| make(size))?));
         Some(Buffer { owned, len })
     }

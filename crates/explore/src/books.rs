@@ -6,6 +6,7 @@ use crate::network::{Network, SERVER, SPACE, address};
 use crate::plan::Windows;
 use quintet_contract::{Address, Protocol};
 use quintet_messaging::{CreditState, Messages};
+use quintet_session::{Ports, Sessions};
 use quintet_tuple_space::{Books, Space};
 use quintet_wire::registry::PORT_USER;
 use std::any::Any;
@@ -40,9 +41,9 @@ impl Network {
     pub(crate) fn check_kept(&self, client: u16) -> Result<(), Violation> {
         let at = address(client);
         let kept = if self.has_messages {
-            self.kept::<Messages<Client>>(at, SPACE) + self.kept::<Messages<Space>>(SPACE, at)
+            self.kept::<Messages<Client>>(at, SERVER) + self.kept::<Messages<Space>>(SERVER, at)
         } else {
-            self.kept::<Client>(at, SPACE) + self.kept::<Space>(SPACE, at)
+            self.kept::<Client>(at, SERVER) + self.kept::<Space>(SERVER, at)
         };
         if kept == 0 || !self.is_idle(client) {
             return Ok(());
@@ -52,7 +53,7 @@ impl Network {
     }
 
     fn kept<P: Protocol + Any>(&self, at: Address, peer: Address) -> u64 {
-        self.simulation.get::<Sessions<P>>(at).map_or(0, |sessions| sessions.kept_bytes(peer))
+        self.simulation.get::<Sessions<Ports<P>>>(at).map_or(0, |sessions| sessions.kept_bytes(peer))
     }
 
     /// Whether between the manager and a client everything lent is with one of them.

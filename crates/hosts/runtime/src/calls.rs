@@ -12,7 +12,7 @@
 //!                     somebody else waits at the links
 //! ```
 
-use crate::dialling::Redial;
+use crate::dialling::{Dialling, Redial};
 use crate::engine::Engine;
 use crate::event::EventSink;
 use crate::failure::is_cut;
@@ -119,10 +119,11 @@ impl Calls {
         if ended.is_some_and(|cause| !is_cut(cause)) {
             return;
         }
-        inlets.redial(peer.node, vec![(self.at.port, peer.port)], redial);
+        let mut dialling = Dialling::new(peer.node, vec![(self.at.port, peer.port)], redial);
         if let Some(cause) = ended {
-            inlets.dial_again(cause, self.clock.now());
+            dialling.cut(cause, self.clock.now());
         }
+        inlets.dial(dialling);
         engine.depend_on(peer.node, true);
     }
 

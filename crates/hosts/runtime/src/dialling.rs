@@ -1,12 +1,15 @@
-//! How a link is made again that was cut.
+//! How a link is made, and made again when it was cut.
 //!
 //! ```text
-//!                cut                  a pause is over              it is there
-//!   linked ----------------> waiting ----------------> dialling ----------------> linked
+//!            asked for, cut           a pause is over              it is there
+//!   idle   ----------------> waiting ----------------> dialling ----------------> idle
 //!                               ^                          |
 //!                               +--------------------------+
 //!                                 nobody there: a longer pause; at the end of the window it is given up
 //! ```
+//!
+//! A try ends as well when the peer has made a link in the meantime. What becomes of two links that two nodes have made at once stands in
+//! `inlets/naming.rs`.
 
 use crate::engine::{Ended, Engine};
 use crate::failure::is_cut;
@@ -23,7 +26,7 @@ const LONGEST_PAUSE: Span = Span::from_millis(500);
 /// A link that lasts so long was worth its try, and the next one is made at once.
 const LASTING: Span = Span::from_secs(1);
 
-/// Where a peer is reached again when its link was cut, and for how long that is tried.
+/// Where a peer is reached, and for how long that is tried: at first, and again whenever its link was cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Redial {
     /// Where.
@@ -34,7 +37,7 @@ pub struct Redial {
     pub seed: u64,
 }
 
-/// One peer whose link is made again.
+/// One peer whose link this side makes.
 pub(crate) struct Dialling {
     peer: NodeId,
     /// Pairs of ports, this node's and the peer's.
@@ -62,7 +65,7 @@ enum State {
     },
 }
 
-/// A link that was made again: with whom, and what it joins.
+/// A link that was made: with whom, and what it joins.
 pub(crate) struct Made {
     pub(crate) peer: NodeId,
     pub(crate) joined: Vec<(Port, Port)>,
@@ -84,9 +87,22 @@ struct Tries {
 }
 
 impl Dialling {
+    /// For a peer whose link is there.
     pub(crate) fn new(peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) -> Self {
         let random = Random::new(redial.seed, 0);
         Dialling { peer, joined, redial, state: State::Idle, pause: Span::ZERO, made: None, random }
+    }
+
+    /// For a peer without a link.
+    pub(crate) fn begin(peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial, now: Time) -> Self {
+        let mut dialling = Dialling::new(peer, joined, redial);
+        dialling.cut(DownCause::Died, now);
+        dialling
+    }
+
+    /// With whom.
+    pub(crate) fn peer(&self) -> NodeId {
+        self.peer
     }
 
     /// A link is over: makes it again if it was this one, and was cut.
@@ -134,6 +150,10 @@ impl Dialling {
             State::Waiting { at, .. } if *at > now => return None,
             State::Waiting { tries, .. } | State::Dialling { tries, .. } => *tries,
         };
+        if engine.is_linked(self.peer) {
+            self.give_way(poller);
+            return None;
+        }
         // What a forked process says would be taken for its parent's words.
         if now >= tries.until || poller.is_inherited() {
             self.state = State::Idle;
@@ -150,6 +170,13 @@ impl Dialling {
             Err(_) => self.wait(tries, now),
         }
         None
+    }
+
+    /// The peer has made a link itself.
+    fn give_way(&mut self, poller: &Poller) {
+        if let State::Dialling { dialer, .. } = core::mem::replace(&mut self.state, State::Idle) {
+            poller.forget(dialer.fd());
+        }
     }
 
     /// Begins a try, or looks how the one under way goes on.
@@ -177,74 +204,4 @@ impl Dialling {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::services::RunningServices;
-    use crate::slots::Slots;
-
-    const WINDOW: Duration = Duration::from_secs(30);
-
-    fn dialling(seed: u64) -> Dialling {
-        let redial = Redial { address: LinkAddress::Unix("/nowhere".into()), window: WINDOW, seed };
-        Dialling::new(NodeId(1), Vec::new(), redial)
-    }
-
-    /// How long it waits after each of so many cuts of links that lasted so long.
-    fn pauses(dialling: &mut Dialling, cuts: usize, lasted: Span) -> Vec<Span> {
-        let mut now = Time::ZERO;
-        (0..cuts)
-            .map(|_| {
-                dialling.made = Some(now);
-                let cut = now + lasted;
-                dialling.cut(DownCause::Died, cut);
-                now = dialling.deadline().expect("it is tried again");
-                now.since(cut)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn links_that_are_cut_at_once_are_made_again_ever_later_and_one_that_lasted_at_once() {
-        let mut tried = dialling(7);
-        let seen = pauses(&mut tried, 12, Span::ZERO);
-        assert_eq!(seen[0], Span::ZERO, "the first one goes at once");
-        for (doublings, pause) in seen[1..].iter().enumerate() {
-            let whole = Span(FIRST_PAUSE.0 << doublings).min(LONGEST_PAUSE);
-            assert!(*pause >= Span(whole.0 / 2) && *pause <= whole, "{seen:?}");
-        }
-        assert_eq!(pauses(&mut tried, 3, LASTING), [Span::ZERO; 3]);
-    }
-
-    #[test]
-    fn who_were_cut_together_do_not_come_together() {
-        let seen = |seed| pauses(&mut dialling(seed), 8, Span::ZERO);
-        assert_eq!(seen(1), seen(1), "from the seed");
-        assert_ne!(seen(1)[2..], seen(2)[2..]);
-    }
-
-    /// The session and its numbers are the parent's: what a child said over a link of its own would be taken for the parent's words.
-    #[test]
-    fn a_forked_process_makes_no_link_again() {
-        let folder = quintet_testbed::TempDir::new().expect("a temporary directory");
-        let address = LinkAddress::Unix(folder.join("socket"));
-        let mut listener = quintet_link::listen(&address).expect("the folder is there");
-        let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
-        engine.depend_on(NodeId(1), true);
-        let redial = Redial { address, window: WINDOW, seed: 1 };
-        let (parents, own) = (Poller::inherited(), Poller::new().expect("an epoll descriptor is there"));
-        for (poller, dials) in [(&parents, false), (&own, true)] {
-            let mut dialling = Dialling::new(NodeId(1), Vec::new(), redial.clone());
-            dialling.cut(DownCause::Died, Time::ZERO);
-            assert!(dialling.advance(&mut engine, poller, Time::ZERO).is_none(), "nobody has answered");
-            assert_eq!(dialling.is_under_way(), dials);
-            assert_eq!(listener.accept().expect("nothing is wrong").is_some(), dials);
-        }
-    }
-
-    #[test]
-    fn no_pause_is_longer_than_the_window() {
-        let mut tried = dialling(1);
-        tried.redial.window = Duration::from_millis(20);
-        assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
-    }
-}
+mod tests;

@@ -247,7 +247,7 @@ impl Engine {
         self.ways.outlets.contains(peer)
     }
 
-    /// Whether a link may be made to a node. Of two links between two nodes the one that was there first stays.
+    /// Whether a link may be made to a node that has none.
     pub(crate) fn may_link(&self, peer: NodeId) -> bool {
         peer != self.id && !self.is_linked(peer)
     }
@@ -263,7 +263,7 @@ impl Engine {
         instance.is_some_and(|(_, instance)| instance.is_resumed_by(from, frame))
     }
 
-    /// Ends the link to a node as if it were cut: the node has come back over another one.
+    /// Ends the link to a node as if it were cut: another one takes its place.
     pub(crate) fn give_way(&mut self, now: Time, peer: NodeId) {
         if let Some(mut outlet) = self.ways.outlets.remove(peer) {
             outlet.sender.abandon();
@@ -362,8 +362,9 @@ impl Engine {
         }
     }
 
-    /// A link that was cut like this is not made again.
+    /// A link to a node is not made, or not made again after it was cut like this.
     pub(crate) fn give_up(&mut self, peer: NodeId, cause: DownCause) {
+        self.tell(&Event::NotReached { peer });
         if self.depends_on.is_some_and(|dependence| dependence.peer == peer) {
             self.fail_calls(cause);
         }

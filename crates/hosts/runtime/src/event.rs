@@ -23,6 +23,11 @@ pub enum Event {
         /// Those before it that were not told of.
         before: u64,
     },
+    /// A node was dialled in vain for as long as was asked for, and is not dialled any more.
+    NotReached {
+        /// The node.
+        peer: NodeId,
+    },
     /// The system refuses what a new link needs. It is asked again after a while, and this is told once until it gives.
     NoNewLinks {
         /// Why.
@@ -46,6 +51,7 @@ impl fmt::Display for Event {
             Event::NotConnected { why, before } => {
                 write!(f, "a connection was not made, and {before} before it: {why}")
             }
+            Event::NotReached { peer } => write!(f, "node {} was not reached in its time", peer.0),
             Event::NoNewLinks { why } => write!(f, "no new link for now: {why}"),
         }
     }

@@ -13,7 +13,7 @@
 mod naming;
 mod waiting;
 
-use crate::dialling::{Dialling, Made, Redial};
+use crate::dialling::{Dialling, Made};
 use crate::engine::{Attached, Engine};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
@@ -21,7 +21,7 @@ use crate::outlets::LinkId;
 use crate::poller::{Poller, Source};
 use naming::Rival;
 use quintet_clock::LiveClock;
-use quintet_contract::{DownCause, Frame, Input, NodeId, Port, Time};
+use quintet_contract::{Frame, Input, NodeId, Port, Time};
 use quintet_link::{End, Listener, Patience, Receiver, Route, Sender};
 use std::collections::VecDeque;
 use std::io;
@@ -49,8 +49,8 @@ pub(crate) struct Inlets {
     /// Links whose node has another one, the oldest first.
     rivals: VecDeque<Rival>,
     listening: Listening,
-    /// A link that is made again when it was cut.
-    dialling: Option<Dialling>,
+    /// Peers whose links this side makes, each once.
+    dialling: Vec<Dialling>,
     /// None: whoever drives the engine has only one link, and the system refused a descriptor.
     poller: Option<Poller>,
     mailbox: Option<Mailbox>,
@@ -69,6 +69,8 @@ struct Inlet {
     peer: Peer,
     idle_turns: u32,
     rests: bool,
+    /// This side made the link, and nothing has come over it.
+    is_unheard_dial: bool,
 }
 
 /// Who is at the other end.
@@ -91,7 +93,7 @@ impl Inlets {
             unnamed: VecDeque::new(),
             rivals: VecDeque::new(),
             listening: Listening::default(),
-            dialling: None,
+            dialling: Vec::new(),
             poller: None,
             mailbox: None,
             patience: Patience::default(),
@@ -151,19 +153,13 @@ impl Inlets {
         self.listening.add(listener, port, poller)
     }
 
-    /// Makes the link to `peer` again when it was cut. There is at most one such peer.
-    pub(crate) fn redial(&mut self, peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) {
-        self.dialling = Some(Dialling::new(peer, joined, redial));
+    /// Makes a link to a peer, as was said last.
+    pub(crate) fn dial(&mut self, dialling: Dialling) {
+        self.dialling.retain(|other| other.peer() != dialling.peer());
+        self.dialling.push(dialling);
     }
 
-    /// The link that is made again was cut before that was known here.
-    pub(crate) fn dial_again(&mut self, cause: DownCause, now: Time) {
-        if let Some(dialling) = &mut self.dialling {
-            dialling.cut(cause, now);
-        }
-    }
-
-    /// Joins a node by a link, and tells the instances it joins.
+    /// Joins a node by a link, and tells the instances it joins. Where its receiving half is.
     ///
     /// # Errors
     /// There is a link to that node, it is this one, or the system refuses to watch the link; then nothing was changed, and the
@@ -175,16 +171,16 @@ impl Inlets {
         peer: NodeId,
         joined: Vec<(Port, Port)>,
         mut end: End,
-    ) -> io::Result<()> {
+    ) -> io::Result<u32> {
         if !engine.may_link(peer) {
             let text = format!("node {} has a link to node {} already, or is it", engine.id().0, peer.0);
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         self.set_up(&mut *end.sender, &mut *end.receiver);
         let (link, waker) = (engine.new_link(), end.receiver.waker());
-        self.place(end.receiver, Peer::Known(peer, link))?;
+        let place = self.place(end.receiver, Peer::Known(peer, link))?;
         engine.attach(now, Attached { link, peer, joined, sender: end.sender, waker });
-        Ok(())
+        Ok(place)
     }
 
     fn set_up(&self, sender: &mut dyn Sender, receiver: &mut dyn Receiver) {
@@ -203,7 +199,7 @@ impl Inlets {
             sender.abandon();
         }
         watched?;
-        let inlet = Some(Inlet { receiver, peer, idle_turns: 0, rests: false });
+        let inlet = Some(Inlet { receiver, peer, idle_turns: 0, rests: false, is_unheard_dial: false });
         if self.free.pop().is_some() {
             self.inlets[at as usize] = inlet;
         } else {
@@ -211,6 +207,12 @@ impl Inlets {
         }
         self.active.push(at);
         Ok(at)
+    }
+
+    /// How many links there are, whoever is at their other ends.
+    #[cfg(test)]
+    pub(crate) fn links(&self) -> usize {
+        self.inlets.iter().flatten().count()
     }
 
     fn inlet(&mut self, at: u32) -> &mut Inlet {
@@ -245,19 +247,22 @@ impl Inlets {
 
     /// When there is something to do although nothing calls.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let dialling = self.dialling.as_ref().and_then(Dialling::deadline);
+        let dialling = self.dialling.iter().filter_map(Dialling::deadline);
         self.listening.deadline().into_iter().chain(self.naming_deadline()).chain(dialling).min()
     }
 
-    fn dial(&mut self, engine: &mut Engine, now: Time) {
+    fn go_on_dialling(&mut self, engine: &mut Engine, now: Time) {
         if engine.is_closed() {
-            self.dialling = None;
+            self.dialling.clear();
         }
-        let (Some(dialling), Some(poller)) = (&mut self.dialling, &self.poller) else { return };
-        let Some(Made { peer, joined, end }) = dialling.advance(engine, poller, now) else { return };
-        let attached = self.attach(engine, now, peer, joined, end);
-        if let (Err(_), Some(dialling)) = (attached, &mut self.dialling) {
-            dialling.failed(now);
+        for at in 0..self.dialling.len() {
+            let Some(poller) = &self.poller else { return };
+            let Some(made) = self.dialling[at].advance(engine, poller, now) else { continue };
+            let Made { peer, joined, end } = made;
+            match self.attach(engine, now, peer, joined, end) {
+                Ok(place) => self.inlet(place).is_unheard_dial = true,
+                Err(_) => self.dialling[at].failed(now),
+            }
         }
     }
 
@@ -277,9 +282,7 @@ impl Inlets {
 
     fn drop_ended(&mut self, engine: &mut Engine, now: Time) {
         for ended in engine.ended_links() {
-            if let Some(dialling) = &mut self.dialling {
-                dialling.ended(ended, now);
-            }
+            self.dialling.iter_mut().for_each(|dialling| dialling.ended(ended, now));
             let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == ended.link);
             let at = self.inlets.iter().position(|inlet| inlet.as_ref().is_some_and(is_it));
             at.and_then(|at| u32::try_from(at).ok()).and_then(|at| self.remove(at));
@@ -318,7 +321,7 @@ impl Inlets {
     #[inline]
     fn brought_frames(&mut self, at: u32) {
         let inlet = self.inlet(at);
-        inlet.idle_turns = 0;
+        (inlet.idle_turns, inlet.is_unheard_dial) = (0, false);
         if !inlet.receiver.is_free_to_look_at() {
             let is_empty = !inlet.receiver.has_frames();
             self.looks_at_sockets = true;

@@ -11,7 +11,7 @@
 //! | `engine.rs` | instances by port, links by node, services, slots: read this first, `turn` above all |
 //! | `inlets.rs` | the receiving halves of links, and how a driver waits at them |
 //! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
-//! | `listening.rs`, `dialling.rs` | where new links come from; how one is made again that was cut |
+//! | `listening.rs`, `dialling.rs` | where new links come from; how this side makes one, and again when it was cut |
 //! | `poller.rs` | the one epoll set |
 //! | `mailbox.rs` | frames from other threads of the process |
 //! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |

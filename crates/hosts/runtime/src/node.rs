@@ -1,5 +1,6 @@
 //! The engine driven by a loop: a process that serves.
 
+use crate::dialling::{Dialling, Redial};
 use crate::engine::Engine;
 use crate::event::EventSink;
 use crate::inlets::Inlets;
@@ -68,11 +69,23 @@ impl Node {
     /// to watch the link.
     pub fn attach(&mut self, peer: NodeId, joined: &[(Port, Port)], end: End) -> io::Result<()> {
         let now = self.clock.now();
-        self.inlets.attach(&mut self.engine, now, peer, joined.to_vec(), end)
+        self.inlets.attach(&mut self.engine, now, peer, joined.to_vec(), end).map(drop)
+    }
+
+    /// Dials `peer` while running, and again whenever its link was cut, each time for as long as `redial` says; a node may dial several. The
+    /// link joins pairs of ports, this node's and the peer's. Said again of a peer, it takes the place of what was said before.
+    ///
+    /// Where the peer dials this node as well, they end with one link: of two that were made at once the one that the node with the
+    /// lower number dialled stays. An instance of this node has to speak first over the link, so that the peer learns who
+    /// dials it: sessions do with those that their instances ask. A peer that is not reached in its time is an
+    /// [`Event`](crate::Event).
+    pub fn dial(&mut self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
+        self.inlets.dial(Dialling::begin(peer, joined.to_vec(), redial, self.clock.now()));
     }
 
     /// Takes links from `listener` while running; a node may have several. A link joins `port` with the address from which its
-    /// first frame comes. A link whose node is linked already is closed, and so is one over which nothing comes for five seconds.
+    /// first frame comes. A link whose node is linked already waits for a moment until that one has ended, where it may have been
+    /// cut, and else is closed; so is one over which nothing comes for five seconds.
     /// When the system refuses what a new link needs, that is an [`Event`](crate::Event), once, and tried again.
     ///
     /// # Errors

@@ -14,10 +14,19 @@
 //! A peer whose link was cut may be back before this side has seen the cut, which it may never see. Who shows that it goes on with
 //! the session of the old link takes its place at once. Any other new link waits until the old one has ended: nobody is put out for it,
 //! for a node's number proves nothing.
+//!
+//! # Two nodes that dial each other at once
+//!
+//! Each then has a link of its own making, over which nothing has come, when the first frame over the other's names the peer. **The
+//! link that the node with the lower number dialled stays**: the higher one ends its own and takes the other in its place; the
+//! lower one lets what it accepted wait, as above, until the peer closes it. Once something has come over a link the peer uses it, and the
+//! rule is that of cuts. Both sides see the same sooner or later, whichever frame comes first: a node uses a link that it accepted only
+//! where it has none, or by this rule. For it the lower node has to speak first over what it dials, as who says HELLO does.
+//! A session that is kept from an earlier link goes on over the one that stays.
 
-use super::{Inlets, Peer};
+use super::{Inlet, Inlets, Peer};
 use crate::engine::{Attached, Engine};
-use quintet_contract::{Address, Input, OwnedFrame, Port, Span, Time};
+use quintet_contract::{Address, Input, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_link::{End, Route};
 
 /// Links that may wait for their first frame. Further ones wait in the system's queues.
@@ -43,8 +52,8 @@ impl Inlets {
     /// Takes new links, and lets those go that have said nothing for too long. False if there was nothing.
     pub(crate) fn admit(&mut self, engine: &mut Engine, now: Time) -> bool {
         self.look_if_due();
-        if self.dialling.is_some() {
-            self.dial(engine, now);
+        if !self.dialling.is_empty() {
+            self.go_on_dialling(engine, now);
         }
         if self.listening.is_empty() {
             return false;
@@ -124,11 +133,12 @@ impl Inlets {
     fn consider(&mut self, at: u32, first: First, engine: &mut Engine, now: Time) {
         let peer = first.0.from.node;
         if !self.is_for_its_instance(at, &first, engine) {
-            self.turn_away(at);
-        } else if engine.may_link(peer) {
-            self.name(at, &first, engine, now);
-        } else if self.resumes(at, &first, engine) {
+            return self.turn_away(at);
+        }
+        if self.resumes(at, &first, engine) || self.gives_way(peer, engine) {
             engine.give_way(now, peer);
+        }
+        if engine.may_link(peer) {
             self.name(at, &first, engine, now);
         } else if engine.may_have_been_cut(peer) {
             self.unnamed.retain(|(_, unnamed)| *unnamed != at);
@@ -152,6 +162,15 @@ impl Inlets {
         let (Route { from, .. }, frame) = first;
         let Peer::Unknown { port, .. } = self.inlet(at).peer else { return false };
         engine.may_have_been_cut(from.node) && engine.is_resumed_by(port, *from, frame.borrow())
+    }
+
+    /// Whether this side's link to a node gives way to the one that it has dialled at the same time.
+    fn gives_way(&self, peer: NodeId, engine: &Engine) -> bool {
+        let is_unheard = |inlet: &Inlet| {
+            let lives = matches!(inlet.peer, Peer::Known(to, link) if to == peer && !engine.is_over(link));
+            lives && inlet.is_unheard_dial
+        };
+        peer < engine.id() && self.inlets.iter().flatten().any(is_unheard)
     }
 
     fn turn_away(&mut self, at: u32) {

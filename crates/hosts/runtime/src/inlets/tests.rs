@@ -1,5 +1,6 @@
 use super::waiting::Idle;
 use super::*;
+use crate::dialling::Redial;
 use crate::instance::Instance;
 use crate::services::RunningServices;
 use crate::slots::Slots;
@@ -275,11 +276,8 @@ fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
     let (near, far) = socket_pair();
     inlets.attach(&mut engine, Time(0), NodeId(0), vec![(PORT, PORT)], near).expect("it is watched");
     engine.depend_on(NodeId(0), true);
-    inlets.redial(
-        NodeId(0),
-        vec![(PORT, PORT)],
-        Redial { address, window: Duration::from_secs(10), seed: 0 },
-    );
+    let redial = Redial { address, window: Duration::from_secs(10), seed: 0 };
+    inlets.dial(Dialling::new(NodeId(0), vec![(PORT, PORT)], redial));
     drop(far.receiver);
     let mut sender = far.sender;
     sender.abandon();

@@ -10,7 +10,7 @@ use std::time::Duration;
 impl Inlets {
     /// The only link, where there is nothing else to wait for.
     pub(super) fn only_link(&self) -> Option<u32> {
-        let dials = self.dialling.as_ref().is_some_and(Dialling::is_under_way);
+        let dials = self.dialling.iter().any(Dialling::is_under_way);
         let alone = self.inlets.len() == 1 && self.mailbox.is_none() && self.listening.is_empty() && !dials;
         (alone && self.inlets[0].is_some()).then_some(0)
     }

@@ -1,0 +1,71 @@
+//! When a link is made again, and by whom.
+
+use crate::dialling::*;
+use crate::services::RunningServices;
+use crate::slots::Slots;
+
+const WINDOW: Duration = Duration::from_secs(30);
+
+fn dialling(seed: u64) -> Dialling {
+    let redial = Redial { address: LinkAddress::Unix("/nowhere".into()), window: WINDOW, seed };
+    Dialling::new(NodeId(1), Vec::new(), redial)
+}
+
+/// How long it waits after each of so many cuts of links that lasted so long.
+fn pauses(dialling: &mut Dialling, cuts: usize, lasted: Span) -> Vec<Span> {
+    let mut now = Time::ZERO;
+    (0..cuts)
+        .map(|_| {
+            dialling.made = Some(now);
+            let cut = now + lasted;
+            dialling.cut(DownCause::Died, cut);
+            now = dialling.deadline().expect("it is tried again");
+            now.since(cut)
+        })
+        .collect()
+}
+
+#[test]
+fn links_that_are_cut_at_once_are_made_again_ever_later_and_one_that_lasted_at_once() {
+    let mut tried = dialling(7);
+    let seen = pauses(&mut tried, 12, Span::ZERO);
+    assert_eq!(seen[0], Span::ZERO, "the first one goes at once");
+    for (doublings, pause) in seen[1..].iter().enumerate() {
+        let whole = Span(FIRST_PAUSE.0 << doublings).min(LONGEST_PAUSE);
+        assert!(*pause >= Span(whole.0 / 2) && *pause <= whole, "{seen:?}");
+    }
+    assert_eq!(pauses(&mut tried, 3, LASTING), [Span::ZERO; 3]);
+}
+
+#[test]
+fn who_were_cut_together_do_not_come_together() {
+    let seen = |seed| pauses(&mut dialling(seed), 8, Span::ZERO);
+    assert_eq!(seen(1), seen(1), "from the seed");
+    assert_ne!(seen(1)[2..], seen(2)[2..]);
+}
+
+/// The session and its numbers are the parent's: what a child said over a link of its own would be taken for the parent's words.
+#[test]
+fn a_forked_process_makes_no_link_again() {
+    let folder = quintet_testbed::TempDir::new().expect("a temporary directory");
+    let address = LinkAddress::Unix(folder.join("socket"));
+    let mut listener = quintet_link::listen(&address).expect("the folder is there");
+    let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
+    engine.depend_on(NodeId(1), true);
+    let redial = Redial { address, window: WINDOW, seed: 1 };
+    let (parents, own) = (Poller::inherited(), Poller::new().expect("an epoll descriptor is there"));
+    for (poller, dials) in [(&parents, false), (&own, true)] {
+        let mut dialling = Dialling::new(NodeId(1), Vec::new(), redial.clone());
+        dialling.cut(DownCause::Died, Time::ZERO);
+        assert!(dialling.advance(&mut engine, poller, Time::ZERO).is_none(), "nobody has answered");
+        assert_eq!(dialling.is_under_way(), dials);
+        assert_eq!(listener.accept().expect("nothing is wrong").is_some(), dials);
+    }
+}
+
+#[test]
+fn no_pause_is_longer_than_the_window() {
+    let mut tried = dialling(1);
+    tried.redial.window = Duration::from_millis(20);
+    assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
+}

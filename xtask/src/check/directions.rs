@@ -49,7 +49,7 @@ const EDGES: [(&str, &[&str]); 25] = [
     // Tests and chores.
     ("corpus", &["contract", "wire", "session", "messaging", "tuple-space", "link", "stack", "model"]),
     ("documents", &[]),
-    ("tests-hosts", &["contract", "wire", "link", "runtime", "simulate", "testbed"]),
+    ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
     ("fuzz", &["session", "messaging", "tuple-space", "link", "corpus"]),
     ("xtask", &["errors", "settings", "model", "predict", "corpus"]),
 ];

@@ -109,7 +109,7 @@ fn start(addresses: [LinkAddress; 2], told: &Arc<Mutex<Vec<Event>>>) -> [Running
             host.add(PORT_CALLERS, Instance::new(Callers(sender)));
             host.add(PORT_SESSION, Instance::new(node(of, &config, services(of, &config))));
             let address = others.next().expect("there are two");
-            host.dial(other, &[(PORT_SESSION, PORT_SESSION)], Redial { address, window: LIMIT });
+            host.dial(other, &[(PORT_SESSION, PORT_SESSION)], Redial { address, window: LIMIT, seed: 1 });
             (host, answers)
         })
         .collect();

@@ -3,7 +3,7 @@
 use crate::codec::{
     ACKNOWLEDGE, Acknowledge, CHALLENGE, GOODBYE, HELLO, Named, PING, PONG, REFUSED, RESET, WELCOME,
 };
-use crate::codec::{FENCED_PREFIX_BYTES, Fence, Prefix};
+use crate::codec::{Fence, Prefix};
 use crate::context::Context;
 use crate::handshake::Phase;
 use crate::peer::Peer;
@@ -69,7 +69,7 @@ impl Peer {
     /// side has said HELLO: then it may be the first frame of the session whose WELCOME is still under way.
     fn unknown(&mut self, frame: Frame<'_>, context: &mut Context<'_>) {
         context.counters.fenced += 1;
-        if !self.reliability.retransmits() || frame.body.len() < FENCED_PREFIX_BYTES {
+        if !self.reliability.retransmits() {
             return;
         }
         if let (

@@ -118,6 +118,8 @@ const SPILLED_BYTES: usize = 1 + 8 + limits::MAX_FIELDS * (2 + 8 * limits::MAX_D
 
 const _: () = {
     assert!(SPILLED_BYTES <= MAX_HEAD_BYTES, "every tuple fits, once enough of it lies in the bulk");
+    let longest = MAX_HEAD_BYTES + DEAD_LETTER_BYTES + REQUEST_BYTES;
+    assert!(longest == limits::MAX_PAYLOAD_BYTES, "a dead letter fits a frame");
     assert!(limits::MAX_FIELDS <= 64, "a set of fields is one word");
     assert!(MAX_IN_PLACE_BYTES * 2 < MAX_HEAD_BYTES);
 };

@@ -55,3 +55,15 @@ impl LinkInfo {
         LinkInfo { max_body_bytes: self.max_body_bytes.saturating_sub(prefix_bytes), ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_a_prefix_bodies_are_shorter_by_it_and_all_else_is_as_before() {
+        let link = LinkInfo { loses_frames: true, ..LinkInfo::new(LinkClass::Network, 9) };
+        assert_eq!(link.behind(24), LinkInfo { max_body_bytes: MAX_BODY_BYTES - 24, ..link });
+        assert_eq!(link.behind(usize::MAX).max_body_bytes, 0);
+    }
+}

@@ -2,10 +2,10 @@
 
 use crate::network::Conditions;
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST};
-use crate::{A, B, heard, message, network, prompt, talker};
-use quintet_contract::limits::MAX_BODY_BYTES;
+use crate::{A, B, class, heard, message, network, prompt, talker};
+use quintet_contract::limits::{MAX_BODY_BYTES, MAX_PAYLOAD_BYTES};
 use quintet_contract::{Bytes, Kind, Span};
-use quintet_messaging::ANNOUNCE;
+use quintet_messaging::{ANNOUNCE, MessagingConfig, Window};
 use quintet_session::Reliability;
 
 /// A frame may cost half of it, without the 16 bytes that are kept back; large data in it a quarter.
@@ -52,4 +52,26 @@ fn with_an_answer_as_much_goes_as_its_requester_has_room_for() {
     {
         assert_eq!(announced(REQUEST, 0, bulk, link), expected, "{bulk} over {link}");
     }
+}
+
+#[test]
+fn a_body_may_be_as_long_as_a_payload() {
+    let mut network = network(1, Conditions::reliable(), Reliability::Link, &[A, B], |_| {});
+    network.run(Span::from_secs(1));
+    let longest = message(ONE_WAY, 1, &[1; MAX_PAYLOAD_BYTES], Bytes::new());
+    talker(&mut network, A).say(B, longest.clone());
+    talker(&mut network, A).say(B, message(ONE_WAY, 2, &[1; MAX_PAYLOAD_BYTES + 1], Bytes::new()));
+    prompt(&mut network, A);
+    network.run(Span::from_secs(1));
+    assert_eq!(heard(&network, B, A), [longest]);
+    assert_eq!(talker(&mut network, A).too_long.len(), 1);
+}
+
+#[test]
+fn a_configuration_takes_the_window_and_the_requests_that_it_is_given() {
+    let config = MessagingConfig::new(A, class).with_window(Window { slots: 5, bytes: 6 });
+    assert_eq!((config.window_slots, config.window_bytes), (5, 6));
+    assert_eq!(config.with_waiting_requests(100).requests, 100 + 256);
+    let most = MessagingConfig::new(A, class).with_waiting_requests(usize::MAX).requests;
+    assert_eq!(most, u32::MAX - 1, "they are counted in 32 bits");
 }

@@ -59,3 +59,30 @@ fn a_session_is_not_resumed_by_a_peer_that_has_proved_to_be_another() {
         assert_eq!(changes.len(), told, "{changes:?}");
     }
 }
+
+#[test]
+fn the_protocol_above_is_told_of_no_loss_and_no_cut_that_the_session_sees_to() {
+    let near = LinkInfo::new(LinkClass::Machine, 64_000);
+    let wire = LinkInfo { may_be_cut: true, ..near };
+    let lossy = LinkInfo { loses_frames: true, ..wire };
+    for (reliability, link, told) in [
+        (Reliability::ByLink, near, near),
+        (Reliability::ByLink, wire, near),
+        (Reliability::ByLink, lossy, near),
+        (Reliability::Link, wire, wire),
+        (
+            Reliability::RETAINED,
+            LinkInfo { loses_frames: true, ..near },
+            LinkInfo { loses_frames: true, ..near },
+        ),
+    ] {
+        let mut network = pair(reliability, |_| {});
+        network.cut(A, B, DownCause::Misbehaved);
+        talker(&mut network, B).changes.clear();
+        join(&mut network, link);
+        let changes = talker(&mut network, B).changes_of(A);
+        let [PeerChange::Up { link: seen, .. }] = changes[..] else { panic!("{reliability:?}: {changes:?}") };
+        let flags = |link: LinkInfo| (link.loses_frames, link.may_be_cut);
+        assert_eq!(flags(seen), flags(told), "{reliability:?} over {link:?}");
+    }
+}

@@ -25,8 +25,6 @@ pub enum Defect {
     FailedLeaseGoesToTheEnd,
     /// A lease without an end outlives its holder.
     EndlessLeaseKept,
-    /// A renewed lease lives twice as long as it should.
-    RenewedTwiceAsLong,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
     /// What an earlier link was given is not sent again over the next one.
@@ -57,7 +55,6 @@ impl Defect {
         Defect::AcknowledgedByAnyone,
         Defect::FailedLeaseGoesToTheEnd,
         Defect::EndlessLeaseKept,
-        Defect::RenewedTwiceAsLong,
         Defect::HeldCreditLost,
         Defect::NotRewound,
         Defect::DeliveredAgain,
@@ -82,7 +79,6 @@ impl Defect {
             Defect::AcknowledgedByAnyone => "acknowledged-by-anyone",
             Defect::FailedLeaseGoesToTheEnd => "failed-lease-goes-to-the-end",
             Defect::EndlessLeaseKept => "endless-lease-kept",
-            Defect::RenewedTwiceAsLong => "renewed-twice-as-long",
             Defect::HeldCreditLost => "held-credit-lost",
             Defect::NotRewound => "not-rewound",
             Defect::DeliveredAgain => "delivered-again",
@@ -112,7 +108,6 @@ impl Defect {
             Defect::AcknowledgedByAnyone => Some(OfSpace::AcknowledgedByAnyone),
             Defect::FailedLeaseGoesToTheEnd => Some(OfSpace::FailedLeaseGoesToTheEnd),
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
-            Defect::RenewedTwiceAsLong => Some(OfSpace::RenewedTwiceAsLong),
             Defect::CreditCountedTwice
             | Defect::HeldCreditLost
             | Defect::NotRewound

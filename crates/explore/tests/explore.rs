@@ -33,7 +33,6 @@ fn every_defect_is_found() {
         (Defect::AcknowledgedByAnyone, 100, &[Rule::OnlyItsHolder]),
         (Defect::FailedLeaseGoesToTheEnd, 100, &[Rule::OldestFirst]),
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
-        (Defect::RenewedTwiceAsLong, 1_000, &[Rule::DeadlinesKept]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
         (Defect::NotRewound, 200, &[Rule::SessionsOutliveCuts, Rule::NobodyCutOff, Rule::BooksBalance]),
         (Defect::DeliveredAgain, 200, &[Rule::AnsweredOnce, Rule::NobodyCutOff]),

@@ -27,8 +27,6 @@ pub enum Defect {
     FailedLeaseGoesToTheEnd,
     /// A lease without an end outlives its holder.
     EndlessLeaseKept,
-    /// A renewed lease lives twice as long as it should.
-    RenewedTwiceAsLong,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -82,10 +82,9 @@ impl Space {
             let is_left_out = seeded!(self.config, RenewalSkipsPutOff) && lease.put_off;
             if let Some(due) = lease.due.filter(|_| !is_left_out) {
                 self.timers.remove(due, *id);
-                let more = if seeded!(self.config, RenewedTwiceAsLong) { lease.ttl } else { Span::ZERO };
-                lease.due = Some(now + lease.ttl + more);
+                lease.due = Some(now + lease.ttl);
                 lease.put_off = false;
-                self.timers.add(now + lease.ttl + more, *id, Timer::Lease(*id));
+                self.timers.add(now + lease.ttl, *id, Timer::Lease(*id));
             }
         }
     }

@@ -13,6 +13,12 @@ pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Says that this process is about to be forked, and that the child may look at its arrays. `os.register_at_fork` calls it.
+#[pyfunction]
+pub(crate) fn before_fork() {
+    quintet::before_fork();
+}
+
 /// The process that made something.
 #[derive(Clone, Copy)]
 pub(crate) struct Maker(u64);

@@ -174,3 +174,23 @@ def test_what_a_client_put_outlives_it(socket, end):
     holder.communicate()
     with quintet.connect(str(socket)) as lab:
         assert (lab.space.take("kept", FORMAL)[1] == 7).all()
+
+
+def test_a_forked_child_keeps_what_it_had(own_server):
+    space = own_server.space
+    space.out("a", full_of(1))
+    taken, put = space.take("a", FORMAL)[1], full_of(2)
+    space.out("b", put)
+    told, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tells)
+        os.read(told, 1)
+        os._exit(0 if (taken == 1).all() and (put == 2).all() else 1)
+    os.close(told)
+    del taken, put
+    space.take("b", FORMAL)
+    others = [full_of(9) for _ in range(60)]
+    os.close(tells)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    del others

@@ -52,7 +52,7 @@ pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
-pub use quintet_link::{AddressError, Buffer, LinkAddress, bulk_bytes_copied};
+pub use quintet_link::{AddressError, Buffer, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Recorder};
 pub use quintet_stack as stack;

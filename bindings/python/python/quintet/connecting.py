@@ -24,7 +24,8 @@ def connect(address: str | None = None) -> Lab:
 
     A connection belongs to the process that made it. In a forked child (os.fork, multiprocessing) whatever is done with it
     raises Closed, and nothing there disturbs the parent's; the child connects again. The child keeps the descriptors open
-    until it ends: if the parent dies before it, the space notices that when the leases run out.
+    until it ends: if the parent dies before it, the space notices that when the leases run out. Arrays that were taken or put
+    stay there as they were at the fork; what is written to one of `quintet.empty` that was not put yet, both see.
 
     Raises BadValue for an address or a setting that cannot be read, BadFile for a settings file; Unreachable, PeerSilent,
     NotAllowed, WrongCluster, VersionMismatch or Resource.
@@ -58,7 +59,7 @@ def _leave_to_the_parent() -> None:
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_leave_to_the_parent)
+os.register_at_fork(before=_native.before_fork, after_in_child=_leave_to_the_parent)
 
 
 @atexit.register

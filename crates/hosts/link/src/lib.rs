@@ -61,7 +61,7 @@ pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
 pub use shared_memory::{
-    Buffer, SharedMemoryDialer, SharedMemoryListener, bulk_bytes_copied, shared_memory_connect,
+    Buffer, SharedMemoryDialer, SharedMemoryListener, before_fork, bulk_bytes_copied, shared_memory_connect,
 };
 #[cfg(not(loom))]
 pub use stream::fuzzing;

@@ -88,3 +88,5 @@ pub use copied::bulk_bytes_copied;
 pub use dialer::SharedMemoryDialer;
 #[cfg(not(loom))]
 pub use pool::Buffer;
+#[cfg(not(loom))]
+pub use segment::before_fork;

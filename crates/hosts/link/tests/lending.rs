@@ -5,10 +5,12 @@
 use bytes::Bytes;
 use quintet_contract::{Address, Kind, Random, SendError, Token};
 use quintet_link::{
-    Buffer, End, LinkError, Route, SharedMemoryListener, bulk_bytes_copied, shared_memory_connect,
+    Buffer, End, LinkError, Route, SharedMemoryListener, before_fork, bulk_bytes_copied,
+    shared_memory_connect,
 };
 use quintet_testbed::{Child, Program, TempDir, argument};
 use rustix::event::{PollFd, PollFlags, poll};
+use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -332,4 +334,32 @@ fn a_forked_child_gives_nothing_back_and_has_no_buffers() {
     let others = scribble();
     assert!(others.iter().all(|other| other.address() != place), "the child gave the parent's view back");
     assert!(is_full_of(&view, 4));
+}
+
+#[test]
+fn what_a_forked_child_looks_at_is_not_used_again() {
+    let _alone = alone();
+    let (mut left, mut right) = pair();
+    let view = pass(&mut left, &mut right, full_of(4, LEN).freeze());
+    let own = full_of(5, LEN).freeze();
+    let (mut told, tells) = std::io::pipe().expect("a pipe");
+    before_fork();
+    // SAFETY: the child goes on in this thread alone, takes no lock, and ends at once.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        drop(tells);
+        let waited = told.read(&mut [0; 1]).is_ok_and(|count| count == 0);
+        let as_they_were = is_full_of(&view, 4) && is_full_of(&own, 5);
+        // SAFETY: it ends the child, and does not return.
+        unsafe { libc::_exit(i32::from(!(waited && as_they_were))) }
+    }
+    drop((view, own));
+    left.sender.flush().expect("the peer is there");
+    let others = scribble();
+    drop(tells);
+    let mut status = 0;
+    // SAFETY: it writes the status, which is this function's.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    assert_eq!(status, 0, "the child saw what came later");
+    drop(others);
 }

@@ -49,6 +49,14 @@ pub(super) fn is_available() -> bool {
     maker.as_ref().is_some_and(Maker::is_this_process)
 }
 
+/// Sees that nothing which lies in lent memory, or in a [`Buffer`](crate::Buffer), changes under a process that is forked from this one, whatever
+/// this one does with it: such memory is used for nothing else any more. To be called before a fork without an exec, if the child may
+/// look at bulk that this process has. What is written to a buffer after the fork, parent and child both see.
+pub fn before_fork() {
+    let all: Vec<Arc<Segment>> = known().values().filter_map(Weak::upgrade).collect();
+    all.iter().for_each(|segment| segment.retire());
+}
+
 fn known() -> impl core::ops::DerefMut<Target = BTreeMap<usize, Weak<Segment>>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,8 +20,8 @@
 //!   does not use it again. So a view stays what it was, whoever dies or closes; its memory goes with the last mapping.
 //! - **What lies elsewhere is copied into a segment**, once, by who sends it; such copies take half of the places at most.
 //! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory.
-//! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, besides those that views
-//!   outlive; the descriptors of all links together are a quarter of this process's, and each link is told its share.
+//! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, another one in a place only when
+//!   all views of the last have gone, besides those whose links have ended while views were out; the descriptors of all links together are a quarter of this process's, and each link is told its share.
 //! - **Trust**: a frame tells a place and a length, which are checked against what is mapped here. A segment cannot shrink and has all
 //!   its pages, so reading never faults. Its bytes are as the maker wrote them for as long as the maker keeps to the first rule; a
 //!   process of the same user that does not may change them under a reader, who must not conclude anything from them that a change could

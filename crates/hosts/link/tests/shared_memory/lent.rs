@@ -89,6 +89,26 @@ fn what_is_lent_by_hand_arrives_and_goes_back() {
 }
 
 #[test]
+fn a_place_has_another_segment_only_when_all_views_of_the_last_have_gone() {
+    for keeps in [false, true] {
+        let (mut end, peer) = connected();
+        let mut kept = Vec::new();
+        for sequence in 0..2 {
+            say(&peer.socket, &[0], &[good().as_fd()]);
+            frame(&peer, sequence, LEN, IS_NEW | 3);
+            let polled = end.receiver.poll(9, &mut |_, frame| kept.extend(keeps.then(|| frame.bulk.clone())));
+            match polled {
+                Ok(count) => assert!(count == 1 && (sequence == 0 || !keeps)),
+                Err(error) => {
+                    assert!(sequence == 1 && keeps);
+                    says(&error, "place 3: another segment, while views");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn each_forgery_is_a_fault_that_says_what() {
     let good = good();
     says(&fault(LEN, IS_LENT | 3, &[]), "place 3: nothing is there");

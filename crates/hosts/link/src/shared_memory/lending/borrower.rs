@@ -1,6 +1,6 @@
 //! The receiving side: segments by place, and views.
 
-use super::{Lent, PLACES, SEGMENT_BYTES, Share, give_back};
+use super::{Lent, PLACES, SEGMENT_BYTES, Share, give_back, is_back};
 use crate::shared_memory::closing::close_elsewhere;
 use crate::shared_memory::descriptors;
 use crate::shared_memory::memory::{OwnLines, PeerMemoryError};
@@ -15,6 +15,8 @@ use std::sync::atomic::Ordering;
 #[derive(Debug)]
 pub(crate) struct Borrower {
     known: [Option<Arc<Segment>>; PLACES],
+    /// Lends so far, by place.
+    taken: [u32; PLACES],
     returns: Arc<Returns>,
     share: Share,
 }
@@ -41,7 +43,12 @@ impl Borrower {
         let share = Share::take();
         let places = u32::try_from(share.places()).expect("there are few places");
         lines.places.store(places, Ordering::Relaxed);
-        Borrower { known: Default::default(), returns: Arc::new(Returns { lines, maker }), share }
+        Borrower {
+            known: Default::default(),
+            taken: [0; PLACES],
+            returns: Arc::new(Returns { lines, maker }),
+            share,
+        }
     }
 
     /// A view of what a frame says is lent.
@@ -54,6 +61,10 @@ impl Borrower {
         if place >= self.share.places() {
             return Err(malformed(format!("there are {}", self.share.places())));
         }
+        // Else a peer could have this side keep any number of segments, one for each view that is kept.
+        if is_new && !is_back(&self.returns.lines.returned[place], self.taken[place]) {
+            return Err(malformed("another segment, while views of the one before are out".to_owned()));
+        }
         if is_new {
             self.learn(place, socket).map_err(|error| match error {
                 PeerMemoryError::Untrusted(what) => malformed(what),
@@ -65,6 +76,7 @@ impl Borrower {
             return Err(malformed(format!("{len} bytes of a segment of {}", segment.size())));
         }
         let (segment, returns) = (Arc::clone(segment), Arc::clone(&self.returns));
+        self.taken[place] = self.taken[place].wrapping_add(1);
         Ok(Bytes::from_owner(View { segment, len, place, returns }))
     }
 

@@ -72,7 +72,8 @@ pub enum Defect {
 }
 
 impl MessagingConfig {
-    /// The default [`Window`], 65,536 requests, 16 fragments, 64 MiB of large data arriving from one peer, 2 GiB from all.
+    /// The default [`Window`], 65,536 requests, 16 fragments; 64 MiB of large data arriving from one peer, or one message, whatever its
+    /// length; 2 GiB from all, and an eighth more of messages of at most 64 MiB.
     #[must_use]
     pub fn new(me: Address, class: fn(Kind) -> Class) -> Self {
         let Window { slots, bytes } = Window::default();

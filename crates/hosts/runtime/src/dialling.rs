@@ -105,7 +105,7 @@ impl Dialling {
         self.peer
     }
 
-    /// A link is over: makes it again if it was this one, and was cut.
+    /// A link is over: makes one again if it was to this peer, and was cut.
     pub(crate) fn ended(&mut self, ended: Ended, now: Time) {
         if ended.peer == self.peer && is_cut(ended.cause) {
             self.cut(ended.cause, now);

@@ -73,7 +73,8 @@ impl Node {
     }
 
     /// Dials `peer` while running, and again whenever its link was cut, each time for as long as `redial` says; a node may dial several. The
-    /// link joins pairs of ports, this node's and the peer's. Said again of a peer, it takes the place of what was said before.
+    /// link joins pairs of ports, this node's and the peer's. Over a Unix socket the end of the peer's process is no cut, and the peer is
+    /// not dialled again. Said again of a peer, it takes the place of what was said before.
     ///
     /// Where the peer dials this node as well, they end with one link: of two that were made at once the one that the node with the
     /// lower number dialled stays. An instance of this node has to speak first over the link, so that the peer learns who

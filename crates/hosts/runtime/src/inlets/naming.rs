@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A peer whose link was cut may be back before this side has seen the cut, which it may never see. Who shows that it goes on with
-//! the session of the old link takes its place at once. Any other new link waits until the old one has ended: nobody is put out for it,
-//! for a node's number proves nothing.
+//! the session of the old link takes its place at once. Any other new link waits until the old one has ended: but for the case below
+//! nobody is put out for it, for a node's number proves nothing.
 //!
 //! # Two nodes that dial each other at once
 //!
@@ -132,7 +132,7 @@ impl Inlets {
     /// Joins the link with its node; or lets it wait, or closes it, where that has another one.
     fn consider(&mut self, at: u32, first: First, engine: &mut Engine, now: Time) {
         let peer = first.0.from.node;
-        if !self.is_for_its_instance(at, &first, engine) {
+        if !self.is_first_word(at, &first, engine) {
             return self.turn_away(at);
         }
         if self.resumes(at, &first, engine) || self.gives_way(peer, engine) {
@@ -151,10 +151,11 @@ impl Inlets {
         }
     }
 
-    /// Whether a link's first frame is for the instance that it was accepted for. No honest peer says anything else.
-    fn is_for_its_instance(&mut self, at: u32, first: &First, engine: &Engine) -> bool {
+    /// Whether a link's first frame is for the instance that it was accepted for, and a word without large data. No honest peer says
+    /// anything else; and a frame that waits is kept.
+    fn is_first_word(&mut self, at: u32, (route, frame): &First, engine: &Engine) -> bool {
         let Peer::Unknown { port, .. } = self.inlet(at).peer else { return false };
-        first.0.to == Address { node: engine.id(), port }
+        route.to == Address { node: engine.id(), port } && frame.bulk.is_empty()
     }
 
     /// Whether the link's first frame goes on with the session of another link, which may have been cut.

@@ -4,6 +4,7 @@ use crate::dialling::Redial;
 use crate::instance::Instance;
 use crate::services::RunningServices;
 use crate::slots::Slots;
+use bytes::Bytes;
 use quintet_contract::{Address, Kind, Outbox, Protocol, Token};
 use quintet_link::{
     BootstrapError, Checksums, LinkAddress, LinkError, Waiting, in_process_pair, over_stream,
@@ -292,7 +293,7 @@ fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
 }
 
 #[test]
-fn a_link_whose_first_frame_is_for_somebody_else_is_turned_away() {
+fn a_link_whose_first_frame_is_for_somebody_else_or_no_word_is_turned_away() {
     let (mut engine, mut inlets, _mailbox) = node();
     let strays = [Address { node: NodeId(9), port: PORT }, Address { node: NodeId(0), port: Port(17) }];
     let (mut fars, mut nears) = (Vec::new(), Vec::new());
@@ -302,6 +303,14 @@ fn a_link_whose_first_frame_is_for_somebody_else_is_turned_away() {
         nears.push(near);
         fars.push(far);
     }
+    let (near, mut far) = pair();
+    let from = Address { node: NodeId(5), port: PORT };
+    let route =
+        Route { from, to: Address { node: NodeId(0), port: PORT }, kind: Kind(0xf0), token: Token(1) };
+    far.sender.send_bulk(route, b"word", Bytes::from_static(b"more")).expect("there is room");
+    far.sender.flush().expect("the link is good");
+    nears.push(near);
+    fars.push(far);
     inlets.listen(Ready::new(nears), PORT).expect("it is watched");
     while engine.turn(&mut inlets, Time(0)) {}
     assert!(!engine.is_linked(NodeId(5)) && inlets.unnamed.is_empty());

@@ -42,6 +42,13 @@ pub(crate) struct Shared {
     closed: AtomicBool,
 }
 
+impl Drop for Shared {
+    /// The connection ends on this thread, not on one of its own.
+    fn drop(&mut self) {
+        self.calls.end_write_behind();
+    }
+}
+
 impl Lab {
     /// A lab in this process: nothing to start, nothing to configure. Its tuples end with it.
     #[must_use]

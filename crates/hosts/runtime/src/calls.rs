@@ -22,7 +22,7 @@ use crate::request::Request;
 use crate::services::RunningServices;
 use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
-use crate::write_behind::WriteBehind;
+use crate::write_behind::{Next, WriteBehind};
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, SendError, Span, Time, Token};
 use quintet_errors::Code;
@@ -443,12 +443,17 @@ impl Calls {
         engine.has_to_flush() && self.watch.get().is_none() && write_behind.puts_off(now, is_first)
     }
 
-    /// Writes what was put off. Whether to look again in a while.
-    pub(crate) fn write_put_off(&self) -> bool {
+    /// Writes what was put off.
+    pub(crate) fn write_put_off(&self) -> Next {
         let engine = self.lock();
-        let looks_again = self.write_behind.get().is_some_and(WriteBehind::keeps_writer_awake);
+        let next = self.write_behind.get().map_or(Next::End, WriteBehind::wrote);
         self.unlock(engine);
-        looks_again
+        next
+    }
+
+    /// Ends what [`Calls::write_behind`] began. To be said by whoever holds the calls last, so that they end there and then.
+    pub fn end_write_behind(&self) {
+        self.write_behind.get().into_iter().for_each(WriteBehind::end);
     }
 
     /// Gives the lock back when all is written, then wakes the threads that the work under it has answered. Whom to call after the
@@ -477,7 +482,7 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        self.write_behind.get().into_iter().for_each(WriteBehind::end);
+        self.end_write_behind();
     }
 }
 

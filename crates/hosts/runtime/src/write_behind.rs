@@ -8,7 +8,7 @@
 use crate::calls::Calls;
 use quintet_contract::{Span, Time};
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::{Builder, Thread, park, sleep};
+use std::thread::{Builder, JoinHandle, park, park_timeout};
 
 /// How long a request waits to be written, but for what the system takes to run the writer.
 const DELAY: Span = Span::from_micros(200);
@@ -16,6 +16,9 @@ const DELAY: Span = Span::from_micros(200);
 const TOGETHER: u32 = 32;
 
 /// Decides for one connection, and wakes its writer.
+///
+/// The writer holds the calls while it writes. Their owner ends it first, so that the calls end on the owner's thread, and before it
+/// goes on.
 pub(crate) struct WriteBehind {
     calls: Weak<Calls>,
     state: Mutex<State>,
@@ -33,15 +36,24 @@ struct State {
     is_busy: bool,
 }
 
+/// What the writer does after it has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Something was put off since it looked last.
+    LookAgain,
+    Sleep,
+    End,
+}
+
 /// The thread that writes what nobody else does.
 #[derive(Default)]
 enum Writer {
     #[default]
     NotStarted,
-    Sleeping(Thread),
-    Awake(Thread),
-    /// The system had none: nothing is put off.
-    Refused,
+    Sleeping(JoinHandle<()>),
+    Awake(JoinHandle<()>),
+    /// The system had none, or it has ended: nothing is put off.
+    Gone,
 }
 
 impl WriteBehind {
@@ -55,20 +67,35 @@ impl WriteBehind {
         state.puts_off(now, is_first) && state.wake_writer(&self.calls)
     }
 
-    /// Whether the writer looks again in a while. It sleeps otherwise, until something is put off.
-    pub(crate) fn keeps_writer_awake(&self) -> bool {
+    /// The writer has written what there was.
+    pub(crate) fn wrote(&self) -> Next {
         let mut state = self.lock();
         let is_busy = core::mem::take(&mut state.is_busy);
-        if !is_busy && let Writer::Awake(thread) = core::mem::take(&mut state.writer) {
-            state.writer = Writer::Sleeping(thread);
+        match core::mem::take(&mut state.writer) {
+            Writer::Gone => {
+                state.writer = Writer::Gone;
+                Next::End
+            }
+            Writer::Awake(writer) if !is_busy => {
+                state.writer = Writer::Sleeping(writer);
+                Next::Sleep
+            }
+            writer => {
+                state.writer = writer;
+                Next::LookAgain
+            }
         }
-        is_busy
     }
 
-    /// Ends the writer. To be called when nobody holds the calls any more.
+    /// Ends the writer, and waits for it, unless it calls this itself. Nothing is put off any more. To be called without the engine's lock.
     pub(crate) fn end(&self) {
-        if let Writer::Sleeping(thread) | Writer::Awake(thread) = &self.lock().writer {
-            thread.unpark();
+        let writer = core::mem::replace(&mut self.lock().writer, Writer::Gone);
+        if let Writer::Sleeping(writer) | Writer::Awake(writer) = writer {
+            writer.thread().unpark();
+            if writer.thread().id() != std::thread::current().id() {
+                // It has nothing to say, and a panic was told as it happened.
+                let _ = writer.join();
+            }
         }
     }
 
@@ -97,28 +124,28 @@ impl State {
         self.writer = match core::mem::take(&mut self.writer) {
             Writer::NotStarted => start(Weak::clone(calls)),
             Writer::Sleeping(thread) => {
-                thread.unpark();
+                thread.thread().unpark();
                 Writer::Awake(thread)
             }
             other => other,
         };
-        !matches!(self.writer, Writer::Refused)
+        !matches!(self.writer, Writer::Gone)
     }
 }
 
 fn start(calls: Weak<Calls>) -> Writer {
     let thread = Builder::new().name("quintet-writer".to_owned()).spawn(move || write(&calls));
-    thread.map_or(Writer::Refused, |thread| Writer::Awake(thread.thread().clone()))
+    thread.map_or(Writer::Gone, Writer::Awake)
 }
 
-/// What the writer does, until the calls are gone.
+/// What the writer does, until it is ended or the calls are gone.
 fn write(calls: &Weak<Calls>) {
     loop {
-        sleep(DELAY.into());
+        park_timeout(DELAY.into());
         match calls.upgrade().map(|calls| calls.write_put_off()) {
-            Some(true) => {}
-            Some(false) => park(),
-            None => return,
+            Some(Next::LookAgain) => {}
+            Some(Next::Sleep) => park(),
+            Some(Next::End) | None => return,
         }
     }
 }
@@ -157,5 +184,17 @@ mod tests {
     #[test]
     fn the_writer_ends_with_the_calls() {
         write(&Weak::new());
+    }
+
+    #[test]
+    fn after_the_end_nothing_is_put_off() {
+        let now = Time::ZERO + DELAY;
+        let write_behind = WriteBehind::new(Weak::new());
+        assert!(!write_behind.puts_off(now, true) && write_behind.puts_off(now, true));
+        assert_eq!((write_behind.wrote(), write_behind.wrote()), (Next::LookAgain, Next::Sleep));
+        assert!(write_behind.puts_off(now, false));
+        write_behind.end();
+        assert!(!write_behind.puts_off(now, false));
+        assert_eq!(write_behind.wrote(), Next::End);
     }
 }

@@ -22,8 +22,9 @@ pub struct WorkCosts {
     pub sending: f64,
     /// A frame is received, out of the link and through the layers.
     pub receiving: f64,
-    /// Copying into a link's memory or out of it; each frame is copied once at each end, a long one at both at once. A link
-    /// copies all its frames at the pace of the largest data that it moves: these decide what stays in the caches.
+    /// Copying into a link's memory or out of it; each frame is modelled as copied once at each end (lending, from 4 KiB on, is not
+    /// modelled), a long one at both at once. A link copies all its frames at the pace of the largest data that it moves: these
+    /// decide what stays in the caches.
     pub copying: Copying,
     /// How long a process that waits looks for frames before it sleeps.
     pub patience: f64,

@@ -21,6 +21,7 @@
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
+//! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
 //! | `life.rs` | what is particular to this life of a process |

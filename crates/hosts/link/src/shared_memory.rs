@@ -11,8 +11,8 @@
 //!                                             hang-up tells a death
 //! ```
 //!
-//! Bulk is copied into the ring by the sender and out of it by the receiver, one copy each, piece by piece at the same time. Bulk that
-//! lies in memory of its own is not copied but lent, and long bulk that does not is copied there first, once (`lending.rs`).
+//! Bulk of 4 KiB and more is lent: it stays where it lies, or is copied once into memory that can be lent (`lending.rs`). Shorter bulk,
+//! and what finds no place, goes through the ring: one copy each side, piece by piece at the same time.
 //!
 //! What is tested how: the orderings of ring and bell in every interleaving by loom (`loom_tests.rs`), raw access by Miri over
 //! ordinary memory (`cargo +nightly miri test -p quintet-link --lib -- shared_memory::ring shared_memory::bulk

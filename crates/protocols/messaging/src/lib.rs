@@ -1,9 +1,9 @@
 //! Messages between protocols: flow control by credits, room reserved for answers, large data in fragments, one order for all that
 //! is not urgent.
 //!
-//! [`Messages`] is a protocol that owns the protocol above it and stands on sessions: `Sessions<Messages<P>>`. It needs what they
-//! give (every frame once, in order) and adds what they do not: no buffer of the receiver is ever overrun and nothing that was
-//! accepted is dropped, however slow the receiver is. It retries nothing and has no clock of its own.
+//! [`Messages`] is a protocol that owns the protocol above it and stands on sessions: `Sessions<Ports<Messages<P>>>`. It needs
+//! what they give (every frame once, in order) and adds what they do not: no buffer of the receiver is ever overrun and nothing that
+//! was accepted is dropped, however slow the receiver is. It retries nothing and has no clock of its own.
 //!
 //! # Credit
 //!
@@ -32,8 +32,8 @@
 //!
 //! # Order
 //!
-//! Strict: messages of one peer are delivered in the order in which it sent them. An announcement holds its message's place;
-//! what comes behind it waits at the receiver, on its own credit, until the last fragment is there. Peers do not wait for each other.
+//! Strict: messages of one pair of ports are delivered in the order in which they were sent. An announcement holds its message's place;
+//! what comes behind it waits at the receiver, on its own credit, until the last fragment is there. Pairs do not wait for each other.
 //!
 //! The exception is named: a message of [`Class::Urgent`] is delivered as soon as it arrives, before those that wait, unless the
 //! request with its own token is among them; so what is about a request never comes before it. Those that do not wait for a

@@ -4,9 +4,12 @@ use crate::error::{bad_value, raise};
 use crate::value::{shared, type_name};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyNone, PyTuple, PyType};
 use quintet::{Array, Buffer, Code, ElementType, Error, Value};
 use quintet_contract::limits::MAX_BULK_BYTES;
+
+/// What to do about another dtype.
+const USABLE_DTYPES: &str = "use bool, an integer of 8 to 64 bits, float32 or float64";
 
 static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
@@ -52,11 +55,15 @@ pub(crate) fn type_string(element: ElementType) -> String {
 }
 
 /// An array of this shape and dtype, of any content, for data that are to be put: whole and in C order it is put without a copy where
-/// the space is reached over shared memory, or lies in this process. Once it was given to `out`, it can be read only: the space has it.
+/// the space is reached over shared memory, or lies in this process. Above a MiB, below 4 KiB, and where the system has too few
+/// descriptors, it is an ordinary array, which is copied.
 ///
-/// Above a MiB, below 4 KiB, and where the system has too few descriptors, it is an ordinary array, which is copied.
+/// Once it was given to an operation that puts (`out`, `out_many`, `acknowledge`, those of `begin`), it can only be read, also if that
+/// failed. A part of it that was made before (`part = image[:10]`) can still be written, and whoever takes the tuple sees that: leave
+/// such parts alone. `array.copy()` makes an ordinary array of it, which can be written; so does pickling, but protocol 5 keeps what is
+/// read-only.
 ///
-/// Raises BadValue for a dtype that no tuple can hold.
+/// Raises BadValue for a dtype that no tuple can hold, or that is none; what `numpy.empty` raises for a shape that is none.
 #[pyfunction]
 #[pyo3(signature = (shape, dtype = None), text_signature = "(shape, dtype=float)")]
 pub(crate) fn empty<'py>(
@@ -64,13 +71,9 @@ pub(crate) fn empty<'py>(
     shape: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let dtype = numpy(py)?.getattr("dtype")?.call1((dtype,))?;
-    let Some(element) = element_type(&dtype)? else {
-        let text = format!("an array of dtype {dtype} cannot be in a tuple");
-        return Err(raise(Error::new(Code::BadValue, text)));
-    };
-    let sizes = shape.extract().map(|size| vec![size]).or_else(|_| shape.extract::<Vec<usize>>());
+    let (dtype, element) = to_dtype(dtype.unwrap_or(&PyNone::get(py)))?;
     let is_same = dtype.getattr("str")?.extract::<String>()? == type_string(element);
+    let sizes = shape.extract().map(|size| vec![size]).or_else(|_| shape.extract::<Vec<usize>>());
     if let Ok(sizes) = sizes
         && is_same
         && let Some(len) = sizes.iter().try_fold(element.width(), |len, size| len.checked_mul(*size))
@@ -81,6 +84,22 @@ pub(crate) fn empty<'py>(
         return over_memory(py, ArrayMemory { array, is_read_only: false });
     }
     numpy(py)?.getattr("empty")?.call1((shape, dtype))
+}
+
+/// The dtype that NumPy makes of this, and its element type.
+///
+/// # Errors
+/// `BadValue` if NumPy makes none of it, or no tuple can hold it.
+pub(crate) fn to_dtype<'py>(named: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, ElementType)> {
+    let dtype = numpy(named.py())?.getattr("dtype")?.call1((named,));
+    let shown = dtype.as_ref().unwrap_or(named);
+    if let Ok(dtype) = &dtype
+        && let Some(element) = element_type(dtype)?
+    {
+        return Ok((dtype.clone(), element));
+    }
+    let text = format!("an array of dtype {shown} cannot be in a tuple; {USABLE_DTYPES}");
+    Err(raise(Error::new(Code::BadValue, text)))
 }
 
 /// Bytes of large data that this process has copied so far on their way to and from other processes over shared memory: for tests and
@@ -117,7 +136,8 @@ pub(crate) fn numpy_value(
     let dtype = field.getattr("dtype")?;
     let Some(element) = element_type(&dtype)? else {
         let name = type_name(field);
-        return Err(bad_value(index, format!("{name} of dtype {dtype} cannot be in a tuple")));
+        let what = format!("{name} of dtype {dtype} cannot be in a tuple; {USABLE_DTYPES}");
+        return Err(bad_value(index, what));
     };
     if is_array {
         check_size(field, index)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Begins operations of a space without waiting for them. Made by `Space.begin`; each method begins `Space`'s of its name, may
-/// be called again, and raises BadValue or TooLarge for what cannot be asked.
+/// be called again, and raises BadValue or TooLarge for what cannot be asked, PeerDied, Closed or their kin once the space is gone.
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Begin {
     connection: Arc<Connection>,

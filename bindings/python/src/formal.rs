@@ -1,6 +1,6 @@
 //! Formals: types that stand for any value in a template.
 
-use crate::array::{Purpose, element_type, named_dtype, numpy, type_string};
+use crate::array::{Purpose, element_type, named_dtype, numpy, to_dtype, type_string};
 use crate::error::{bad_value, raise};
 use crate::value::{shown, to_value};
 use pyo3::prelude::*;
@@ -62,18 +62,11 @@ impl<'py> FromPyObject<'_, 'py> for Dimensions {
 ///
 /// `dimensions` is their number, or a tuple with each one's size, or None for any size: `array("f8", (3, None))`.
 ///
-/// Raises BadValue for a dtype that no tuple can hold, and for dimensions that are neither, or more than 32.
+/// Raises BadValue for a dtype that no tuple can hold, or that is none, and for dimensions that are neither, or more than 32.
 #[pyfunction]
 #[pyo3(signature = (dtype, dimensions = Dimensions(vec![None])), text_signature = "(dtype, dimensions=1)")]
 pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResult<ArrayFormal> {
-    let named = numpy(dtype.py())?.getattr("dtype")?.call1((dtype,));
-    let element = named.and_then(|named| element_type(&named));
-    let Ok(Some(element)) = element else {
-        return Err(raise(Error::new(
-            Code::BadValue,
-            format!("an array of dtype {dtype} cannot be in a tuple"),
-        )));
-    };
+    let (_, element) = to_dtype(dtype)?;
     Ok(ArrayFormal { element, dimensions: dimensions.0 })
 }
 

@@ -130,12 +130,14 @@ impl Space {
     }
 
     /// Begins an operation without waiting for it: `space.begin(timeout=5).take("row", int)` returns a Pending. The operation may
-    /// wait so many seconds; None: without end.
+    /// wait so many seconds; None: without end. Keep the Pending: dropped before it is done, its operation is cancelled.
     ///
     /// Any number may be begun. A served space takes a window of them at once: one fewer than its setting link.window_frames, 255
-    /// by default. The rest waits in this process and goes as the space makes room, which this process learns while one of its
-    /// threads is in a call of this lab, waits for a result, or calls `Lab.progress`. A program that begins more and then computes
-    /// looks in now and then, by `Pending.done` say; `status().waiters` shows what has reached the space.
+    /// by default. They are sent whatever the program does next: at once or, over a socket, together with others that are begun close
+    /// behind each other, within a fraction of a millisecond. The rest waits in this process and goes as the space makes room, which
+    /// this process learns while one of its threads is in a call of this lab, waits for a result, or calls `Lab.progress`. A program
+    /// that begins more and then computes looks in now and then, by `Pending.done` say; `status().waiters` shows what has reached the
+    /// space.
     ///
     /// Raises BadValue for what is no timeout.
     #[pyo3(signature = (timeout = None))]

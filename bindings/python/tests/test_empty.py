@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -105,10 +107,39 @@ def test_arrays_of_every_size_are_made(client, shape, dtype):
     assert (space.take("a", quintet.array(dtype, array.ndim))[1] == 1).all()
 
 
+@pytest.mark.parametrize("shape", [(128, 128), [128, 128], numpy.array([128, 128]), numpy.int64(128 * 128), numpy.array(128 * 128)])
+def test_a_shape_is_whatever_numpy_takes_for_one(own_server, shape):
+    space, before = own_server.space, copied()
+    array = quintet.empty(shape)
+    array[:] = 1
+    assert array.shape == numpy.empty(shape).shape
+    space.out("a", array)
+    assert (space.take("a", quintet.array(float, array.ndim))[1] == 1).all()
+    assert copied() == before
+
+
+@pytest.mark.parametrize("duplicate", [numpy.copy, copy.copy, copy.deepcopy, lambda array: pickle.loads(pickle.dumps(array, protocol=4))])
+def test_a_copy_of_an_array_that_was_put_can_be_written(client, duplicate):
+    space, array = client().space, full_of(2)
+    space.out("a", array)
+    duplicate(array)[0] = 3
+    assert array[0] == 2
+
+
+def test_an_array_that_could_not_be_put_cannot_be_written_either(client):
+    array = full_of(2)
+    with pytest.raises(quintet.BadValue):
+        client().space.out(array, object())
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 3
+
+
 def test_what_no_array_can_be_is_refused():
-    with pytest.raises(quintet.BadValue, match="dtype object"):
+    with pytest.raises(quintet.BadValue, match="dtype object .* use bool"):
         quintet.empty(3, object)
-    for shape, error in ((-1, ValueError), ("x", TypeError), (2.5, TypeError)):
+    with pytest.raises(quintet.BadValue, match="dtype nonsense"):
+        quintet.empty(3, "nonsense")
+    for shape, error in ((-1, ValueError), ("x", TypeError), (2.5, TypeError), ({70, 90}, TypeError)):
         with pytest.raises(error):
             quintet.empty(shape)
     assert quintet.empty(100_000).dtype == float

@@ -12,7 +12,7 @@ match when number, types and values of the fields are equal.
 | module | holds |
 | --- | --- |
 | `connecting` | `connect`, `serve`; read this first |
-| `_native` | `Lab`, `Space`, `Lease`, `Pending`, `Server`: the Rust half |
+| `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Server`, `array`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |

@@ -48,7 +48,7 @@ def serve(
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
     no room waits.
 
-    Raises BadValue for what is no address, another Error if it is in use or cannot be listened at.
+    Raises BadValue for what is no address, AddressInUse if another process listens there, another Error if it cannot be listened at.
     """
     return Server(address, cluster, max_bytes=max_bytes, max_tuples=max_tuples)
 

@@ -51,7 +51,11 @@ impl fmt::Display for Event {
             Event::NotConnected { why, before } => {
                 write!(f, "a connection was not made, and {before} before it: {why}")
             }
-            Event::NotReached { peer } => write!(f, "node {} was not reached in its time", peer.0),
+            Event::NotReached { peer } => write!(
+                f,
+                "node {} was dialled in vain for as long as its window allows, and is not dialled any more; see that it runs and listens, then dial it again",
+                peer.0
+            ),
             Event::NoNewLinks { why } => write!(f, "no new link for now: {why}"),
         }
     }

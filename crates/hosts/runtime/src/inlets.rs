@@ -173,7 +173,11 @@ impl Inlets {
         mut end: End,
     ) -> io::Result<u32> {
         if !engine.may_link(peer) {
-            let text = format!("node {} has a link to node {} already, or is it", engine.id().0, peer.0);
+            let text = format!(
+                "node {} cannot take a second link to node {}: it has one, or is that node itself; end the first link, or dial another number",
+                engine.id().0,
+                peer.0
+            );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         self.set_up(&mut *end.sender, &mut *end.receiver);

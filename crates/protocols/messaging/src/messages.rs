@@ -14,7 +14,7 @@ use quintet_contract::{
 use quintet_errors::Code;
 use quintet_wire::send;
 
-/// Messages with flow control, under the protocol `P` and over sessions: compose as `Sessions<Messages<P>>`.
+/// Messages with flow control, under the protocol `P` and over sessions: compose as `Sessions<Ports<Messages<P>>>`.
 ///
 /// `P` sees a peer as up when both know each other's windows; [`PeerChange::Up`] then tells the largest bulk that the peer takes
 /// in one message. It may not send frames of the session's or this layer's own kinds.

@@ -24,6 +24,8 @@ const PROMPT: Kind = USER.kind(0);
 const CLUSTER: u128 = 5;
 /// What a step of a process costs, where work takes time.
 const STEP_COST: Span = Span::from_micros(1);
+/// No step takes longer, at the usual speed.
+const LONGEST_STEP: Span = Span::from_micros(50);
 pub(crate) const KEEP_ALIVE: Span = Span::from_millis(50);
 pub(crate) const SILENCE_LIMIT: Span = Span::from_millis(200);
 
@@ -195,8 +197,8 @@ impl Network {
         }
     }
 
-    /// Lets a process that waits stand still for so long, in the middle of a step: what comes meanwhile lies in its links. One that
-    /// is in the middle of another step goes on as usual.
+    /// Lets a process stand still for so long, in the middle of its next step: what comes meanwhile lies in its links. One that is in the
+    /// middle of another step ends that first.
     pub(crate) fn freeze(&mut self, who: Who, span: Span, events: u64) {
         self.set_slowness(NodeId(who), span.0 * USUAL / STEP_COST.0);
         if who == 0 {
@@ -205,7 +207,7 @@ impl Network {
             self.prompt(who);
         }
         let now = self.simulation.now();
-        self.run_to(now + Span(1), events);
+        self.run_to(now + LONGEST_STEP, events);
         self.set_slowness(NodeId(who), USUAL);
     }
 

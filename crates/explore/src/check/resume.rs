@@ -13,8 +13,10 @@ pub(super) fn check(plan: &Plan, history: &History) -> Result<(), Violation> {
     for (index, own) in plan.clients.iter().enumerate() {
         let client = crate::network::number(index);
         if own.retains() && is_promised(plan, history, client) {
-            let is_end = |event: &&Event| event.client == client && matches!(event.what, What::Down(_));
-            if let Some(end) = history.events.iter().find(is_end) {
+            let is_end = |event: &&Event| matches!(event.what, What::Down(_));
+            // What ends before it began was refused, and is no session that could go on.
+            let seen = history.events.iter().filter(|event| event.client == client);
+            if let Some(end) = seen.skip_while(|event| !matches!(event.what, What::Up(..))).find(is_end) {
                 let text = format!("{end}, although its link was never gone for {}", plan.resume_window);
                 return Err(Violation::new(Rule::SessionsOutliveCuts, text));
             }

@@ -1,22 +1,22 @@
 //! Two services on one session of two live nodes, which dial each other at once.
 
+mod running;
+
 use quintet_contract::{
-    Address, Effects, Incarnation, Input, Kind, NodeId, Outbox, OwnedFrame, Port, Protocol, Span, Time, Token,
+    Address, Effects, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Token,
 };
 use quintet_link::{LinkAddress, listen};
 use quintet_messaging::relay::Relay;
-use quintet_runtime::{Event, Instance, Node, NodeHandle, Redial, Services};
+use quintet_runtime::{Event, Instance, Node, Redial, Services};
 use quintet_session::Placed;
 use quintet_stack::{PORT_RELAY, SPACE, SPACE_NODE, StackConfig, asking_space, class, node, space};
 use quintet_testbed::TempDir;
 use quintet_tests_hosts::{ANSWER, ASK, Ring};
 use quintet_tuple_space::{Answer, Request, Wait, template, tuple};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION, USER};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use running::{LIMIT, Running};
+use std::sync::{Arc, Mutex};
 
-const LIMIT: Duration = Duration::from_secs(60);
 const CLIENT_NODE: NodeId = NodeId(1);
 const PROBE: Port = Port(1024);
 /// Rounds of the ring that a test waits for.
@@ -25,53 +25,16 @@ const ROUNDS: u64 = 30;
 /// A service of any kind.
 type Service = Box<dyn Protocol + Send>;
 
-/// Hands answers to the test.
-struct Callers(mpsc::Sender<OwnedFrame>);
-
-impl Protocol for Callers {
-    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
-        if let Input::Frame(_, frame) = input {
-            self.0.send(frame.to_owned()).expect("the test listens");
-        }
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        None
-    }
+/// Has the services of this node asked something. Whose it is, its kind says.
+fn ask(running: &Running, kind: Kind, token: u64, body: &[u8]) {
+    running.ask(PORT_SESSION, kind, token, body);
 }
 
-/// A node on a thread of its own, stopped when dropped.
-struct Running {
-    handle: NodeHandle,
-    answers: mpsc::Receiver<OwnedFrame>,
-    thread: Option<JoinHandle<std::io::Result<()>>>,
-}
-
-impl Running {
-    /// Has the services of this node asked something. Whose it is, its kind says.
-    fn ask(&self, kind: Kind, token: u64, body: &[u8]) {
-        let (body, bulk) = (body.to_vec().into(), Vec::new().into());
-        self.handle.send(PORT_CALLERS, PORT_SESSION, OwnedFrame { kind, token: Token(token), body, bulk });
-    }
-
-    fn ask_space(&self, request: Request<'_>, token: u64) {
-        let mut out = Effects::default();
-        request.send(&mut out, SPACE, Token(token), Token(0)).expect("an outbox without a limit");
-        let (_, frame) = out.frames().pop().expect("it was sent");
-        self.ask(frame.kind, token, &frame.body);
-    }
-
-    fn answer(&self) -> OwnedFrame {
-        self.answers.recv_timeout(LIMIT).expect("an answer comes")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.handle.stop();
-        let ended = self.thread.take().expect("it runs until dropped").join();
-        ended.expect("the node does not panic").expect("the node can wait");
-    }
+fn ask_space(running: &Running, request: Request<'_>, token: u64) {
+    let mut out = Effects::default();
+    request.send(&mut out, SPACE, Token(token), Token(0)).expect("an outbox without a limit");
+    let (_, frame) = out.frames().pop().expect("it was sent");
+    ask(running, frame.kind, token, &frame.body);
 }
 
 /// A node of the ring at its port.
@@ -105,27 +68,21 @@ fn start(addresses: [LinkAddress; 2], told: &Arc<Mutex<Vec<Event>>>) -> [Running
             let sink = Arc::clone(told);
             host.set_events(Arc::new(move |event| sink.lock().expect("no panic").push(event.clone())));
             host.listen(listener, PORT_SESSION).expect("it is watched");
-            let (sender, answers) = mpsc::channel();
-            host.add(PORT_CALLERS, Instance::new(Callers(sender)));
             host.add(PORT_SESSION, Instance::new(node(of, &config, services(of, &config))));
             let address = others.next().expect("there are two");
             host.dial(other, &[(PORT_SESSION, PORT_SESSION)], Redial { address, window: LIMIT, seed: 1 });
-            (host, answers)
+            host
         })
         .collect();
-    let running = nodes.into_iter().map(|(mut host, answers)| {
-        let handle = host.handle();
-        Running { handle, answers, thread: Some(std::thread::spawn(move || host.run())) }
-    });
-    running.collect::<Vec<_>>().try_into().ok().expect("there are two")
+    nodes.into_iter().map(Running::start).collect::<Vec<_>>().try_into().ok().expect("there are two")
 }
 
 /// The client puts and takes a tuple, and both nodes hear of the ring.
 fn check([server, client]: &[Running; 2]) {
     let (one, any) = ([tuple!["n", 1i64]], template!["n", ?i64]);
-    client.ask_space(Request::Out { deadline: None, tuples: &one }, 1);
-    client.ask_space(Request::Take { wait: Wait::Forever, lease: None, template: &any }, 2);
-    [server, client].into_iter().for_each(|side| side.ask(ASK, ROUNDS, b""));
+    ask_space(client, Request::Out { deadline: None, tuples: &one }, 1);
+    ask_space(client, Request::Take { wait: Wait::Forever, lease: None, template: &any }, 2);
+    [server, client].into_iter().for_each(|side| ask(side, ASK, ROUNDS, b""));
     let mut answers: Vec<OwnedFrame> = (0..3).map(|_| client.answer()).collect();
     answers.sort_by_key(|answer| answer.token);
     let [done, taken, rounds] = &answers[..] else { panic!("three were waited for") };

@@ -1,7 +1,10 @@
 //! What a forked child inherits: it harms nobody, and says so where the child uses it.
 #![cfg(not(loom))]
 
+mod pair;
+
 use bytes::Bytes;
+use pair::{accept, pair};
 use quintet_contract::{Address, Frame, Kind, SendError, Token};
 use quintet_link::{
     End, LinkAddress, LinkError, Maker, Receiver, Route, SharedMemoryListener, connect, listen,
@@ -44,23 +47,6 @@ impl Forked {
             waitpid(Some(self.0), WaitOptions::empty()).expect("a child").expect("it has ended");
         assert_eq!(status.exit_status(), Some(0), "{status:?}");
     }
-}
-
-fn accept(listener: &mut SharedMemoryListener) -> End {
-    loop {
-        poll(&mut [PollFd::new(&*listener, PollFlags::IN)], None).expect("poll");
-        if let Some(end) = listener.accept().expect("accepted") {
-            return end;
-        }
-    }
-}
-
-fn pair() -> (End, End) {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.join("socket");
-    let mut listener = SharedMemoryListener::bind(&path).expect("bound");
-    let connecting = thread::spawn(move || shared_memory_connect(path).expect("connected"));
-    (accept(&mut listener), connecting.join().expect("it does not panic"))
 }
 
 fn send(end: &mut End, body: &[u8]) -> Result<(), SendError> {

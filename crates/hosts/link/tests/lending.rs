@@ -2,14 +2,16 @@
 //! nobody looks at it.
 #![cfg(not(loom))]
 
+mod pair;
+
 use bytes::Bytes;
+use pair::{accept, pair};
 use quintet_contract::{Address, Kind, Random, SendError, Token};
 use quintet_link::{
     Buffer, End, LinkError, Route, SharedMemoryListener, before_fork, bulk_bytes_copied,
     shared_memory_connect,
 };
 use quintet_testbed::{Child, Program, TempDir, argument};
-use rustix::event::{PollFd, PollFlags, poll};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,23 +27,6 @@ const PLACES: usize = 16;
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn accept(listener: &mut SharedMemoryListener) -> End {
-    loop {
-        poll(&mut [PollFd::new(&*listener, PollFlags::IN)], None).expect("poll");
-        if let Some(end) = listener.accept().expect("accepted") {
-            return end;
-        }
-    }
-}
-
-fn pair() -> (End, End) {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.join("socket");
-    let mut listener = SharedMemoryListener::bind(&path).expect("bound");
-    let connecting = thread::spawn(move || shared_memory_connect(path).expect("connected"));
-    (accept(&mut listener), connecting.join().expect("it does not panic"))
 }
 
 /// A buffer full of this byte.

@@ -199,7 +199,8 @@ impl Calls {
 
     /// Ends it for good: what has no answer fails with [`Code::Closed`], and so does whatever is asked from now on. What was
     /// sent before still goes, and after it the `farewell`, each of it about every request without an answer; then the links are
-    /// closed, by which the peers learn of it; a peer that reads nothing is waited for a second at most. An answer that is there can still be collected. A second call does nothing.
+    /// closed, by which the peers learn of it; a peer that reads nothing is waited for a second at most. An answer that is there can
+    /// still be collected. A second call does nothing.
     pub fn close(&self, farewell: &[&dyn Request]) {
         let mut engine = self.lock();
         engine.close(self.clock, self.at.port, farewell);

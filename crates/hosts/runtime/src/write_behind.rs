@@ -27,7 +27,7 @@ pub(crate) struct WriteBehind {
 /// Used under the engine's lock, but for the writer's end.
 #[derive(Default)]
 struct State {
-    /// When a request was written at once.
+    /// When requests were written last because one was begun.
     written: Time,
     /// Requests that wait to be written.
     waiting: u32,

@@ -189,7 +189,7 @@ impl Simulation {
     /// Lets an instance be woken when its node's clock shows `time`.
     pub(super) fn wake_at(&mut self, place: NodePlace, port: Port, time: Time) {
         let node = &self.nodes[place];
-        let at = node.clock.reaching(time).max(self.now);
+        let at = node.clock.wakes_at(time, self.now);
         let (to, incarnation) = (Address { node: node.id, port }, node.incarnation);
         let event = || Event::Arrive { to, incarnation, arrival: Arrival::Wake, way: Way::Host };
         self.schedule.add_with(at, event);

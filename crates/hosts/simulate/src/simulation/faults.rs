@@ -157,4 +157,12 @@ impl Simulation {
             node.clock.set(offset_nanos, drift_ppb);
         }
     }
+
+    /// Has a node's clock read once in so long only (zero: at every input): all that it handles in between has one time, as what a
+    /// live host takes in one burst has. Whoever wants to be woken at that time is woken when the clock is read next.
+    pub fn set_tick(&mut self, id: NodeId, tick: Span) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.clock.set_tick(tick);
+        }
+    }
 }

@@ -161,8 +161,8 @@ impl Calls {
     /// [`CallError::NotSent`].
     pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
         let mut engine = self.lock();
-        let now = self.clock.now();
         let is_first = !engine.has_to_flush();
+        let now = engine.time_of_burst(self.clock);
         let token = engine.submit(now, self.at.port, request)?;
         let due = if self.puts_off_writing(&engine, now, is_first) {
             self.hand_back(engine)
@@ -179,7 +179,8 @@ impl Calls {
     /// [`CallError::NotSent`].
     pub fn ask(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
         let mut engine = self.lock();
-        let token = engine.submit(self.clock.now(), self.at.port, request)?;
+        let now = engine.time_of_burst(self.clock);
+        let token = engine.submit(now, self.at.port, request)?;
         let answer = engine.slots().take(token);
         self.unlock(engine);
         Ok((Pending(token), answer))
@@ -192,7 +193,8 @@ impl Calls {
     pub fn tell(&self, about: Option<Pending>, request: &dyn Request) -> Result<(), CallError> {
         let mut engine = self.lock();
         let token = about.map_or(Token(0), |pending| pending.0);
-        let told = engine.pass(self.clock.now(), self.at.port, token, request);
+        let now = engine.time_of_burst(self.clock);
+        let told = engine.pass(now, self.at.port, token, request);
         self.unlock(engine);
         told
     }
@@ -461,7 +463,7 @@ impl Calls {
     /// polling.
     fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         if engine.has_to_flush() {
-            engine.flush(|| self.clock.now());
+            engine.end_burst(self.clock);
         }
         self.hand_back(engine)
     }

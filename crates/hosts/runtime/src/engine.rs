@@ -1,8 +1,8 @@
 //! What a node is, written once: instances by port, links by node, the host's services, the callers' slots.
 //!
 //! ```text
-//!   turn(now):   admit new links · mail from other threads · a burst of each link that has frames · wake who is due
-//!                · tell who may send again · close what is to be closed · flush
+//!   turn(now):   admit new links · mail from other threads · a burst of each link that has frames · tell who may send again
+//!                · wake who is due · close what is to be closed · flush
 //! ```
 //!
 //! It has two drivers. [`Calls`](crate::Calls): whoever calls takes the lock, hands the engine its request, and takes turns until
@@ -45,6 +45,8 @@ pub(crate) struct Engine {
     /// Links that are over, while their receiving halves are still there.
     over: Vec<Ended>,
     links_made: u64,
+    /// The time of the latest input.
+    latest: Time,
     /// Where a caller's request is encoded.
     request: RequestBuffer,
     /// The node without which callers get no answers, if there is one.
@@ -102,6 +104,7 @@ impl Engine {
             ways,
             over: Vec::new(),
             links_made: 0,
+            latest: Time::ZERO,
             request: RequestBuffer::default(),
             depends_on: None,
             lost: None,
@@ -134,8 +137,8 @@ impl Engine {
         let mut worked = inlets.admit(self, now);
         worked |= self.take_mail(inlets.mailbox(), now);
         worked |= inlets.receive(self, now);
-        worked |= self.wake(now);
         worked |= self.report_room(now);
+        worked |= self.wake(now);
         worked |= self.end_step(now);
         self.flush(|| now);
         // What was lost in the flush may have had others closed: see to them before the next sleep.
@@ -150,6 +153,7 @@ impl Engine {
     /// Gives an instance one input.
     #[inline]
     pub(crate) fn give(&mut self, now: Time, port: Port, input: Input<'_>) {
+        self.latest = now;
         let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) else { return };
         let from = Address { node: self.id, port };
         instance.handle(now, input, &mut EngineOutbox { from, ways: &mut self.ways, begun: None });
@@ -229,6 +233,20 @@ impl Engine {
                 self.fail(now(), (peer, link), &error);
             }
         }
+    }
+
+    /// The time of the burst that was not flushed yet: it has one only. Else what the clock says.
+    #[inline]
+    pub(crate) fn time_of_burst(&self, clock: LiveClock) -> Time {
+        if self.has_to_flush() { self.latest } else { clock.now() }
+    }
+
+    /// Wakes who waits for the end of the burst, and flushes.
+    #[inline]
+    pub(crate) fn end_burst(&mut self, clock: LiveClock) {
+        self.wake(self.latest);
+        self.end_step(self.latest);
+        self.flush(|| clock.now());
     }
 
     /// Whether [`Engine::flush`] would do anything.
@@ -409,6 +427,7 @@ impl Engine {
             }
         }
         self.is_closed = true;
+        self.end_burst(clock);
         self.say_farewell(clock);
         while let Some(outlet) = self.ways.outlets.pop() {
             self.end(now, outlet, DownCause::Closed);
@@ -448,6 +467,7 @@ impl Engine {
         if self.is_closed {
             return Err(CallError::Failed(Code::Closed));
         }
+        self.latest = now;
         let settled = self.slots().oldest_open();
         let Engine { id, instances, ways, request: buffer, .. } = self;
         let at = Address { node: *id, port };

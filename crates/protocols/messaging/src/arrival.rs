@@ -2,8 +2,8 @@
 
 use crate::channel::Channel;
 use crate::codec::{
-    ANNOUNCE, ANNOUNCE_BYTES, Announce, CREDIT, Credit, FRAGMENT, GRANT, Grant, OPEN, PREFIX_BYTES, PROCEED,
-    Prefix, Proceed, REFUSED, Refused,
+    ANNOUNCE, ANNOUNCE_BYTES, Announce, CREDIT, Credit, FRAGMENT, GRANT, Grant, OPEN, PACK, PREFIX_BYTES,
+    PROCEED, Prefix, Proceed, REFUSED, Refused,
 };
 use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits, MessagingConfig};
 use crate::counters::Counters;
@@ -19,6 +19,8 @@ use quintet_wire::{Decode, DecodeError, Reader};
 pub(crate) enum Arrival {
     /// It is the next message, or one that passes those that wait; its body begins after the prefix.
     Deliver(Cost),
+    /// It carries several messages, which begin after the prefix.
+    Unpack,
     /// It is kept, or was for this layer.
     Absorbed,
     /// The peer can be reached from now on.
@@ -73,8 +75,18 @@ impl Channel {
                 counters.fragments_received += 1;
             }
             PROCEED => self.proceed(Proceed::decode_all(frame.body)?)?,
-            kind if MESSAGING.contains(kind) || SESSION.contains(kind) => return Err(MALFORMED),
-            _ => return self.message(frame, config, counters),
+            PACK => {
+                let prefix = Prefix::decode(&mut Reader::new(frame.body))?;
+                ensure(!prefix.answer && frame.bulk.is_empty() && frame.body.len() > PREFIX_BYTES)?;
+                self.take_back(prefix.credit, config)?;
+                return Ok(Arrival::Unpack);
+            }
+            _ => {
+                let Prefix { credit, answer } = Prefix::decode(&mut Reader::new(frame.body))?;
+                self.take_back(credit, config)?;
+                let message = Frame { body: &frame.body[PREFIX_BYTES..], ..frame };
+                return self.enter(answer, message, config, counters);
+            }
         }
         Ok(Arrival::Absorbed)
     }
@@ -119,26 +131,31 @@ impl Channel {
         ensure(self.peer.is_some_and(|window| self.outgoing.proceed(fragments, window.fragments)))
     }
 
-    fn message(
+    /// Takes a message without its prefix.
+    ///
+    /// # Errors
+    /// If no honest peer sends it.
+    pub(crate) fn enter(
         &mut self,
-        frame: Frame<'_>,
+        answer: bool,
+        message: Frame<'_>,
         config: &MessagingConfig,
         counters: &mut Counters,
     ) -> Result<Arrival, Broken> {
-        let prefix = Prefix::decode(&mut Reader::new(frame.body))?;
-        let bytes = frame.body.len() - PREFIX_BYTES + frame.bulk.len();
-        ensure(!prefix.answer || frame.bulk.len() <= ANSWER_DIRECT_BYTES)?;
-        let cost = self.account(prefix, frame.kind, bytes, config)?;
+        let Frame { kind, token, body, bulk, .. } = message;
+        ensure(!MESSAGING.contains(kind) && !SESSION.contains(kind))?;
+        ensure(!answer || bulk.len() <= ANSWER_DIRECT_BYTES)?;
+        let cost = self.account(answer, kind, body.len() + bulk.len(), config)?;
         if self.incoming.is_empty() {
             return Ok(Arrival::Deliver(cost));
         }
-        let urgent = (config.class)(frame.kind) == Class::Urgent;
-        if urgent && !self.incoming.holds_request(frame.token, config.class) {
+        let urgent = (config.class)(kind) == Class::Urgent;
+        if urgent && !self.incoming.holds_request(token, config.class) {
             self.ledger.hurry();
             return Ok(Arrival::Deliver(cost));
         }
         counters.held += 1;
-        self.incoming.hold(frame, PREFIX_BYTES, cost);
+        self.incoming.hold(message, cost);
         Ok(Arrival::Absorbed)
     }
 
@@ -156,7 +173,8 @@ impl Channel {
             return Err(Broken(Code::TooLarge));
         }
         let head = &frame.body[ANNOUNCE_BYTES..];
-        let cost = self.account(prefix, kind, head.len(), config)?;
+        self.take_back(prefix.credit, config)?;
+        let cost = self.account(prefix.answer, kind, head.len(), config)?;
         counters.held += u64::from(!self.incoming.is_empty());
         self.incoming.announce(kind, frame.token, head, total as usize, cost);
         Ok(())
@@ -165,14 +183,13 @@ impl Channel {
     /// Enters a message of so many bytes in the books.
     fn account(
         &mut self,
-        prefix: Prefix,
+        answer: bool,
         kind: Kind,
         bytes: usize,
         config: &MessagingConfig,
     ) -> Result<Cost, Broken> {
-        self.take_back(prefix.credit, config)?;
         let class = (config.class)(kind);
-        if prefix.answer {
+        if answer {
             ensure(class == Class::Answer && self.awaiting > 0)?;
             self.awaiting -= 1;
             self.eased = true;

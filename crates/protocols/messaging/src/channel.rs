@@ -1,13 +1,14 @@
 //! One peer: what may be sent to it. What comes from it is in `arrival.rs`, what goes without being asked in `settle.rs`.
 
 use crate::codec::{Credit, Prefix};
-use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits};
+use crate::config::{ANSWER_DIRECT_BYTES, Class, Limits, MessagingConfig};
 use crate::counters::CreditState;
 use crate::credit::{Allowance, Ledger};
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
+use crate::pack::Pack;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
-use quintet_contract::{Address, Bytes, Incarnation, Kind, LinkInfo, Outbox, SendError, Token};
+use quintet_contract::{Address, Bytes, Incarnation, Kind, LinkInfo, Outbox, SendError, Time, Token};
 use std::collections::VecDeque;
 
 /// Both directions between this side and one life of a peer.
@@ -30,13 +31,19 @@ pub(crate) struct Channel {
     pub(crate) permits: u32,
     pub(crate) incoming: Incoming,
     pub(crate) outgoing: Outgoing,
-    /// Answers that the link had no room for. While there are any, no credit goes back, so that their number is bounded by the
+    /// When a message went last.
+    pub(crate) sent_at: Option<Time>,
+    /// Those that go at the end of the burst.
+    pub(crate) pack: Pack,
+    /// Behind them, answers that the link had no room for. While there are any, no credit goes back, so that their number is bounded by the
     /// window and the requests taken before.
     pub(crate) backlog: VecDeque<Encoded>,
     /// Something changed for which the protocol above may have waited.
     pub(crate) eased: bool,
     /// Fragments can go in another `handle`.
     pub(crate) more: bool,
+    /// The protocol above has the link closed: nothing that came is shown any more.
+    pub(crate) is_closing: bool,
 }
 
 /// A message as it goes to the link.
@@ -60,6 +67,8 @@ pub(crate) struct Admission {
     cost: u32,
     /// Its large data goes by announcement.
     pub(crate) announce: bool,
+    /// It gathers with others.
+    pub(crate) packed: bool,
     /// It is an answer behind others that the link has no room for, and has to wait for them.
     pub(crate) delayed: bool,
 }
@@ -115,17 +124,63 @@ impl Channel {
             permits: 0,
             incoming: Incoming::new(&own),
             outgoing: Outgoing::default(),
+            sent_at: None,
+            pack: Pack::new(link.max_body_bytes),
             backlog: VecDeque::new(),
             eased: false,
             more: false,
+            is_closing: false,
         }
     }
 
-    /// Whether a message may go, and how.
+    /// Whether a message gathers with others until the end of the burst: if one went alone in it already. Sends those that it would
+    /// not follow otherwise.
+    pub(crate) fn gather(
+        &mut self,
+        (now, config): (Time, &MessagingConfig),
+        body: usize,
+        bulk: usize,
+        out: &mut dyn Outbox,
+    ) -> bool {
+        if self.pack.is_empty() && self.sent_at != Some(now) {
+            return false;
+        }
+        let may = bulk == 0 && self.backlog.is_empty() && self.pack.takes(body);
+        if may && self.pack.has_room(body) {
+            return true;
+        }
+        if config.keeps_packs_in_order() {
+            // The link says when there is room.
+            let _ = self.send_pack(out);
+        }
+        may && self.pack.is_empty()
+    }
+
+    /// Sends what gathered.
+    ///
+    /// # Errors
+    /// As [`Outbox::begin`]; then everything is still here.
+    pub(crate) fn send_pack(&mut self, out: &mut dyn Outbox) -> Result<(), SendError> {
+        if self.pack.is_empty() {
+            return Ok(());
+        }
+        let credit = self.returnable(false);
+        self.pack.send(self.address, Prefix { credit, answer: false }, out)?;
+        self.ledger.returned(credit);
+        Ok(())
+    }
+
+    /// Whether a message may go, and how. `packed`: it gathers with others.
     ///
     /// # Errors
     /// [`SendError::Full`] without credit, [`SendError::TooLong`] above a limit of the peer.
-    pub(crate) fn admit(&self, class: Class, body: usize, bulk: usize) -> Result<Admission, SendError> {
+    pub(crate) fn admit(
+        &self,
+        class: Class,
+        body: usize,
+        bulk: usize,
+        packed: bool,
+    ) -> Result<Admission, SendError> {
         if body > MAX_PAYLOAD_BYTES {
             return Err(SendError::TooLong { len: body, limit: MAX_PAYLOAD_BYTES });
         }
@@ -136,19 +191,24 @@ impl Channel {
         }
         if class == Class::Answer && self.permits > 0 {
             let announce = bulk > self.link.max_bulk_bytes.min(ANSWER_DIRECT_BYTES);
-            let prefix = Prefix { credit: self.returnable(), answer: true };
-            let delayed = !self.backlog.is_empty();
-            return Ok(Admission { prefix, request: false, cost: 0, announce, delayed });
+            let prefix = Prefix { credit: self.returnable(packed), answer: true };
+            let delayed = self.is_blocked(packed);
+            return Ok(Admission { prefix, request: false, cost: 0, announce, packed, delayed });
         }
-        self.admit_on_credit(peer, class, body, bulk)
+        self.admit_on_credit(peer, class, (body, bulk), packed)
+    }
+
+    /// Whether others have to go first that the link has no room for.
+    fn is_blocked(&self, packed: bool) -> bool {
+        !self.backlog.is_empty() || !packed && !self.pack.is_empty()
     }
 
     fn admit_on_credit(
         &self,
         peer: &Limits,
         class: Class,
-        body: usize,
-        bulk: usize,
+        (body, bulk): (usize, usize),
+        packed: bool,
     ) -> Result<Admission, SendError> {
         let announce = bulk > self.link.max_bulk_bytes.min(peer.direct_bytes())
             || bulk > 0 && body + bulk > peer.frame_bytes();
@@ -160,7 +220,7 @@ impl Channel {
         let kept_back = if class == Class::Urgent { Credit::default() } else { peer.kept_back() };
         let in_budget =
             self.outgoing.is_empty() || self.outgoing.bytes().saturating_add(bulk as u64) <= peer.budget;
-        if !self.backlog.is_empty()
+        if self.is_blocked(packed)
             || !self.allowance.covers(cost, kept_back)
             || request && self.awaiting >= peer.requests
             || announce && !in_budget
@@ -168,30 +228,36 @@ impl Channel {
             return Err(SendError::Full);
         }
         let cost = u32::try_from(cost).expect("half of a window fits 32 bits");
-        let prefix = Prefix { credit: self.returnable(), answer: false };
-        Ok(Admission { prefix, request, cost, announce, delayed: false })
+        let prefix = Prefix { credit: self.returnable(packed), answer: false };
+        Ok(Admission { prefix, request, cost, announce, packed, delayed: false })
     }
 
-    /// The credit that the next frame can carry back.
-    fn returnable(&self) -> Credit {
-        if !self.backlog.is_empty() {
+    /// The credit that the next frame can carry back; of messages that gather, the frame in which they go.
+    fn returnable(&self, packed: bool) -> Credit {
+        if packed || !self.backlog.is_empty() {
             return Credit::default();
         }
         Credit { slots: self.ledger.owed.slots.min(u32::from(u16::MAX)), bytes: self.ledger.owed.bytes }
     }
 
+    /// Whether something waits here that the link had no room for.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.pack.is_refused || !self.backlog.is_empty()
+    }
+
     /// Whether [`settle`](Channel::settle) has nothing to do.
     pub(crate) fn is_settled(&self) -> bool {
         self.open_sent
-            && self.backlog.is_empty()
+            && !self.is_refused()
             && self.incoming.is_settled()
             && !self.ledger.is_due()
             && !self.outgoing.is_ready()
             && !self.more
     }
 
-    /// The message went.
-    pub(crate) fn departed(&mut self, admission: &Admission) {
+    /// The message went, or gathers with others that go.
+    pub(crate) fn departed(&mut self, now: Time, admission: &Admission) {
+        self.sent_at = Some(now);
         self.ledger.returned(admission.prefix.credit);
         if admission.prefix.answer {
             self.permits -= 1;

@@ -9,6 +9,7 @@
 //! FRAGMENT  the next bytes of the oldest announced message, as bulk, or as body where the link takes no bulk
 //! PROCEED   fragments u32             as many more fragments may come
 //! REFUSED   code u16                  the channel is cut, and why
+//! PACK      the eight bytes above, then several messages (`pack.rs`)
 //! ```
 
 use crate::config::Limits;
@@ -35,6 +36,9 @@ pub const REFUSED: Kind = MESSAGING.kind(6);
 
 /// Answers a caller of this node whose request failed on its way: code u16. Never crosses a link.
 pub const CALL_FAILED: Kind = MESSAGING.kind(7);
+
+/// Several messages.
+pub const PACK: Kind = MESSAGING.kind(8);
 
 /// Bytes in front of a body.
 pub const PREFIX_BYTES: usize = 8;
@@ -89,8 +93,21 @@ impl Prefix {
     pub(crate) fn write(self, room: &mut [u8]) {
         let [s0, s1] = u16::try_from(self.credit.slots).unwrap_or(u16::MAX).to_le_bytes();
         let [b0, b1, b2, b3] = self.credit.bytes.to_le_bytes();
-        let flags = if self.answer { FLAG_ANSWER } else { 0 };
-        room[..PREFIX_BYTES].copy_from_slice(&[s0, s1, flags, 0, b0, b1, b2, b3]);
+        room[..PREFIX_BYTES].copy_from_slice(&[s0, s1, flags(self.answer), 0, b0, b1, b2, b3]);
+    }
+}
+
+/// A message's flags.
+pub(crate) fn flags(answer: bool) -> u8 {
+    if answer { FLAG_ANSWER } else { 0 }
+}
+
+/// The same read.
+pub(crate) fn is_answer(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
+    match reader.u8()? {
+        0 => Ok(false),
+        FLAG_ANSWER => Ok(true),
+        other => Err(reader.invalid("flags", other, 1)),
     }
 }
 

@@ -69,6 +69,10 @@ pub enum Defect {
     CreditCountedTwice,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
+    /// A message that goes alone passes those that gather.
+    PackOvertaken,
+    /// Messages that gathered are dropped if the link has no room for them.
+    RefusedPackDropped,
 }
 
 impl MessagingConfig {
@@ -128,6 +132,26 @@ impl MessagingConfig {
         #[cfg(not(feature = "seeded-defects"))]
         let returns = true;
         returns
+    }
+
+    /// Whether messages that gather go before one that goes alone.
+    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
+    pub(crate) fn keeps_packs_in_order(&self) -> bool {
+        #[cfg(feature = "seeded-defects")]
+        let keeps = self.defect != Some(Defect::PackOvertaken);
+        #[cfg(not(feature = "seeded-defects"))]
+        let keeps = true;
+        keeps
+    }
+
+    /// Whether messages that gathered wait for room in the link.
+    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
+    pub(crate) fn keeps_refused_packs(&self) -> bool {
+        #[cfg(feature = "seeded-defects")]
+        let keeps = self.defect != Some(Defect::RefusedPackDropped);
+        #[cfg(not(feature = "seeded-defects"))]
+        let keeps = true;
+        keeps
     }
 
     /// How often returned credit counts.

@@ -7,6 +7,8 @@ use quintet_contract::{Span, Time};
 pub struct Counters {
     /// Messages that the protocol above sent.
     pub sent: u64,
+    /// Those among them that gathered with others in one frame.
+    pub packed: u64,
     /// Messages given to the protocol above.
     pub received: u64,
     /// Messages that waited for the fragments of an earlier one.

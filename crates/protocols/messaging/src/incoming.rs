@@ -82,11 +82,9 @@ impl Incoming {
         self.reserved
     }
 
-    /// Takes a frame that has to wait. Its body begins after `prefix` bytes.
-    pub(crate) fn hold(&mut self, frame: Frame<'_>, prefix: usize, cost: Cost) {
-        let body = Bytes::copy_from_slice(&frame.body[prefix..]);
-        let frame = OwnedFrame { kind: frame.kind, token: frame.token, body, bulk: frame.bulk.clone() };
-        self.held.push_back(Held::Whole(frame, cost));
+    /// Takes a message that has to wait.
+    pub(crate) fn hold(&mut self, message: Frame<'_>, cost: Cost) {
+        self.held.push_back(Held::Whole(message.to_owned(), cost));
     }
 
     /// Takes an announcement.

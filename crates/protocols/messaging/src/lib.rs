@@ -23,6 +23,13 @@
 //! until it went). How many requests may be unanswered is a limit of its own, so that a request that waits long holds no credit.
 //! An answer without a permit (a second one, say) travels on credit and may be refused like any other message.
 //!
+//! # Packs
+//!
+//! The first message to a peer in a burst goes alone, and at once; those that follow it in the same burst gather, up to 4 KiB, and
+//! go in one frame at its end (PACK): one header, one number and one entry in the sessions' books for many. Nothing waits for more
+//! to come. A burst is what a host hands over with one reading of time, and it ends with the [`Input::Wake`](quintet_contract::Input::Wake)
+//! that [`Messages`] asks for at once.
+//!
 //! # Large data
 //!
 //! Bulk that the link takes in one frame, and that is at most a quarter of the window (64 KiB for answers), goes with its message.
@@ -48,6 +55,7 @@
 //! | `messages.rs` | [`Messages`]: inputs to channels, channels to the protocol above |
 //! | `channel.rs`, `arrival.rs`, `settle.rs` | one peer: what may be sent to it, what comes from it, what goes by itself |
 //! | `credit.rs` | the two books of a direction |
+//! | `pack.rs` | several messages in one frame |
 //! | `incoming.rs`, `reassembly.rs`, `outgoing.rs` | the order of arrival; fragments in; fragments out |
 //! | `budget.rs` | what all peers together may have arriving |
 //! | `outbox.rs` | the way out for the protocol above |
@@ -69,12 +77,14 @@ mod incoming;
 mod messages;
 mod outbox;
 mod outgoing;
+mod pack;
 mod reassembly;
 pub mod relay;
 mod settle;
 
 pub use codec::{
-    ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PREFIX_BYTES, PROCEED, REFUSED,
+    ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PACK, PREFIX_BYTES, PROCEED,
+    REFUSED,
 };
 #[cfg(feature = "seeded-defects")]
 pub use config::Defect;

@@ -7,6 +7,7 @@ use crate::codec::{PREFIX_BYTES, REFUSED, Refused};
 use crate::config::MessagingConfig;
 use crate::counters::{Counters, CreditState, Stall};
 use crate::outbox::{Begun, MessagingOutbox};
+use crate::pack::{Pack, Unpacked};
 use quintet_contract::{
     Address, Disconnect, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, OwnedFrame, PeerChange,
     PeerMap, Protocol, Time, Token,
@@ -50,7 +51,7 @@ pub struct Messages<P> {
     budget: Budget,
     /// When `handle` was last called.
     now: Time,
-    /// Some channel may have fragments, or a grant, that can go in another `handle`.
+    /// Some channel may have messages that gathered, fragments, or a grant, that can go in another `handle`.
     more: bool,
     /// Kept for its room.
     head: Vec<u8>,
@@ -67,6 +68,11 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// The channel, unless the protocol above has it closed: then it is shown nothing more that came.
+    fn open_channel(&mut self) -> Option<&mut Channel> {
+        self.channel.as_deref_mut().filter(|channel| !channel.is_closing)
+    }
+
     /// The protocol above was refused: it waits until something changes from now on.
     pub(crate) fn wait(&mut self, now: Time) {
         self.stall.begin(now);
@@ -125,6 +131,7 @@ impl<P: Protocol> Messages<P> {
             counters: &mut self.counters,
             head: &mut self.head,
             out,
+            more: &mut self.more,
             begun: Begun::Untouched,
         };
         self.inner.handle(now, input, &mut out);
@@ -142,6 +149,7 @@ impl<P: Protocol> Messages<P> {
                 channel.consumed(cost);
                 self.deliver(now, from, Frame { body: &frame.body[PREFIX_BYTES..], ..frame }, out);
             }
+            Ok(Arrival::Unpack) => self.unpack(now, from, frame, out),
             Ok(Arrival::Absorbed) => {}
             Ok(Arrival::Opened) => self.opened(now, from, incarnation, out),
             Ok(Arrival::Refused(code)) => self.refused(now, from, code, out),
@@ -153,9 +161,34 @@ impl<P: Protocol> Messages<P> {
         self.settle(now, from, out);
     }
 
+    /// The messages of one frame, each as if it had come alone.
+    fn unpack(&mut self, now: Time, from: Address, pack: Frame<'_>, out: &mut dyn Outbox) {
+        let mut messages = Unpacked::new(&pack.body[PREFIX_BYTES..]);
+        while let Some(channel) = self.peers.get_mut(from).and_then(Peer::open_channel) {
+            let arrived = match messages.next() {
+                Ok(None) => return,
+                Ok(Some((item, body))) => {
+                    let message = Frame { kind: item.kind, token: item.token, body, ..pack };
+                    channel
+                        .enter(item.answer, message, &self.config, &mut self.counters)
+                        .map(|arrival| (arrival, message))
+                }
+                Err(error) => Err(error.into()),
+            };
+            match arrived {
+                Ok((Arrival::Deliver(cost), message)) => {
+                    channel.consumed(cost);
+                    self.deliver(now, from, message, out);
+                }
+                Ok(_) => {}
+                Err(Broken(code)) => return self.cut(now, from, code, out),
+            }
+        }
+    }
+
     /// The next message of a peer that had to wait, if it need not any more.
     fn take_held(&mut self, from: Address) -> Option<OwnedFrame> {
-        let channel = self.peers.get_mut(from)?.channel.as_mut()?;
+        let channel = self.peers.get_mut(from)?.open_channel()?;
         let before = channel.incoming.reserved();
         let taken = channel.take(&self.config);
         let arrived = before - channel.incoming.reserved();
@@ -241,11 +274,23 @@ impl<P: Protocol> Messages<P> {
             self.more |= channel.more;
         }
         let waited = peer.stall.since.is_some();
-        if waited && channel.eased && channel.backlog.is_empty() {
+        if waited && channel.eased && !channel.is_refused() {
             peer.stall.end(now);
             channel.eased = false;
             self.tell(now, Input::Writable(address), out);
         }
+    }
+
+    /// Sends what gathered in a burst, and what else can go in another `handle`.
+    fn end_burst(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
+        if let Some(channel) = self.peers.get_mut(address).and_then(|peer| peer.channel.as_mut()) {
+            // The link says when there is room, or that it is gone.
+            let sent = channel.send_pack(out);
+            if sent.is_err() && !self.config.keeps_refused_packs() {
+                channel.pack = Pack::new(channel.link.max_body_bytes);
+            }
+        }
+        self.settle(now, address, out);
     }
 
     fn writable(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
@@ -260,7 +305,7 @@ impl<P: Protocol> Messages<P> {
             let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.has_more());
             let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
             for address in due {
-                self.settle(now, address, out);
+                self.end_burst(now, address, out);
             }
         }
         if self.inner.deadline().is_some_and(|at| at <= now) {
@@ -286,8 +331,8 @@ impl<P: Protocol> Protocol for Messages<P> {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let fragments = self.more.then_some(self.now);
-        match (fragments, self.inner.deadline()) {
+        let more = self.more.then_some(self.now);
+        match (more, self.inner.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

@@ -5,6 +5,7 @@ use crate::codec::{ANNOUNCE, Announce, PREFIX_BYTES};
 use crate::config::MessagingConfig;
 use crate::counters::Counters;
 use crate::messages::Peer;
+use crate::pack::Item;
 use quintet_contract::{
     Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Seen, SendError, Stage, Time, Token,
 };
@@ -20,6 +21,8 @@ pub(crate) struct MessagingOutbox<'a> {
     /// Room in which a prefix is put in front of the body that goes with bulk.
     pub(crate) head: &'a mut Vec<u8>,
     pub(crate) out: &'a mut dyn Outbox,
+    /// Something has to go at the end of the burst.
+    pub(crate) more: &'a mut bool,
     pub(crate) begun: Begun,
 }
 
@@ -30,6 +33,9 @@ pub(crate) enum Begun {
     /// One that lies in the link.
     /// With room for so many bytes.
     Admitted(Address, Admission, usize),
+    /// One that gathers with others.
+    /// With room for so many bytes.
+    Packed(Address, Admission, Item, usize),
     /// An answer that the link has no room for.
     Delayed(Address, Box<Encoded>),
 }
@@ -41,7 +47,8 @@ impl MessagingOutbox<'_> {
         assert!(!control, "the protocol above sends a frame of kind {}, which a layer below owns", kind.0);
         let peer = self.peers.get_mut(to).ok_or(SendError::Unreachable)?;
         let channel = peer.channel.as_mut().ok_or(SendError::Unreachable)?;
-        let admission = channel.admit((self.config.class)(kind), body, bulk);
+        let packed = channel.gather((self.now, self.config), body, bulk, self.out);
+        let admission = channel.admit((self.config.class)(kind), body, bulk, packed);
         if matches!(admission, Err(SendError::Full)) {
             peer.wait(self.now);
         }
@@ -91,8 +98,9 @@ impl MessagingOutbox<'_> {
             return Ok(());
         }
         self.counters.sent += 1;
+        let now = self.now;
         let channel = self.channel(to);
-        channel.departed(admission);
+        channel.departed(now, admission);
         if let Some(bulk) = announced {
             channel.outgoing.announced(token, bulk);
         }
@@ -134,6 +142,11 @@ impl Outbox for MessagingOutbox<'_> {
             return self.out.begin(to, kind, token, at_most);
         }
         let admission = self.admit(to, kind, at_most, 0)?;
+        if admission.packed {
+            let item = Item { kind, answer: admission.prefix.answer, token };
+            self.begun = Begun::Packed(to, admission, item, at_most);
+            return Ok(self.channel(to).pack.begin(at_most));
+        }
         if !admission.delayed {
             self.begun = Begun::Admitted(to, admission, at_most);
             match self.out.begin(to, kind, token, at_most + PREFIX_BYTES) {
@@ -160,7 +173,18 @@ impl Outbox for MessagingOutbox<'_> {
             Begun::Admitted(to, admission, at_most) => {
                 self.out.commit(len + PREFIX_BYTES);
                 self.counters.sent += 1;
-                self.channel(to).departed(&admission.shortened(at_most - len));
+                let now = self.now;
+                self.channel(to).departed(now, &admission.shortened(at_most - len));
+            }
+            Begun::Packed(to, admission, item, at_most) => {
+                assert!(len <= at_most, "{len} bytes are more than the room that was given");
+                self.counters.sent += 1;
+                self.counters.packed += 1;
+                *self.more = true;
+                let now = self.now;
+                let channel = self.channel(to);
+                channel.pack.commit(item, len);
+                channel.departed(now, &admission.shortened(at_most - len));
             }
             Begun::Delayed(to, mut answer) => {
                 let body = len + PREFIX_BYTES;
@@ -172,8 +196,10 @@ impl Outbox for MessagingOutbox<'_> {
     }
 
     fn stamp(&mut self) {
-        if !matches!(self.begun, Begun::Delayed(..)) {
-            self.out.stamp();
+        match self.begun {
+            Begun::Untouched | Begun::Admitted(..) => self.out.stamp(),
+            Begun::Packed(to, ..) => self.channel(to).pack.stamp(),
+            Begun::Delayed(..) => {}
         }
     }
 
@@ -205,6 +231,9 @@ impl Outbox for MessagingOutbox<'_> {
 
     fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
+        if let Some(channel) = self.peers.get_mut(peer).and_then(|peer| peer.channel.as_mut()) {
+            channel.is_closing = true;
+        }
         self.out.disconnect(peer, how);
     }
 

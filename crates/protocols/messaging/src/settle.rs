@@ -1,4 +1,4 @@
-//! What goes to a peer without being asked for: the opening, delayed answers, grants, credit, fragments.
+//! What goes to a peer without being asked for: the opening, what the link had no room for, grants, credit, fragments.
 
 use crate::budget::Budget;
 use crate::channel::{Channel, Encoded};
@@ -17,7 +17,7 @@ impl Channel {
 
     /// Whether something may go in another `handle`.
     pub(crate) fn has_more(&self) -> bool {
-        self.more || self.incoming.awaits_grant().is_some()
+        self.more || !self.pack.is_empty() || self.incoming.awaits_grant().is_some()
     }
 
     fn try_settle(
@@ -30,12 +30,17 @@ impl Channel {
             send(out, self.address, OPEN, Token(0), &self.own)?;
             self.open_sent = true;
         }
+        if self.pack.is_refused {
+            self.send_pack(out)?;
+            self.eased = true;
+        }
         self.send_backlog(out)?;
         while self.incoming.can_grant(budget) {
             send(out, self.address, GRANT, Token(0), &Grant)?;
             self.incoming.granted(budget);
         }
-        if self.ledger.is_due() {
+        // What gathers goes in this burst, and returns credit as well.
+        if self.ledger.is_due() && self.pack.is_empty() {
             let owed = self.ledger.owed;
             send(out, self.address, CREDIT, Token(0), &owed)?;
             self.ledger.returned(owed);

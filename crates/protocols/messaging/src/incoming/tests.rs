@@ -14,7 +14,7 @@ fn tokens(incoming: &mut Incoming) -> Vec<u64> {
 fn frames_wait_behind_an_unfinished_message() {
     let (mut incoming, mut all) = (Incoming::new(&LIMITS), Budget::new(100));
     incoming.announce(Kind(0xf0), Token(1), b"head", 3, Cost::Credit(4));
-    incoming.hold(Frame::new(Kind(0xf0), Token(2), b"..body"), 2, Cost::Credit(4));
+    incoming.hold(Frame::new(Kind(0xf0), Token(2), b"body"), Cost::Credit(4));
     assert!(incoming.can_grant(&mut all));
     incoming.granted(&mut all);
     assert!(piece(&mut incoming, b"ab") && tokens(&mut incoming).is_empty());

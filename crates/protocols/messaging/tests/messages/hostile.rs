@@ -8,7 +8,7 @@ use quintet_contract::{
     PeerChange, Protocol, Time, Token,
 };
 use quintet_errors::Code;
-use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PROCEED, REFUSED, fuzzing};
+use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, Messages, OPEN, PACK, PROCEED, REFUSED, fuzzing};
 
 const UP: PeerChange =
     PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 64_000) };
@@ -44,6 +44,20 @@ fn announce(total: u32) -> OwnedFrame {
     body.extend(total.to_le_bytes());
     body.extend([ONE_WAY.0, 0, 0, 0]);
     raw(ANNOUNCE, body)
+}
+
+/// A message of a pack; `len` is what it says of its length.
+fn item(kind: Kind, flags: u8, len: u16, bytes: usize) -> Vec<u8> {
+    [&[kind.0, flags][..], &len.to_le_bytes(), &[0; 8], &vec![0; bytes]].concat()
+}
+
+fn with_bulk(frame: OwnedFrame) -> OwnedFrame {
+    OwnedFrame { bulk: Bytes::from_static(b"large"), ..frame }
+}
+
+/// Several messages in one frame, with nothing to return.
+fn pack(items: &[Vec<u8>]) -> OwnedFrame {
+    raw(PACK, [vec![0; 8], items.concat()].concat())
 }
 
 /// This side takes 4 frames, 1000 bytes, 2 requests, bulk and budget of 1000 bytes, 2 fragments.
@@ -126,12 +140,25 @@ fn every_break_of_the_protocol_cuts_the_peer_off() {
         ("a fragment too long", vec![open(), announce(9), raw(FRAGMENT, vec![0; 10])]),
         ("more room for fragments than there is", vec![open(), raw(PROCEED, vec![1, 0, 0, 0])]),
         ("an unknown control frame", vec![open(), raw(Kind(0x1f), vec![])]),
+        ("a pack before the opening", vec![pack(&[item(ONE_WAY, 0, 0, 0)])]),
+        ("a pack of nothing", vec![open(), pack(&[])]),
+        ("a pack that is an answer", vec![open(), text(PACK, 1, 12)]),
+        ("a pack with half a message", vec![open(), pack(&[item(ONE_WAY, 0, 0, 0), vec![ONE_WAY.0; 11]])]),
+        ("a message longer than its pack", vec![open(), pack(&[item(ONE_WAY, 0, 6, 5)])]),
+        ("a message of the greatest length", vec![open(), pack(&[item(ONE_WAY, 0, u16::MAX, 5)])]),
+        ("a pack in a pack", vec![open(), pack(&[item(PACK, 0, 20, 20)])]),
+        ("a frame of the session's in a pack", vec![open(), pack(&[item(Kind(0x01), 0, 0, 0)])]),
+        ("unknown flags in a pack", vec![open(), pack(&[item(ONE_WAY, 2, 0, 0)])]),
+        ("an answer to nothing in a pack", vec![open(), pack(&[item(ANSWER, 1, 0, 0)])]),
+        ("more messages in a pack than credit", vec![open(), pack(&vec![item(ONE_WAY, 0, 0, 0); 5])]),
+        ("a pack with large data", vec![open(), with_bulk(pack(&[item(ONE_WAY, 0, 0, 0)]))]),
         ("a frame of the session's", vec![open(), raw(Kind(0x01), vec![])]),
     ];
     for (what, frames) in cases {
         assert_eq!(verdict(&frames), Some(Code::Malformed), "{what}");
     }
     assert_eq!(verdict(&[open(), text(ONE_WAY, 0, 500), text(REQUEST, 0, 500)]), None);
+    assert_eq!(verdict(&[open(), pack(&[item(ONE_WAY, 0, 500, 500), item(REQUEST, 0, 0, 0)])]), None);
 }
 
 #[test]
@@ -180,7 +207,7 @@ fn a_refusal_by_the_peer_ends_the_channel() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn no_bytes_make_it_panic(steps in prop::collection::vec((any::<u8>(), prop_oneof![0x0eu8..0x18, 0xf0u8..0xf4], prop::collection::vec(any::<u8>(), 0..60)), 0..30)) {
+    fn no_bytes_make_it_panic(steps in prop::collection::vec((any::<u8>(), prop_oneof![0x0eu8..0x19, 0xf0u8..0xf4], prop::collection::vec(any::<u8>(), 0..60)), 0..30)) {
         let mut bytes = Vec::new();
         for (action, kind, body) in steps {
             bytes.extend([action, kind, body.len() as u8, 0]);

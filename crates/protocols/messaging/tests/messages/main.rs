@@ -7,6 +7,7 @@ mod hostile;
 mod limits;
 #[path = "../../../session/tests/network/mod.rs"]
 mod network;
+mod packs;
 mod ports;
 #[path = "../../../session/tests/network/through.rs"]
 mod through;

@@ -27,6 +27,10 @@ pub enum Defect {
     EndlessLeaseKept,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
+    /// A message that goes alone passes those that gather in a pack.
+    PackOvertaken,
+    /// A pack is dropped if the link has no room for it.
+    RefusedPackDropped,
     /// What an earlier link was given is not sent again over the next one.
     NotRewound,
     /// The last frame that came over an earlier link is asked for, and delivered, once more.
@@ -56,6 +60,8 @@ impl Defect {
         Defect::FailedLeaseGoesToTheEnd,
         Defect::EndlessLeaseKept,
         Defect::HeldCreditLost,
+        Defect::PackOvertaken,
+        Defect::RefusedPackDropped,
         Defect::NotRewound,
         Defect::DeliveredAgain,
         Defect::OneTooManyReleased,
@@ -80,6 +86,8 @@ impl Defect {
             Defect::FailedLeaseGoesToTheEnd => "failed-lease-goes-to-the-end",
             Defect::EndlessLeaseKept => "endless-lease-kept",
             Defect::HeldCreditLost => "held-credit-lost",
+            Defect::PackOvertaken => "pack-overtaken",
+            Defect::RefusedPackDropped => "refused-pack-dropped",
             Defect::NotRewound => "not-rewound",
             Defect::DeliveredAgain => "delivered-again",
             Defect::OneTooManyReleased => "one-too-many-released",
@@ -110,6 +118,8 @@ impl Defect {
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
             Defect::CreditCountedTwice
             | Defect::HeldCreditLost
+            | Defect::PackOvertaken
+            | Defect::RefusedPackDropped
             | Defect::NotRewound
             | Defect::DeliveredAgain
             | Defect::OneTooManyReleased
@@ -124,6 +134,8 @@ impl Defect {
         match self {
             Defect::CreditCountedTwice => Some(OfMessaging::CreditCountedTwice),
             Defect::HeldCreditLost => Some(OfMessaging::HeldCreditLost),
+            Defect::PackOvertaken => Some(OfMessaging::PackOvertaken),
+            Defect::RefusedPackDropped => Some(OfMessaging::RefusedPackDropped),
             _ => None,
         }
     }

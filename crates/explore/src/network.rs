@@ -108,6 +108,7 @@ impl Network {
     /// Gives the instance at an address its costs and its clock.
     fn set_up(&mut self, at: Address, clock: Clock) {
         self.simulation.set_clock(at.node, clock.offset_nanos, clock.drift_ppb);
+        self.simulation.set_tick(at.node, clock.tick);
         self.set_costs(at);
     }
 

@@ -57,11 +57,13 @@ pub(crate) struct Windows {
     pub(crate) fragments: u32,
 }
 
-/// How wrong a node's clock is.
+/// How wrong a node's clock is, and how often it is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Clock {
     pub(crate) offset_nanos: i64,
     pub(crate) drift_ppb: i64,
+    /// It is read once in so long: what comes in between makes one burst.
+    pub(crate) tick: Span,
 }
 
 /// When the manager does not run, and its links stay.
@@ -99,7 +101,7 @@ impl Plan {
         let requests = (36 + world.below(37)) / number;
         let mut space = draw_space(world);
         let resume_window = *world.pick(&[Span::ZERO, Span::from_millis(20), Span::from_millis(300)]);
-        let clock = Clock::draw(world);
+        let mut clock = Clock::draw(world);
         let key = world.below(1 << 32);
         if world.chance(300_000) {
             // So few tuples are there at a time that indexes over them would else be made at once.
@@ -108,12 +110,20 @@ impl Plan {
         if world.chance(200_000) {
             windows.fragments = *world.pick(&[1, 2, 3]);
         }
+        clock.tick = draw_tick(world);
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
             .collect();
         let faults =
             fault::draw(&mut choices.stream(streams::FAULTS), &mut choices.stream(streams::BREAKS), &clients);
+        // What is asked of those that stand still goes by times.
+        if faults.iter().any(|(_, fault)| matches!(fault, Fault::Freeze { .. })) {
+            clock.tick = Span::ZERO;
+            clients.iter_mut().for_each(|client| client.clock.tick = Span::ZERO);
+        }
         for (index, client) in clients.iter_mut().enumerate() {
+            client.is_good &= client.clock.tick == Span::ZERO;
+            client.is_steady &= client.is_good;
             let is_disturbed = faults.iter().any(|(_, fault)| fault.concerns(index));
             client.is_steady &= windows == Windows::WIDE && clock == Clock::default() && !is_disturbed;
         }
@@ -221,6 +231,7 @@ impl Plan {
 
     /// The shortest true time in which the manager's clock can pass so much.
     pub(crate) fn shortest(&self, span: Span) -> Span {
+        let span = Span(span.0.saturating_sub(self.clock.tick.0));
         if self.clock.drift_ppb == 0 {
             return span;
         }
@@ -273,6 +284,7 @@ impl ClientPlan {
             client.reliability = retention(own);
             client.is_steady &= client.reliability == Reliability::ByLink;
         }
+        client.clock.tick = draw_tick(own);
         client
     }
 
@@ -313,6 +325,7 @@ impl Clock {
     fn draw(own: &mut Chooser) -> Clock {
         const HOUR: i64 = 3_600_000_000_000;
         Clock {
+            tick: Span::ZERO,
             offset_nanos: *own.weighted(&[(85, 0), (10, HOUR), (5, -3_000_000)]),
             drift_ppb: *own.weighted(&[
                 (80, 0),
@@ -323,6 +336,10 @@ impl Clock {
             ]),
         }
     }
+}
+
+fn draw_tick(own: &mut Chooser) -> Span {
+    *own.weighted(&[(70, Span::ZERO), (15, Span::from_micros(100)), (15, Span::from_millis(1))])
 }
 
 impl Windows {
@@ -350,6 +367,9 @@ impl fmt::Display for Clock {
         }
         if self.drift_ppb != 0 {
             write!(f, ", its clock gaining {} us a second", self.drift_ppb / 1_000)?;
+        }
+        if self.tick != Span::ZERO {
+            write!(f, ", its clock read once in {}", self.tick)?;
         }
         Ok(())
     }

@@ -34,6 +34,8 @@ fn every_defect_is_found() {
         (Defect::FailedLeaseGoesToTheEnd, 100, &[Rule::OldestFirst]),
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
+        (Defect::PackOvertaken, 6_000, &[Rule::OldestFirst]),
+        (Defect::RefusedPackDropped, 6_000, &[Rule::NoLostWakeUp]),
         (Defect::NotRewound, 200, &[Rule::SessionsOutliveCuts, Rule::NobodyCutOff, Rule::BooksBalance]),
         (Defect::DeliveredAgain, 200, &[Rule::AnsweredOnce, Rule::NobodyCutOff]),
         (Defect::OneTooManyReleased, 200, &[Rule::NobodyCutOff, Rule::SessionsOutliveCuts]),

@@ -19,7 +19,7 @@ use quintet_contract::{Address, Kind, Token};
 /// The first byte of `magic, version`.
 pub const MAGIC: u8 = 0x51;
 /// The layout's version, the second byte.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// A flag: the frame carries bulk data; the first four bytes after the header tell how much (u32), and it ends the frame.
 const FLAG_BULK: u8 = 1;
 /// A flag: the frame ends with the time at which it departed (u64, nanoseconds of the sender's clock), and asks for the time at which it

@@ -1,7 +1,7 @@
 //! Runs of a session, of ports and of messaging, as their `fuzzing` modules read them.
 
 use super::{Seed, named};
-use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, PROCEED};
+use quintet_messaging::{ANNOUNCE, CREDIT, FRAGMENT, GRANT, PACK, PROCEED};
 use quintet_session::{ABSENT, ACKNOWLEDGE, CHALLENGE, GOODBYE, HELLO, PING, RESET, WELCOME};
 use quintet_wire::registry::USER;
 
@@ -146,6 +146,8 @@ pub(super) fn messages() -> Vec<Seed> {
     let open = || step(OPEN, 0, &[]);
     let numbered = |kind: u8, body: &[u8]| step(NUMBERED, kind, body);
     let control = |kind: quintet_contract::Kind| step(RAW, kind.0, &[1, 0, 0, 0, 64, 0, 0, 0, 1, 0, 0, 0]);
+    let item =
+        |kind: u8, len: u8| [&[kind, 0, len, 0][..], &[len; 8], &vec![b'x'; usize::from(len)]].concat();
     let announced = [&300u32.to_le_bytes()[..], &[one_way, 0, 0, 0], b"head"].concat();
     named(
         "messaging",
@@ -165,6 +167,16 @@ pub(super) fn messages() -> Vec<Seed> {
                     numbered(urgent, b""),
                     step(NUMBERED + 8, urgent, b""),
                     step(WITH_BULK, FRAGMENT.0, &[2; 100]),
+                ]
+                .concat(),
+            ),
+            (
+                "pack",
+                [
+                    open(),
+                    numbered(PACK.0, &[item(request, 3), item(one_way, 0), item(request, 5)].concat()),
+                    step(WAKE, 0, &[]),
+                    numbered(PACK.0, &item(one_way, 3)[..9]),
                 ]
                 .concat(),
             ),

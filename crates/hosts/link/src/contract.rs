@@ -163,9 +163,10 @@ pub enum LinkError {
     PeerDied,
     /// The peer's process ended, over a link that may be cut: its system says so.
     ProcessEnded,
-    /// The peer wrote something that is no frame: what, and where.
+    /// The peer wrote something that is no frame: what, and where. Over a link with checksums its checksum was right.
     Malformed(String),
-    /// Something came over a link with checksums that is no frame: it was changed on its way, and may come whole over another link.
+    /// Something came over a link with checksums that is no frame, with a wrong checksum or none: it was changed on its way, and may
+    /// come whole over another link.
     Damaged(String),
     /// The operating system refused, or a forked process used its parent's end: what was tried, and why not.
     System(String),

@@ -16,7 +16,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `layout.rs` | limits, and what stands in place of frames |
-//! | `reader.rs`, `check.rs` | takes frames out of bytes; checksums |
+//! | `reader.rs`, `fault.rs`, `check.rs` | takes frames out of bytes; what is no frame, and whose fault that is; checksums |
 //! | `connection.rs`, `outgoing.rs` | what two halves share; what did not fit into the socket |
 //! | `sender.rs`, `receiver.rs` | the two halves |
 //! | `parting.rs` | whether a peer whose stream has ended lives |
@@ -27,6 +27,7 @@
 mod check;
 mod connection;
 mod dialer;
+mod fault;
 pub mod fuzzing;
 mod layout;
 mod listener;

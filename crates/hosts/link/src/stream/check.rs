@@ -4,7 +4,7 @@ use crc32c::{crc32c, crc32c_append};
 use quintet_contract::limits::HEADER_BYTES;
 
 /// Where the field lies in the header.
-const CHECK_AT: usize = HEADER_BYTES - 4;
+pub(super) const CHECK_AT: usize = HEADER_BYTES - 4;
 
 /// The checksum of a header and what follows it, whatever its field says: that becomes zero. Several passes would take longer than
 /// a short frame.

@@ -1,11 +1,11 @@
 //! Entry points for fuzzers.
 
 use super::reader::{FrameReader, Item, Room};
-use crate::Route;
+use crate::{LinkError, Route};
 use quintet_contract::limits::MAX_BODY_BYTES;
 
 /// What a stream came to: its frames, and how it ended.
-type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<String>, bool);
+type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<LinkError>, bool);
 
 /// Reads the bytes as a stream of frames, once in large pieces and once in pieces of a few bytes. The first byte chooses the
 /// pieces and whether frames carry checksums.

@@ -5,6 +5,7 @@
 //! only after a part of it has come.
 
 use super::check::{check_in_place, check_more};
+use super::fault::{Fault, Suspect};
 use super::layout::{
     BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
     READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
@@ -35,7 +36,7 @@ pub(super) struct FrameReader {
     /// The last frame taken had bulk.
     after_bulk: bool,
     /// What came that is no frame.
-    fault: Option<String>,
+    fault: Option<Fault>,
     /// The sender said that it sends no more.
     sender_left: bool,
 }
@@ -107,8 +108,8 @@ impl FrameReader {
     /// Whether [`FrameReader::next`] has something to tell, without more bytes.
     #[inline]
     pub(super) fn has_item(&self) -> bool {
-        if self.fault.is_some() {
-            return true;
+        if let Some(fault) = &self.fault {
+            return matches!(fault, Fault::Certain(_));
         }
         if let Some(incoming) = &self.incoming {
             return incoming.left() == 0;
@@ -131,12 +132,6 @@ impl FrameReader {
     fn word(&self) -> Option<u32> {
         let word = self.buffer[self.filled.clone()].first_chunk::<WORD_BYTES>()?;
         Some(u32::from_le_bytes(*word))
-    }
-
-    /// Whose fault it is that something is no frame: where there are checksums, the way's. They are compared last, so that what was
-    /// changed may look wrong in any other way before.
-    pub(super) fn blame(&self, what: String) -> LinkError {
-        if self.is_checked { LinkError::Damaged(what) } else { LinkError::Malformed(what) }
     }
 
     /// Room for what is to be received next. None while there is a whole frame to be taken first, or nothing more is wanted.
@@ -179,6 +174,7 @@ impl FrameReader {
             return;
         }
         self.filled.end += count;
+        self.absorb_suspect();
         if !self.has_item() && !self.sender_left() {
             // The first frame is not whole. Finds out now whether it has bulk, and keeps what is wrong with it.
             let _ = self.begin_bulk();
@@ -188,11 +184,12 @@ impl FrameReader {
     /// The next frame, or what stands in its place.
     ///
     /// # Errors
-    /// What came that is no frame. For good.
+    /// What came that is no frame, for good: [`LinkError::Malformed`], or [`LinkError::Damaged`] where there are checksums and the
+    /// frame's is wrong, or its length cannot be, so that it has none.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, String> {
-        if let Some(fault) = &self.fault {
-            return Err(fault.clone());
+    pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, LinkError> {
+        if self.fault.is_some() {
+            return self.told().map(|()| None);
         }
         if self.incoming.is_some() {
             return self.whole_bulk();
@@ -212,7 +209,7 @@ impl FrameReader {
     }
 
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Item<'_>>, String> {
+    fn next_frame(&mut self) -> Result<Option<Item<'_>>, LinkError> {
         let Some(header) = self.header()? else { return Ok(None) };
         if header.has_bulk {
             self.begin_bulk()?;
@@ -223,38 +220,39 @@ impl FrameReader {
 
     /// The header of the next frame, if it is there, compared with the limits and the frame before.
     #[inline]
-    fn header(&mut self) -> Result<Option<Header>, String> {
+    fn header(&mut self) -> Result<Option<Header>, LinkError> {
         let Some(length) = self.word() else { return Ok(None) };
         // First and alone, so that nothing is waited for that cannot be a frame.
         if (length as usize) < HEADER_BYTES || length as usize > MAX_FRAME_BYTES {
             let what =
                 format!("frame length {length} lies outside {HEADER_BYTES} to {MAX_FRAME_BYTES} bytes");
-            return Err(self.fault(&what));
+            return Err(self.unattributed(&what));
         }
         let Some(bytes) = self.buffer[self.filled.clone()].first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
         let header = match Header::from_bytes(bytes, MAX_FRAME_BYTES as u32) {
             Ok(header) => header,
-            Err(error) => return Err(self.fault(&error.to_string())),
+            Err(error) => return self.malformed(&error.to_string()).map(|()| None),
         };
         if header.sequence != self.sequence {
             let what = format!("its number is {} instead of {}", header.sequence, self.sequence);
-            return Err(self.fault(&what));
+            return self.malformed(&what).map(|()| None);
         }
         if !self.is_checked && header.check != 0 {
-            return Err(self.fault("it carries a checksum, where none is used"));
+            return self.malformed("it carries a checksum, where none is used").map(|()| None);
         }
         let body = header.length as usize - HEADER_BYTES - stamp_bytes(header);
         if !header.has_bulk && body > MAX_BODY_BYTES {
-            return Err(self.fault(&format!("its body of {body} bytes exceeds {MAX_BODY_BYTES}")));
+            let what = format!("its body of {body} bytes exceeds {MAX_BODY_BYTES}");
+            return self.malformed(&what).map(|()| None);
         }
         Ok(Some(header))
     }
 
     /// A frame without bulk, if all of it is there.
     #[inline]
-    fn whole(&mut self, header: Header) -> Result<Option<Item<'_>>, String> {
+    fn whole(&mut self, header: Header) -> Result<Option<Item<'_>>, LinkError> {
         let len = header.length as usize;
         if self.filled.len() < len {
             return Ok(None);
@@ -275,7 +273,7 @@ impl FrameReader {
 
     /// If the next frame has bulk and all in front of that is there: takes what the buffer holds of it, and has the rest
     /// received where it stays.
-    fn begin_bulk(&mut self) -> Result<(), String> {
+    fn begin_bulk(&mut self) -> Result<(), LinkError> {
         let Some(header) = self.header()? else { return Ok(()) };
         if !header.has_bulk {
             return Ok(());
@@ -287,11 +285,11 @@ impl FrameReader {
         let possible = (header.length as usize).saturating_sub(HEADER_BYTES + BULK_LENGTH_BYTES);
         if len == 0 || len > possible.min(FRAME_BULK_BYTES) {
             let possible = possible.min(FRAME_BULK_BYTES);
-            return Err(self.fault(&format!("bulk of {len} bytes, where {possible} are possible")));
+            return self.malformed(&format!("bulk of {len} bytes, where {possible} are possible"));
         }
         let body = start + HEADER_BYTES + BULK_LENGTH_BYTES..start + header.length as usize - len;
         if body.len() > MAX_BODY_BYTES {
-            return Err(self.fault(&format!("its body of {} bytes exceeds {MAX_BODY_BYTES}", body.len())));
+            return self.malformed(&format!("its body of {} bytes exceeds {MAX_BODY_BYTES}", body.len()));
         }
         if body.end > self.filled.end {
             return Ok(());
@@ -317,7 +315,7 @@ impl FrameReader {
     }
 
     /// The frame whose bulk was begun, if all of that is there.
-    fn whole_bulk(&mut self) -> Result<Option<Item<'_>>, String> {
+    fn whole_bulk(&mut self) -> Result<Option<Item<'_>>, LinkError> {
         let Some(incoming) = self.incoming.take_if(|incoming| incoming.left() == 0) else { return Ok(None) };
         if self.is_checked {
             self.compare(incoming.header, incoming.check)?;
@@ -328,17 +326,63 @@ impl FrameReader {
         Ok(Some(Item::FrameWithBulk { route: route(incoming.header), body, bulk }))
     }
 
-    fn compare(&mut self, header: Header, check: u32) -> Result<(), String> {
+    fn compare(&mut self, header: Header, check: u32) -> Result<(), LinkError> {
         if header.check == check {
             return Ok(());
         }
-        Err(self.fault(&format!("its checksum is {:#010x} instead of {check:#010x}", header.check)))
+        Err(self.unattributed(&format!("its checksum is {:#010x} instead of {check:#010x}", header.check)))
     }
 
-    /// What is wrong with the next frame: told from now on.
+    /// With the frame in which that is.
+    fn in_frame(&self, what: &str) -> String {
+        format!("frame {} of the stream: {what}", self.sequence)
+    }
+
+    /// Something is wrong with the next frame, and no checksum tells that its sender made it so.
     #[cold]
-    fn fault(&mut self, what: &str) -> String {
-        self.fault.insert(format!("frame {} of the stream: {what}", self.sequence)).clone()
+    fn unattributed(&mut self, what: &str) -> LinkError {
+        let what = self.in_frame(what);
+        let error = if self.is_checked { LinkError::Damaged(what) } else { LinkError::Malformed(what) };
+        self.fault = Some(Fault::Certain(error.clone()));
+        error
+    }
+
+    /// Something is wrong with the next frame, of which the header is there and the length possible. Told once it is known whose
+    /// fault that is.
+    #[cold]
+    fn malformed(&mut self, what: &str) -> Result<(), LinkError> {
+        if !self.is_checked {
+            return Err(self.unattributed(what));
+        }
+        let what = self.in_frame(what);
+        let len = self.word().map_or(0, |word| word as usize);
+        let front = &mut self.buffer[self.filled.clone()];
+        let header = front.first_chunk_mut::<HEADER_BYTES>().expect("the header is there");
+        self.fault = Some(Fault::Suspected(Suspect::new(what, header, len)));
+        self.filled.start += HEADER_BYTES;
+        self.absorb_suspect();
+        self.told()
+    }
+
+    /// Takes what the buffer holds of a frame whose checksum is wanted for nothing else than whose fault it is.
+    fn absorb_suspect(&mut self) {
+        let Some(Fault::Suspected(suspect)) =
+            self.fault.take_if(|fault| matches!(fault, Fault::Suspected(_)))
+        else {
+            return;
+        };
+        let (count, fault) = suspect.absorb(&self.buffer[self.filled.clone()]);
+        self.filled.start += count;
+        self.fault = Some(fault);
+    }
+
+    /// The fault, if it is certain.
+    #[cold]
+    fn told(&self) -> Result<(), LinkError> {
+        match &self.fault {
+            Some(Fault::Certain(error)) => Err(error.clone()),
+            _ => Ok(()),
+        }
     }
 }
 

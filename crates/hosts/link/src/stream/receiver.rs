@@ -205,8 +205,7 @@ impl StreamReceiver {
                 }
                 Ok(Some(Item::ReceiverLeft)) => self.inbound.connection.break_off(),
                 Ok(None) => break,
-                Err(what) => {
-                    let error = self.inbound.reader.blame(what);
+                Err(error) => {
                     let error = self.fail(error);
                     return if count > 0 { Ok(count) } else { Err(error) };
                 }

@@ -1,6 +1,6 @@
 //! A peer that writes what it likes into the stream: the reader sees frames or a fault, and lives.
 
-use crate::raw::{FAREWELL, beside, frame, frame_with_bulk, header};
+use crate::raw::{FAREWELL, beside, checked, frame, frame_with_bulk, header};
 use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Kind, SendError, Token};
 use quintet_link::{Checksums, End, LinkError, Route};
@@ -122,6 +122,38 @@ fn a_frame_changed_on_its_way_is_noticed_where_there_are_checksums() {
     }
     assert!(checksums > 100, "only {checksums} changes were told by the checksum");
     assert!(fault(&bytes).contains("where none is used"));
+}
+
+#[test]
+fn a_forgery_with_the_right_checksum_was_made_by_its_sender() {
+    let of_length = |length: usize| {
+        let mut frame = header(length, 0, true).to_bytes().to_vec();
+        frame.resize(length, 7);
+        frame
+    };
+    let forgeries = [
+        (frame(1, b"body"), "its number is 1 instead of 0"),
+        (frame(0, &[7; MAX_BODY_BYTES + 1]), "its body of"),
+        (of_length(90), "bulk of 117901063 bytes"),
+        // More than is ever kept of it.
+        (of_length(150_000), "bulk of 117901063 bytes"),
+        ([&[40][..], &[0; 39]].concat(), "not a Quintet frame"),
+    ];
+    for (forgery, expected) in forgeries {
+        let forgery = checked(forgery);
+        let (frames, error) = told(Checksums::Crc32c, &[&forgery[..], b"more"].concat());
+        assert!(frames.is_empty());
+        assert!(matches!(&error, LinkError::Malformed(what) if what.contains(expected)), "{error}");
+        let mut changed = forgery.clone();
+        *changed.last_mut().expect("a byte") ^= 1;
+        let (frames, error) = told(Checksums::Crc32c, &changed);
+        assert!(frames.is_empty());
+        assert!(matches!(&error, LinkError::Damaged(what) if what.contains(expected)), "{error}");
+        let (_, error) = told(Checksums::Crc32c, &forgery[..forgery.len() - 1]);
+        assert_eq!(error, LinkError::PeerDied, "it was cut, so that nobody is to blame");
+    }
+    let (_, error) = told(Checksums::Crc32c, &9u32.to_le_bytes());
+    assert!(matches!(&error, LinkError::Damaged(what) if what.contains("frame length 9")), "{error}");
 }
 
 /// What an end with checksums sends: a frame, one with bulk, and its farewell.

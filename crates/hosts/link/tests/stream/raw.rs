@@ -45,3 +45,11 @@ pub(crate) fn frame_with_bulk(sequence: u32, body: &[u8], bulk: &[u8]) -> Vec<u8
     let told = u32::try_from(bulk.len()).expect("short").to_le_bytes();
     [&header(length, sequence, true).to_bytes()[..], &told, body, bulk].concat()
 }
+
+/// A frame with the checksum that is right for it.
+pub(crate) fn checked(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[28..32].fill(0);
+    let check = crc32c::crc32c(&frame);
+    frame[28..32].copy_from_slice(&check.to_le_bytes());
+    frame
+}

@@ -278,13 +278,17 @@ impl FrameReader {
         if !header.has_bulk {
             return Ok(());
         }
+        // Else a frame could be whole, and the length of its bulk be waited for.
+        let behind = header.length as usize - HEADER_BYTES;
+        if behind < BULK_LENGTH_BYTES {
+            return self.malformed(&format!("bulk, and {behind} bytes behind its header"));
+        }
         let start = self.filled.start;
         let told = self.buffer[start + HEADER_BYTES..self.filled.end].first_chunk::<BULK_LENGTH_BYTES>();
         let Some(told) = told else { return Ok(()) };
         let len = u32::from_le_bytes(*told) as usize;
-        let possible = (header.length as usize).saturating_sub(HEADER_BYTES + BULK_LENGTH_BYTES);
-        if len == 0 || len > possible.min(FRAME_BULK_BYTES) {
-            let possible = possible.min(FRAME_BULK_BYTES);
+        let possible = FRAME_BULK_BYTES.min(behind - BULK_LENGTH_BYTES);
+        if len == 0 || len > possible {
             return self.malformed(&format!("bulk of {len} bytes, where {possible} are possible"));
         }
         let body = start + HEADER_BYTES + BULK_LENGTH_BYTES..start + header.length as usize - len;

@@ -65,7 +65,8 @@ fn each_forgery_is_a_fault_that_says_where() {
     assert!(with_bulk(200, 0).contains("bulk of 0 bytes, where 164 are possible"));
     assert!(with_bulk(200, 165).contains("bulk of 165 bytes, where 164 are possible"));
     assert!(with_bulk(200, u32::MAX).contains("bulk of 4294967295 bytes"));
-    assert!(with_bulk(34, 1).contains("bulk of 1 bytes, where 0 are possible"));
+    assert!(with_bulk(34, 1).contains("bulk, and 2 bytes behind its header"));
+    assert!(with_bulk(36, 1).contains("bulk of 1 bytes, where 0 are possible"));
     assert!(with_bulk(36 + (1 << 20) + 1, (1 << 20) + 1).contains("where 1048576 are possible"));
     assert!(with_bulk(37 + MAX_BODY_BYTES + 1, 1).contains("its body of"));
 }
@@ -154,6 +155,16 @@ fn a_forgery_with_the_right_checksum_was_made_by_its_sender() {
     }
     let (_, error) = told(Checksums::Crc32c, &9u32.to_le_bytes());
     assert!(matches!(&error, LinkError::Damaged(what) if what.contains("frame length 9")), "{error}");
+}
+
+#[test]
+fn bulk_whose_length_has_no_room_in_its_frame_is_a_fault_at_once() {
+    let (mut end, mut peer) = beside(Checksums::Without);
+    let frame = [&header(34, 0, true).to_bytes()[..], &[0; 2]].concat();
+    peer.write_all(&frame).expect("room");
+    let polled = (0..9).find_map(|_| end.receiver.poll(9, &mut |_, _| ()).err());
+    let Some(LinkError::Malformed(what)) = polled else { panic!("{polled:?}") };
+    assert!(what.contains("and 2 bytes behind its header"), "{what}");
 }
 
 /// What an end with checksums sends: a frame, one with bulk, and its farewell.

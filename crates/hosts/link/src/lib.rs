@@ -15,6 +15,7 @@
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
+//! | `socket_peer.rs` | whose process is at the other end of a Unix socket |
 //! | `moderation.rs` | when a receiver lets frames gather |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
@@ -40,6 +41,8 @@ mod path_lock;
 mod shared_memory;
 #[cfg(not(loom))]
 mod socket_file;
+#[cfg(not(loom))]
+mod socket_peer;
 #[cfg(not(loom))]
 mod spare;
 #[cfg(not(loom))]

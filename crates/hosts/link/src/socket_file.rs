@@ -1,10 +1,10 @@
 //! A Unix socket that listens at a path, for this user only, and the file that stands for it there.
 
 use crate::path_lock::PathLock;
+use crate::socket_peer::SocketPeer;
 use crate::{BootstrapError, LinkAddress, Maker};
 use rustix::fs::{FileType, Mode, fchmod, lstat, stat};
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
@@ -144,9 +144,9 @@ impl Drop for SocketFile {
 /// # Errors
 /// [`BootstrapError::OtherUser`], [`BootstrapError::System`].
 pub(crate) fn check_user(socket: BorrowedFd<'_>, address: &LinkAddress) -> Result<(), BootstrapError> {
-    let peer = socket_peercred(socket)
+    let peer = SocketPeer::of(socket)
         .map_err(|errno| BootstrapError::system(address, "ask who the peer is", errno))?;
-    let (theirs, ours) = (peer.uid.as_raw(), rustix::process::geteuid().as_raw());
+    let (theirs, ours) = (peer.user, rustix::process::geteuid().as_raw());
     if theirs == ours {
         Ok(())
     } else {

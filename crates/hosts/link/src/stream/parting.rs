@@ -8,10 +8,11 @@
 //! lives then has closed the socket, or the link was cut.
 
 use crate::LinkError;
+use crate::socket_peer::SocketPeer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::AddressFamily;
-use rustix::net::sockopt::{socket_domain, socket_peercred};
+use rustix::net::sockopt::socket_domain;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
@@ -40,7 +41,7 @@ impl Parting {
         if socket_domain(socket) != Ok(AddressFamily::UNIX) {
             return Err(LinkError::PeerDied);
         }
-        let peer = socket_peercred(socket).map_err(cut)?.pid;
+        let peer = SocketPeer::of(socket).map_err(cut)?.process.ok_or(LinkError::PeerDied)?;
         if peer == getpid() {
             return Err(LinkError::PeerDied);
         }

@@ -4,5 +4,6 @@
 mod flow;
 mod hostile;
 mod meeting;
+mod namespace;
 mod processes;
 mod raw;

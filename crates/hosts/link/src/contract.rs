@@ -44,7 +44,8 @@ pub trait Sender: Send {
     /// The clock of stamps. Before this is said, they count from when the link was made.
     fn set_clock(&mut self, _clock: LiveClock) {}
 
-    /// Sends a body with bulk data of at most [`LinkInfo::max_bulk_bytes`].
+    /// Sends a body with bulk data of at most [`LinkInfo::max_bulk_bytes`]. A link that lends may refuse long bulk that it cannot lend
+    /// now, and says how much it takes ([`SendError::TooLong`]).
     ///
     /// # Errors
     /// As [`Sender::begin`].

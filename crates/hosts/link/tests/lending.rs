@@ -104,6 +104,65 @@ fn bulk_that_lies_elsewhere_is_copied_once_if_it_is_long() {
 }
 
 #[test]
+fn long_bulk_is_lent_whole_and_copied_once_at_most() {
+    let _alone = alone();
+    let mut ends = pair();
+    for len in [(1 << 20) + 1, 5 << 20, 16 << 20, 17 << 20, 40 << 20] {
+        for _ in 0..3 {
+            assert_eq!(copied_for(&mut ends, full_of(3, len).freeze()), 0, "{len}");
+            assert_eq!(copied_for(&mut ends, Bytes::from(vec![3; len])), len, "{len}");
+        }
+    }
+    // What one copy would take too much memory for is cut by its sender, unless it lies where it can be lent.
+    let longest = 64 << 20;
+    assert_eq!(copied_for(&mut ends, Bytes::from(vec![3; longest])), longest);
+    let refused = ends.0.sender.send_bulk(ROUTE, b"body", Bytes::from(vec![3; longest + 1]));
+    assert_eq!(refused, Err(SendError::TooLong { len: longest + 1, limit: 1 << 20 }));
+    assert_eq!(copied_for(&mut ends, full_of(3, longest + 1).freeze()), 0);
+}
+
+#[test]
+fn copies_of_long_bulk_take_so_much_memory_at_most() {
+    let _alone = alone();
+    let (mut left, mut right) = pair();
+    let of = |len: usize| Bytes::from(vec![3; len]);
+    let kept = [24 << 20, 40 << 20].map(|len| pass(&mut left, &mut right, of(len)));
+    let refused = left.sender.send_bulk(ROUTE, b"body", of(2 << 20));
+    assert_eq!(refused, Err(SendError::TooLong { len: 2 << 20, limit: 1 << 20 }));
+    let before = bulk_bytes_copied();
+    pass(&mut left, &mut right, of(1 << 20));
+    assert_eq!(bulk_bytes_copied() - before, 2 << 20, "through the ring");
+    drop(kept);
+    pass(&mut left, &mut right, of(2 << 20));
+    assert_eq!(bulk_bytes_copied() - before, 4 << 20, "once, as there is room again");
+}
+
+#[test]
+fn memory_of_long_bulk_goes_back() {
+    let _alone = alone();
+    let (mut left, mut right) = pair();
+    let before = mapped_bytes();
+    let views: Vec<Bytes> =
+        (0..10).map(|n| pass(&mut left, &mut right, full_of(n, 20 << 20).freeze())).collect();
+    assert!(views.iter().enumerate().all(|(n, view)| is_full_of(view, n as u8)));
+    assert!(mapped_bytes() >= before + 2 * (200 << 20), "by its maker and its borrower");
+    drop(views);
+    left.sender.flush().expect("the peer is there");
+    assert!(mapped_bytes() <= before + (64 << 20), "what is kept for the next buffers");
+}
+
+/// Bytes of segments that this process has mapped.
+fn mapped_bytes() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("it is there");
+    let ranges = maps.lines().filter(|line| line.contains("quintet-bulk"));
+    let bytes = ranges.filter_map(|line| line.split(' ').next()?.split_once('-')).map(|(start, end)| {
+        let number = |text| usize::from_str_radix(text, 16).expect("an address");
+        number(end) - number(start)
+    });
+    bytes.sum()
+}
+
+#[test]
 fn copies_leave_places_for_what_is_not_copied() {
     let _alone = alone();
     let (mut left, mut right) = pair();

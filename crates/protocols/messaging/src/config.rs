@@ -1,7 +1,7 @@
 //! What the host decides.
 
 use crate::codec::Credit;
-use quintet_contract::limits::{MAX_BODY_BYTES, MAX_BULK_BYTES};
+use quintet_contract::limits::{BULK_RING_BYTES, MAX_BODY_BYTES, MAX_BULK_BYTES};
 use quintet_contract::{Address, Kind};
 
 /// The settings of all channels of one instance. The windows are this side's, told to each peer: what it may send.
@@ -188,9 +188,9 @@ impl Limits {
     }
 
     /// Large data up to this size goes in the frame itself, if the link takes it; a quarter of the window, so that small frames
-    /// find room beside it.
+    /// find room beside it, and no more than links take whether they can lend or not.
     pub(crate) fn direct_bytes(&self) -> usize {
-        self.bytes as usize / 4
+        (self.bytes as usize / 4).min(BULK_RING_BYTES / 4)
     }
 }
 

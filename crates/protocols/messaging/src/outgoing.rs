@@ -17,6 +17,31 @@ struct Leaving {
     sent: usize,
 }
 
+impl Leaving {
+    /// Sends the next fragment: all of it, if the link takes that.
+    fn send_piece(&mut self, to: Address, link: usize, out: &mut dyn Outbox) -> Result<(), SendError> {
+        let whole = if self.sent == 0 { fragment_bytes(self.bulk.len(), link) } else { cut_bytes(link) };
+        match self.send(whole, to, link, out) {
+            // What it takes when it can lend it, it may have no way to lend now.
+            Err(SendError::TooLong { limit, .. }) if limit > 0 && whole > FRAGMENT_BYTES => {
+                self.send(cut_bytes(limit), to, link, out)
+            }
+            sent => sent,
+        }
+    }
+
+    fn send(&mut self, len: usize, to: Address, link: usize, out: &mut dyn Outbox) -> Result<(), SendError> {
+        let end = self.bulk.len().min(self.sent + len);
+        let piece = self.bulk.slice(self.sent..end);
+        match link {
+            0 => out.send(to, FRAGMENT, self.token, &piece)?,
+            _ => out.send_bulk(to, FRAGMENT, self.token, &[], piece)?,
+        }
+        self.sent = end;
+        Ok(())
+    }
+}
+
 /// The announced messages of one direction, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
@@ -80,17 +105,10 @@ impl Outgoing {
         let mut count = 0;
         while self.is_ready() && count < u64::from(FRAGMENTS_PER_HANDLE) {
             let Some(message) = self.queue.front_mut() else { break };
-            let end = message.bulk.len().min(message.sent + fragment_bytes(message.bulk.len(), link));
-            let piece = message.bulk.slice(message.sent..end);
-            let sent = match link {
-                0 => out.send(to, FRAGMENT, message.token, &piece),
-                _ => out.send_bulk(to, FRAGMENT, message.token, &[], piece),
-            };
-            sent.map_err(|error| (count, error))?;
-            message.sent = end;
+            message.send_piece(to, link, out).map_err(|error| (count, error))?;
             self.credit -= 1;
             count += 1;
-            if end == message.bulk.len() {
+            if message.sent == message.bulk.len() {
                 self.bytes -= message.bulk.len() as u64;
                 self.granted -= 1;
                 self.queue.pop_front();
@@ -103,11 +121,15 @@ impl Outgoing {
 /// The length of a message's fragments.
 fn fragment_bytes(total: usize, link: usize) -> usize {
     match link {
-        0 => BODY_FRAGMENT_BYTES,
         // The link takes it whole: no need to cut what it may share without a copy.
-        _ if total <= link => total,
-        _ => link.min(FRAGMENT_BYTES),
+        1.. if total <= link => total,
+        _ => cut_bytes(link),
     }
+}
+
+/// The length of the fragments of a message that is cut.
+fn cut_bytes(link: usize) -> usize {
+    if link == 0 { BODY_FRAGMENT_BYTES } else { link.min(FRAGMENT_BYTES) }
 }
 
 #[cfg(test)]
@@ -137,6 +159,64 @@ mod tests {
             assert!(lengths(&mut outgoing, link).is_empty(), "not granted");
             assert!(outgoing.grant() && !outgoing.grant());
             assert_eq!(lengths(&mut outgoing, link), expected);
+        }
+    }
+
+    #[test]
+    fn a_link_that_cannot_lend_now_gets_fragments_and_is_asked_again_for_the_next() {
+        let bulk = Bytes::from(vec![1; 3 * FRAGMENT_BYTES]);
+        let mut outgoing = Outgoing { credit: 100, ..Outgoing::default() };
+        for token in [1, 2] {
+            outgoing.announced(Token(token), bulk.clone());
+            outgoing.grant();
+        }
+        let mut link = Lends(Effects::default(), false);
+        assert_eq!(outgoing.send_some(TO, 1 << 30, &mut link), Ok(4));
+        link.1 = true;
+        assert_eq!(outgoing.send_some(TO, 1 << 30, &mut link), Ok(2), "what was cut stays cut");
+        outgoing.announced(Token(3), bulk);
+        outgoing.grant();
+        assert_eq!(outgoing.send_some(TO, 1 << 30, &mut link), Ok(1));
+        let lengths: Vec<_> =
+            link.0.frames().iter().map(|(_, frame)| frame.bulk.len() / FRAGMENT_BYTES).collect();
+        assert_eq!(lengths, [1, 1, 1, 1, 1, 1, 3]);
+        assert!(outgoing.is_empty());
+    }
+
+    /// A link that takes long bulk only if it can lend.
+    struct Lends(Effects, bool);
+
+    impl Outbox for Lends {
+        fn begin(
+            &mut self,
+            to: Address,
+            kind: quintet_contract::Kind,
+            token: Token,
+            at_most: usize,
+        ) -> Result<&mut [u8], SendError> {
+            self.0.begin(to, kind, token, at_most)
+        }
+
+        fn commit(&mut self, len: usize) {
+            self.0.commit(len);
+        }
+
+        fn send_bulk(
+            &mut self,
+            to: Address,
+            kind: quintet_contract::Kind,
+            token: Token,
+            head: &[u8],
+            bulk: Bytes,
+        ) -> Result<(), SendError> {
+            if bulk.len() > 2 * FRAGMENT_BYTES && !self.1 {
+                return Err(SendError::TooLong { len: bulk.len(), limit: 2 * FRAGMENT_BYTES });
+            }
+            self.0.send_bulk(to, kind, token, head, bulk)
+        }
+
+        fn disconnect(&mut self, peer: Address, cause: quintet_contract::Disconnect) {
+            self.0.disconnect(peer, cause);
         }
     }
 

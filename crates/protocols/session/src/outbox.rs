@@ -314,7 +314,7 @@ fn refusal(
     without(error, front)
 }
 
-/// A lower limit as the protocol above sees it. (Bulk, which no prefix narrows, was checked before.)
+/// A lower limit as the protocol above sees it. (Of bulk, which no prefix narrows, it is told a little less than the link takes.)
 fn without(error: SendError, prefix: usize) -> SendError {
     match error {
         SendError::TooLong { len, limit } => {

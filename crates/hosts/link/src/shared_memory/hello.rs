@@ -20,7 +20,7 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 /// The first bytes.
 const MAGIC: [u8; 4] = *b"QNTL";
 /// The version of this conversation and of the memory's layout.
-pub(crate) const VERSION: u16 = 4;
+pub(crate) const VERSION: u16 = 5;
 /// Bytes of a hello. Later versions begin with the same eight.
 pub(crate) const HELLO_BYTES: usize = 24;
 

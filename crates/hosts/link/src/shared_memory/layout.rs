@@ -7,7 +7,7 @@
 //! ```
 
 use super::bulk::BULK_OUTLINE_BYTES;
-use super::lending::PLACES;
+use super::lending::{PLACES, SEGMENT_BYTES};
 use super::ring::RingLimits;
 use super::store::SLOT;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -20,8 +20,8 @@ pub(crate) const BULK_AT: usize = RING_AT + CONTROL_RING_BYTES;
 /// All of it.
 pub(crate) const MEMORY_BYTES: usize = BULK_AT + BULK_RING_BYTES;
 
-/// The bulk of one frame: a quarter of the ring, so that some can be written while some is read. What fits is copied in once and
-/// out once; what is larger comes in fragments, which are copied together.
+/// The bulk of one frame that is not lent: a quarter of the ring, so that some can be written while some is read. What fits is copied
+/// in once and out once; what is larger comes in fragments, which are copied together.
 pub(crate) const FRAME_BULK_BYTES: usize = BULK_RING_BYTES / 4;
 
 /// What is written of a frame's bulk before the receiver is told: it copies the one piece while the next is written.
@@ -32,8 +32,11 @@ pub(crate) const PIECE_BYTES: usize = 16 * 1024;
 pub(crate) const EARLY_WAKE_BYTES: usize = 128 * 1024;
 
 /// What a frame may hold.
-pub(crate) const RING_LIMITS: RingLimits =
-    RingLimits { inline_bytes: MAX_BODY_BYTES + BULK_OUTLINE_BYTES, bulk_bytes: FRAME_BULK_BYTES };
+pub(crate) const RING_LIMITS: RingLimits = RingLimits {
+    inline_bytes: MAX_BODY_BYTES + BULK_OUTLINE_BYTES,
+    bulk_bytes: FRAME_BULK_BYTES,
+    lent_bytes: SEGMENT_BYTES,
+};
 
 /// In [`Lines::left`]: this side sends no more.
 pub(crate) const SENDER_LEFT: u32 = 1;

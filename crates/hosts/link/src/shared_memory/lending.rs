@@ -18,10 +18,14 @@
 //! - **What never comes back is never written again**: a link that ends takes the lends with it that are still out, and their
 //!   segments are *retired*. Whoever had lent such a segment on says so beside its own return, up to who made it, and that one
 //!   does not use it again. So a view stays what it was, whoever dies or closes; its memory goes with the last mapping.
-//! - **What lies elsewhere is copied into a segment**, once, by who sends it; such copies take half of the places at most.
-//! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory.
-//! - **Bound**: a peer has at most [`PLACES`] segments of [`SEGMENT_BYTES`] mapped here for each link, another one in a place only when
+//! - **What lies elsewhere is copied into a segment**, once, by who sends it; such copies take half of the places at most, and
+//!   [`COPIED_BYTES`].
+//! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory. What is too long for
+//!   the ring is refused then: its sender cuts it.
+//! - **Bound**: a peer has at most [`PLACES`] segments mapped here for each link, of [`LENT_BYTES`] all together, another one in a place only when
 //!   all views of the last have gone, besides those whose links have ended while views were out; the descriptors of all links together are a quarter of this process's, and each link is told its share.
+//! - **A long segment is forgotten with its last view** ([`REMEMBERED_BYTES`]), so that its memory goes back when its maker lets it go. The
+//!   place has none then, and the next lend brings a descriptor.
 //! - **Trust**: a frame tells a place and a length, which are checked against what is mapped here. A segment cannot shrink and has all
 //!   its pages, so reading never faults. Its bytes are as the maker wrote them for as long as the maker keeps to the first rule; a
 //!   process of the same user that does not may change them under a reader, who must not conclude anything from them that a change could
@@ -41,6 +45,8 @@ mod lender;
 mod returns;
 #[cfg(not(loom))]
 mod share;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 #[cfg(not(loom))]
 pub(crate) use borrower::Borrower;
@@ -50,14 +56,25 @@ pub(crate) use returns::{give_back, is_back};
 #[cfg(not(loom))]
 pub(crate) use share::Share;
 
+use quintet_contract::limits::MAX_BULK_BYTES;
+
 /// Segments that a peer can be lent over one link at a time.
 pub(crate) const PLACES: usize = 16;
 /// The shortest bulk that is lent: a page.
 #[cfg(not(loom))]
 pub(crate) const SHORTEST_BYTES: usize = 4096;
-/// The longest segment.
+/// The longest segment: it holds the bulk of one message.
+pub(crate) const SEGMENT_BYTES: usize = MAX_BULK_BYTES;
+/// Bytes of all segments together that a peer can be lent over one link at a time.
 #[cfg(not(loom))]
-pub(crate) const SEGMENT_BYTES: usize = super::layout::FRAME_BULK_BYTES;
+pub(crate) const LENT_BYTES: usize = SEGMENT_BYTES;
+/// The longest segment that both sides remember while it is not lent. All that a link's places remember is 64 MiB.
+#[cfg(not(loom))]
+pub(crate) const REMEMBERED_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of the copies that one end makes to lend them, at most, so that a peer who keeps them takes no more memory, and
+/// none takes long to make.
+#[cfg(not(loom))]
+pub(crate) const COPIED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Where a frame's bulk lies that is lent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -108,7 +108,7 @@ impl ReadStore for ModelReader {
     }
 }
 
-const LIMITS: RingLimits = RingLimits { inline_bytes: 128, bulk_bytes: 0 };
+const LIMITS: RingLimits = RingLimits { inline_bytes: 128, bulk_bytes: 0, lent_bytes: 0 };
 
 fn outline(token: u64, inline_len: usize) -> Outline {
     let route =

@@ -11,6 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Segments that are kept for the next buffer, at most.
 const IDLE: usize = 16;
+/// Bytes of these, at most.
+const IDLE_BYTES: usize = 64 * 1024 * 1024;
+/// Segments up to this size are a power of two long; of longer ones an eighth at most is unused.
+const POWERS_UP_TO: usize = 1024 * 1024;
 /// The share of this process's descriptors that its own segments may take.
 const DESCRIPTORS_SHARE: u64 = 8;
 
@@ -52,9 +56,15 @@ impl Buffer {
         if !(SHORTEST_BYTES..=Self::MAX_BYTES).contains(&len) || !is_available() {
             return None;
         }
-        let size = len.next_power_of_two();
+        let size = Self::size_for(len);
         let owned = Owned(Some(from_pool(size).or_else(|| make(size))?));
         Some(Buffer { owned, len })
+    }
+
+    /// Bytes of the segment for a buffer of `len` bytes.
+    pub(crate) fn size_for(len: usize) -> usize {
+        let power = len.next_power_of_two();
+        if power <= POWERS_UP_TO { power } else { len.next_multiple_of(power / 16) }
     }
 
     /// Where it lies, also once it is frozen. Whoever writes there by this address does so before it is put anywhere.
@@ -126,12 +136,23 @@ impl Drop for Owned {
     fn drop(&mut self) {
         let Some(segment) = self.0.take() else { return };
         if is_available() && !segment.is_retired() {
-            let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-            pool.push(segment);
-            let oldest = if pool.len() > IDLE { pool.remove(0) } else { return };
-            drop(pool);
-            drop(oldest);
+            let too_many = keep(segment);
+            MADE.fetch_sub(too_many.len(), Ordering::Relaxed);
+        } else {
+            MADE.fetch_sub(1, Ordering::Relaxed);
         }
-        MADE.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Keeps it for the next buffer. The oldest ones that are too many then, to be dropped without the lock.
+fn keep(segment: Arc<Segment>) -> Vec<Arc<Segment>> {
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    pool.push(segment);
+    let mut bytes: usize = pool.iter().map(|segment| segment.size()).sum();
+    let mut too_many = 0;
+    while pool.len() - too_many > IDLE || bytes > IDLE_BYTES {
+        bytes -= pool[too_many].size();
+        too_many += 1;
+    }
+    pool.drain(..too_many).collect()
 }

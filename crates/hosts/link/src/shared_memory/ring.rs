@@ -36,8 +36,10 @@ const PADDING: u32 = u32::MAX;
 pub(crate) struct RingLimits {
     /// Bytes after the header that lie in the ring.
     pub(crate) inline_bytes: usize,
-    /// Bytes of bulk, which lie elsewhere.
+    /// Bytes of bulk in the ring of bulk.
     pub(crate) bulk_bytes: usize,
+    /// Bytes of bulk that is lent, no fewer.
+    pub(crate) lent_bytes: usize,
 }
 
 /// The share of the ring that is read before the head is published.

@@ -3,6 +3,7 @@
 //! All segments that are mapped here are known by their addresses, so that bulk which lies in one is found to do so, whoever
 //! made it.
 
+use super::lending::REMEMBERED_BYTES;
 use super::memory::{PeerMemoryError, SEALS_NEEDED, check_seals, new_memfd};
 use crate::Maker;
 use bytes::Bytes;
@@ -69,7 +70,8 @@ impl Segment {
     pub(super) fn create(size: usize) -> Result<Arc<Segment>, (&'static str, Errno)> {
         let fd = new_memfd("quintet-bulk", size, size)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let base = map(fd.as_fd(), size, access).map_err(|errno| ("map the memfd", errno))?;
+        let base =
+            map(fd.as_fd(), size, access, MapFlags::POPULATE).map_err(|errno| ("map the memfd", errno))?;
         let segment = Segment::known_from_now_on(base, size, fd);
         fcntl_add_seals(&segment.fd, SEALS)
             .map_err(|errno| ("seal the memfd (Linux 5.1 or later)", errno))?;
@@ -82,7 +84,9 @@ impl Segment {
     /// The descriptor, and why it is refused.
     pub(super) fn open(fd: OwnedFd, limit: usize) -> Result<Arc<Segment>, (OwnedFd, PeerMemoryError)> {
         match check(fd.as_fd(), limit).and_then(|size| {
-            let base = map(fd.as_fd(), size, ProtFlags::READ)
+            // To map all pages of a long one takes too long for the thread that serves others.
+            let at_once = if size <= REMEMBERED_BYTES { MapFlags::POPULATE } else { MapFlags::empty() };
+            let base = map(fd.as_fd(), size, ProtFlags::READ, at_once)
                 .map_err(|errno| PeerMemoryError::System("map the peer's segment", errno))?;
             Ok((base, size))
         }) {
@@ -178,9 +182,8 @@ fn check(fd: BorrowedFd<'_>, limit: usize) -> Result<usize, PeerMemoryError> {
     }
 }
 
-fn map(fd: BorrowedFd<'_>, size: usize, access: ProtFlags) -> Result<NonNull<u8>, Errno> {
+fn map(fd: BorrowedFd<'_>, size: usize, access: ProtFlags, at_once: MapFlags) -> Result<NonNull<u8>, Errno> {
     // SAFETY: a new mapping, at an address that the kernel chooses, of a file that has at least this size.
-    let base =
-        unsafe { mmap(core::ptr::null_mut(), size, access, MapFlags::SHARED | MapFlags::POPULATE, fd, 0)? };
+    let base = unsafe { mmap(core::ptr::null_mut(), size, access, MapFlags::SHARED | at_once, fd, 0)? };
     Ok(NonNull::new(base.cast()).expect("the kernel does not map address zero"))
 }

@@ -6,7 +6,7 @@ use super::bulk::{BULK_OUTLINE_BYTES, Bulk, BulkWriter};
 use super::connection::Connection;
 use super::copied;
 use super::layout::{EARLY_WAKE_BYTES, FRAME_BULK_BYTES, PIECE_BYTES, RECEIVER_LEFT, SENDER_LEFT};
-use super::lending::{Lender, Way};
+use super::lending::{Lender, SEGMENT_BYTES, Way};
 use super::memory::BulkPages;
 use super::ring::{Outline, Refused, RingWriter};
 use crate::{LinkError, Route, Sender};
@@ -229,9 +229,9 @@ impl Sender for SharedSender {
 
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
         self.stamped = false;
-        if bulk.len() > FRAME_BULK_BYTES {
+        if bulk.len() > SEGMENT_BYTES {
             self.ring.abandon();
-            return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });
+            return Err(SendError::TooLong { len: bulk.len(), limit: SEGMENT_BYTES });
         }
         if bulk.is_empty() || body.len() > MAX_BODY_BYTES {
             self.begin(route, body.len())?.copy_from_slice(body);
@@ -250,6 +250,10 @@ impl Sender for SharedSender {
             if self.lend(body, &bulk, way) {
                 return Ok(());
             }
+        }
+        if bulk.len() > FRAME_BULK_BYTES {
+            self.ring.abandon();
+            return Err(SendError::TooLong { len: bulk.len(), limit: FRAME_BULK_BYTES });
         }
         self.reserve(Outline { is_lent: false, ..outline })?;
         self.send_pieces(body, &bulk)
@@ -279,7 +283,7 @@ impl Sender for SharedSender {
     }
 
     fn info(&self) -> LinkInfo {
-        LinkInfo::new(LinkClass::Machine, FRAME_BULK_BYTES)
+        LinkInfo::new(LinkClass::Machine, SEGMENT_BYTES)
     }
 }
 

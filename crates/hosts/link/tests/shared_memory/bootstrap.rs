@@ -155,7 +155,7 @@ fn a_wrong_hello_is_refused() {
         refused(&bytes, &fds)
     };
     assert!(matches!(with(0, b'X'), BootstrapError::Malformed { .. }));
-    assert!(matches!(with(4, 1), BootstrapError::OtherVersion { theirs: 1, ours: 4, .. }));
+    assert!(matches!(with(4, 1), BootstrapError::OtherVersion { theirs: 1, ours: 5, .. }));
     assert!(matches!(with(8, 1), BootstrapError::Malformed { .. }));
     assert!(matches!(with(16, 1), BootstrapError::Malformed { .. }));
     assert!(matches!(refused(&hello()[..20], &fds), BootstrapError::Malformed { .. }));

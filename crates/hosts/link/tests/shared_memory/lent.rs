@@ -19,7 +19,7 @@ const PLACES_AT: usize = 76;
 const RETIRED_AT: usize = 80;
 const RETURNED_AT: usize = 192;
 const LEN: usize = 64 * 1024;
-const MOST: usize = 1024 * 1024;
+const MOST: usize = 2 * 1024 * 1024 * 1024;
 
 fn connected() -> (End, RawPeer) {
     let folder = TempDir::new().expect("a folder");
@@ -118,7 +118,8 @@ fn each_forgery_is_a_fault_that_says_what() {
     says(&fault(LEN, IS_NEW, &[&[]]), "more or less than one descriptor");
     says(&fault(LEN, IS_NEW, &[&[&good, &good]]), "more or less than one descriptor");
     says(&fault(LEN + 1, IS_NEW, &[&[&good]]), "65537 bytes of a segment of 65536");
-    says(&fault(MOST + 1, IS_NEW, &[&[&good]]), "bulk of 1048577 bytes, where 1048576 are possible");
+    says(&fault(MOST, IS_NEW, &[&[&good]]), "2147483648 bytes of a segment of 65536");
+    says(&fault(MOST + 1, IS_NEW, &[&[&good]]), "bulk of 2147483649 bytes, where 2147483648 are possible");
     says(&fault(0, IS_NEW, &[&[&good]]), "bulk of 0 bytes");
 }
 
@@ -131,9 +132,32 @@ fn what_could_fault_or_block_a_reader_is_not_mapped() {
     says(&refused(segment(LEN, LEN, SEALS)), "lacks seals");
     says(&refused(segment(LEN, 0, sealed)), "without memory");
     says(&refused(segment(LEN, LEN - 4096, sealed)), "without memory");
-    says(&refused(segment(MOST + 4096, MOST + 4096, sealed)), "a segment of 1052672 bytes");
+    says(&refused(segment(MOST + 4096, 0, sealed)), "a segment of 2147487744 bytes");
+    says(&refused(segment(MOST, LEN, sealed)), "without memory");
     says(&refused(segment(0, 0, sealed)), "a segment of 0 bytes");
     says(&refused(pair(SocketType::STREAM).0), "no memfd");
+}
+
+#[test]
+fn a_long_segment_is_forgotten_with_its_lend() {
+    for (len, is_remembered) in [(4 << 20, true), ((4 << 20) + 4096, false)] {
+        let (mut end, peer) = connected();
+        let fd = segment(len, len, SEALS | SealFlags::FUTURE_WRITE);
+        say(&peer.socket, &[0], &[fd.as_fd()]);
+        frame(&peer, 0, len, IS_NEW | 3);
+        frame(&peer, 1, len, IS_LENT | 3);
+        let mut views = Vec::new();
+        let mut poll = || end.receiver.poll(1, &mut |_, frame| views.push(frame.bulk.clone()));
+        assert_eq!(poll(), Ok(1));
+        match poll() {
+            Ok(count) => assert!(count == 1 && is_remembered),
+            Err(error) => {
+                assert!(!is_remembered);
+                says(&error, "place 3: nothing is there");
+            }
+        }
+        assert!(views.iter().all(|view| view.len() == len));
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).uni
 
 /// The hello that is accepted.
 pub(crate) fn hello() -> Vec<u8> {
-    let mut bytes = b"QNTL\x04\x00\x00\x00".to_vec();
+    let mut bytes = b"QNTL\x05\x00\x00\x00".to_vec();
     bytes.extend((MEMORY_BYTES as u64).to_le_bytes());
     bytes.extend((CONTROL_RING_BYTES as u32).to_le_bytes());
     bytes.extend((BULK_RING_BYTES as u32).to_le_bytes());

@@ -1,6 +1,6 @@
 //! The receiving side: segments by place, and views.
 
-use super::{Lent, PLACES, SEGMENT_BYTES, Share, give_back, is_back};
+use super::{LENT_BYTES, Lent, PLACES, REMEMBERED_BYTES, Share, give_back, is_back};
 use crate::shared_memory::closing::close_elsewhere;
 use crate::shared_memory::descriptors;
 use crate::shared_memory::memory::{OwnLines, PeerMemoryError};
@@ -15,10 +15,14 @@ use std::sync::atomic::Ordering;
 #[derive(Debug)]
 pub(crate) struct Borrower {
     known: [Option<Arc<Segment>>; PLACES],
+    /// Bytes of the segment that a place had last.
+    sizes: [usize; PLACES],
     /// Lends so far, by place.
     taken: [u32; PLACES],
     returns: Arc<Returns>,
     share: Share,
+    /// Bytes of all segments together, at most.
+    pub(super) most: usize,
 }
 
 /// Where returns are counted; views may outlive the link.
@@ -45,9 +49,11 @@ impl Borrower {
         lines.places.store(places, Ordering::Relaxed);
         Borrower {
             known: Default::default(),
+            sizes: [0; PLACES],
             taken: [0; PLACES],
             returns: Arc::new(Returns { lines, maker }),
             share,
+            most: LENT_BYTES,
         }
     }
 
@@ -77,26 +83,40 @@ impl Borrower {
         }
         let (segment, returns) = (Arc::clone(segment), Arc::clone(&self.returns));
         self.taken[place] = self.taken[place].wrapping_add(1);
+        if segment.size() > REMEMBERED_BYTES {
+            self.known[place] = None;
+        }
         Ok(Bytes::from_owner(View { segment, len, place, returns }))
     }
 
     /// Maps the segment whose descriptor comes next on the socket.
     fn learn(&mut self, place: usize, socket: BorrowedFd<'_>) -> Result<(), PeerMemoryError> {
         self.known[place] = None;
+        self.sizes[place] = 0;
         let untrusted = |what: &str| PeerMemoryError::Untrusted(what.to_owned());
         let mut fds = descriptors::receive(socket)?;
         let Some(fd) = fds.pop().filter(|_| fds.is_empty()) else {
             close_elsewhere(fds);
             return Err(untrusted("its message has more or less than one descriptor"));
         };
-        let segment = Segment::open(fd, SEGMENT_BYTES).map_err(|(fd, error)| {
+        let limit = self.most - self.mapped();
+        let segment = Segment::open(fd, limit).map_err(|(fd, error)| {
             close_elsewhere(vec![fd]);
             error
         })?;
         // The peer has read that the last segment here was retired.
         self.returns.lines.retired.fetch_and(!(1 << place), Ordering::Relaxed);
+        self.sizes[place] = segment.size();
         self.known[place] = Some(segment);
         Ok(())
+    }
+
+    /// Bytes of all segments that are known or looked at.
+    fn mapped(&self) -> usize {
+        let is_mapped = |place: &usize| {
+            self.known[*place].is_some() || !is_back(&self.returns.lines.returned[*place], self.taken[*place])
+        };
+        (0..PLACES).filter(is_mapped).map(|place| self.sizes[place]).sum()
     }
 }
 

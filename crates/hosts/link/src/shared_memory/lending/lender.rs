@@ -1,6 +1,6 @@
 //! The sending side: what is lent in which place.
 
-use super::{Lent, PLACES, SHORTEST_BYTES, is_back};
+use super::{COPIED_BYTES, LENT_BYTES, Lent, PLACES, REMEMBERED_BYTES, SHORTEST_BYTES, is_back};
 use crate::shared_memory::layout::Lines;
 use crate::shared_memory::pool::Buffer;
 use crate::shared_memory::segment::Segment;
@@ -17,13 +17,23 @@ const LEND_FROM: usize = SHORTEST_BYTES;
 const COPIES: usize = PLACES / 2;
 
 /// What one end has lent to its peer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lender {
     places: [Place; PLACES],
     /// Places with something out.
     out: usize,
     /// Those of them with a copy out.
     copies: usize,
+    /// Bytes of these.
+    copied_bytes: usize,
+    /// Bytes of all segments together, at most.
+    pub(super) most: usize,
+}
+
+impl Default for Lender {
+    fn default() -> Self {
+        Lender { places: Default::default(), out: 0, copies: 0, copied_bytes: 0, most: LENT_BYTES }
+    }
 }
 
 /// How bulk is lent.
@@ -38,8 +48,10 @@ pub(crate) enum Way {
 /// What the peer knows under one number.
 #[derive(Debug, Default)]
 struct Place {
-    /// The number of the segment; 0: none.
+    /// The number of the segment; 0: none that the peer remembers.
     segment: u64,
+    /// Bytes that the peer has mapped.
+    size: usize,
     /// Lends so far.
     lent: u32,
     /// The segment and one bulk of it, while a lend is out. The bulk keeps everybody from writing there.
@@ -58,7 +70,9 @@ impl Lender {
         {
             return Some(Way::InPlace(segment));
         }
-        let has_room = self.copies < COPIES && self.out < places(peer);
+        let has_room = self.copies < COPIES
+            && self.out < places(peer)
+            && self.copied_bytes + Buffer::size_for(bulk.len()) <= COPIED_BYTES;
         has_room.then_some(Way::Copied)
     }
 
@@ -81,13 +95,17 @@ impl Lender {
             descriptors::send(socket, segment.as_fd()).ok()?;
         }
         let len = bulk.len();
-        let known = &mut self.places[place];
-        known.segment = segment.number();
+        let (known, size) = (&mut self.places[place], segment.size());
+        known.segment = if size > REMEMBERED_BYTES { 0 } else { segment.number() };
+        known.size = size;
         known.lent = known.lent.wrapping_add(1);
         if known.out.replace((segment, bulk)).is_none() {
             known.is_copy = is_copy;
             self.out += 1;
-            self.copies += usize::from(is_copy);
+            if is_copy {
+                self.copies += 1;
+                self.copied_bytes += size;
+            }
         }
         Some(Lent { len, place, is_new })
     }
@@ -98,8 +116,11 @@ impl Lender {
         if let Some(known) = places.iter().position(|place| place.segment == segment.number()) {
             return Some((known, false));
         }
-        let unused = places.iter().position(|place| place.segment == 0);
-        let free = unused.or_else(|| places.iter().position(|place| place.out.is_none()));
+        let mapped: usize = self.places.iter().map(|place| place.size).sum();
+        let is_free =
+            |place: &Place| place.out.is_none() && mapped - place.size + segment.size() <= self.most;
+        let unused = places.iter().position(|place| place.size == 0 && is_free(place));
+        let free = unused.or_else(|| places.iter().position(is_free));
         free.map(|place| (place, true))
     }
 
@@ -116,14 +137,20 @@ impl Lender {
             if place.out.is_none() || !is_back(&peer.returned[number], place.lent) {
                 continue;
             }
-            if let Some((segment, _bulk)) = place.out.take()
-                && peer.retired.load(Ordering::Relaxed) >> number & 1 == 1
-            {
+            let Some((segment, _bulk)) = place.out.take() else { continue };
+            if peer.retired.load(Ordering::Relaxed) >> number & 1 == 1 {
                 segment.retire();
                 place.segment = 0;
             }
+            // One that is retired the peer still knows, if it is short.
+            if place.size > REMEMBERED_BYTES {
+                place.size = 0;
+            }
             self.out -= 1;
-            self.copies -= usize::from(place.is_copy);
+            if place.is_copy {
+                self.copies -= 1;
+                self.copied_bytes -= segment.size();
+            }
         }
     }
 }

@@ -143,7 +143,7 @@ impl<S: ReadStore> RingReader<S> {
         // The rest of a short body comes while the header is checked.
         self.fetch_ahead();
         let bytes = self.store.header(at, word);
-        let longest = HEADER_BYTES + self.limits.inline_bytes + self.limits.bulk_bytes;
+        let longest = HEADER_BYTES + self.limits.inline_bytes + self.limits.lent_bytes;
         let longest = u32::try_from(longest).expect("limits lie below 4 GiB");
         let header = Header::from_bytes(&bytes, longest).map_err(|error| self.complain(error))?;
         if header.sequence != self.sequence {
@@ -168,7 +168,11 @@ impl<S: ReadStore> RingReader<S> {
         self.store.read(at + HEADER_BYTES, &mut bytes);
         let bulk = Bulk::from_bytes(bytes);
         let len = bulk.len();
-        let possible = behind.saturating_sub(BULK_OUTLINE_BYTES).min(self.limits.bulk_bytes);
+        let limit = match bulk {
+            Bulk::InRing(_) => self.limits.bulk_bytes,
+            Bulk::Lent(_) => self.limits.lent_bytes,
+        };
+        let possible = behind.saturating_sub(BULK_OUTLINE_BYTES).min(limit);
         if behind < BULK_OUTLINE_BYTES || len == 0 || len > possible {
             return Err(self.complain(format_args!("bulk of {len} bytes, where {possible} are possible")));
         }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 const SIZE: usize = 4096;
 /// A quarter of the ring, as in `layout.rs`.
-const LIMITS: RingLimits = RingLimits { inline_bytes: SIZE / 4 - HEADER_BYTES, bulk_bytes: 1024 };
+const LIMITS: RingLimits =
+    RingLimits { inline_bytes: SIZE / 4 - HEADER_BYTES, bulk_bytes: 1024, lent_bytes: 2048 };
 const CASES: u32 = if cfg!(miri) { 3 } else { 256 };
 
 struct Pair {

@@ -39,6 +39,9 @@ pub(super) const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pair-64");
 pub(super) const REDIS_TCP: Peer = redis_over_tcp("pair-64-tcp");
 /// Over the Unix socket with 1 MiB.
 pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
+/// The same with 16 MiB.
+pub(super) const REDIS_LARGEST: Peer =
+    Peer::new("redis-c", "redis_pair", "pair-16m").with(&["--bytes", "16777216"]);
 
 /// A case of Redis over TCP.
 pub(super) const fn redis_over_tcp(case: &'static str) -> Peer {

@@ -34,8 +34,12 @@ pub(super) fn cases() -> Vec<Case> {
         served("pair-64-shm", peer::REDIS, || small_over(Over::Shm)).goal(0.035),
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
-        served("pair-1m-shm-rust", peer::REDIS_LARGE, large_in_shared_memory),
-        served("pair-1m-views-shm-rust", peer::REDIS_LARGE, large_views),
+        served("pair-1m-shm-rust", peer::REDIS_LARGE, || large_in_shared_memory(MEBIBYTE_NUMBERS, 200)),
+        served("pair-1m-views-shm-rust", peer::REDIS_LARGE, || large_views(MEBIBYTE_NUMBERS, 200)),
+        served("pair-16m-shm-rust", peer::REDIS_LARGEST, || {
+            large_in_shared_memory(16 * MEBIBYTE_NUMBERS, 20)
+        }),
+        served("pair-16m-views-shm-rust", peer::REDIS_LARGEST, || large_views(16 * MEBIBYTE_NUMBERS, 20)),
     ]
 }
 
@@ -51,23 +55,23 @@ fn small_over(over: Over) -> Result<Round, Error> {
     served(over, Pairs::small())
 }
 
-/// A name and 1 MiB of float64, the space in another process: 200 pairs a round.
-fn large_in_shared_memory() -> Result<Round, Error> {
-    served(Over::Shm, Pairs::large()?)
+/// A name and so many float64, the space in another process: `count` pairs a round.
+fn large_in_shared_memory(numbers: usize, count: u64) -> Result<Round, Error> {
+    served(Over::Shm, Pairs::large(numbers, count)?)
 }
 
-/// The same with the array in memory that is lent, got anew for each pair and not filled: 200 pairs a round.
-fn large_views() -> Result<Round, Error> {
+/// The same with the array in memory that is lent, got anew for each pair and not filled.
+fn large_views(numbers: usize, count: u64) -> Result<Round, Error> {
     let served = Served::start_over(Over::Shm)?;
     let (space, template) = (served.connect()?, template!["pair", ?ArrayOf<f64, 1>]);
     let pair = move || {
-        let buffer = Buffer::new(MEBIBYTE_NUMBERS * size_of::<f64>())
+        let buffer = Buffer::new(numbers * size_of::<f64>())
             .ok_or_else(|| Error::new(Code::Resource, "there is no memory that can be lent"))?;
-        let array = Array::new(ElementType::F64, vec![MEBIBYTE_NUMBERS as u64], buffer.freeze())?;
+        let array = Array::new(ElementType::F64, vec![numbers as u64], buffer.freeze())?;
         space.out(tuple!["pair", array])?;
         space.take(&template).map(|_| ())
     };
-    Ok(served.rounds(move || median_of_groups(200, 1, &pair)))
+    Ok(served.rounds(move || median_of_groups(count, 1, &pair)))
 }
 
 fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {
@@ -84,10 +88,10 @@ impl Pairs {
         Pairs { tuple, template, count: 20_000, group: 16 }
     }
 
-    fn large() -> Result<Pairs, Error> {
-        let array = Array::from_elements(&[MEBIBYTE_NUMBERS as u64], &[0.5f64; MEBIBYTE_NUMBERS])?;
+    fn large(numbers: usize, count: u64) -> Result<Pairs, Error> {
+        let array = Array::from_elements(&[numbers as u64], &vec![0.5f64; numbers])?;
         let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
-        Ok(Pairs { tuple, template, count: 200, group: 1 })
+        Ok(Pairs { tuple, template, count, group: 1 })
     }
 
     /// A tenth of them, untimed.

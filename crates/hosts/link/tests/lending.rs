@@ -12,6 +12,7 @@ use quintet_link::{
     shared_memory_connect,
 };
 use quintet_testbed::{Child, Program, TempDir, argument};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -183,6 +184,64 @@ fn copies_leave_places_for_what_is_not_copied() {
     kept.clear();
     pass(&mut left, &mut right, Bytes::from(vec![1; LEN]));
     assert_eq!(bulk_bytes_copied() - before, LEN as u64, "places came back");
+}
+
+/// Lowers how many descriptors this process may have, and with them the places of all its links.
+struct Limited(Rlimit);
+
+impl Limited {
+    fn to(descriptors: u64) -> Limited {
+        let before = getrlimit(Resource::Nofile);
+        let lower = Rlimit { current: Some(descriptors), ..before.clone() };
+        setrlimit(Resource::Nofile, lower).expect("a lower limit");
+        Limited(before)
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        setrlimit(Resource::Nofile, self.0.clone()).expect("as it was");
+    }
+}
+
+#[test]
+fn links_that_lend_nothing_leave_places_to_one_that_does() {
+    let _alone = alone();
+    // Places for four links' ends, were they given out as links are made.
+    let _limited = Limited::to(256);
+    let idle: Vec<(End, End)> = (0..12).map(|_| pair()).collect();
+    let (mut left, mut right) = pair();
+    let before = bulk_bytes_copied();
+    let kept: Vec<Bytes> =
+        (0..PLACES).map(|n| pass(&mut left, &mut right, full_of(n as u8, LEN).freeze())).collect();
+    assert_eq!(bulk_bytes_copied(), before);
+    assert!(kept.iter().enumerate().all(|(n, view)| is_full_of(view, n as u8)));
+    drop(idle);
+}
+
+#[test]
+fn a_link_made_when_no_place_was_left_gets_some_once_there_are() {
+    let _alone = alone();
+    // Places for four ends that use all they may.
+    let _limited = Limited::to(256);
+    let mut busy = [pair(), pair()];
+    let mut kept = Vec::new();
+    for n in 0..PLACES {
+        let bulk = full_of(n as u8, LEN).freeze();
+        for (left, right) in &mut busy {
+            kept.push(pass(left, right, bulk.clone()));
+            kept.push(pass(right, left, bulk.clone()));
+        }
+    }
+    let mut ends = pair();
+    assert_eq!(copied_for(&mut ends, full_of(3, LEN).freeze()), 2 * LEN);
+    drop((busy, kept));
+    assert_eq!(
+        copied_for(&mut ends, full_of(3, LEN).freeze()),
+        2 * LEN,
+        "by which it is known to be lacking"
+    );
+    assert_eq!(copied_for(&mut ends, full_of(3, LEN).freeze()), 0);
 }
 
 #[test]

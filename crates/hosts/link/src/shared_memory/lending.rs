@@ -23,7 +23,7 @@
 //! - **What cannot be lent goes through the ring**: it is short, or there is no place, no descriptor or no memory. What is too long for
 //!   the ring is refused then: its sender cuts it.
 //! - **Bound**: a peer has at most [`PLACES`] segments mapped here for each link, of [`LENT_BYTES`] all together, another one in a place only when
-//!   all views of the last have gone, besides those whose links have ended while views were out; the descriptors of all links together are a quarter of this process's, and each link is told its share.
+//!   all views of the last have gone, besides those whose links have ended while views were out; the descriptors of all links together are a quarter of this process's, and each link is told its share (`lending/share.rs`).
 //! - **A long segment is forgotten with its last view** ([`REMEMBERED_BYTES`]), so that its memory goes back when its maker lets it go. The
 //!   place has none then, and the next lend brings a descriptor.
 //! - **Trust**: a frame tells a place and a length, which are checked against what is mapped here. A segment cannot shrink and has all

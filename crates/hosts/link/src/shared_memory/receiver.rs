@@ -126,6 +126,7 @@ impl Inbound {
         };
         self.unfinished = None;
         copied::count(bulk.len());
+        self.borrower.missed(bulk.len());
         deliver(route, Frame { bulk: &bulk, ..Frame::new(route.kind, route.token, self.ring.body()) });
         Step::Delivered
     }

@@ -1,12 +1,13 @@
 //! A peer that says it lends: what it names is checked, and it can neither fault the reader nor have it wait.
 
-use crate::raw_peer::{RING_AT, RawPeer, SEALS, memfd, pair, say};
+use crate::raw_peer::{RING_AT, RawPeer, SEALS, hear, memfd, pair, say};
 use quintet_contract::limits::HEADER_BYTES;
 use quintet_contract::{Address, Kind, Token};
 use quintet_link::{Buffer, End, LinkError, Route, SharedMemoryListener};
 use quintet_testbed::TempDir;
 use quintet_wire::Header;
 use rustix::fs::{FallocateFlags, SealFlags, fallocate, fcntl_add_seals};
+use rustix::io::pread;
 use rustix::net::SocketType;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -81,8 +82,8 @@ fn says(error: &LinkError, what: &str) {
 fn what_is_lent_by_hand_arrives_and_goes_back() {
     let (mut end, peer) = connected();
     say(&peer.socket, &[0], &[good().as_fd()]);
-    frame(&peer, 0, LEN, IS_NEW | 3);
-    frame(&peer, 1, 100, IS_LENT | 3);
+    frame(&peer, 0, LEN, IS_NEW);
+    frame(&peer, 1, 100, IS_LENT);
     let mut views = Vec::new();
     assert_eq!(end.receiver.poll(9, &mut |_, frame| views.push(frame.bulk.clone())), Ok(2));
     assert!(views[0].len() == LEN && *views[1] == [0; 100]);
@@ -95,13 +96,13 @@ fn a_place_has_another_segment_only_when_all_views_of_the_last_have_gone() {
         let mut kept = Vec::new();
         for sequence in 0..2 {
             say(&peer.socket, &[0], &[good().as_fd()]);
-            frame(&peer, sequence, LEN, IS_NEW | 3);
+            frame(&peer, sequence, LEN, IS_NEW);
             let polled = end.receiver.poll(9, &mut |_, frame| kept.extend(keeps.then(|| frame.bulk.clone())));
             match polled {
                 Ok(count) => assert!(count == 1 && (sequence == 0 || !keeps)),
                 Err(error) => {
                     assert!(sequence == 1 && keeps);
-                    says(&error, "place 3: another segment, while views");
+                    says(&error, "place 0: another segment, while views");
                 }
             }
         }
@@ -111,9 +112,9 @@ fn a_place_has_another_segment_only_when_all_views_of_the_last_have_gone() {
 #[test]
 fn each_forgery_is_a_fault_that_says_what() {
     let good = good();
-    says(&fault(LEN, IS_LENT | 3, &[]), "place 3: nothing is there");
-    says(&fault(LEN, IS_NEW | 16, &[&[&good]]), "place 16: there are 16");
-    says(&fault(LEN, IS_NEW | 0x3fff_ffff, &[&[&good]]), "there are 16");
+    says(&fault(LEN, IS_LENT, &[]), "place 0: nothing is there");
+    says(&fault(LEN, IS_NEW | 1, &[&[&good]]), "place 1: there are 1");
+    says(&fault(LEN, IS_NEW | 0x3fff_ffff, &[&[&good]]), "there are 1");
     says(&fault(LEN, IS_NEW, &[]), "no descriptor came");
     says(&fault(LEN, IS_NEW, &[&[]]), "more or less than one descriptor");
     says(&fault(LEN, IS_NEW, &[&[&good, &good]]), "more or less than one descriptor");
@@ -139,13 +140,36 @@ fn what_could_fault_or_block_a_reader_is_not_mapped() {
 }
 
 #[test]
+fn a_place_more_is_told_of_as_the_last_is_used() {
+    let (mut end, peer) = connected();
+    let (_, fds) = hear(&peer.socket);
+    let told = || {
+        let mut word = [0; 4];
+        assert_eq!(pread(&fds[0], &mut word, PLACES_AT as u64), Ok(4));
+        u32::from_le_bytes(word)
+    };
+    assert_eq!(told(), 1);
+    let mut kept = Vec::new();
+    let expected = [2, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 16, 16, 16, 16, 16];
+    for (place, places) in (0u32..).zip(expected) {
+        say(&peer.socket, &[0], &[good().as_fd()]);
+        frame(&peer, place, LEN, IS_NEW | place);
+        assert_eq!(end.receiver.poll(9, &mut |_, frame| kept.push(frame.bulk.clone())), Ok(1));
+        assert_eq!(told(), places, "with place {place} used");
+    }
+    say(&peer.socket, &[0], &[good().as_fd()]);
+    frame(&peer, 16, LEN, IS_NEW | 16);
+    says(&end.receiver.poll(9, &mut |_, _| ()).expect_err("there is none"), "place 16: there are 16");
+}
+
+#[test]
 fn a_long_segment_is_forgotten_with_its_lend() {
     for (len, is_remembered) in [(4 << 20, true), ((4 << 20) + 4096, false)] {
         let (mut end, peer) = connected();
         let fd = segment(len, len, SEALS | SealFlags::FUTURE_WRITE);
         say(&peer.socket, &[0], &[fd.as_fd()]);
-        frame(&peer, 0, len, IS_NEW | 3);
-        frame(&peer, 1, len, IS_LENT | 3);
+        frame(&peer, 0, len, IS_NEW);
+        frame(&peer, 1, len, IS_LENT);
         let mut views = Vec::new();
         let mut poll = || end.receiver.poll(1, &mut |_, frame| views.push(frame.bulk.clone()));
         assert_eq!(poll(), Ok(1));
@@ -153,7 +177,7 @@ fn a_long_segment_is_forgotten_with_its_lend() {
             Ok(count) => assert!(count == 1 && is_remembered),
             Err(error) => {
                 assert!(!is_remembered);
-                says(&error, "place 3: nothing is there");
+                says(&error, "place 0: nothing is there");
             }
         }
         assert!(views.iter().all(|view| view.len() == len));

@@ -1,6 +1,6 @@
 //! The receiving side: segments by place, and views.
 
-use super::{LENT_BYTES, Lent, PLACES, REMEMBERED_BYTES, Share, give_back, is_back};
+use super::{LENT_BYTES, Lent, PLACES, REMEMBERED_BYTES, SHORTEST_BYTES, Share, give_back, is_back};
 use crate::shared_memory::closing::close_elsewhere;
 use crate::shared_memory::descriptors;
 use crate::shared_memory::memory::{OwnLines, PeerMemoryError};
@@ -45,8 +45,7 @@ impl Borrower {
     /// Nothing is lent. Tells the peer how many places there are.
     pub(crate) fn new(lines: OwnLines, maker: Arc<Maker>) -> Self {
         let share = Share::take();
-        let places = u32::try_from(share.places()).expect("there are few places");
-        lines.places.store(places, Ordering::Relaxed);
+        tell(&lines, &share);
         Borrower {
             known: Default::default(),
             sizes: [0; PLACES],
@@ -108,7 +107,24 @@ impl Borrower {
         self.returns.lines.retired.fetch_and(!(1 << place), Ordering::Relaxed);
         self.sizes[place] = segment.size();
         self.known[place] = Some(segment);
+        if place + 1 == self.share.places() {
+            self.grow();
+        }
         Ok(())
+    }
+
+    /// Bulk of so many bytes came through the ring: if it could have been lent, a place was lacking.
+    pub(crate) fn missed(&mut self, len: usize) {
+        if len >= SHORTEST_BYTES {
+            self.grow();
+        }
+    }
+
+    /// Gets more places, if there are any, and tells the peer.
+    fn grow(&mut self) {
+        if self.share.grow() {
+            tell(&self.returns.lines, &self.share);
+        }
     }
 
     /// Bytes of all segments that are known or looked at.
@@ -118,6 +134,12 @@ impl Borrower {
         };
         (0..PLACES).filter(is_mapped).map(|place| self.sizes[place]).sum()
     }
+}
+
+/// Tells the peer how many places there are.
+fn tell(lines: &OwnLines, share: &Share) {
+    let places = u32::try_from(share.places()).expect("there are few places");
+    lines.places.store(places, Ordering::Relaxed);
 }
 
 impl AsRef<[u8]> for View {

@@ -5,7 +5,7 @@
 //!   idle   ----------------> waiting ----------------> dialling ----------------> idle
 //!                               ^                          |
 //!                               +--------------------------+
-//!                                 nobody there: a longer pause; at the end of the window it is given up
+//!                                 nobody there, or of no use: a longer pause; at the end of the window it is given up
 //! ```
 //!
 //! A try ends as well when the peer has made a link in the meantime. What becomes of two links that two nodes have made at once stands in
@@ -70,6 +70,8 @@ pub(crate) struct Made {
     pub(crate) peer: NodeId,
     pub(crate) joined: Vec<(Port, Port)>,
     pub(crate) end: End,
+    /// How it is tried again if it is of no use.
+    pub(crate) tries: Tries,
 }
 
 /// What a look at a try came to.
@@ -80,7 +82,7 @@ enum Tried {
 
 /// How the tries since a cut go on.
 #[derive(Clone, Copy)]
-struct Tries {
+pub(crate) struct Tries {
     until: Time,
     /// How the link ended.
     cause: DownCause,
@@ -163,7 +165,7 @@ impl Dialling {
         match self.try_on(poller) {
             Ok(Tried::Linked(end)) => {
                 self.made = Some(now);
-                return Some(Made { peer: self.peer, joined: self.joined.clone(), end });
+                return Some(Made { peer: self.peer, joined: self.joined.clone(), end, tries });
             }
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, tries },
             // Whatever was wrong may be over at the next try.
@@ -196,10 +198,9 @@ impl Dialling {
         Ok(Tried::UnderWay(dialer))
     }
 
-    /// The link could not be used: tries again.
-    pub(crate) fn failed(&mut self, now: Time) {
-        let until = now + self.redial.window.into();
-        self.wait(Tries { until, cause: DownCause::Died }, now);
+    /// The link that was made could not be used: tries again, within the same window.
+    pub(crate) fn failed(&mut self, tries: Tries, now: Time) {
+        self.wait(tries, now);
     }
 }
 

@@ -262,10 +262,10 @@ impl Inlets {
         for at in 0..self.dialling.len() {
             let Some(poller) = &self.poller else { return };
             let Some(made) = self.dialling[at].advance(engine, poller, now) else { continue };
-            let Made { peer, joined, end } = made;
+            let Made { peer, joined, end, tries } = made;
             match self.attach(engine, now, peer, joined, end) {
                 Ok(place) => self.inlet(place).is_unheard_dial = true,
-                Err(_) => self.dialling[at].failed(now),
+                Err(_) => self.dialling[at].failed(tries, now),
             }
         }
     }

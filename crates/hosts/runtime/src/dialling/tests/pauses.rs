@@ -1,6 +1,7 @@
 //! When a link is made again, and by whom.
 
 use crate::dialling::*;
+use crate::event::Event;
 use crate::services::RunningServices;
 use crate::slots::Slots;
 
@@ -68,4 +69,36 @@ fn no_pause_is_longer_than_the_window() {
     let mut tried = dialling(1);
     tried.redial.window = Duration::from_millis(20);
     assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
+}
+
+/// The system may refuse to watch what it lets be connected.
+#[test]
+fn links_that_are_made_and_of_no_use_are_given_up_at_the_end_of_the_window() {
+    let folder = quintet_testbed::TempDir::new().expect("a temporary directory");
+    let address = LinkAddress::Unix(folder.join("socket"));
+    let mut listener = quintet_link::listen(&address).expect("the folder is there");
+    let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
+    let (tell, told) = std::sync::mpsc::channel();
+    engine
+        .set_events(std::sync::Arc::new(move |event: &Event| tell.send(event.clone()).expect("it listens")));
+    let poller = Poller::new().expect("an epoll descriptor is there");
+    let redial = Redial { address, window: WINDOW, seed: 1 };
+    let mut dialling = Dialling::new(NodeId(1), Vec::new(), redial);
+    dialling.cut(DownCause::Died, Time::ZERO);
+    let (mut now, mut made) = (Time::ZERO, Vec::new());
+    while dialling.is_under_way() {
+        let _ = listener.accept();
+        if let Some(Made { tries, .. }) = dialling.advance(&mut engine, &poller, now) {
+            made.push(now);
+            dialling.failed(tries, now);
+        }
+        if let State::Waiting { at, .. } = &dialling.state {
+            now = *at;
+        }
+        assert!(now <= Time::ZERO + WINDOW.into(), "made {} times", made.len());
+    }
+    assert!(made.len() > 60 && made.len() < 130, "made {} times", made.len());
+    let pauses: Vec<Span> = made.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+    assert!(pauses[10..].iter().all(|pause| *pause >= Span(LONGEST_PAUSE.0 / 2)), "{pauses:?}");
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [Event::NotReached { peer: NodeId(1) }]);
 }

@@ -48,6 +48,9 @@ impl Error {
             // that before or after the request was handed over makes no difference to the caller.
             CallError::NotSent(_) | CallError::Failed(Code::Unreachable) => Code::PeerDied,
             CallError::Failed(code) => *code,
+            CallError::Inherited => {
+                return Error::new(Code::Closed, "this lab was made in another process; connect again");
+            }
         };
         match lost.filter(|_| !matches!(code, Code::TooLarge | Code::Closed)) {
             Some(lost) => Error::new(code, format!("the connection is over: {lost}")),

@@ -99,12 +99,6 @@ fn beat(pulse: &Pulse, period: Duration, calls: &Weak<Calls>, renewals: &Weak<()
     }
 }
 
-impl Drop for Heartbeat {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,8 @@ pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
 
 /// A connection to everything. Cheap to clone; all clones are one connection.
 ///
+/// It is its process's own: in one that is forked from that, every call fails with [`Code::Closed`], and what is dropped is left as it is.
+///
 /// [`Lab::close`] ends it. Dropped, it ends with the last of what was made from it and needs it: labs, spaces, watches,
 /// operations under way, leases, evaluations that run. So a forgotten [`Pending`](crate::Pending) may still take a tuple, and
 /// a [`Lease`](crate::Lease) is held on, after the lab was dropped: a program that is done closes.
@@ -46,6 +48,16 @@ impl Drop for Shared {
     /// The connection ends on this thread, not on one of its own.
     fn drop(&mut self) {
         self.calls.end_write_behind();
+        self.end_heartbeat();
+    }
+}
+
+impl Shared {
+    /// A forked process has no heartbeat, and perhaps a lock that nobody will open.
+    fn end_heartbeat(&self) {
+        if !self.calls.is_inherited() {
+            self.heartbeat.end();
+        }
     }
 }
 
@@ -160,7 +172,7 @@ impl Lab {
     /// answered before can still be collected. A lab in this process ends with its tuples. A second call does nothing.
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
-        self.shared.heartbeat.end();
+        self.shared.end_heartbeat();
         close(&self.shared.calls);
     }
 

@@ -3,6 +3,9 @@
 //! A call takes the lock, hands its request to the engine, and finds the answer in its slot, often before the lock is given back.
 //! Who must wait sleeps; while there are links, one of the sleepers takes turns of the engine for all.
 //!
+//! A process that was forked has none of the threads that may hold the lock. So there nothing takes it: calls are refused, and what
+//! is not answered does nothing.
+//!
 //! ```text
 //!                     nobody else waits at the links
 //!   asks ------> wait_polling: turn, wait at the links, turn ... ---> answered: another sleeper takes over the links
@@ -11,6 +14,10 @@
 //!     +--------> wait_parked: sleeps until its slot is filled  -----> answered
 //!                     somebody else waits at the links
 //! ```
+
+mod event_loop;
+#[cfg(test)]
+mod tests;
 
 use crate::dialling::{Dialling, Redial};
 use crate::engine::Engine;
@@ -26,16 +33,13 @@ use crate::write_behind::{Next, WriteBehind};
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, SendError, Span, Time, Token};
 use quintet_errors::Code;
-use quintet_link::End;
+use quintet_link::{End, Maker};
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
-
-/// Bursts in one [`Calls::advance`], so that a busy peer does not keep an event loop from its other work.
-const BURSTS: usize = 16;
 
 /// Why a call failed before or instead of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +48,8 @@ pub enum CallError {
     NotSent(SendError),
     /// The protocol could not have it answered; the request may have had its effect if its code says so.
     Failed(Code),
+    /// This process was forked from the one that made the calls; nothing was done.
+    Inherited,
 }
 
 /// A request under way. Its slot stays open until [`Calls::wait`] or [`Calls::forget`] closes it.
@@ -63,6 +69,8 @@ enum Waited {
 
 /// A protocol that any thread of this process may call.
 pub struct Calls {
+    /// Whose threads use it. None: the system gave no memory to remember that.
+    maker: Option<Maker>,
     engine: Mutex<Engine>,
     /// The protocol's address.
     at: Address,
@@ -108,7 +116,9 @@ impl Calls {
 
     /// Has the link made again when it is cut from now on, or was just before. For links that may be cut.
     pub fn redial(&self, redial: Redial) {
-        let (Some(peer), Some(inlets)) = (self.peer, &self.inlets) else { return };
+        let (Some(peer), Some(inlets), false) = (self.peer, &self.inlets, self.is_inherited()) else {
+            return;
+        };
         // Without a descriptor nobody could wait for another link.
         if self.arrivals.is_none() {
             return;
@@ -132,6 +142,7 @@ impl Calls {
         let mut engine = Engine::new(at.node, Some(Slots::default()), RunningServices::default());
         engine.add(clock.now(), at.port, instance);
         Calls {
+            maker: Maker::this_process().ok(),
             engine: Mutex::new(engine),
             at,
             peer: None,
@@ -152,15 +163,21 @@ impl Calls {
 
     /// Has the host's own events told to `sink`, on whichever thread sees them.
     pub fn set_events(&self, sink: EventSink) {
-        self.lock().set_events(sink);
+        self.own().into_iter().for_each(|mut engine| engine.set_events(Arc::clone(&sink)));
+    }
+
+    /// Whether this process was forked from the one that made the calls.
+    #[inline]
+    pub fn is_inherited(&self) -> bool {
+        self.maker.as_ref().is_some_and(|maker| !maker.is_this_process())
     }
 
     /// Makes a request and does not wait. Where [`Calls::write_behind`] was said, the peer may get it a little later.
     ///
     /// # Errors
-    /// [`CallError::NotSent`].
+    /// [`CallError::NotSent`], [`CallError::Inherited`].
     pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
-        let mut engine = self.lock();
+        let mut engine = self.own()?;
         let is_first = !engine.has_to_flush();
         let now = engine.time_of_burst(self.clock);
         let token = engine.submit(now, self.at.port, request)?;
@@ -176,9 +193,9 @@ impl Calls {
     /// The same; takes the answer if it is there at once.
     ///
     /// # Errors
-    /// [`CallError::NotSent`].
+    /// [`CallError::NotSent`], [`CallError::Inherited`].
     pub fn ask(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
-        let mut engine = self.lock();
+        let mut engine = self.own()?;
         let now = engine.time_of_burst(self.clock);
         let token = engine.submit(now, self.at.port, request)?;
         let answer = engine.slots().take(token);
@@ -189,9 +206,9 @@ impl Calls {
     /// Sends a frame that is not answered, about the request `about` if it is about one.
     ///
     /// # Errors
-    /// [`CallError::NotSent`].
+    /// [`CallError::NotSent`], [`CallError::Inherited`].
     pub fn tell(&self, about: Option<Pending>, request: &dyn Request) -> Result<(), CallError> {
-        let mut engine = self.lock();
+        let mut engine = self.own()?;
         let token = about.map_or(Token(0), |pending| pending.0);
         let now = engine.time_of_burst(self.clock);
         let told = engine.pass(now, self.at.port, token, request);
@@ -204,19 +221,21 @@ impl Calls {
     /// closed, by which the peers learn of it; a peer that reads nothing is waited for a second at most. An answer that is there can
     /// still be collected. A second call does nothing.
     pub fn close(&self, farewell: &[&dyn Request]) {
-        let mut engine = self.lock();
+        let Ok(mut engine) = self.own() else { return };
         engine.close(self.clock, self.at.port, farewell);
         self.unlock(engine);
     }
 
     /// Gives up the answer: it will be dropped.
     pub fn forget(&self, pending: Pending) {
-        let watchers = self.lock().slots().close(pending.0);
+        let Ok(mut engine) = self.own() else { return };
+        let watchers = engine.slots().close(pending.0);
+        drop(engine);
         // Not under the lock: what a callback owns may make calls when it is dropped.
         drop(watchers);
     }
 
-    /// Waits for the answer, `limit` at most, and takes it.
+    /// Waits for the answer, `limit` at most, and takes it. In a forked process that is [`Code::Closed`].
     pub fn wait(&self, pending: Pending, limit: Duration) -> Option<Result<Answer, Code>> {
         self.wait_with(limit, pending, &|slots| slots.take(pending.0))
     }
@@ -227,7 +246,7 @@ impl Calls {
     }
 
     fn wait_with(&self, limit: Duration, pending: Pending, look: Look<'_>) -> Option<Result<Answer, Code>> {
-        let mut engine = self.lock();
+        let Ok(mut engine) = self.own() else { return Some(Err(Code::Closed)) };
         // Of many requests under way one burst brings many answers: the links are polled for the first of them only.
         let answer = look(engine.slots());
         if answer.is_some() {
@@ -326,7 +345,7 @@ impl Calls {
     /// Calls `callback` once the answer is there, perhaps before this returns, on the thread that brings it. It may make
     /// calls of its own: that thread neither polls nor holds a lock meanwhile.
     pub fn notify(&self, pending: Pending, callback: Box<dyn FnOnce() + Send>) {
-        let mut engine = self.lock();
+        let Ok(mut engine) = self.own() else { return callback() };
         let filled = engine.slots().notify(pending.0, callback);
         self.unlock(engine);
         filled.into_iter().for_each(|callback| callback());
@@ -335,6 +354,9 @@ impl Calls {
     /// Takes a burst from each link and does what is due. Never waits. While others poll the links it leaves them to them. For a
     /// thread that lets a program's requests go on while the program computes.
     pub fn progress(&self) {
+        if self.is_inherited() {
+            return;
+        }
         let Some(mut inlets) = self.inlets() else { return self.wake_protocol() };
         inlets.attend();
         let due = self.turn(&mut inlets);
@@ -359,48 +381,12 @@ impl Calls {
     /// How the link failed, in words. None where it has not, and where the protocol had it closed.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
-        self.lock().lost()
+        self.own().ok()?.lost()
     }
 
     /// Whether the answer is there, for [`Calls::wait`] to take.
     pub fn is_answered(&self, pending: Pending) -> bool {
-        self.lock().slots().is_filled(pending.0)
-    }
-
-    /// A descriptor that is readable while [`Calls::advance`] has something to do. It costs the calls of all threads a
-    /// little from then on.
-    ///
-    /// # Errors
-    /// The system refuses a descriptor.
-    pub fn watch(&self) -> io::Result<BorrowedFd<'_>> {
-        if self.watch.get().is_none() {
-            if self.inlets.is_some() && self.arrivals.is_none() {
-                return Err(io::Error::other("there was no descriptor left for this link when it was made"));
-            }
-            let made = Watch::new(self.arrivals.as_deref())?;
-            // Another thread's may have been first.
-            let watch = self.watch.get_or_init(|| made);
-            // Sees to what came before.
-            watch.ring();
-        }
-        Ok(self.watch.get().expect("it was set a line above").fd())
-    }
-
-    /// Does what is due and takes in what has come. Never waits. While others poll the links it leaves them to them.
-    pub fn advance(&self) {
-        if let Some(watch) = self.watch.get() {
-            watch.answer();
-        }
-        let Some(mut inlets) = self.inlets() else { return self.wake_protocol() };
-        inlets.attend();
-        let mut due = Vec::new();
-        for _ in 0..BURSTS {
-            due.extend(self.turn(&mut inlets));
-            if !inlets.has_frames() {
-                break;
-            }
-        }
-        self.leave(inlets, due);
+        self.own().map_or(true, |mut engine| engine.slots().is_filled(pending.0))
     }
 
     /// Ends this thread's polling of the links: whoever watches hears of the next frame, or a sleeper takes over. Then calls
@@ -430,6 +416,16 @@ impl Calls {
         }
     }
 
+    /// The engine, if this process made it.
+    ///
+    /// # Errors
+    /// [`CallError::Inherited`]: another thread of the process that made it may have had the lock at the fork, for good.
+    #[inline]
+    fn own(&self) -> Result<MutexGuard<'_, Engine>, CallError> {
+        if self.is_inherited() { Err(CallError::Inherited) } else { Ok(self.lock()) }
+    }
+
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Engine> {
         // A panic inside `handle` would leave the protocol in an unknown state: going on is not safe.
         self.engine.lock().unwrap_or_else(|_| panic!("a protocol panicked earlier in this process"))
@@ -456,6 +452,9 @@ impl Calls {
 
     /// Ends what [`Calls::write_behind`] began. To be said by whoever holds the calls last, so that they end there and then.
     pub fn end_write_behind(&self) {
+        if self.is_inherited() {
+            return;
+        }
         self.write_behind.get().into_iter().for_each(WriteBehind::end);
     }
 

@@ -99,6 +99,12 @@ impl WriteBehind {
         }
     }
 
+    /// Has its lock held, as by a thread that a forked process does not have.
+    #[cfg(test)]
+    pub(crate) fn hold_for_ever(&self) {
+        core::mem::forget(self.lock());
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -192,7 +192,7 @@ struct Limited(Rlimit);
 impl Limited {
     fn to(descriptors: u64) -> Limited {
         let before = getrlimit(Resource::Nofile);
-        let lower = Rlimit { current: Some(descriptors), ..before.clone() };
+        let lower = Rlimit { current: Some(descriptors), ..before };
         setrlimit(Resource::Nofile, lower).expect("a lower limit");
         Limited(before)
     }
@@ -200,7 +200,7 @@ impl Limited {
 
 impl Drop for Limited {
     fn drop(&mut self) {
-        setrlimit(Resource::Nofile, self.0.clone()).expect("as it was");
+        setrlimit(Resource::Nofile, self.0).expect("as it was");
     }
 }
 

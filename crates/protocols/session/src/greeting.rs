@@ -78,7 +78,9 @@ impl Peer {
                 self.refuse(hello.attempt, code, "the session has ended on this side", context);
             }
             // Both say HELLO: the smaller address's counts.
-            Phase::HelloSent(_) if context.config.me < self.address => {}
+            Phase::HelloSent(hello_sent) if context.config.me < self.address => {
+                hello_sent.hear_in_passing(hello);
+            }
             Phase::Live(live) if newer || live.was_given_up(hello) => {
                 context.notify(Event::Peer(PeerChange::Down(DownCause::Died)));
                 self.accept(hello, info, context);
@@ -94,11 +96,11 @@ impl Peer {
         let address = self.address;
         let Phase::Live(live) = &mut self.phase else { return };
         let stream = &mut live.stream;
-        let later = hello.attempt.number > stream.attempt.number;
-        if hello.attempt == stream.attempt {
+        let later = stream.is_later(hello);
+        if hello.attempt == stream.heard {
             live.owed.welcome = true;
         } else if later && stream.keeps() && hello.resume == stream.id {
-            stream.attempt = hello.attempt;
+            stream.heard = hello.attempt;
             if !stream.resume(hello.received, address, context) {
                 return self.over(DownCause::Misbehaved, context);
             }
@@ -121,7 +123,7 @@ impl Peer {
             suspended.stream.id == hello.resume && suspended.stream.peer.incarnation == info.incarnation
         });
         if kept && let Some(mut suspended) = self.phase.take_suspended() {
-            suspended.stream.attempt = hello.attempt;
+            suspended.stream.heard = hello.attempt;
             self.continue_session(suspended.stream, hello.received, context);
         } else {
             self.forget(context);
@@ -161,7 +163,6 @@ impl Peer {
             context.counters.fenced += 1;
             return;
         }
-        let attempt = hello_sent.attempt;
         if self.is_cut_off(welcome.incarnation) {
             context.counters.refused += 1;
             // Best effort, as ever: without it a peer that keeps frames for the next link would wait for it.
@@ -174,8 +175,7 @@ impl Peer {
             welcome.resumed && same
         };
         let kept = self.phase.suspended_mut().and_then(|suspended| suspended.take_if(resumed));
-        if let Some(mut kept) = kept {
-            kept.stream.attempt = attempt;
+        if let Some(kept) = kept {
             self.continue_session(kept.stream, welcome.received, context);
         } else {
             self.forget(context);
@@ -187,7 +187,7 @@ impl Peer {
                 version: welcome.version,
             };
             let Welcome { session, window, .. } = welcome;
-            let stream = Stream::new(session, attempt, info, window, self.reliability, self.link);
+            let stream = Stream::new(session, Attempt::default(), info, window, self.reliability, self.link);
             self.live(stream, false, context);
         }
         self.send_pending(context);
@@ -227,15 +227,13 @@ impl Peer {
 impl Live {
     /// Whether a later HELLO asks for this session.
     fn is_resumed_by(&self, hello: &Hello) -> bool {
-        hello.attempt.number > self.stream.attempt.number && hello.resume == self.stream.id
+        self.stream.is_later(hello) && hello.resume == self.stream.id
     }
 
     /// Whether a HELLO of the same life says that the peer has ended the session: it came over the one link that there is, on which
     /// nothing is lost or overtaken, and asks for another session. Elsewhere it may be an old one, and the peer is asked.
     fn was_given_up(&self, hello: &Hello) -> bool {
-        self.reliability.retains()
-            && hello.attempt.number > self.stream.attempt.number
-            && hello.resume != self.stream.id
+        self.reliability.retains() && self.stream.is_later(hello) && hello.resume != self.stream.id
     }
 }
 

@@ -120,6 +120,14 @@ impl HelloSent {
         }
     }
 
+    /// The peer has said HELLO too, and this side's counts. Another one from it has to come after, to count later.
+    pub(crate) fn hear_in_passing(&mut self, hello: &Hello) {
+        let kept = self.suspended.as_mut().filter(|kept| kept.stream.id == hello.resume);
+        if let Some(kept) = kept.filter(|kept| kept.stream.is_later(hello)) {
+            kept.stream.heard = hello.attempt;
+        }
+    }
+
     /// The link has room.
     pub(crate) fn writable(&mut self, to: Address, context: &mut Context<'_>) {
         if self.unsent {

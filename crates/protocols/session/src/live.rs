@@ -75,7 +75,7 @@ impl Live {
             version: self.stream.peer.version,
             role: config.role,
             resumed: self.resumed,
-            attempt: self.stream.attempt,
+            attempt: self.stream.heard,
             session: self.stream.id,
             incarnation: config.incarnation,
             features: config.features,

@@ -1,7 +1,7 @@
 //! The numbers of one session: what survives a cut of its link.
 
 use crate::arrivals::{ACKNOWLEDGE_DELAY, Arrivals, Place};
-use crate::codec::{Acknowledge, Attempt, FENCED_PREFIX_BYTES, Fence, PREFIX_BYTES, Prefix};
+use crate::codec::{Acknowledge, Attempt, FENCED_PREFIX_BYTES, Fence, Hello, PREFIX_BYTES, Prefix};
 use crate::config::{Features, Reliability, Role, SessionConfig, WindowLimits};
 use crate::context::{Context, Event};
 use crate::defect::seeded;
@@ -32,8 +32,8 @@ pub struct PeerInfo {
 pub(crate) struct Stream {
     /// Names the session in control frames, fences frames of earlier ones, and is the token to resume with.
     pub(crate) id: u64,
-    /// The try it came from.
-    pub(crate) attempt: Attempt,
+    /// The peer's latest try, counted among its own: this side's count differs. None (0) before its first.
+    pub(crate) heard: Attempt,
     pub(crate) peer: PeerInfo,
     /// The link it began on, with no more bulk than is kept: what the protocol above was told.
     pub(crate) link: LinkInfo,
@@ -78,7 +78,7 @@ pub(crate) enum Arrival {
 impl Stream {
     pub(crate) fn new(
         id: u64,
-        attempt: Attempt,
+        heard: Attempt,
         peer: PeerInfo,
         peer_window: WindowLimits,
         reliability: Reliability,
@@ -101,7 +101,12 @@ impl Stream {
         };
         let link = LinkInfo { max_bulk_bytes: bulk, ..link };
         let (next, expected) = (Sequence::default(), Sequence::default());
-        Stream { id, attempt, peer, link, next, expected, keeping }
+        Stream { id, heard, peer, link, next, expected, keeping }
+    }
+
+    /// Whether the peer said this HELLO after all that it said before.
+    pub(crate) fn is_later(&self, hello: &Hello) -> bool {
+        hello.attempt.number > self.heard.number
     }
 
     /// Bytes in front of a body.

@@ -3,93 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use quintet::{Code, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
+use quintet_testbed::{Told, Wire};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(30);
 
-/// A wire between clients and a server that can be cut.
-struct Wire {
-    address: LinkAddress,
-    /// Both sockets of each connection.
-    sockets: Arc<Mutex<Vec<TcpStream>>>,
-    /// Connections that were carried so far.
-    connections: Arc<AtomicUsize>,
-    /// Whether nobody is let through any more.
-    is_dead: Arc<AtomicBool>,
-    /// Whether what comes is not handed on, for now.
-    is_mute: Arc<AtomicBool>,
-    /// How often every connection that there was was lost without a sign.
-    losses: Arc<AtomicUsize>,
-}
-
-impl Wire {
-    fn to(server: &LinkAddress) -> Wire {
-        let LinkAddress::Tcp { host, port } = server.clone() else { panic!("{server} is no TCP") };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let own = listener.local_addr().unwrap().port();
-        let wire = Wire {
-            address: LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: own },
-            sockets: Arc::default(),
-            connections: Arc::default(),
-            is_dead: Arc::default(),
-            is_mute: Arc::default(),
-            losses: Arc::default(),
-        };
-        let (is_mute, losses) = (Arc::clone(&wire.is_mute), Arc::clone(&wire.losses));
-        let (sockets, connections, is_dead) =
-            (Arc::clone(&wire.sockets), Arc::clone(&wire.connections), Arc::clone(&wire.is_dead));
-        thread::spawn(move || {
-            for near in listener.incoming().map_while(Result::ok) {
-                if is_dead.load(Ordering::Relaxed) {
-                    continue;
-                }
-                let far = TcpStream::connect((&*host, port)).unwrap();
-                connections.fetch_add(1, Ordering::Relaxed);
-                for (from, to) in [(&near, &far), (&far, &near)] {
-                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let (is_mute, losses) = (Arc::clone(&is_mute), Arc::clone(&losses));
-                    thread::spawn(move || carry(from, to, &is_mute, &losses));
-                }
-                sockets.lock().unwrap().extend([near, far]);
-            }
-        });
-        wire
-    }
-
-    /// Cuts every connection. Whoever comes again is let through.
-    fn cut(&self) {
-        for socket in self.sockets.lock().unwrap().drain(..) {
-            // It fails if the other side has closed it.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-    }
-}
-
-/// Carries bytes in pieces of no particular size, so that a cut falls into frames as well as between them.
-fn carry(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool, losses: &AtomicUsize) {
-    let mut piece = [0; 1_777];
-    let before = losses.load(Ordering::Relaxed);
-    while let Ok(count @ 1..) = from.read(&mut piece) {
-        if losses.load(Ordering::Relaxed) > before {
-            continue;
-        }
-        while is_mute.load(Ordering::Relaxed) {
-            thread::yield_now();
-        }
-        if to.write_all(&piece[..count]).is_err() {
-            break;
-        }
-    }
-    if losses.load(Ordering::Relaxed) == before {
-        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-    }
+/// A wire between clients and a server.
+fn wire_to(server: &LinkAddress) -> (Wire, LinkAddress) {
+    let LinkAddress::Tcp { host, port } = server else { panic!("{server} is no TCP") };
+    let wire = Wire::to(format!("{host}:{port}").parse().unwrap()).unwrap();
+    let address = format!("tcp:{}", wire.address()).parse().unwrap();
+    (wire, address)
 }
 
 fn served() -> (Server, LinkAddress) {
@@ -105,9 +33,9 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
     /// Tuples between two cuts: links that are cut as soon as they are made are made again ever later.
     const BETWEEN_CUTS: usize = 25;
     let (_server, address) = served();
-    let wire = Wire::to(&address);
+    let (wire, wired) = wire_to(&address);
     let (putting, taking) =
-        (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&wire.address, 0, LEASE).unwrap());
+        (Lab::connect(&wired, 0, LEASE).unwrap(), Lab::connect(&wired, 0, LEASE).unwrap());
     let (count, taking) = (&AtomicUsize::new(0), &taking);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -128,12 +56,12 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
         let is_over = || take.is_finished();
         let mut cuts = 0;
         while !is_over() {
-            let before = wire.connections.load(Ordering::Relaxed);
+            let before = wire.connections();
             wire.cut();
             cuts += 1;
             let goal = count.load(Ordering::Relaxed) + BETWEEN_CUTS;
             // Until both have come again and have gone on, or the work is over.
-            let is_back = || wire.connections.load(Ordering::Relaxed) >= before + 2;
+            let is_back = || wire.connections() >= before + 2;
             while !(is_over() || is_back() && count.load(Ordering::Relaxed) >= goal) {
                 thread::yield_now();
             }
@@ -146,9 +74,8 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
 #[test]
 fn a_lease_and_a_waiting_take_outlive_a_cut() {
     let (_server, address) = served();
-    let wire = Wire::to(&address);
-    let (cut, whole) =
-        (Lab::connect(&wire.address, 0, LEASE).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
+    let (wire, wired) = wire_to(&address);
+    let (cut, whole) = (Lab::connect(&wired, 0, LEASE).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
     cut.space().out(tuple!["task", 1i64]).unwrap();
     let lease = cut.space().lease(&template!["task", ?i64], None).unwrap();
     let mut waiting = cut.space().begin().take(&template!["late", ?i64]).unwrap();
@@ -164,11 +91,11 @@ fn a_lease_and_a_waiting_take_outlive_a_cut() {
 #[test]
 fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
     let (_server, address) = served();
-    let wire = Wire::to(&address);
+    let (wire, wired) = wire_to(&address);
     let link = LinkConfig { resume_window: Duration::from_millis(200), ..LinkConfig::default() };
-    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let lab = Lab::connect_with(&wired, 0, LEASE, link).unwrap();
     let mut waiting = lab.space().begin().take(&template!["never"]).unwrap();
-    wire.is_dead.store(true, Ordering::Relaxed);
+    wire.set_dead(true);
     wire.cut();
     let error = waiting.wait(LONG).expect("it does not hang").expect_err("nobody answers");
     assert_eq!(error.code(), Code::PeerDied, "{error}");
@@ -180,16 +107,16 @@ fn a_link_that_stays_cut_ends_the_connection_at_the_end_of_its_window() {
 #[test]
 fn a_link_that_falls_silent_is_replaced_and_the_calls_go_on() {
     let (_server, address) = served();
-    let wire = Wire::to(&address);
+    let (wire, wired) = wire_to(&address);
     let (keep_alive, silence_limit) = (Duration::from_millis(50), Duration::from_secs(1));
     let link = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
-    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let lab = Lab::connect_with(&wired, 0, LEASE, link).unwrap();
     let mut waiting = lab.space().begin().take(&template!["late"]).unwrap();
-    wire.is_mute.store(true, Ordering::Relaxed);
-    while wire.connections.load(Ordering::Relaxed) < 2 {
+    wire.set_mute(true);
+    while wire.connections() < 2 {
         assert!(waiting.wait(Duration::from_millis(10)).is_none(), "it waits for the next link");
     }
-    wire.is_mute.store(false, Ordering::Relaxed);
+    wire.set_mute(false);
     let whole = Lab::connect(&address, 0, LEASE).unwrap();
     whole.space().out(tuple!["late"]).unwrap();
     let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
@@ -200,17 +127,17 @@ fn a_link_that_falls_silent_is_replaced_and_the_calls_go_on() {
 #[test]
 fn a_link_that_was_lost_without_a_sign_is_replaced_by_the_next_one() {
     let (_server, address) = served();
-    let wire = Wire::to(&address);
+    let (wire, wired) = wire_to(&address);
     let (keep_alive, silence_limit) = (Duration::from_millis(50), Duration::from_secs(1));
     let link = LinkConfig { keep_alive, silence_limit, ..LinkConfig::default() };
-    let lab = Lab::connect_with(&wire.address, 0, LEASE, link).unwrap();
+    let lab = Lab::connect_with(&wired, 0, LEASE, link).unwrap();
     let mut waiting = lab.space().begin().take(&template!["late"]).unwrap();
-    wire.losses.fetch_add(1, Ordering::Relaxed);
+    wire.lose(Told::Nobody);
     let whole = Lab::connect(&address, 0, LEASE).unwrap();
     whole.space().out(tuple!["late"]).unwrap();
     let outcome = waiting.wait(LONG).expect("it is answered over the new link").unwrap();
     assert_eq!(outcome, quintet::Outcome::Tuple(tuple!["late"], None));
-    assert_eq!(wire.connections.load(Ordering::Relaxed), 2, "the first that came again took its place");
+    assert_eq!(wire.connections(), 2, "the first that came again took its place");
 }
 
 #[test]
@@ -228,13 +155,11 @@ fn a_server_that_was_started_again_is_another_one() {
 #[test]
 fn an_event_loop_hears_of_the_link_that_is_made_again() {
     let (_server, address) = served();
-    let wire = Wire::to(&address);
+    let (wire, wired) = wire_to(&address);
     // Nothing else has the loop look.
     let link = LinkConfig { keep_alive: LONG, ..LinkConfig::default() };
-    let (cut, whole) = (
-        Lab::connect_with(&wire.address, 0, LEASE, link).unwrap(),
-        Lab::connect(&address, 0, LEASE).unwrap(),
-    );
+    let (cut, whole) =
+        (Lab::connect_with(&wired, 0, LEASE, link).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
     let watch = cut.watch().unwrap();
     let mut waiting = cut.space().begin().take(&template!["late"]).unwrap();
     wire.cut();

@@ -1,7 +1,8 @@
-//! Processes and folders for tests and demos.
+//! Processes, folders and wires for tests and demos.
 //!
 //! A test of several processes starts them with [`Program`], reads their output line by line, freezes, thaws and kills
-//! them, and leaves nothing behind: a [`Child`] is killed when it is dropped, a [`TempDir`] is removed.
+//! them, and leaves nothing behind: a [`Child`] is killed when it is dropped, a [`TempDir`] is removed. A [`Wire`] between two
+//! nodes can be cut.
 //!
 //! A test may use its own executable as the other process: see [`Program::this_test`].
 #![forbid(unsafe_code)]
@@ -11,9 +12,11 @@ mod output;
 mod role;
 mod stalled_disk;
 mod temp_dir;
+mod wire;
 
 pub use child::{Child, Program};
 pub use output::Output;
 pub use role::{argument, die_with_parent};
 pub use stalled_disk::StalledDisk;
 pub use temp_dir::TempDir;
+pub use wire::{Told, Wire};

@@ -1,5 +1,6 @@
 //! Sessions on a simulated network.
 
+mod both_initiate;
 mod bounds;
 mod delivery;
 mod handshake;

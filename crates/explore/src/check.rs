@@ -22,12 +22,15 @@ use quintet_contract::{DownCause, Span};
 use quintet_errors::Code;
 use quintet_tuple_space::Wait;
 use records::{Fate, Records, Request};
+pub(crate) use resume::HANDSHAKE;
 use std::fmt;
 
 /// After so long a manager that stands still is noticed: a ping after the keep-alive time, the limit of silence, and some slack.
 const NOTICED: Span = Span(KEEP_ALIVE.0 + SILENCE_LIMIT.0 + 10_000_000);
 /// An answer that nothing held up comes so soon after it was due.
 const SLACK: Span = Span::from_millis(1);
+/// The same where many requests take turns to be searched for, a few tuples at a time.
+const STEPS_SLACK: Span = Span::from_millis(10);
 
 /// What a tuple space promises, as far as the explorer checks it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -233,10 +236,11 @@ fn check_deadline(plan: &Plan, request: &Request<'_>) -> Result<(), Violation> {
         return Ok(());
     };
     let (earliest, due) = (request.sent + plan.shortest(patience), request.sent + patience);
+    let slack = if plan.searches_in_steps() { STEPS_SLACK } else { SLACK };
     let has_expired = matches!(outcome, Outcome::Refused(Code::TimedOut | Code::SpaceFull));
     let word = if has_expired && *at < earliest {
         "too early"
-    } else if request.is_steady(plan) && *at > due + SLACK {
+    } else if request.is_steady(plan) && *at > due + slack {
         "too late"
     } else {
         return Ok(());

@@ -43,6 +43,8 @@ pub enum Defect {
     GivenUpEarly,
     /// A session whose link was cut is never given up.
     NeverGivenUp,
+    /// Of two sides that dial each other, one counts the other's tries from its own.
+    TriesCountedTogether,
 }
 
 impl Defect {
@@ -68,6 +70,7 @@ impl Defect {
         Defect::ArrivedNotTold,
         Defect::GivenUpEarly,
         Defect::NeverGivenUp,
+        Defect::TriesCountedTogether,
     ];
 
     /// Its name, as a user writes it: `lost-wake-up`.
@@ -94,6 +97,7 @@ impl Defect {
             Defect::ArrivedNotTold => "arrived-not-told",
             Defect::GivenUpEarly => "given-up-early",
             Defect::NeverGivenUp => "never-given-up",
+            Defect::TriesCountedTogether => "tries-counted-together",
         }
     }
 
@@ -125,7 +129,8 @@ impl Defect {
             | Defect::OneTooManyReleased
             | Defect::ArrivedNotTold
             | Defect::GivenUpEarly
-            | Defect::NeverGivenUp => None,
+            | Defect::NeverGivenUp
+            | Defect::TriesCountedTogether => None,
         }
     }
 
@@ -149,6 +154,7 @@ impl Defect {
             Defect::ArrivedNotTold => Some(OfSession::ArrivedNotTold),
             Defect::GivenUpEarly => Some(OfSession::GivenUpEarly),
             Defect::NeverGivenUp => Some(OfSession::NeverGivenUp),
+            Defect::TriesCountedTogether => Some(OfSession::TriesCountedTogether),
             _ => None,
         }
     }

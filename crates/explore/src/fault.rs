@@ -9,6 +9,8 @@ use std::fmt;
 const MOST: usize = 6;
 /// The most links that break, beside them.
 const MOST_BREAKS: usize = 4;
+/// The most links that a host makes in vain after each.
+const MOST_DIALS: u64 = 3;
 /// The most clients of a run.
 const MOST_CLIENTS: u64 = 5;
 /// The time between the end of one and the next of its sort at the same place.
@@ -59,7 +61,12 @@ pub(crate) enum Fault {
         who: Who,
         at_space: bool,
     },
-    /// A new link takes its place, whoever has noticed.
+    /// The host of a side that has noticed makes a new link, at which the other's has not looked so far.
+    Dial {
+        who: Who,
+        at_space: bool,
+    },
+    /// A new link takes its place, whoever has noticed: of those that were made the one that stays.
     Replace {
         who: Who,
     },
@@ -95,6 +102,7 @@ impl Fault {
             | Fault::Heal { who }
             | Fault::Break { who, .. }
             | Fault::Notice { who, .. }
+            | Fault::Dial { who, .. }
             | Fault::Replace { who }
             | Fault::Slow { who, .. }
             | Fault::Freeze { who, .. }
@@ -110,6 +118,7 @@ impl Fault {
             Fault::Restart { .. }
             | Fault::Heal { .. }
             | Fault::Notice { .. }
+            | Fault::Dial { .. }
             | Fault::Replace { .. }
             | Fault::Mend
             | Fault::Thaw { .. } => true,
@@ -143,6 +152,7 @@ enum Sort {
 pub(crate) fn draw(
     chooser: &mut Chooser,
     breaks: &mut Chooser,
+    dials: &mut Chooser,
     clients: &[ClientPlan],
 ) -> Vec<(Span, Fault)> {
     let mut drawn = Faults {
@@ -159,7 +169,7 @@ pub(crate) fn draw(
         }
         drawn.add(chooser);
     }
-    drawn.break_links(breaks);
+    drawn.break_links(breaks, dials);
     drawn.faults.sort_by_key(|(at, _)| *at);
     drawn.faults
 }
@@ -259,7 +269,7 @@ impl Faults<'_> {
     }
 
     /// Breaks links of clients that keep frames for the next one.
-    fn break_links(&mut self, chooser: &mut Chooser) {
+    fn break_links(&mut self, chooser: &mut Chooser, dials: &mut Chooser) {
         if !self.clients.iter().any(ClientPlan::retains) {
             return;
         }
@@ -268,13 +278,13 @@ impl Faults<'_> {
             if !chooser.chance(600_000) {
                 break;
             }
-            self.break_link(chooser);
+            self.break_link(chooser, dials);
         }
     }
 
     /// Breaks the link of a drawn client or the next that keeps frames for another link. Each side's host notices it at once, later, or
     /// not before the new link is there.
-    fn break_link(&mut self, chooser: &mut Chooser) {
+    fn break_link(&mut self, chooser: &mut Chooser, dials: &mut Chooser) {
         // The second of the group, where a search for smaller runs finds it; among as many however many there are.
         let drawn = Who::try_from(1 + chooser.below(MOST_CLIENTS)).expect("a handful of clients");
         let retains = |who: &Who| self.clients[usize::from(*who) - 1].retains();
@@ -293,9 +303,24 @@ impl Faults<'_> {
                 1 => Span(chooser.below(lasting.0 / 1_000) * 1_000),
                 _ => continue,
             };
-            self.faults.push((Span(at.0 + after.0), Fault::Notice { who, at_space }));
+            let noticed = Span(at.0 + after.0);
+            self.faults.push((noticed, Fault::Notice { who, at_space }));
+            self.dial(dials, who, at_space, (noticed, end));
         }
         self.faults.push((end, Fault::Replace { who }));
+    }
+
+    /// Has the host of a side that has noticed make links of which none takes the broken one's place at once, a few at most: the manager's
+    /// where it dials too.
+    fn dial(&mut self, dials: &mut Chooser, who: Who, at_space: bool, (noticed, end): (Span, Span)) {
+        if at_space && !self.clients[usize::from(who) - 1].is_dialled {
+            return;
+        }
+        dials.begin();
+        for _ in 0..dials.below(MOST_DIALS + 1) {
+            let after = dials.below((end.0 - noticed.0) / 1_000 + 1) * 1_000;
+            self.faults.push((Span(noticed.0 + after), Fault::Dial { who, at_space }));
+        }
     }
 
     /// Divides the network. Its end mends everything, so that nothing else is cut meanwhile.
@@ -339,6 +364,11 @@ impl fmt::Display for Fault {
             Fault::Notice { at_space, .. } => {
                 write!(f, "has a broken link: {} is told", if *at_space { "the manager" } else { "it" })
             }
+            Fault::Dial { at_space, .. } => f.write_str(if *at_space {
+                "has a broken link: the manager makes another"
+            } else {
+                "has a broken link and makes another"
+            }),
             Fault::Replace { .. } => f.write_str("has a new link"),
             Fault::Partition { apart } => {
                 let names: Vec<String> = apart.iter().map(|who| format!("client {who}")).collect();
@@ -366,6 +396,7 @@ impl Fault {
             | Fault::Heal { who }
             | Fault::Break { who, .. }
             | Fault::Notice { who, .. }
+            | Fault::Dial { who, .. }
             | Fault::Replace { who }
             | Fault::Slow { who, .. }
             | Fault::Freeze { who, .. }

@@ -3,7 +3,8 @@
 //!
 //! One seed is one schedule: a manager and a few clients on links drawn from the seed, good and bad, wide and narrow; clients
 //! that put, take, lease with and without an end, renew, return and cancel at random, and try to end the leases of others; cut links, links that
-//! keep frames for the next one and break, noticed at once, late or not at all; divided networks, crashes after which a process remembers everything or nothing, slow and frozen processes, wrong clocks. Then
+//! keep frames for the next one and break, noticed at once, late or not at all, and new ones that one side or both dial at the same
+//! time; divided networks, crashes after which a process remembers everything or nothing, slow and frozen processes, wrong clocks. Then
 //! all faults end (the clocks stay wrong), everything comes to rest, all that was lent is counted, the space is emptied, and every
 //! tuple is accounted for. Everything that clients saw is written down, and [`Rule`] says what must hold of it. A failure names its seed, which gives the same schedule again on every machine.
 //!
@@ -22,7 +23,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `run.rs` | one schedule from its first request to the account: read this first |
+//! | `run.rs`, `run/links.rs` | one schedule from its first request to the account: read this first; its links that break |
 //! | `plan.rs`, `fault.rs` | what choices make of it: links, limits, clients; what goes wrong |
 //! | `shrink.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |

@@ -8,7 +8,7 @@ use quintet_contract::{
     Address, Effects, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token,
 };
 use quintet_messaging::{Messages, Window};
-use quintet_session::{Ports, Reliability, Sessions};
+use quintet_session::{Placed, Ports, Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 use quintet_stack::{self as stack, Liveness, StackConfig};
 pub(crate) use quintet_stack::{SERVER, SPACE, SPACE_NODE};
@@ -61,6 +61,8 @@ pub(crate) struct Network {
     space: SpaceConfig,
     /// How the manager reaches each client.
     clients: Vec<Reliability>,
+    /// Those that it dials itself.
+    dialled: Vec<Address>,
     /// Whether work takes time: where any process is slow for a while.
     has_costs: bool,
     seeded: Seeded,
@@ -88,6 +90,7 @@ impl Network {
             windows: plan.windows,
             space: SpaceConfig { seed: plan.key, ..plan.space },
             clients: plan.clients.iter().map(|client| client.reliability).collect(),
+            dialled: plan.dialled().map(|client| Address { node: NodeId(client), port: PORT_USER }).collect(),
             has_costs: plan
                 .faults
                 .iter()
@@ -95,10 +98,10 @@ impl Network {
             seeded,
         };
         let config = network.manager_config(Incarnation(1));
+        let space = vec![network.space(&config)];
         if network.has_messages {
-            network.simulation.add(SERVER, stack::served(&config));
+            network.simulation.add(SERVER, stack::node(SPACE.node, &config, space));
         } else {
-            let space = vec![stack::space(&config)];
             network.simulation.add(SERVER, stack::without_messages(SPACE.node, &config, space));
         }
         network.set_up(SERVER, plan.clock);
@@ -146,6 +149,11 @@ impl Network {
         StackConfig { links, ..self.config(life) }
     }
 
+    /// The space at its port. Who asks nobody dials nobody: here it is made to ask those clients that the manager dials.
+    fn space(&self, config: &StackConfig) -> Placed<Space> {
+        Placed { asks: self.dialled.clone(), ..stack::space(config) }
+    }
+
     fn client_config(&self, life: Incarnation, reliability: Reliability) -> StackConfig {
         StackConfig { links: [(SPACE.node, reliability)].into(), ..self.config(life) }
     }
@@ -167,10 +175,11 @@ impl Network {
     /// Starts the crashed manager again, as a new process with an empty space.
     pub(crate) fn restart_manager(&mut self, life: u64) {
         let config = self.manager_config(Incarnation(life));
+        let space = vec![self.space(&config)];
         let instance: Box<dyn Hosted> = if self.has_messages {
-            Box::new(stack::served(&config))
+            Box::new(stack::node(SPACE.node, &config, space))
         } else {
-            Box::new(stack::without_messages(SPACE.node, &config, vec![stack::space(&config)]))
+            Box::new(stack::without_messages(SPACE.node, &config, space))
         };
         self.simulation.restart(SERVER.node, Restart::Fresh(vec![(SERVER.port, instance)]));
         self.set_costs(SERVER);
@@ -246,6 +255,22 @@ impl Network {
             (false, false) => self.session::<Client>(at, SERVER),
         };
         session.is_some()
+    }
+
+    /// Whether the manager's sessions, or else a client's, go on with theirs at this first frame of a link that the other has made.
+    pub(crate) fn is_resumed_by(&self, client: u16, at_space: bool, word: &OwnedFrame) -> bool {
+        let at = address(client);
+        match (self.has_messages, at_space) {
+            (true, true) => self.is_resumed::<Messages<Space>>(SERVER, at, word),
+            (true, false) => self.is_resumed::<Messages<Client>>(at, SERVER, word),
+            (false, true) => self.is_resumed::<Space>(SERVER, at, word),
+            (false, false) => self.is_resumed::<Client>(at, SERVER, word),
+        }
+    }
+
+    fn is_resumed<P: Protocol + Any>(&self, at: Address, from: Address, word: &OwnedFrame) -> bool {
+        let sessions = self.simulation.get::<Sessions<Ports<P>>>(at);
+        sessions.is_some_and(|sessions| sessions.is_resumed_by(from, word.borrow()))
     }
 
     /// What stands at the sessions of a node: the space of the manager's, a client of any other.

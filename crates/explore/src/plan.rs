@@ -16,6 +16,8 @@ pub(crate) mod streams {
     pub(crate) const FAULTS: u64 = 0xffff_0002_0000_0000;
     /// The links that break, of those that keep frames for the next one.
     pub(crate) const BREAKS: u64 = 0xffff_0006_0000_0000;
+    /// The links that are made where one broke, but for the one that stays.
+    pub(crate) const DIALS: u64 = 0xffff_0007_0000_0000;
     /// What a client of this number is.
     pub(crate) const CLIENT: u64 = 0xffff_0003_0000_0000;
     /// What it asks for.
@@ -89,6 +91,8 @@ pub(crate) struct ClientPlan {
     pub(crate) is_steady: bool,
     /// Whether its link is as usual: it loses nothing and is wide.
     pub(crate) is_good: bool,
+    /// Whether the manager dials it as it dials the manager, so that both say HELLO over every link.
+    pub(crate) is_dialled: bool,
 }
 
 impl Plan {
@@ -114,8 +118,10 @@ impl Plan {
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
             .collect();
-        let faults =
-            fault::draw(&mut choices.stream(streams::FAULTS), &mut choices.stream(streams::BREAKS), &clients);
+        let dials = &mut choices.stream(streams::DIALS);
+        let (striking, breaking) =
+            (&mut choices.stream(streams::FAULTS), &mut choices.stream(streams::BREAKS));
+        let faults = fault::draw(striking, breaking, dials, &clients);
         // What is asked of those that stand still goes by times.
         if faults.iter().any(|(_, fault)| matches!(fault, Fault::Freeze { .. })) {
             clock.tick = Span::ZERO;
@@ -133,7 +139,12 @@ impl Plan {
     /// Whether every request that waits, waits for a tuple only: none for room in its client's link, which messages see to, and none
     /// for an index. Those are passed by.
     pub(crate) fn is_direct(&self) -> bool {
-        self.has_messages && self.space.index_step == SpaceConfig::default().index_step
+        self.has_messages && !self.searches_in_steps()
+    }
+
+    /// Whether the manager compares so few tuples in one turn that searches wait for each other.
+    pub(crate) fn searches_in_steps(&self) -> bool {
+        self.space.index_step != SpaceConfig::default().index_step
     }
 
     /// Whether a client, or the manager, stands still or is slow for a while, so that the other may take it for gone.
@@ -152,14 +163,16 @@ impl Plan {
     }
 
     /// Whether a client's link is broken in one direction for so long that a side which no longer hears closes it, for good since nothing
-    /// is resumed, and the other, which still hears, learns that.
+    /// is resumed, and the other, which still hears, learns that. Where both say HELLO nothing is resumed either if the one has given the
+    /// session up, and the other takes its HELLO and is not heard.
     pub(crate) fn is_half_broken(&self, client: u16) -> bool {
         let own = |sort: fn(&Fault) -> bool| {
             self.faults.iter().filter(move |(_, fault)| fault.who() == Some(client) && sort(fault))
         };
         let breaks =
             own(|fault| matches!(fault, Fault::Break { to_space, to_client, .. } if to_space != to_client));
-        let is_resumed = self.resume_window > Span::ZERO;
+        let is_dialled = self.dialled().any(|dialled| dialled == client);
+        let is_resumed = self.resume_window > Span::ZERO && !is_dialled;
         !is_resumed
             && breaks.into_iter().any(|(from, _)| {
                 let mut replaced = own(|fault| matches!(fault, Fault::Replace { .. }));
@@ -184,6 +197,12 @@ impl Plan {
         let forgets = |fault: &Fault| matches!(fault, Fault::Crash { remembers: false, .. });
         let concerns = |fault: &Fault| fault.who().is_some_and(|who| who == 0 || who == client);
         !self.stands_still(client) && !self.faults.iter().any(|(_, fault)| forgets(fault) && concerns(fault))
+    }
+
+    /// The numbers of the clients that the manager dials too.
+    pub(crate) fn dialled(&self) -> impl Iterator<Item = u16> {
+        let numbered = self.clients.iter().enumerate().filter(|(_, client)| client.is_dialled);
+        numbered.map(|(index, _)| crate::network::number(index))
     }
 
     /// Whether a client's link is as usual: it loses nothing and is wide.
@@ -278,11 +297,13 @@ impl ClientPlan {
             clock: Clock::draw(own),
             is_steady: !is_bad && !is_narrow && !retransmits,
             is_good: !is_bad && !is_narrow,
+            is_dialled: false,
         };
         if !retransmits && own.chance(500_000) {
             client.link.may_be_cut = true;
             client.reliability = retention(own);
             client.is_steady &= client.reliability == Reliability::ByLink;
+            client.is_dialled = own.chance(500_000);
         }
         client.clock.tick = draw_tick(own);
         client
@@ -395,6 +416,9 @@ impl fmt::Display for ClientPlan {
             Reliability::Retransmit { window_frames, .. } => {
                 write!(f, ", retransmission with a window of {window_frames}")?;
             }
+        }
+        if self.is_dialled {
+            f.write_str(", dialled by the manager as well")?;
         }
         if self.renews {
             f.write_str(", renews its leases")?;

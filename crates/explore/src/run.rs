@@ -1,13 +1,16 @@
 //! One run: work under faults, then rest, then an account of every tuple.
 
+mod links;
+
 use crate::behaviour::{LONGEST_LEASE, Will, Workload};
 use crate::check::{self, Rule, Violation};
 use crate::client::Client;
 use crate::fault::{Fault, Who};
 use crate::history::{Ask, History, Outcome, QUIET as QUIET_PHASE, SharedHistory, What};
 use crate::item::{EVERYTHING, Pattern, Seen};
-use crate::network::{INSPECTOR, Network, SPACE, SPACE_NODE, Seeded, number};
+use crate::network::{INSPECTOR, Network, SPACE, Seeded, number};
 use crate::plan::{Clock, Plan, streams};
+use links::Links;
 use quintet_contract::{NodeId, Span, Time};
 use quintet_session::Reliability;
 use quintet_simulate::{Choices, LinkModel, Restart};
@@ -56,8 +59,7 @@ struct Run<'a> {
     network: Network,
     /// The life in which each process is: the manager, then the clients.
     lives: Vec<u64>,
-    /// When the manager (`true`) or a client was told that the link of this client is broken, for which there is no new one.
-    told: BTreeMap<(Who, bool), Time>,
+    links: Links,
     events_limit: u64,
     redone: u64,
 }
@@ -72,8 +74,8 @@ impl<'a> Run<'a> {
     ) -> Run<'a> {
         let network = Network::new(plan, choices, history.clone(), seeded);
         let lives = vec![1; plan.clients.len() + 1];
-        let mut run =
-            Run { choices, plan, history, network, lives, told: BTreeMap::new(), events_limit, redone: 0 };
+        let links = Links::default();
+        let mut run = Run { choices, plan, history, network, lives, links, events_limit, redone: 0 };
         for (index, client) in plan.clients.iter().enumerate() {
             let begins = run.client(index, client.requests);
             run.network.add(begins, client.link, client.reliability, client.clock);
@@ -122,13 +124,15 @@ impl<'a> Run<'a> {
             self.network.run_to(Time::ZERO + *at, self.events_limit);
             self.note(fault.who().unwrap_or(0), What::Fault(fault.clone()));
             if let Fault::Replace { who } = fault {
+                self.check_taken_over(*who)?;
                 self.check_given_up(*who)?;
             }
             self.suffer(fault);
+            self.check_overtaken()?;
         }
         let end = self.network.simulation.now() + WORK;
         self.network.run_to(end, self.events_limit);
-        Ok(())
+        self.check_overtaken()
     }
 
     fn suffer(&mut self, fault: &Fault) {
@@ -146,12 +150,10 @@ impl<'a> Run<'a> {
             Fault::Restart { who, .. } => self.start_again(*who),
             Fault::Cut { who, to_space, to_client } => self.cut(*who, *to_space, *to_client),
             Fault::Heal { who } => self.cut(*who, false, false),
-            Fault::Break { who, to_space, to_client } => self.cut(*who, *to_space, *to_client),
+            Fault::Break { who, to_space, to_client } => self.break_link(*who, *to_space, *to_client),
             Fault::Notice { who, at_space } => self.tell(*who, *at_space),
-            Fault::Replace { who } => {
-                let link = self.plan.clients[usize::from(*who) - 1].link;
-                self.network.simulation.connect_again(SPACE_NODE, NodeId(*who), link);
-            }
+            Fault::Dial { who, at_space } => self.dial(*who, *at_space),
+            Fault::Replace { who } => self.replace(*who),
             Fault::Partition { apart } => self.divide(apart),
             Fault::Mend => self.network.simulation.partition(&[]),
             Fault::Slow { who, per_mille } => self.network.set_slowness(NodeId(*who), *per_mille),
@@ -171,39 +173,6 @@ impl<'a> Run<'a> {
         let requests = self.network.client_mut(who).workload.requests();
         let begins = self.client(index, requests);
         self.network.restart(begins, &self.plan.clients[index], life);
-    }
-
-    fn cut(&mut self, client: Who, to_space: bool, to_client: bool) {
-        let client = NodeId(client);
-        self.network.simulation.set_cut(client, SPACE_NODE, to_space);
-        self.network.simulation.set_cut(SPACE_NODE, client, to_client);
-    }
-
-    /// The host of the manager, or else of the client, notices that the client's link is broken, and does away with it.
-    fn tell(&mut self, client: Who, at_space: bool) {
-        self.cut(client, true, true);
-        let at = NodeId(client);
-        let (here, there) = if at_space { (SPACE_NODE, at) } else { (at, SPACE_NODE) };
-        self.network.simulation.tell_cut(here, there);
-        self.told.insert((client, at_space), self.network.simulation.now());
-    }
-
-    /// Whoever was told of a broken link has given its session up when the time to resume it has passed.
-    fn check_given_up(&mut self, client: Who) -> Result<(), Violation> {
-        let now = self.network.simulation.now();
-        let is_certain = self.plan.remembers(client) && !self.plan.is_stopped(client);
-        for at_space in [false, true] {
-            let Some(told) = self.told.remove(&(client, at_space)) else { continue };
-            let is_over = now.since(told) > self.plan.resumed_until();
-            if is_over && is_certain && self.network.has_session(client, at_space) {
-                let side = if at_space { "the manager".to_owned() } else { format!("client {client}") };
-                let text = format!(
-                    "{side} was told at {told} that their link is broken, and has a session at {now}"
-                );
-                return Err(Violation::new(Rule::SessionsOutliveCuts, text));
-            }
-        }
-        Ok(())
     }
 
     fn divide(&mut self, apart: &[Who]) {

@@ -42,6 +42,7 @@ fn every_defect_is_found() {
         (Defect::ArrivedNotTold, 200, &[Rule::NobodyCutOff]),
         (Defect::GivenUpEarly, 1_000, &[Rule::SessionsOutliveCuts]),
         (Defect::NeverGivenUp, 1_000, &[Rule::SessionsOutliveCuts]),
+        (Defect::TriesCountedTogether, 1_000, &[Rule::SessionsOutliveCuts]),
     ];
     assert_eq!(expected.map(|(defect, ..)| defect), Defect::ALL);
     for (defect, seeds, rules) in expected {

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use quintet_contract::{Span, Time};
 
 /// A link that was there for less than this may have been gone before the handshake over it had ended.
-const HANDSHAKE: Span = Span::from_millis(10);
+pub(crate) const HANDSHAKE: Span = Span::from_millis(10);
 
 pub(super) fn check(plan: &Plan, history: &History) -> Result<(), Violation> {
     for (index, own) in plan.clients.iter().enumerate() {
@@ -25,11 +25,14 @@ pub(super) fn check(plan: &Plan, history: &History) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whether a client's first session lasts to the end: neither side forgets, and no link comes too late.
+/// Whether a client's first session lasts to the end: neither side forgets, and no link comes too late. One that the manager began may be
+/// known to the client only, if the link broke before its WELCOME had come: then it is over when the manager asks for another.
 fn is_promised(plan: &Plan, history: &History, client: u16) -> bool {
     let absences = absences(history, client);
     let is_short = |(from, until): &(Time, Time)| until.since(*from) < plan.resumed_within();
-    plan.remembers(client) && absences.iter().all(is_short)
+    let first_met = absences.first().is_none_or(|(from, _)| *from > Time::ZERO + HANDSHAKE);
+    let is_met = first_met || !plan.dialled().any(|dialled| dialled == client);
+    plan.remembers(client) && is_met && absences.iter().all(is_short)
 }
 
 /// When the link of a client was gone; or one of the two processes, which breaks it.

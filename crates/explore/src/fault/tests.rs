@@ -21,6 +21,7 @@ fn every_sort_befalls_whom_it_can() {
                 Fault::Break { to_space: true, to_client: true, .. } => ("break", false),
                 Fault::Break { .. } => ("one-way break", false),
                 Fault::Notice { at_space, .. } => ("notice", *at_space),
+                Fault::Dial { at_space, .. } => ("dial", *at_space),
                 Fault::Partition { .. } => ("partition", false),
                 Fault::Slow { .. } => ("slow", is_manager),
                 Fault::Freeze { .. } => ("freeze", is_manager),
@@ -50,13 +51,15 @@ fn every_sort_befalls_whom_it_can() {
         "break",
         "one-way break",
         "notice",
+        "dial",
         "partition",
         "slow",
         "freeze",
         "offset",
         "drift",
     ];
-    let manager = ["stop", "crash", "slow", "freeze", "notice", "offset", "drift"].map(|sort| (sort, true));
+    let manager =
+        ["stop", "crash", "slow", "freeze", "notice", "dial", "offset", "drift"].map(|sort| (sort, true));
     let all = clients.map(|sort| (sort, false)).into_iter().chain(manager).chain([("end", false)]);
     assert_eq!(seen, all.collect());
 }
@@ -65,7 +68,7 @@ fn every_sort_befalls_whom_it_can() {
 fn what_goes_wrong_ends_before_it_goes_wrong_again() {
     for plan in plans() {
         let (mut down, mut slow, mut cut) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut broken = BTreeSet::new();
+        let (mut broken, mut noticed) = (BTreeSet::new(), BTreeSet::new());
         for (_, fault) in plan.faults {
             let text = fault.to_string();
             let is_right = match fault {
@@ -80,8 +83,12 @@ fn what_goes_wrong_ends_before_it_goes_wrong_again() {
                     let may_break = plan.clients[usize::from(who) - 1].retains() && slow.is_empty();
                     may_break && cut.is_disjoint(&BTreeSet::from([who])) && broken.insert(who)
                 }
-                Fault::Notice { who, .. } => broken.contains(&who),
-                Fault::Replace { who } => broken.remove(&who),
+                Fault::Notice { who, at_space } => broken.contains(&who) && noticed.insert((who, at_space)),
+                Fault::Dial { who, at_space } => noticed.contains(&(who, at_space)),
+                Fault::Replace { who } => {
+                    noticed.retain(|(noticing, _)| *noticing != who);
+                    broken.remove(&who)
+                }
                 Fault::Partition { apart } => cut.is_empty() && apart.into_iter().all(|who| cut.insert(who)),
                 Fault::Mend => {
                     cut.clear();

@@ -9,7 +9,9 @@ use core::ops::{Index, IndexMut};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, Port, SendError};
+use quintet_contract::{
+    Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, OwnedFrame, Port, SendError,
+};
 
 /// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
 const DEVICE_WINDOW: usize = 1024;
@@ -32,6 +34,9 @@ pub(crate) struct Route {
     pub(crate) stale: usize,
     /// Frames sent and neither arrived nor lost.
     pub(crate) in_flight: usize,
+    /// Whether the sender's host has made the link, and the receiver's has not looked at it: its first frame is kept.
+    pub(crate) is_dialled: bool,
+    pub(crate) first_word: Option<OwnedFrame>,
     /// Instances that found no room and wait to be told, and whom they wanted to send to, each once.
     pub(crate) refused: Vec<(Port, Port)>,
     /// What its frames cost at both ends, if anything. Boxed: few links have it.
@@ -58,6 +63,8 @@ impl Route {
             draining,
             stale: 0,
             in_flight: 0,
+            is_dialled: false,
+            first_word: None,
             refused,
             costs: None,
         }

@@ -19,6 +19,8 @@ pub enum Defect {
     GivenUpEarly,
     /// A session whose peer never comes back is never given up.
     NeverGivenUp,
+    /// The peer's tries are counted from this side's own.
+    TriesCountedTogether,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

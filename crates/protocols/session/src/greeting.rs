@@ -3,6 +3,7 @@
 use crate::codec::{Attempt, GOODBYE, Hello, Named, REFUSED, Refused, Welcome};
 use crate::config::{Features, Reliability, SessionConfig};
 use crate::context::{Context, Event};
+use crate::defect::seeded;
 use crate::handshake::{Ended, Phase, Suspended};
 use crate::live::Live;
 use crate::peer::Peer;
@@ -189,6 +190,11 @@ impl Peer {
             let Welcome { session, window, .. } = welcome;
             let stream = Stream::new(session, Attempt::default(), info, window, self.reliability, self.link);
             self.live(stream, false, context);
+        }
+        if seeded!(context.config, TriesCountedTogether)
+            && let Some(live) = self.live_mut()
+        {
+            live.stream.heard = welcome.attempt;
         }
         self.send_pending(context);
     }

@@ -49,6 +49,9 @@ impl Simulation {
             return false;
         }
         let cut = route.cut;
+        if route.is_dialled && route.first_word.is_none() {
+            route.first_word = Some(parcel.frame().to_owned());
+        }
         if parcel.is_stamped
             && let Some(node) = self.nodes.get(parcel.label.from.node)
         {

@@ -5,7 +5,7 @@ use crate::arrival::{Arrival, News};
 use crate::ids::{NodePlace, RouteId};
 use crate::link::LinkModel;
 use crate::route::Route;
-use quintet_contract::{Disconnect, DownCause, NodeId, PeerChange};
+use quintet_contract::{Disconnect, DownCause, NodeId, OwnedFrame, PeerChange};
 
 impl Simulation {
     /// Closes the link between a node and `peer`, at the node's request: what it sent before still arrives, then the peer is
@@ -81,13 +81,39 @@ impl Simulation {
     /// Links two nodes again, as hosts that make a new link in the place of one that was cut, for the same ports: what is under way on
     /// that one is lost. Who was not told of the cut learns of the new link only. Nothing happens if they had none.
     pub fn connect_again(&mut self, a: NodeId, b: NodeId, model: LinkModel) {
+        self.lose_in_flight(a, b);
+        if let Some(joined) = self.routes.get(a, b).map(|route| route.joined.clone()) {
+            self.attach(a, b, &joined, model);
+        }
+    }
+
+    /// Tells a node, whose link with `peer` was cut, of a new one that its host has made, as long as the peer's host has not looked at
+    /// that: what it sends is lost but for the first frame ([`first_word`](Simulation::first_word)), and nothing comes. Until the next link
+    /// between the two, which has taken the place of this one. Nothing happens if they had none, or the peer is dead.
+    pub fn dial(&mut self, at: NodeId, peer: NodeId) {
+        self.lose_in_flight(at, peer);
+        for (from, to) in [(at, peer), (peer, at)] {
+            self.set_cut(from, to, true);
+        }
+        let Some(route) = self.routes.get_mut(at, peer) else { return };
+        (route.is_dialled, route.first_word) = (true, None);
+        for (here, there) in route.ends() {
+            self.announce(here, there);
+        }
+    }
+
+    /// The first frame over the link that a node's host has [made](Simulation::dial), by which the peer's decides what becomes of it.
+    #[must_use]
+    pub fn first_word(&self, from: NodeId, to: NodeId) -> Option<&OwnedFrame> {
+        self.routes.get(from, to)?.first_word.as_ref()
+    }
+
+    /// What is under way between two nodes is not shown.
+    fn lose_in_flight(&mut self, a: NodeId, b: NodeId) {
         for (from, to) in [(a, b), (b, a)] {
             if let Some(route) = self.routes.get_mut(from, to) {
                 route.stale = route.in_flight;
             }
-        }
-        if let Some(joined) = self.routes.get(a, b).map(|route| route.joined.clone()) {
-            self.attach(a, b, &joined, model);
         }
     }
 

@@ -139,6 +139,33 @@ fn every_pair_that_a_link_joins_is_told_of_it() {
 }
 
 #[test]
+fn a_link_that_one_host_has_made_is_told_to_its_own_side_and_loses_all_but_its_first_word() {
+    let mut run = linked(LinkModel::default());
+    forget(&mut run);
+    let (here, there) = ends(PAIRS[0]);
+    tell(&mut run, there, SAY, here);
+    run.run_for(Span::from_micros(1));
+    run.dial(ONE, OTHER);
+    run.run_for(Span::from_micros(1));
+    let up = |peer| vec![Seen::Up(peer)];
+    check(&mut run, up, |_| vec![]);
+    assert_eq!(run.first_word(ONE, OTHER), None);
+    (0..2).for_each(|_| tell(&mut run, here, SAY, there));
+    tell(&mut run, there, SAY, here);
+    run.run_for(Span::from_millis(1));
+    check(&mut run, |_| vec![], |_| vec![]);
+    assert_eq!(run.first_word(ONE, OTHER).map(|frame| frame.kind), Some(WORD));
+    assert_eq!(run.first_word(OTHER, ONE), None);
+    run.connect_again(ONE, OTHER, LinkModel::default());
+    run.run_for(Span::from_micros(10));
+    check(&mut run, up, up);
+    assert_eq!(run.first_word(ONE, OTHER), None, "it is another link");
+    tell(&mut run, here, SAY, there);
+    run.run_for(Span::from_millis(1));
+    assert_eq!(take(&mut run, there), [Seen::Word(here, named(there))]);
+}
+
+#[test]
 fn what_one_instance_closes_is_closed_for_all() {
     let mut run = linked(LinkModel::default());
     forget(&mut run);

@@ -4,6 +4,7 @@ use crate::cluster::{Cluster, Machine};
 use crate::copying::Copying;
 use crate::costs::WorkCosts;
 use crate::floor::{Floor, program_at, relay};
+use crate::link::Link;
 use crate::program::{BEGIN, PairPlan, Pairs};
 use bytes::Bytes;
 use quintet_contract::{Address, NodeId, OwnedFrame, Span, Token};
@@ -32,7 +33,7 @@ pub struct Measured {
     /// [`SMALL`], space and program in one process.
     pub in_process: f64,
     /// [`SMALL`], the space in another process.
-    pub shared: f64,
+    pub apart: f64,
     /// The same, [`DEPTH`] under way.
     pub pipelined: f64,
     /// Each of [`SIZES`], the space in another process.
@@ -44,11 +45,11 @@ pub struct Measured {
 /// Two processes that have a core each: the costs and the way between them, as calibrated.
 #[must_use]
 pub fn machine(cores: u32, calibrated: &Calibrated) -> Cluster {
-    let memory_latency = Picos::from_seconds(calibrated.memory_latency);
     Cluster {
         machines: vec![Machine::new("this", cores)],
         network: None,
-        memory_latency,
+        link: calibrated.link,
+        link_latency: Picos::from_seconds(calibrated.latency),
         costs: calibrated.costs.clone(),
     }
 }
@@ -56,10 +57,12 @@ pub fn machine(cores: u32, calibrated: &Calibrated) -> Cluster {
 /// What calibration found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calibrated {
+    /// What joins the processes.
+    pub link: Link,
     /// The costs of work.
     pub costs: WorkCosts,
-    /// From when a frame is in memory until its receiver sees it, in seconds.
-    pub memory_latency: f64,
+    /// From when a frame is in the link until its receiver sees it, in seconds.
+    pub latency: f64,
 }
 
 /// A number that calibration looks for.
@@ -69,7 +72,7 @@ enum Unknown {
     Stages,
     /// Sending and receiving a frame, which take alike.
     Frames,
-    MemoryLatency,
+    Latency,
     /// Of one of [`SIZES`].
     Copying(usize),
     DeepWaking,
@@ -79,7 +82,7 @@ enum Unknown {
 const UNKNOWNS: [Unknown; 4 + SIZES.len()] = [
     Unknown::Stages,
     Unknown::Frames,
-    Unknown::MemoryLatency,
+    Unknown::Latency,
     Unknown::Copying(0),
     Unknown::Copying(1),
     Unknown::Copying(2),
@@ -88,14 +91,16 @@ const UNKNOWNS: [Unknown; 4 + SIZES.len()] = [
     Unknown::DeepWaking,
 ];
 
-/// The costs with which the simulation takes what was measured.
+/// The costs with which the simulation takes what was measured over a link.
 ///
 /// Each cost follows from one case, the others held: an in-process pair gives call and stages, of which each operation of
-/// the program has half; the pipelined pair the cost of a frame, sending and receiving alike; the pair over shared memory
-/// the latency; the larger pairs what copying takes at their sizes ([`Copying`] says what between them); the pair after a pause
-/// what waking an idle processor takes. Patience, and waking on a processor that is awake, are those of [`WorkCosts::default`].
+/// the program has half; the pipelined pair the cost of a frame, sending and receiving alike; the pair with the space
+/// in another process the latency; the larger pairs what copying takes at their sizes ([`Copying`] says what between them); the pair after a pause
+/// what waking an idle processor takes. Over a socket, system calls are part of what they are made for: those of a frame alone, of
+/// the latency; of frames that are written together, of their cost. Patience is the link's, and waking on a processor that is awake that of
+/// [`WorkCosts::default`].
 #[must_use]
-pub fn calibrate(measured: &Measured) -> Calibrated {
+pub fn calibrate(link: Link, measured: &Measured) -> Calibrated {
     let half = measured.in_process * 1e-9 / 4.0;
     let costs = WorkCosts {
         call: half,
@@ -104,10 +109,11 @@ pub fn calibrate(measured: &Measured) -> Calibrated {
         sending: 0.0,
         receiving: 0.0,
         copying: Copying::by_size([]),
+        patience: link.patience(),
         deep_waking: 0.0,
         ..WorkCosts::default()
     };
-    let mut found = Calibrated { costs, memory_latency: 0.0 };
+    let mut found = Calibrated { link, costs, latency: 0.0 };
     // Twice: the later ones change the earlier ones a little.
     for unknown in UNKNOWNS.into_iter().chain(UNKNOWNS) {
         unknown.solve(&mut found, measured);
@@ -121,7 +127,7 @@ impl Unknown {
         match self {
             Unknown::Stages => (costs.call, costs.matching, costs.storing) = (value, value, value),
             Unknown::Frames => (costs.sending, costs.receiving) = (value, value),
-            Unknown::MemoryLatency => to.memory_latency = value,
+            Unknown::Latency => to.latency = value,
             Unknown::Copying(size) => costs.copying = costs.copying.with(SIZES[size] as u64, value),
             Unknown::DeepWaking => costs.deep_waking = value,
         }
@@ -132,7 +138,7 @@ impl Unknown {
         match self {
             Unknown::Stages => by.in_process,
             Unknown::Frames => by.pipelined,
-            Unknown::MemoryLatency => by.shared,
+            Unknown::Latency => by.apart,
             Unknown::Copying(size) => by.copied[size],
             Unknown::DeepWaking => by.paused,
         }
@@ -144,7 +150,7 @@ impl Unknown {
         match self {
             Unknown::Stages => pair_in_process(&by.costs, SMALL),
             Unknown::Frames => pair(by, PairPlan { depth: DEPTH, ..one }),
-            Unknown::MemoryLatency => pair(by, one),
+            Unknown::Latency => pair(by, one),
             Unknown::Copying(size) => pair(by, PairPlan { bytes: SIZES[size], ..one }),
             Unknown::DeepWaking => pair(by, PairPlan { pause: PAUSE, ..one }),
         }

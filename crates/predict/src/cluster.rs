@@ -1,6 +1,7 @@
 //! Modelled machines and what joins them.
 
 use crate::costs::WorkCosts;
+use crate::link::Link;
 use quintet_simulate::device::{BusParameters, DeviceModel, Forwarding, Framing, SwitchParameters, WhenFull};
 use quintet_simulate::{Picos, ProcessorModel};
 
@@ -11,8 +12,10 @@ pub struct Cluster {
     pub machines: Vec<Machine>,
     /// What joins them; none is needed for one machine.
     pub network: Option<Network>,
-    /// From when a frame is in a link's memory until its receiver sees it, between processes of one machine.
-    pub memory_latency: Picos,
+    /// What joins processes of one machine.
+    pub link: Link,
+    /// From when a frame is in such a link until its receiver sees it.
+    pub link_latency: Picos,
     /// What work costs.
     pub costs: WorkCosts,
 }

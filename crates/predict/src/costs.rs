@@ -1,9 +1,10 @@
 //! What the product's own work costs a processor.
 
-use quintet_simulate::{Costs, Distribution, FrameCosts, Picos, Pieces};
+use quintet_simulate::{Costs, Distribution, FrameCosts, Picos};
 use quintet_tuple_space::stages;
 
 use crate::copying::Copying;
+use crate::link::Link;
 use crate::program::CALL;
 
 /// What work takes on a processor of speed 1, in seconds.
@@ -44,7 +45,7 @@ impl Default for WorkCosts {
             sending: 140e-9,
             receiving: 140e-9,
             copying: Copying::at_rate(7e9),
-            patience: 8e-6,
+            patience: Link::SharedMemory.patience(),
             waking: 4e-6,
             deep_waking: 60e-6,
         }
@@ -53,8 +54,6 @@ impl Default for WorkCosts {
 
 /// How long a processor is idle before it sleeps.
 const SHALLOW: Picos = Picos(100_000_000);
-/// How a link over shared memory copies.
-const PIECES: Pieces = Pieces { bytes: 16 * 1024, early_wake: 128 * 1024 };
 /// Cycles of a second: a processor of speed 1 has a cycle of a nanosecond.
 pub(crate) const CYCLES: f64 = 1e9;
 
@@ -73,8 +72,8 @@ impl WorkCosts {
         Costs::from([(CALL, Distribution::Constant(self.call * CYCLES))])
     }
 
-    /// Of frames in shared memory, on a link that moves at most so many bytes of data at once.
-    pub(crate) fn of_memory(&self, largest: u64) -> FrameCosts {
+    /// Of frames between processes of one machine, on a link that moves at most so many bytes of data at once.
+    pub(crate) fn of_frames(&self, link: Link, largest: u64) -> FrameCosts {
         let byte = self.copying.each_byte(largest) * CYCLES;
         FrameCosts {
             send: self.sending * CYCLES,
@@ -85,7 +84,7 @@ impl WorkCosts {
             wake_up: self.waking * CYCLES,
             shallow: SHALLOW,
             deep_wake_up: self.deep_waking * CYCLES,
-            pieces: Some(PIECES),
+            pieces: Some(link.pieces()),
         }
     }
 }

@@ -2,15 +2,13 @@
 
 use crate::cluster::Cluster;
 use crate::costs::CYCLES;
-use quintet_contract::{Address, Incarnation, LinkClass, NodeId, Protocol, Span};
+use quintet_contract::{Address, Incarnation, NodeId, Protocol, Span};
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
 use quintet_stack::{self as stack, SERVER, SPACE_NODE, StackConfig};
 use quintet_wire::registry::PORT_CALLERS;
 use std::any::Any;
 
-/// The largest bulk of one frame in shared memory.
-const MEMORY_BULK_BYTES: usize = 1 << 20;
 /// The cluster that all stacks name.
 const CLUSTER: u128 = 1;
 /// The life in which every node is.
@@ -124,7 +122,8 @@ impl<'a> Floor<'a> {
     /// Joins a client with the space.
     fn join(&mut self, place: Place, client: Address) {
         let space = self.space.expect("the space is placed first");
-        let costs = self.cluster.costs.of_memory(self.largest);
+        let link = self.cluster.link;
+        let costs = self.cluster.costs.of_frames(link, self.largest);
         match (&self.cluster.network, self.network) {
             (Some(network), Some(device)) if space.machine != place.machine => {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
@@ -137,15 +136,8 @@ impl<'a> Floor<'a> {
                 );
             }
             _ => {
-                let delay = Span(self.cluster.memory_latency.time().0);
-                let memory = LinkModel {
-                    delay_min: delay,
-                    delay_max: delay,
-                    max_bulk_bytes: MEMORY_BULK_BYTES,
-                    class: LinkClass::Machine,
-                    ..LinkModel::default()
-                };
-                self.simulation.connect(SERVER, client, memory);
+                let latency = Span(self.cluster.link_latency.time().0);
+                self.simulation.connect(SERVER, client, link.model(latency));
                 self.simulation.set_frame_costs(SPACE_NODE, client.node, costs);
             }
         }

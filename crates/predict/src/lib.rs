@@ -27,7 +27,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `farm.rs` | one run of a job: read this first |
-//! | `job.rs`, `cluster.rs`, `costs.rs`, `copying.rs` | [`Job`], [`Cluster`], [`WorkCosts`], [`Copying`] |
+//! | `job.rs`, `cluster.rs`, `link.rs`, `costs.rs`, `copying.rs` | [`Job`], [`Cluster`], [`Link`], [`WorkCosts`], [`Copying`] |
 //! | `floor.rs` | where processes are, and how they are joined |
 //! | `program.rs` | master, worker and pairs as protocols |
 //! | `study.rs` | runs over seeds and numbers of workers |
@@ -44,6 +44,7 @@ mod file;
 mod floor;
 mod job;
 pub mod keys;
+mod link;
 mod markdown;
 mod program;
 mod study;
@@ -53,6 +54,7 @@ pub use copying::Copying;
 pub use costs::WorkCosts;
 pub use farm::{FarmError, FarmRun, run};
 pub use job::{Job, Kill, Places};
+pub use link::Link;
 pub use markdown::markdown;
 pub use program::{PairPlan, Redone};
 pub use study::{CONFIDENCE, Row, study};

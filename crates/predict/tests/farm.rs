@@ -4,13 +4,20 @@
 
 use quintet_contract::Span;
 use quintet_predict::{
-    Cluster, Copying, FarmError, FarmRun, Job, Kill, Machine, Network, Places, Redone, WorkCosts, run, study,
+    Cluster, Copying, FarmError, FarmRun, Job, Kill, Link, Machine, Network, Places, Redone, WorkCosts, run,
+    study,
 };
 use quintet_simulate::{Distribution, Picos};
 
 fn cluster(machines: Vec<Machine>) -> Cluster {
     let network = Network::switched(10e9, Picos(5_000_000));
-    Cluster { machines, network: Some(network), memory_latency: Picos(100_000), costs: WorkCosts::default() }
+    Cluster {
+        machines,
+        network: Some(network),
+        link: Link::SharedMemory,
+        link_latency: Picos(100_000),
+        costs: WorkCosts::default(),
+    }
 }
 
 /// A machine with everything but the workers, and one with these.

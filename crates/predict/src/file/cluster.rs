@@ -4,6 +4,7 @@ use super::{File, Section, load, read};
 use crate::cluster::{Cluster, Machine, Network};
 use crate::costs::WorkCosts;
 use crate::keys;
+use crate::link::Link;
 use quintet_model::ModelError;
 use quintet_simulate::Picos;
 use std::path::Path;
@@ -43,7 +44,8 @@ fn cluster(file: &File<'_>, table: &DeTable<'_>) -> Option<Cluster> {
     Some(Cluster {
         machines,
         network: network.map_or(Some(None), |network| network.map(Some))?,
-        memory_latency: memory.map_or(Some(Picos(280_000)), |latency| latency.map(Picos::from_seconds))?,
+        link: Link::SharedMemory,
+        link_latency: memory.map_or(Some(Picos(280_000)), |latency| latency.map(Picos::from_seconds))?,
         costs: costs?,
     })
 }

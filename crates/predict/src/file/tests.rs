@@ -26,7 +26,7 @@ fn the_shortest_files_are_good() {
 fn empty_tables_say_what_missing_ones_say() {
     let (without, with) = (MACHINES.to_owned(), format!("{MACHINES}[memory]\n[costs]\n"));
     let [without, with] = [without, with].map(|text| Cluster::from_str(&text, "f").unwrap());
-    assert_eq!(without.memory_latency, with.memory_latency);
+    assert_eq!(without.link_latency, with.link_latency);
     let numbers = |of: &Cluster| {
         let it = &of.costs;
         let copying = it.copying.each_byte(1 << 10);

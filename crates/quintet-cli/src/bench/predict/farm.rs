@@ -1,7 +1,7 @@
 //! The worker farm: live, and predicted.
 
 use super::super::case::Round;
-use super::super::link::arguments;
+use super::super::link::{Over, arguments};
 use super::super::space::served::Served;
 use crate::companion::Companion;
 use crate::connection::refused;
@@ -30,7 +30,7 @@ fn tasks(workers: usize, micros: u64) -> u64 {
 pub(super) fn predict(workers: usize, micros: u64) -> Result<Round, Error> {
     // Asked now: a round stays on one processor.
     let cores = u32::try_from(allowed()?.len()).unwrap_or(u32::MAX);
-    super::predict(move |calibrated| makespan(calibrated, cores, workers, micros))
+    super::predict(Over::Shm, move |calibrated| makespan(calibrated, cores, workers, micros))
 }
 
 fn makespan(calibrated: &Calibrated, cores: u32, workers: usize, micros: u64) -> Option<f64> {

@@ -1,11 +1,13 @@
 //! The workloads of predictions, live.
 
 use super::super::case::Round;
+use super::super::link::Over;
 use super::super::row::median;
 use super::super::space::median_of_groups;
 use super::super::space::served::Served;
 use quintet::{Bytes, Error, Lab, Pending, Space, Template, Tuple, Value, template, tuple};
 use quintet_contract::Span;
+use quintet_predict::Link;
 use quintet_predict::calibrate::{Calibrated, DEPTH, Measured, PAUSE, SIZES, SMALL, calibrate};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -84,6 +86,7 @@ impl Pair {
 /// Measures what costs follow from. Each way to wait has a space of its own: both sides learn whether spinning pays, and
 /// what one case teaches would slow the next.
 pub(super) struct Calibrator {
+    over: Over,
     here: Space,
     awaited: Space,
     pipelined: Space,
@@ -96,9 +99,11 @@ pub(super) struct Calibrator {
 }
 
 impl Calibrator {
-    pub(super) fn new() -> Result<Calibrator, Error> {
-        let served = [Served::start()?, Served::start()?, Served::start()?];
+    pub(super) fn new(over: Over) -> Result<Calibrator, Error> {
+        let start = || Served::start_over(over);
+        let served = [start()?, start()?, start()?];
         let calibrator = Calibrator {
+            over,
             here: Lab::embedded().space(),
             awaited: served[0].connect()?,
             pipelined: served[1].connect()?,
@@ -114,7 +119,7 @@ impl Calibrator {
     fn measure(&self) -> Result<Measured, Error> {
         Ok(Measured {
             in_process: self.small.round(&self.here, SMALL)?,
-            shared: self.small.round(&self.awaited, SMALL)?,
+            apart: self.small.round(&self.awaited, SMALL)?,
             pipelined: self.small.round_of_many(&self.pipelined, DEPTH)?,
             copied: self.larger_rounds()?,
             paused: self.small.round_after_pauses(&self.paused, PAUSE)?,
@@ -142,7 +147,16 @@ impl Calibrator {
     }
 
     pub(super) fn calibrate(&self) -> Result<Calibrated, Error> {
-        Ok(calibrate(&self.measure()?))
+        Ok(calibrate(link(self.over), &self.measure()?))
+    }
+}
+
+/// What the simulation calls it.
+fn link(over: Over) -> Link {
+    match over {
+        Over::Shm => Link::SharedMemory,
+        Over::Unix => Link::Unix,
+        Over::Tcp => Link::Tcp,
     }
 }
 
@@ -152,26 +166,27 @@ pub(super) fn in_process() -> Result<Round, Error> {
     Ok(Box::new(move || pair.round(&space, SMALL)))
 }
 
-/// Pairs in shared memory, each awaited.
-pub(super) fn one_by_one(bytes: usize) -> Result<Round, Error> {
-    shared(bytes, move |pair, space| pair.round(space, bytes))
+/// Pairs with a space in another process, each awaited.
+pub(super) fn one_by_one(over: Over, bytes: usize) -> Result<Round, Error> {
+    apart(over, bytes, move |pair, space| pair.round(space, bytes))
 }
 
-/// Small pairs in shared memory, each after a pause.
-pub(super) fn paused(pause: Span) -> Result<Round, Error> {
-    shared(SMALL, move |pair, space| pair.round_after_pauses(space, pause))
+/// Small pairs, each after a pause.
+pub(super) fn paused(over: Over, pause: Span) -> Result<Round, Error> {
+    apart(over, SMALL, move |pair, space| pair.round_after_pauses(space, pause))
 }
 
-/// Pairs in shared memory of which `depth` are under way.
-pub(super) fn many(bytes: usize, depth: u64) -> Result<Round, Error> {
-    shared(bytes, move |pair, space| pair.round_of_many(space, depth))
+/// Pairs of which `depth` are under way.
+pub(super) fn many(over: Over, bytes: usize, depth: u64) -> Result<Round, Error> {
+    apart(over, bytes, move |pair, space| pair.round_of_many(space, depth))
 }
 
-fn shared(
+fn apart(
+    over: Over,
     bytes: usize,
     round: impl Fn(&Pair, &Space) -> Result<f64, Error> + 'static,
 ) -> Result<Round, Error> {
-    let served = Served::start()?;
+    let served = Served::start_over(over)?;
     let (space, pair) = (served.connect()?, Pair::of(bytes));
     round(&pair, &space)?;
     Ok(served.rounds(move || round(&pair, &space)))

@@ -26,13 +26,16 @@ pub(crate) struct Lender {
     copies: usize,
     /// Bytes of these.
     copied_bytes: usize,
+    /// Lends in all places so far.
+    lends: u64,
     /// Bytes of all segments together, at most.
     pub(super) most: usize,
 }
 
 impl Default for Lender {
     fn default() -> Self {
-        Lender { places: Default::default(), out: 0, copies: 0, copied_bytes: 0, most: LENT_BYTES }
+        let (places, most) = (Default::default(), LENT_BYTES);
+        Lender { places, out: 0, copies: 0, copied_bytes: 0, lends: 0, most }
     }
 }
 
@@ -54,6 +57,8 @@ struct Place {
     size: usize,
     /// Lends so far.
     lent: u32,
+    /// How many there had been in all places with the last of them.
+    last: u64,
     /// The segment and one bulk of it, while a lend is out. The bulk keeps everybody from writing there.
     out: Option<(Arc<Segment>, Bytes)>,
     /// That is a copy which this side made for the link alone.
@@ -90,15 +95,14 @@ impl Lender {
             Way::InPlace(segment) => (segment, bulk.clone()),
             Way::Copied => copy(bulk)?,
         };
-        let (place, is_new) = self.place_for(&segment, peer)?;
+        let (number, size) = (segment.number(), segment.size());
+        let (place, is_new) = self.place_for((number, size), places(peer))?;
         if is_new {
             descriptors::send(socket, segment.as_fd()).ok()?;
         }
         let len = bulk.len();
-        let (known, size) = (&mut self.places[place], segment.size());
-        known.segment = if size > REMEMBERED_BYTES { 0 } else { segment.number() };
-        known.size = size;
-        known.lent = known.lent.wrapping_add(1);
+        self.note(place, number, size);
+        let known = &mut self.places[place];
         if known.out.replace((segment, bulk)).is_none() {
             known.is_copy = is_copy;
             self.out += 1;
@@ -110,18 +114,27 @@ impl Lender {
         Some(Lent { len, place, is_new })
     }
 
-    /// The place where the peer knows the segment, or one that can have it from now on.
-    fn place_for(&self, segment: &Segment, peer: &Lines) -> Option<(usize, bool)> {
-        let places = &self.places[..places(peer)];
-        if let Some(known) = places.iter().position(|place| place.segment == segment.number()) {
+    /// Of the first so many places the one where the peer knows the segment of this number, or the one that is to have it from now on: the one that
+    /// was of no use for longest, or segments in turn would take one place from each other, with a descriptor each time.
+    fn place_for(&self, (segment, size): (u64, usize), among: usize) -> Option<(usize, bool)> {
+        let places = || self.places[..among].iter().enumerate();
+        if let Some((known, _)) = places().find(|(_, place)| place.segment == segment) {
             return Some((known, false));
         }
         let mapped: usize = self.places.iter().map(|place| place.size).sum();
-        let is_free =
-            |place: &Place| place.out.is_none() && mapped - place.size + segment.size() <= self.most;
-        let unused = places.iter().position(|place| place.size == 0 && is_free(place));
-        let free = unused.or_else(|| places.iter().position(is_free));
-        free.map(|place| (place, true))
+        let fits = |place: &Place| mapped - place.size + size <= self.most;
+        let free = places().filter(|(_, place)| place.out.is_none() && fits(place));
+        free.min_by_key(|(_, place)| place.last).map(|(place, _)| (place, true))
+    }
+
+    /// A segment is lent in a place.
+    fn note(&mut self, place: usize, segment: u64, size: usize) {
+        self.lends += 1;
+        let known = &mut self.places[place];
+        known.segment = if size > REMEMBERED_BYTES { 0 } else { segment };
+        known.size = size;
+        known.lent = known.lent.wrapping_add(1);
+        known.last = self.lends;
     }
 
     /// Lets go what came back.
@@ -140,11 +153,11 @@ impl Lender {
             let Some((segment, _bulk)) = place.out.take() else { continue };
             if peer.retired.load(Ordering::Relaxed) >> number & 1 == 1 {
                 segment.retire();
-                place.segment = 0;
+                (place.segment, place.last) = (0, 0);
             }
             // One that is retired the peer still knows, if it is short.
             if place.size > REMEMBERED_BYTES {
-                place.size = 0;
+                (place.size, place.last) = (0, 0);
             }
             self.out -= 1;
             if place.is_copy {
@@ -175,5 +188,28 @@ impl Drop for Lender {
         for (segment, _) in self.places.iter().filter_map(|place| place.out.as_ref()) {
             segment.retire();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lends a segment, which comes back at once. Whether the peer is told of it.
+    fn lend(lender: &mut Lender, segment: u64) -> bool {
+        let (place, is_new) = lender.place_for((segment, 4096), PLACES).expect("none is out");
+        lender.note(place, segment, 4096);
+        is_new
+    }
+
+    #[test]
+    fn segments_in_turn_keep_their_places_among_others_that_are_of_no_use_any_more() {
+        let mut lender = Lender::default();
+        assert!((1..=PLACES as u64).all(|segment| lend(&mut lender, segment)));
+        let turns = [20, 21, 22, 20, 21, 22, 20, 21, 22];
+        let told = turns.map(|segment| lend(&mut lender, segment));
+        assert_eq!(told, [true, true, true, false, false, false, false, false, false]);
+        assert!(!lend(&mut lender, PLACES as u64), "the last of the others is still known");
+        assert!(lend(&mut lender, 1), "the first is not");
     }
 }

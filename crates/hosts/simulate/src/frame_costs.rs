@@ -1,7 +1,9 @@
 //! What frames cost the processors at both ends of their way.
 
+use crate::module::modelled_bytes;
 use crate::picos::Picos;
 use crate::processor::Processor;
+use quintet_contract::Frame;
 
 /// What each frame between two nodes costs the processors at both ends, in cycles, besides the work that protocols
 /// declare. A protocol declares what it computes; what the layers, the link and the system need for a frame depends on
@@ -26,6 +28,17 @@ pub struct FrameCosts {
     pub deep_wake_up: f64,
     /// How long frames are copied in pieces; `None`: every frame is written as a whole, then read as a whole.
     pub pieces: Option<Pieces>,
+    /// What bulk is lent; `None`: all of it is copied as the rest of its frame.
+    pub lending: Option<Lending>,
+}
+
+/// Long bulk that crosses no link: its sender copies it to where the receiver can look at it, and the receiver leaves it there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lending {
+    /// The shortest bulk that is lent.
+    pub from: u64,
+    /// Of the sender for each byte of it, before the frame departs.
+    pub byte: f64,
 }
 
 /// A frame longer than a piece departs when its first piece is written, and the receiver reads each piece while the sender
@@ -45,25 +58,41 @@ pub(crate) struct Rested {
     pub(crate) processor: Picos,
 }
 
+/// The bytes of a frame: those that are copied through the link, and those that are lent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    copied: u64,
+    lent: u64,
+}
+
 /// A frame at its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reception {
-    pub(crate) bytes: u64,
+    pub(crate) load: Load,
     /// How long ago it came.
     pub(crate) waited: Picos,
     pub(crate) rested: Rested,
 }
 
 impl FrameCosts {
+    /// What a frame has to be copied, and what is lent of it.
+    pub(crate) fn load(&self, frame: &Frame<'_>) -> Load {
+        let bulk = frame.bulk.len() as u64;
+        let lent = if self.lending.is_some_and(|lending| bulk >= lending.from) { bulk } else { 0 };
+        Load { copied: modelled_bytes(frame).saturating_sub(lent), lent }
+    }
+
     /// Of the sender: until the frame departs, and from then on.
-    pub(crate) fn sending(&self, bytes: u64) -> (f64, f64) {
-        let lead = self.lead(bytes);
-        (self.send + of_bytes(self.send_byte, lead), of_bytes(self.send_byte, bytes - lead))
+    pub(crate) fn sending(&self, Load { copied, lent }: Load) -> (f64, f64) {
+        let lead = self.lead(copied);
+        let lending = self.lending.map_or(0.0, |lending| of_bytes(lending.byte, lent));
+        let before = self.send + lending + of_bytes(self.send_byte, lead);
+        (before, of_bytes(self.send_byte, copied - lead))
     }
 
     /// How long the receiver takes for a frame. A sender at the other end of memory is as fast as it is.
     pub(crate) fn receiving(&self, frame: Reception, processor: &Processor) -> Picos {
-        let Reception { bytes, waited, rested } = frame;
+        let Reception { load: Load { copied: bytes, .. }, waited, rested } = frame;
         let rest = bytes - self.lead(bytes);
         let reading = |bytes| processor.time_of(of_bytes(self.receive_byte, bytes));
         // Nobody waits for what is written already.

@@ -84,7 +84,7 @@ pub use cells::CellModel;
 pub use choices::{Choices, Chooser, Sequence};
 pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
-pub use frame_costs::{FrameCosts, Pieces};
+pub use frame_costs::{FrameCosts, Lending, Pieces};
 pub use hosted::Hosted;
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};

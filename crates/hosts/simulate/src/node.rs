@@ -4,7 +4,6 @@ use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
 use crate::hosted::Hosted;
 use crate::ids::RouteId;
-use crate::module::modelled_bytes;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
@@ -127,7 +126,7 @@ impl Node {
             && let Some(costs) = &environment.routes[route].costs
         {
             let rested = Rested { thread: rested, processor: processor.rested(now) };
-            let frame = Reception { bytes: modelled_bytes(&parcel.frame()), waited: now - since, rested };
+            let frame = Reception { load: costs.load(&parcel.frame()), waited: now - since, rested };
             let work = costs.receiving(frame, processor);
             job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }

@@ -3,7 +3,6 @@
 use crate::cells::Cells;
 use crate::distribution::Distribution;
 use crate::ids::RouteId;
-use crate::module::modelled_bytes;
 use crate::parcel::{Label, Parcel};
 use crate::parcels::Parcels;
 use crate::picos::Picos;
@@ -91,7 +90,7 @@ impl SimulatedOutbox<'_, '_> {
         let Some(id) = parcel.label.route else { return self.steps.push(Step::Send(parcel)) };
         let route = &mut self.environment.routes[id];
         route.in_flight += 1;
-        let costs = route.costs.as_ref().map(|costs| costs.sending(modelled_bytes(&parcel.frame())));
+        let costs = route.costs.as_ref().map(|costs| costs.sending(costs.load(&parcel.frame())));
         if route.is_device() {
             self.spend(self.processor.model.io_setup);
         }

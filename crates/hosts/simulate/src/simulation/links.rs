@@ -79,10 +79,14 @@ impl Simulation {
     /// Says what frames between two nodes cost the processors at both ends, in both directions. Nothing happens if they have no link; a
     /// new link in its place costs nothing.
     pub fn set_frame_costs(&mut self, a: NodeId, b: NodeId, costs: FrameCosts) {
-        for (from, to) in [(a, b), (b, a)] {
-            if let Some(route) = self.routes.get_mut(from, to) {
-                route.costs = Some(Box::new(costs));
-            }
+        self.set_frame_costs_towards(a, b, costs);
+        self.set_frame_costs_towards(b, a, costs);
+    }
+
+    /// The same of frames from one node to another only.
+    pub fn set_frame_costs_towards(&mut self, from: NodeId, to: NodeId, costs: FrameCosts) {
+        if let Some(route) = self.routes.get_mut(from, to) {
+            route.costs = Some(Box::new(costs));
         }
     }
 

@@ -4,7 +4,7 @@ use crate::cluster::{Cluster, Machine};
 use crate::copying::Copying;
 use crate::costs::WorkCosts;
 use crate::floor::{Floor, program_at, relay};
-use crate::link::Link;
+use crate::link::{LENT, Link};
 use crate::program::{BEGIN, PairPlan, Pairs};
 use bytes::Bytes;
 use quintet_contract::{Address, NodeId, OwnedFrame, Span, Token};
@@ -16,9 +16,12 @@ use quintet_tuple_space::{Space, SpaceConfig};
 const GROUPS: u64 = 8;
 /// Bytes of the small pairs.
 pub const SMALL: usize = 64;
-/// Bytes of the pairs that copying follows from: from what the first cache of a processor holds with all its copies to what
-/// the second does not hold.
-pub const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// Bytes of the pairs that copying follows from, over shared memory: what goes through the ring, then what is lent, from the shortest to
+/// what the second cache of a processor does not hold with its copy, wherever that ends.
+pub const SHARED_SIZES: [usize; 8] =
+    [3 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 768 << 10, 1 << 20];
+/// The same over sockets.
+pub const SOCKET_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 /// Pairs under way at once.
 pub const DEPTH: u64 = 64;
 /// How long nothing is asked before a pair that finds the space asleep.
@@ -27,8 +30,17 @@ pub const PAUSE: Span = Span::from_micros(500);
 const LIMIT: Span = Span::from_secs(10);
 const CLIENT: NodeId = NodeId(1);
 
+/// Bytes of the pairs that copying follows from, over a link of this kind.
+#[must_use]
+pub fn sizes(link: Link) -> &'static [usize] {
+    match link {
+        Link::SharedMemory => &SHARED_SIZES,
+        Link::Unix | Link::Tcp => &SOCKET_SIZES,
+    }
+}
+
 /// What was measured: nanoseconds a pair.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
     /// [`SMALL`], space and program in one process.
     pub in_process: f64,
@@ -36,8 +48,8 @@ pub struct Measured {
     pub apart: f64,
     /// The same, [`DEPTH`] under way.
     pub pipelined: f64,
-    /// Each of [`SIZES`], the space in another process.
-    pub copied: [f64; SIZES.len()],
+    /// Each of [`sizes`], the space in another process.
+    pub copied: Vec<f64>,
     /// [`SMALL`], after [`PAUSE`].
     pub paused: f64,
 }
@@ -73,23 +85,17 @@ enum Unknown {
     /// Sending and receiving a frame, which take alike.
     Frames,
     Latency,
-    /// Of one of [`SIZES`].
+    /// Of one of [`sizes`].
     Copying(usize),
     DeepWaking,
 }
 
 /// In the order in which they are looked for, the sizes of copying ascending.
-const UNKNOWNS: [Unknown; 4 + SIZES.len()] = [
-    Unknown::Stages,
-    Unknown::Frames,
-    Unknown::Latency,
-    Unknown::Copying(0),
-    Unknown::Copying(1),
-    Unknown::Copying(2),
-    Unknown::Copying(3),
-    Unknown::Copying(4),
-    Unknown::DeepWaking,
-];
+fn unknowns(link: Link) -> impl Iterator<Item = Unknown> + Clone {
+    let copying = (0..sizes(link).len()).map(Unknown::Copying);
+    let first = [Unknown::Stages, Unknown::Frames, Unknown::Latency];
+    first.into_iter().chain(copying).chain([Unknown::DeepWaking])
+}
 
 /// The costs with which the simulation takes what was measured over a link.
 ///
@@ -109,13 +115,14 @@ pub fn calibrate(link: Link, measured: &Measured) -> Calibrated {
         sending: 0.0,
         receiving: 0.0,
         copying: Copying::by_size([]),
+        lending: Copying::by_size([]),
         patience: link.patience(),
         deep_waking: 0.0,
         ..WorkCosts::default()
     };
     let mut found = Calibrated { link, costs, latency: 0.0 };
     // Twice: the later ones change the earlier ones a little.
-    for unknown in UNKNOWNS.into_iter().chain(UNKNOWNS) {
+    for unknown in unknowns(link).chain(unknowns(link)) {
         unknown.solve(&mut found, measured);
     }
     found
@@ -128,7 +135,12 @@ impl Unknown {
             Unknown::Stages => (costs.call, costs.matching, costs.storing) = (value, value, value),
             Unknown::Frames => (costs.sending, costs.receiving) = (value, value),
             Unknown::Latency => to.latency = value,
-            Unknown::Copying(size) => costs.copying = costs.copying.with(SIZES[size] as u64, value),
+            Unknown::Copying(size) => {
+                let bytes = sizes(to.link)[size] as u64;
+                let is_lent = to.link == Link::SharedMemory && LENT.contains(&bytes);
+                let copying = if is_lent { &mut costs.lending } else { &mut costs.copying };
+                *copying = copying.with(bytes, value);
+            }
             Unknown::DeepWaking => costs.deep_waking = value,
         }
     }
@@ -139,7 +151,7 @@ impl Unknown {
             Unknown::Stages => by.in_process,
             Unknown::Frames => by.pipelined,
             Unknown::Latency => by.apart,
-            Unknown::Copying(size) => by.copied[size],
+            Unknown::Copying(size) => by.copied.get(size).copied().unwrap_or(0.0),
             Unknown::DeepWaking => by.paused,
         }
     }
@@ -151,7 +163,7 @@ impl Unknown {
             Unknown::Stages => pair_in_process(&by.costs, SMALL),
             Unknown::Frames => pair(by, PairPlan { depth: DEPTH, ..one }),
             Unknown::Latency => pair(by, one),
-            Unknown::Copying(size) => pair(by, PairPlan { bytes: SIZES[size], ..one }),
+            Unknown::Copying(size) => pair(by, PairPlan { bytes: sizes(by.link)[size], ..one }),
             Unknown::DeepWaking => pair(by, PairPlan { pause: PAUSE, ..one }),
         }
     }

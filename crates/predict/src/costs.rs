@@ -1,10 +1,10 @@
 //! What the product's own work costs a processor.
 
-use quintet_simulate::{Costs, Distribution, FrameCosts, Picos};
+use quintet_simulate::{Costs, Distribution, FrameCosts, Lending, Picos};
 use quintet_tuple_space::stages;
 
 use crate::copying::Copying;
-use crate::link::Link;
+use crate::link::{LENT, Link};
 use crate::program::CALL;
 
 /// What work takes on a processor of speed 1, in seconds.
@@ -23,10 +23,12 @@ pub struct WorkCosts {
     pub sending: f64,
     /// A frame is received, out of the link and through the layers.
     pub receiving: f64,
-    /// Copying into a link's memory or out of it; each frame is modelled as copied once at each end (lending, from 4 KiB on, is not
-    /// modelled), a long one at both at once. A link copies all its frames at the pace of the largest data that it moves: these
-    /// decide what stays in the caches.
+    /// Copying the data of a frame into a link or out of it, at each end; a long frame at both at once. A link copies all its frames at the
+    /// pace of the largest data that it moves: these decide what stays in the caches.
     pub copying: Copying,
+    /// Copying data of 4 KiB to 1 MiB into memory that is lent over shared memory, in place of the above: once, by who puts them. Nobody
+    /// copies them again; the space lends on what it was lent. Longer data are copied so at both ends.
+    pub lending: Copying,
     /// How long a process that waits looks for frames before it sleeps.
     pub patience: f64,
     /// Waking a process that sleeps.
@@ -45,6 +47,7 @@ impl Default for WorkCosts {
             sending: 140e-9,
             receiving: 140e-9,
             copying: Copying::at_rate(7e9),
+            lending: Copying::at_rate(20e9),
             patience: Link::SharedMemory.patience(),
             waking: 4e-6,
             deep_waking: 60e-6,
@@ -72,19 +75,39 @@ impl WorkCosts {
         Costs::from([(CALL, Distribution::Constant(self.call * CYCLES))])
     }
 
-    /// Of frames between processes of one machine, on a link that moves at most so many bytes of data at once.
-    pub(crate) fn of_frames(&self, link: Link, largest: u64) -> FrameCosts {
-        let byte = self.copying.each_byte(largest) * CYCLES;
+    /// Of frames between a program and the space, which are processes of one machine, over a link that moves at most so many bytes of data
+    /// at once: towards the space, and from it.
+    pub(crate) fn of_frames(&self, link: Link, largest: u64) -> [FrameCosts; 2] {
+        if link != Link::SharedMemory {
+            return [self.of_copied_frames(link, self.copying.each_byte(largest)); 2];
+        }
+        let lending = self.lending.each_byte(largest);
+        if largest > *LENT.end() {
+            return [self.of_copied_frames(link, lending); 2];
+        }
+        let short = self.of_copied_frames(link, self.copying.each_byte(largest.min(*LENT.start() - 1)));
+        let lent = |byte| Some(Lending { from: *LENT.start(), byte: byte * CYCLES });
+        [lending, 0.0].map(|byte| FrameCosts { lending: lent(byte), ..short })
+    }
+
+    /// Of frames between machines, of data of at most so many bytes.
+    pub(crate) fn of_frames_between_machines(&self, largest: u64) -> FrameCosts {
+        FrameCosts { pieces: None, ..self.of_copied_frames(Link::Tcp, self.copying.each_byte(largest)) }
+    }
+
+    /// Of frames of which each byte takes so many seconds at each end.
+    fn of_copied_frames(&self, link: Link, byte: f64) -> FrameCosts {
         FrameCosts {
             send: self.sending * CYCLES,
-            send_byte: byte,
+            send_byte: byte * CYCLES,
             receive: self.receiving * CYCLES,
-            receive_byte: byte,
+            receive_byte: byte * CYCLES,
             patience: Picos::from_seconds(self.patience),
             wake_up: self.waking * CYCLES,
             shallow: SHALLOW,
             deep_wake_up: self.deep_waking * CYCLES,
             pieces: Some(link.pieces()),
+            lending: None,
         }
     }
 }

@@ -122,23 +122,20 @@ impl<'a> Floor<'a> {
     /// Joins a client with the space.
     fn join(&mut self, place: Place, client: Address) {
         let space = self.space.expect("the space is placed first");
-        let link = self.cluster.link;
-        let costs = self.cluster.costs.of_frames(link, self.largest);
         match (&self.cluster.network, self.network) {
             (Some(network), Some(device)) if space.machine != place.machine => {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
                 self.simulation.connect_through(device, (SERVER, station(space)), (client, station(place)));
+                let costs = self.cluster.costs.of_frames_between_machines(self.largest);
                 let receive = costs.receive + network.receiving * CYCLES;
-                self.simulation.set_frame_costs(
-                    SPACE_NODE,
-                    client.node,
-                    FrameCosts { receive, pieces: None, ..costs },
-                );
+                self.simulation.set_frame_costs(SPACE_NODE, client.node, FrameCosts { receive, ..costs });
             }
             _ => {
-                let latency = Span(self.cluster.link_latency.time().0);
+                let (link, latency) = (self.cluster.link, Span(self.cluster.link_latency.time().0));
                 self.simulation.connect(SERVER, client, link.model(latency));
-                self.simulation.set_frame_costs(SPACE_NODE, client.node, costs);
+                let [there, back] = self.cluster.costs.of_frames(link, self.largest);
+                self.simulation.set_frame_costs_towards(client.node, SPACE_NODE, there);
+                self.simulation.set_frame_costs_towards(SPACE_NODE, client.node, back);
             }
         }
     }

@@ -106,6 +106,13 @@ pub static COSTS: Table = Table {
              takes less time than the one before; between two the time is a straight line, beyond the first and the last the \
              rate is theirs.",
         ),
+        key(
+            "lend",
+            Other("as `copy`"),
+            Value("20 GB/s"),
+            "How fast data of 4 KiB to 1 MiB are copied into memory that is lent, between processes of one machine: in place of \
+             `copy`, once, by who puts them. Longer data are copied so at each end.",
+        ),
         time("patience", "8 us", "How long a process that waits looks for frames before it sleeps."),
         time("wake_up", "4 us", "Waking a process that sleeps."),
         time("deep_wake_up", "60 us", "Waking it on a core that did nothing for 100 us."),

@@ -2,11 +2,12 @@
 
 use quintet_contract::{LinkClass, Span};
 use quintet_simulate::{LinkModel, Pieces};
+use std::ops::RangeInclusive;
 
 /// A kind of link between processes of one machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
-    /// Rings in shared memory.
+    /// Rings in shared memory, and memory that is lent.
     SharedMemory,
     /// A Unix stream socket.
     Unix,
@@ -16,6 +17,8 @@ pub enum Link {
 
 /// The largest bulk of one frame, over each of them.
 const BULK_BYTES: usize = 1 << 20;
+/// Bytes of the bulk that shared memory lends. What is longer goes in fragments.
+pub(crate) const LENT: RangeInclusive<u64> = 4096..=BULK_BYTES as u64;
 
 impl Link {
     /// How frames travel that take so long.

@@ -129,14 +129,32 @@ fn a_slow_network_is_what_large_tasks_wait_for() {
 
 #[test]
 fn all_frames_are_copied_at_the_pace_of_the_largest_data() {
-    let with = |copying: Copying| Cluster { costs: WorkCosts { copying, ..WorkCosts::default() }, ..lab(4) };
-    let sizes = with(Copying::by_size([(1_000, 100e-9), (100_000, 40e-6)]));
-    let digest = |cluster: &Cluster, job: &Job| run(cluster, job, 1).unwrap().digest;
-    let (small, large) =
-        (job(20, 1e-3, 2), Job { task_bytes: 1_000, result_bytes: 100_000, ..job(20, 1e-3, 2) });
-    assert_eq!(digest(&sizes, &small), digest(&with(Copying::by_size([(1_000, 100e-9)])), &small));
-    assert_eq!(digest(&sizes, &large), digest(&with(Copying::by_size([(100_000, 40e-6)])), &large));
-    assert_ne!(digest(&sizes, &large), digest(&with(Copying::by_size([(1_000, 100e-9)])), &large));
+    let digest = |copying: Copying, result_bytes: usize| {
+        let cluster = Cluster { costs: WorkCosts { copying, ..WorkCosts::default() }, ..lab(4) };
+        let apart = Places { master: "node".into(), ..job(20, 1e-3, 2).places };
+        run(&cluster, &Job { result_bytes, places: apart, ..job(20, 1e-3, 2) }, 1).unwrap().digest
+    };
+    let sizes = Copying::by_size([(1_000, 100e-9), (100_000, 40e-6)]);
+    let (short, long) = (Copying::by_size([(1_000, 100e-9)]), Copying::by_size([(100_000, 40e-6)]));
+    assert_eq!(digest(sizes.clone(), 100), digest(short.clone(), 100));
+    assert_eq!(digest(sizes.clone(), 100_000), digest(long, 100_000));
+    assert_ne!(digest(sizes, 100_000), digest(short, 100_000));
+}
+
+#[test]
+fn shared_memory_lends_long_data_and_copies_what_is_shorter() {
+    let digest = |costs: WorkCosts, result_bytes: usize| {
+        let here = Places { workers: vec!["head".into()], ..job(1, 0.0, 1).places };
+        let job = Job { result_bytes, places: here, ..job(20, 1e-3, 2) };
+        run(&Cluster { costs, ..lab(4) }, &job, 1).unwrap().digest
+    };
+    let base = WorkCosts::default;
+    let slow_lending = || WorkCosts { lending: Copying::at_rate(1e9), ..base() };
+    let slow_copies_of_long_data =
+        || WorkCosts { copying: Copying::by_size([(4_095, 4_095.0 / 7e9), (8_000, 1.0)]), ..base() };
+    assert_eq!(digest(base(), 4_095), digest(slow_lending(), 4_095));
+    assert_ne!(digest(base(), 4_096), digest(slow_lending(), 4_096));
+    assert_eq!(digest(base(), 100_000), digest(slow_copies_of_long_data(), 100_000));
 }
 
 #[test]

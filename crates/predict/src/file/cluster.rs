@@ -105,7 +105,8 @@ fn network(file: &File<'_>, table: &DeTable<'_>) -> Option<Network> {
 fn costs(section: &Section<'_, '_>) -> Option<WorkCosts> {
     let number = |name| section.number(name);
     let (call, matching, storing) = (number("call"), number("match"), number("store"));
-    let (sending, receiving, copying) = (number("send"), number("receive"), section.copying("copy"));
+    let (sending, receiving) = (number("send"), number("receive"));
+    let (copying, lending) = (section.copying("copy"), section.copying("lend"));
     let (patience, waking, deep_waking) = (number("patience"), number("wake_up"), number("deep_wake_up"));
     Some(WorkCosts {
         call: call?,
@@ -114,6 +115,7 @@ fn costs(section: &Section<'_, '_>) -> Option<WorkCosts> {
         sending: sending?,
         receiving: receiving?,
         copying: copying?,
+        lending: lending?,
         patience: patience?,
         waking: waking?,
         deep_waking: deep_waking?,

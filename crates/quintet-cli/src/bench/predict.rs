@@ -19,7 +19,9 @@ use live::Calibrator;
 use quintet::{Code, Error};
 use quintet_contract::Span;
 use quintet_predict::PairPlan;
-use quintet_predict::calibrate::{Calibrated, DEPTH, PAUSE, SIZES, SMALL, pair, pair_in_process};
+use quintet_predict::calibrate::{
+    Calibrated, DEPTH, PAUSE, SHARED_SIZES, SMALL, SOCKET_SIZES, pair, pair_in_process,
+};
 
 pub(super) use farm::work;
 
@@ -40,38 +42,48 @@ pub(super) fn cases() -> Vec<Case> {
     let fitted = [
         ("fitted-pair-64-inprocess", predict_in_process as Prepare, live::in_process as Prepare),
         one::<SHM, SMALL>("fitted-pair-64"),
-        one::<SHM, { SIZES[0] }>("fitted-pair-4k"),
-        one::<SHM, { SIZES[1] }>("fitted-pair-16k"),
-        one::<SHM, { SIZES[2] }>("fitted-pair-64k"),
-        one::<SHM, { SIZES[3] }>("fitted-pair-256k"),
-        one::<SHM, { SIZES[4] }>("fitted-pair-1m"),
+        one::<SHM, { SHARED_SIZES[0] }>("fitted-pair-3k"),
+        one::<SHM, { SHARED_SIZES[1] }>("fitted-pair-4k"),
+        one::<SHM, { SHARED_SIZES[2] }>("fitted-pair-16k"),
+        one::<SHM, { SHARED_SIZES[3] }>("fitted-pair-64k"),
+        one::<SHM, { SHARED_SIZES[4] }>("fitted-pair-256k"),
+        one::<SHM, { SHARED_SIZES[5] }>("fitted-pair-512k"),
+        one::<SHM, { SHARED_SIZES[6] }>("fitted-pair-768k"),
+        one::<SHM, { SHARED_SIZES[7] }>("fitted-pair-1m"),
         paused::<SHM, { PAUSE.0 }>("fitted-pair-64-paused"),
         many::<SHM, SMALL, DEPTH>("fitted-pipelined-64"),
         one::<UNIX, SMALL>("fitted-pair-64-unix"),
-        one::<UNIX, { SIZES[2] }>("fitted-pair-64k-unix"),
+        one::<UNIX, { SOCKET_SIZES[2] }>("fitted-pair-64k-unix"),
         many::<UNIX, SMALL, DEPTH>("fitted-pipelined-64-unix"),
         one::<TCP, SMALL>("fitted-pair-64-tcp"),
-        one::<TCP, { SIZES[2] }>("fitted-pair-64k-tcp"),
+        one::<TCP, { SOCKET_SIZES[2] }>("fitted-pair-64k-tcp"),
         many::<TCP, SMALL, DEPTH>("fitted-pipelined-64-tcp"),
     ];
     let seen = [
         one::<SHM, { 1 << 10 }>("seen-pair-1k"),
-        one::<SHM, { 3 << 10 }>("seen-pair-3k"),
+        one::<SHM, { 2 << 10 }>("seen-pair-2k"),
         one::<SHM, { 8 << 10 }>("seen-pair-8k"),
+        one::<SHM, { 14 << 10 }>("seen-pair-14k"),
         one::<SHM, { 24 << 10 }>("seen-pair-24k"),
+        one::<SHM, { 48 << 10 }>("seen-pair-48k"),
         one::<SHM, { 96 << 10 }>("seen-pair-96k"),
+        one::<SHM, { 160 << 10 }>("seen-pair-160k"),
         one::<SHM, { 400 << 10 }>("seen-pair-400k"),
-        one::<SHM, { 768 << 10 }>("seen-pair-768k"),
+        one::<SHM, { 600 << 10 }>("seen-pair-600k"),
+        many::<SHM, { 14 << 10 }, 6>("seen-pipelined-14k-depth-6"),
         many::<SHM, { 24 << 10 }, 4>("seen-pipelined-24k-depth-4"),
     ];
     // Named before they were measured; nothing was chosen with their results in view.
-    let held_out: [Named; 27] = [
-        one::<SHM, { 2 << 10 }>("pair-2k"),
-        one::<SHM, { 14 << 10 }>("pair-14k"),
-        one::<SHM, { 48 << 10 }>("pair-48k"),
-        one::<SHM, { 160 << 10 }>("pair-160k"),
-        one::<SHM, { 600 << 10 }>("pair-600k"),
-        many::<SHM, { 14 << 10 }, 6>("pipelined-14k-depth-6"),
+    let held_out: [Named; 30] = [
+        one::<SHM, 1_800>("pair-1800"),
+        one::<SHM, 3_900>("pair-3900"),
+        one::<SHM, { 5 << 10 }>("pair-5k"),
+        one::<SHM, { 30 << 10 }>("pair-30k"),
+        one::<SHM, { 120 << 10 }>("pair-120k"),
+        one::<SHM, { 330 << 10 }>("pair-330k"),
+        one::<SHM, { 620 << 10 }>("pair-620k"),
+        one::<SHM, { 850 << 10 }>("pair-850k"),
+        many::<SHM, { 20 << 10 }, 5>("pipelined-20k-depth-5"),
         paused::<SHM, { LONG_PAUSE.0 }>("pair-64-paused-2ms"),
         many::<SHM, SMALL, 8>("pipelined-64-depth-8"),
         many::<SHM, { 1 << 10 }, 32>("pipelined-1k-depth-32"),

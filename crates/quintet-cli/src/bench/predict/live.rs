@@ -8,7 +8,7 @@ use super::super::space::served::Served;
 use quintet::{Bytes, Error, Lab, Pending, Space, Template, Tuple, Value, template, tuple};
 use quintet_contract::Span;
 use quintet_predict::Link;
-use quintet_predict::calibrate::{Calibrated, DEPTH, Measured, PAUSE, SIZES, SMALL, calibrate};
+use quintet_predict::calibrate::{Calibrated, DEPTH, Measured, PAUSE, SMALL, calibrate, sizes};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,9 @@ const SMALL_PAIR_BYTES: usize = 4 << 10;
 /// Small pairs before each group of larger ones of a calibration: so many waits on each side that one is a probe whether spinning pays. A
 /// side that was once kept from its processor sleeps from then on, and large pairs alone take hundreds to try again.
 const PAIRS_BETWEEN: usize = 64;
-/// Bytes of such a group at least: the first pairs after small ones are slower, and must not weigh.
-const GROUP_BYTES: usize = 1 << 20;
+/// Bytes of such a group, and its most pairs: the first pairs after small ones are slower, and must not weigh.
+const GROUP_BYTES: usize = 4 << 20;
+const GROUP_PAIRS: usize = 256;
 /// Pairs after a pause in a round.
 const PAUSED_PAIRS: u64 = 60;
 /// Pairs of a round with many under way.
@@ -92,8 +93,8 @@ pub(super) struct Calibrator {
     pipelined: Space,
     paused: Space,
     small: Pair,
-    /// Of [`SIZES`].
-    larger: [Pair; SIZES.len()],
+    /// Of [`sizes`], with these.
+    larger: Vec<(usize, Pair)>,
     /// Ended when dropped, after the connections.
     _served: [Served; 3],
 }
@@ -109,7 +110,7 @@ impl Calibrator {
             pipelined: served[1].connect()?,
             paused: served[2].connect()?,
             small: Pair::of(SMALL),
-            larger: SIZES.map(Pair::of),
+            larger: sizes(link(over)).iter().map(|bytes| (*bytes, Pair::of(*bytes))).collect(),
             _served: served,
         };
         calibrator.measure()?;
@@ -126,12 +127,10 @@ impl Calibrator {
         })
     }
 
-    fn larger_rounds(&self) -> Result<[f64; SIZES.len()], Error> {
-        let mut all = [0.; SIZES.len()];
-        for ((taken, pair), bytes) in all.iter_mut().zip(&self.larger).zip(SIZES) {
-            *taken = self.larger_round(pair, GROUP_BYTES.div_ceil(bytes))?;
-        }
-        Ok(all)
+    fn larger_rounds(&self) -> Result<Vec<f64>, Error> {
+        let round =
+            |(bytes, pair): &(usize, Pair)| self.larger_round(pair, (GROUP_BYTES / bytes).min(GROUP_PAIRS));
+        self.larger.iter().map(round).collect()
     }
 
     /// The median of groups of so many larger pairs, in nanoseconds a pair, small ones between the groups.

@@ -19,8 +19,9 @@ const LEAST_PAIRS: u64 = 40;
 /// Pairs that are timed together where reading the clock would weigh.
 const GROUP: u64 = 16;
 const SMALL_PAIR_BYTES: usize = 4 << 10;
-/// Small pairs before each group of larger ones of a calibration: so many waits on each side that one is a probe whether spinning pays. A
-/// side that was once kept from its processor sleeps from then on, and large pairs alone take hundreds to try again.
+/// Small pairs before each group of larger ones of a calibration, and pairs before those that are timed of a round: so many waits on each
+/// side that one is a probe whether spinning pays. A side that was once kept from its processor, or had nothing to do while the other half
+/// of a turn was measured, sleeps from then on, at every wait of the next 128.
 const PAIRS_BETWEEN: usize = 64;
 /// Bytes of such a group, and its most pairs: the first pairs after small ones are slower, and must not weigh.
 const GROUP_BYTES: usize = 4 << 20;
@@ -49,6 +50,7 @@ impl Pair {
 
     /// The median in nanoseconds.
     fn round(&self, space: &Space, bytes: usize) -> Result<f64, Error> {
+        (0..PAIRS_BETWEEN).try_for_each(|_| self.once(space))?;
         let count =
             u64::try_from(ROUND_BYTES / bytes.max(1)).unwrap_or(MOST_PAIRS).clamp(LEAST_PAIRS, MOST_PAIRS);
         let group = if bytes <= SMALL_PAIR_BYTES { GROUP } else { 1 };

@@ -17,9 +17,9 @@ const GROUPS: u64 = 8;
 /// Bytes of the small pairs.
 pub const SMALL: usize = 64;
 /// Bytes of the pairs that copying follows from, over shared memory: what goes through the ring, then what is lent, from the shortest to
-/// what the second cache of a processor does not hold with its copy, wherever that ends.
-pub const SHARED_SIZES: [usize; 8] =
-    [3 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 768 << 10, 1 << 20];
+/// what the second cache of a processor does not hold with its copies. Where that is differs, so that it is looked for closely.
+pub const SHARED_SIZES: [usize; 9] =
+    [3 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 384 << 10, 512 << 10, 768 << 10, 1 << 20];
 /// The same over sockets.
 pub const SOCKET_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 /// Pairs under way at once.

@@ -9,6 +9,7 @@ use quintet::{Bytes, Error, Lab, Pending, Space, Template, Tuple, Value, templat
 use quintet_contract::Span;
 use quintet_predict::Link;
 use quintet_predict::calibrate::{Calibrated, DEPTH, Measured, PAUSE, SMALL, calibrate, sizes};
+use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,13 +20,13 @@ const LEAST_PAIRS: u64 = 40;
 /// Pairs that are timed together where reading the clock would weigh.
 const GROUP: u64 = 16;
 const SMALL_PAIR_BYTES: usize = 4 << 10;
-/// Small pairs before each group of larger ones of a calibration, and pairs before those that are timed of a round: so many waits on each
+/// Small pairs before each run of larger ones of a calibration, and pairs before those that are timed of a round: so many waits on each
 /// side that one is a probe whether spinning pays. A side that was once kept from its processor, or had nothing to do while the other half
 /// of a turn was measured, sleeps from then on, at every wait of the next 128.
 const PAIRS_BETWEEN: usize = 64;
-/// Bytes of such a group, and its most pairs: the first pairs after small ones are slower, and must not weigh.
-const GROUP_BYTES: usize = 4 << 20;
-const GROUP_PAIRS: usize = 256;
+/// Bytes of such a run, and its pairs: the first pairs after small ones are slower, and must not weigh in the medians.
+const RUN_BYTES: usize = 1 << 20;
+const RUN_PAIRS: RangeInclusive<usize> = 16..=256;
 /// Pairs after a pause in a round.
 const PAUSED_PAIRS: u64 = 60;
 /// Pairs of a round with many under way.
@@ -53,8 +54,7 @@ impl Pair {
         (0..PAIRS_BETWEEN).try_for_each(|_| self.once(space))?;
         let count =
             u64::try_from(ROUND_BYTES / bytes.max(1)).unwrap_or(MOST_PAIRS).clamp(LEAST_PAIRS, MOST_PAIRS);
-        let group = if bytes <= SMALL_PAIR_BYTES { GROUP } else { 1 };
-        median_of_groups(count, group, || self.once(space))
+        median_of_groups(count, group(bytes), || self.once(space))
     }
 
     fn round_after_pauses(&self, space: &Space, pause: Span) -> Result<f64, Error> {
@@ -84,6 +84,11 @@ impl Pair {
         }
         Ok(median(taken).unwrap_or(0.))
     }
+}
+
+/// How many pairs of so many bytes are timed together.
+fn group(bytes: usize) -> u64 {
+    if bytes <= SMALL_PAIR_BYTES { GROUP } else { 1 }
 }
 
 /// Measures what costs follow from. Each way to wait has a space of its own: both sides learn whether spinning pays, and
@@ -130,19 +135,16 @@ impl Calibrator {
     }
 
     fn larger_rounds(&self) -> Result<Vec<f64>, Error> {
-        let round =
-            |(bytes, pair): &(usize, Pair)| self.larger_round(pair, (GROUP_BYTES / bytes).min(GROUP_PAIRS));
-        self.larger.iter().map(round).collect()
+        self.larger.iter().map(|(bytes, pair)| self.larger_round(pair, *bytes)).collect()
     }
 
-    /// The median of groups of so many larger pairs, in nanoseconds a pair, small ones between the groups.
-    fn larger_round(&self, pair: &Pair, group: usize) -> Result<f64, Error> {
+    /// The median of larger pairs, in nanoseconds, small ones between their runs.
+    fn larger_round(&self, pair: &Pair, bytes: usize) -> Result<f64, Error> {
+        let count = (RUN_BYTES / bytes).clamp(*RUN_PAIRS.start(), *RUN_PAIRS.end()) as u64;
         let mut taken = Vec::new();
         for _ in 0..LEAST_PAIRS {
             (0..PAIRS_BETWEEN).try_for_each(|_| self.small.once(&self.awaited))?;
-            let started = Instant::now();
-            (0..group).try_for_each(|_| pair.once(&self.awaited))?;
-            taken.push(started.elapsed().as_nanos() as f64 / group as f64);
+            taken.push(median_of_groups(count, group(bytes), || pair.once(&self.awaited))?);
         }
         Ok(median(taken).unwrap_or(0.))
     }

@@ -1,5 +1,6 @@
 //! What a module tells about how far it is.
 
+use crate::ids::ProcessorId;
 use crate::picos::Picos;
 use quintet_contract::NodeId;
 
@@ -8,6 +9,8 @@ use quintet_contract::NodeId;
 pub struct Mark {
     /// The module's node.
     pub node: NodeId,
+    /// The processor that ran it.
+    pub on: ProcessorId,
     /// The mark's number.
     pub number: u32,
     /// When the activation's last condition was fulfilled: its message or predecessor came, or its time.

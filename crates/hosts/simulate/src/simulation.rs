@@ -210,6 +210,22 @@ impl Simulation {
         self.install(at, protocol, Some(processor));
     }
 
+    /// Places a protocol at an address of a node that is [`spread`](Simulation::spread), and starts it now: unlike others it handles so many
+    /// inputs at once, each on whichever processor is free, the first come first. It stands for a program of which several run beside each other:
+    /// what it makes of an input it says when that is begun.
+    ///
+    /// # Panics
+    /// If the node is not spread over processors, or `at_once` is 0.
+    pub fn add_parallel(&mut self, at: Address, at_once: usize, protocol: impl Hosted) {
+        let node = self.nodes.get_mut(at.node).filter(|node| !node.threads.roamed().is_empty());
+        let node = node.expect("the node is spread over processors");
+        assert!(at_once > 0, "it handles one input at a time at least");
+        if node.instance(at.port).is_none() {
+            self.threads.assign_to_team(&mut node.threads, at.port, at_once);
+        }
+        self.install(at, protocol, None);
+    }
+
     fn install(&mut self, at: Address, protocol: impl Hosted, bound_to: Option<ProcessorId>) {
         if let Some(node) = self.nodes.get_mut(at.node) {
             if node.instance(at.port).is_none() {

@@ -1,7 +1,8 @@
 //! What of a node takes turns: the inputs of its instances are handled one after the other, each to its end.
 //!
 //! A node on one processor is one thread. On several, what one thread runs, others may do something beside; an instance belongs to one
-//! thread, so it is never on two processors at once.
+//! thread, so it is never on two processors at once. Only one that handles several inputs at once has a team of threads: the leader, which
+//! runs nothing and keeps what waits until one of the others has nothing to do.
 
 use crate::arrival::Waiting;
 use crate::ids::{NodePlace, ProcessorId, RouteId, ThreadPlace};
@@ -28,6 +29,12 @@ pub(crate) struct Thread {
     pub(crate) processor: ProcessorId,
     /// Whether it runs on any processor of its node that is free.
     pub(crate) roams: bool,
+    /// Of a leader: its team.
+    pub(crate) team: Vec<ThreadPlace>,
+    /// How many that may be; 0: it is no leader.
+    pub(crate) most: usize,
+    /// Of one of a team.
+    pub(crate) leader: Option<ThreadPlace>,
     pub(crate) inbox: VecDeque<Waiting>,
     pub(crate) phase: Phase,
     /// Since when it had nothing to do, or had last.
@@ -76,6 +83,9 @@ impl Thread {
             node,
             processor,
             roams,
+            team: Vec::new(),
+            most: 0,
+            leader: None,
             inbox: VecDeque::new(),
             phase: Phase::Idle,
             idle_since: Picos::ZERO,
@@ -162,11 +172,41 @@ impl Threads {
         let is_shared = |place: &&ThreadPlace| !self[**place].roams && self[**place].processor == processor;
         let shared = spread.threads.iter().find(is_shared).copied().filter(|_| !roams);
         let thread = shared.unwrap_or_else(|| self.add(Thread::new(node, processor, roams)));
-        if shared.is_none() {
-            spread.threads.push(thread);
+        spread.give(port, thread);
+    }
+
+    /// Assigns an instance to a team of at most so many threads, which roam.
+    pub(crate) fn assign_to_team(&mut self, of: &mut NodeThreads, port: Port, most: usize) {
+        let (node, processor) = (self[of.first].node, self[of.first].processor);
+        let leader = self.add(Thread { most, ..Thread::new(node, processor, true) });
+        of.spread.get_or_insert_default().give(port, leader);
+    }
+
+    /// Who handles an input that comes now for a thread: itself, or of a team one that has nothing to do. None: it waits with the leader.
+    pub(crate) fn free(&mut self, place: ThreadPlace, of: &mut NodeThreads) -> Option<ThreadPlace> {
+        let &Thread { node, processor, most, ref team, .. } = &self[place];
+        if most == 0 {
+            return Some(place);
         }
-        let place = spread.ports.partition_point(|(other, _)| *other < port);
-        spread.ports.insert(place, (port, thread));
+        let idle = team.iter().find(|member| self[**member].phase == Phase::Idle).copied();
+        if idle.is_some() || team.len() == most {
+            return idle;
+        }
+        let member = self.add(Thread { leader: Some(place), ..Thread::new(node, processor, true) });
+        self[place].team.push(member);
+        of.spread.get_or_insert_default().threads.push(member);
+        Some(member)
+    }
+
+    /// One of a team is done, and takes over what has waited with its leader for longest.
+    pub(crate) fn take_over(&mut self, place: ThreadPlace) {
+        let waiting = self[place].leader.and_then(|leader| self[leader].inbox.pop_front());
+        self[place].inbox.extend(waiting);
+    }
+
+    /// A thread, or a leader and its team in the order in which their inputs came: what a team has waiting came before.
+    pub(crate) fn with_team(&self, place: ThreadPlace) -> impl Iterator<Item = &Thread> {
+        self[place].team.iter().copied().chain([place]).map(|place| &self[place])
     }
 
     /// All processors on which a node's threads are, or may be, in order.
@@ -206,6 +246,15 @@ impl NodeThreads {
 }
 
 impl Spread {
+    /// Has the instance at a port run by a thread.
+    fn give(&mut self, port: Port, thread: ThreadPlace) {
+        if !self.threads.contains(&thread) {
+            self.threads.push(thread);
+        }
+        let place = self.ports.partition_point(|(other, _)| *other < port);
+        self.ports.insert(place, (port, thread));
+    }
+
     fn thread_of(&self, port: Port) -> Option<ThreadPlace> {
         let found = self.ports.binary_search_by_key(&port, |(at, _)| *at);
         found.ok().map(|place| self.ports[place].1)

@@ -40,7 +40,7 @@ impl Simulation {
     pub(super) fn transmit(&mut self, mut parcel: Box<Parcel>, by: ProcessorId) -> bool {
         let (now, to) = (self.now, parcel.label.to);
         let Some(id) = parcel.label.route else {
-            self.transmit_within(parcel);
+            self.transmit_within(parcel, by);
             return false;
         };
         let route = &mut self.routes[id];
@@ -96,10 +96,10 @@ impl Simulation {
     }
 
     /// Within a node: to a service of the host, or to another instance.
-    fn transmit_within(&mut self, parcel: Box<Parcel>) {
+    fn transmit_within(&mut self, parcel: Box<Parcel>, on: ProcessorId) {
         let (Label { from, to, .. }, frame) = (parcel.label, parcel.frame());
         if let Some((number, ready)) = mark_of(&frame) {
-            self.marks.push(Mark { node: from.node, number, ready, at: self.now });
+            self.marks.push(Mark { node: from.node, on, number, ready, at: self.now });
             return self.parcels.keep(parcel);
         }
         if !self.services.provides(to.port) {

@@ -42,13 +42,19 @@ impl Simulation {
     }
 
     /// Hands an input to the thread that it is for, at once or by way of its inbox.
-    pub(super) fn enter(&mut self, place: ThreadPlace, port: Port, arrival: Arrival) {
+    pub(super) fn enter(&mut self, mut place: ThreadPlace, port: Port, arrival: Arrival) {
+        let input = Waiting { port, arrival, since: self.now };
         let mut thread = &mut self.threads[place];
         if thread.roams {
+            let node = &mut self.nodes[thread.node];
+            let Some(free) = self.threads.free(place, &mut node.threads) else {
+                return self.threads[place].inbox.push_back(input);
+            };
+            place = free;
             self.seek(place);
             thread = &mut self.threads[place];
         }
-        let (id, input) = (thread.processor, Waiting { port, arrival, since: self.now });
+        let id = thread.processor;
         let processor = &mut self.processors[id.0];
         if thread.phase == Phase::Idle && processor.is_free() {
             thread.turn_busy(self.now);
@@ -110,7 +116,12 @@ impl Simulation {
                 processor.rest(self.now);
                 return None;
             };
-            self.queue(self.nodes[node].threads.of(input.port), input);
+            let threads = &mut self.nodes[node].threads;
+            let place = threads.of(input.port);
+            match self.threads.free(place, threads) {
+                Some(free) => drop(self.queue(free, input)),
+                None => self.threads[place].inbox.push_back(input),
+            }
         }
     }
 
@@ -190,6 +201,10 @@ impl Simulation {
             }
             match thread.job.steps.pop() {
                 None => {
+                    if thread.leader.is_some() {
+                        self.threads.take_over(place);
+                    }
+                    let thread = &mut self.threads[place];
                     let (more, roams) = (thread.end_job(self.now), thread.roams);
                     if thread.job.acted {
                         self.nodes[thread.node].count_activation(thread.job.since, self.now);
@@ -246,7 +261,8 @@ impl Simulation {
         let thread = &self.threads[place];
         let id = if thread.roams { self.door_of(place, port) } else { thread.processor };
         let thread = &self.threads[place];
-        let (node, waiting) = (thread.node, thread.inbox.len());
+        let node = thread.node;
+        let waiting: usize = self.threads.with_team(place).map(|thread| thread.inbox.len()).sum();
         let processor = &mut self.processors[id.0];
         if waiting + processor.door.len() >= processor.model.queue_limit {
             processor.lost += 1;

@@ -58,12 +58,14 @@ impl Simulation {
         let Some((module, place)) = self.get::<Module>(at).zip(self.nodes.find(at.node)) else { return 0.0 };
         let node = &self.nodes[place];
         let (now, since) = (self.now, self.counting_since);
-        let thread = &self.threads[node.threads.of(at.port)];
-        let ahead: f64 = thread.job.ahead_of(begun).map(|ready| (now - since.max(ready)).as_seconds()).sum();
+        let threads = || self.threads.with_team(node.threads.of(at.port));
+        let ahead = threads().flat_map(|thread| thread.job.ahead_of(begun));
+        let ahead: f64 = ahead.map(|ready| (now - since.max(ready)).as_seconds()).sum();
         let processors = self.threads.processors(&node.threads);
         let door = processors.iter().flat_map(|id| &self.processors[id.0].door);
         let at_door = door.filter(|(whose, _)| *whose == place).map(|(_, input)| input);
-        let frames = thread.inbox.iter().chain(at_door).filter_map(|input| match &input.arrival {
+        let inboxes = threads().flat_map(|thread| &thread.inbox);
+        let frames = inboxes.chain(at_door).filter_map(|input| match &input.arrival {
             Arrival::Frame(parcel) if input.port == at.port => Some((parcel.frame(), input.since)),
             _ => None,
         });

@@ -45,9 +45,10 @@ fn an_activation_that_waited_for_room_was_ready_when_it_was_due() {
     run.run_for(Span::from_millis(100));
     let marks: Vec<Mark> = run.take_marks().collect();
     let expected = [(BEGUN, 0, 0), (DONE, 0, 4), (BEGUN, 1, 4), (DONE, 1, 14), (BEGUN, 2, 14), (DONE, 2, 24)];
+    let on = run.processors_of(NodeId(1))[0];
     let mark = |(number, ready, at)| {
         let (ready, at) = (milliseconds(ready), milliseconds(at));
-        Mark { node: NodeId(1), number, ready, at }
+        Mark { node: NodeId(1), on, number, ready, at }
     };
     assert_eq!(marks, expected.map(mark));
 }

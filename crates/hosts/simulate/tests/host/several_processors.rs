@@ -355,22 +355,17 @@ fn whatever_the_work_is_it_is_done_once_and_in_order() {
     }
 }
 
-/// Sends customers to instances of the node in turn, at exponential intervals.
+/// Sends customers to instance 0 at exponential intervals.
 struct Source {
     random: Random,
     every: Distribution,
     next: Time,
-    sent: u16,
 }
-
-/// So many that a customer hardly ever waits for the one before him at the same instance.
-const SERVERS: u16 = 100;
 
 impl Protocol for Source {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         if let Input::Wake = input {
-            self.sent = (self.sent + 1) % SERVERS;
-            out.send(instance(self.sent), USER.kind(0), Token(0), &[]).expect("the link has room for all");
+            out.send(instance(0), USER.kind(0), Token(0), &[]).expect("the link has room for all");
             self.next = Time(now.0 + Picos::from_seconds(self.every.sample(&mut self.random)).time().0);
         }
     }
@@ -393,40 +388,94 @@ impl Protocol for Server {
     }
 }
 
-/// How long a customer is there in the mean, in seconds: services of a second on two processors that are busy for `load` of their time.
-fn stay(load: f64, seed: u64) -> f64 {
+/// How long a customer is there in the mean, in seconds: services of a second on so many processors that are busy for `load` of their time.
+fn stay(processors: usize, load: f64, seed: u64) -> f64 {
     let mut run = Simulation::new(seed);
     let model = ProcessorModel { cycle: Picos::from_seconds(1.0), ..ProcessorModel::default() };
-    let processors = [0, 1].map(|_| run.add_processor(model));
-    run.spread(NODE, &processors);
+    let all: Vec<_> = (0..processors).map(|_| run.add_processor(model)).collect();
+    run.spread(NODE, &all);
     let source = at(2);
-    for number in 0..SERVERS {
-        run.add(instance(number), Server);
-        run.set_costs(instance(number), Costs::from([(WORK, Distribution::Exponential { mean: 1.0 })]));
-    }
-    let every = Distribution::Exponential { mean: 0.5 / load };
-    run.add(source, Source { random: Random::new(seed, 9), every, next: Time(0), sent: 0 });
-    let joined: Vec<_> = (0..SERVERS).map(|number| (source.port, instance(number).port)).collect();
+    run.add_parallel(instance(0), processors, Server);
+    run.set_costs(instance(0), Costs::from([(WORK, Distribution::Exponential { mean: 1.0 })]));
+    let every = Distribution::Exponential { mean: 1.0 / (load * processors as f64) };
+    run.add(source, Source { random: Random::new(seed, 9), every, next: Time(0) });
     let direct = LinkModel { delay_min: Span::ZERO, delay_max: Span::ZERO, ..LinkModel::default() };
-    run.attach(source.node, NODE, &joined, direct);
+    run.attach(source.node, NODE, &[(source.port, instance(0).port)], direct);
     run.run_for(Span::from_secs(100));
     run.reset_statistics();
     run.run_for(Span::from_secs(1_000));
     run.node_statistics(NODE).and_then(|statistics| statistics.response.mean()).expect("some were there")
 }
 
+/// Of 20 means of 10 runs, how many have an interval of 95% that covers the exact stay.
+fn covered(processors: usize, load: f64, exact: f64) -> usize {
+    let seeds: Vec<u64> = (0..200).collect();
+    let covers = |seeds: &[u64]| {
+        let mut runs = Replications::new();
+        seeds.iter().for_each(|seed| runs.add(stay(processors, load, *seed)));
+        runs.interval(0.95).expect("there are ten runs").contains(exact)
+    };
+    seeds.chunks(10).filter(|seeds| covers(seeds)).count()
+}
+
 /// M/M/2 (Erlang): the mean stay is 1 / (1 - load^2) services. One server of twice the speed would make it 1.25 services, two with a queue
 /// each 2.5.
 #[test]
 fn the_stay_with_two_processors_is_covered_by_its_confidence_intervals() {
-    let load = 0.6;
-    let exact = 1.0 / (1.0 - load * load);
-    let seeds: Vec<u64> = (0..200).collect();
-    let covers = |seeds: &[u64]| {
-        let mut runs = Replications::new();
-        seeds.iter().for_each(|seed| runs.add(stay(load, *seed)));
-        runs.interval(0.95).expect("there are ten runs").contains(exact)
-    };
-    let covered = seeds.chunks(10).filter(|seeds| covers(seeds)).count();
+    let covered = covered(2, 0.6, 1.0 / (1.0 - 0.6 * 0.6));
     assert!(covered >= 16, "{covered} of 20; fewer than 16 do by chance once in 400 times");
+}
+
+/// M/M/3: of a customer's three servers at load 0.8, 2.4 erlangs, all are busy with probability 0.6472; then he waits 1 / (3 - 2.4) services.
+#[test]
+fn the_stay_with_three_processors_is_covered_by_its_confidence_intervals() {
+    let (load, servers) = (2.4, 3.0);
+    let all_busy = load * load * load / 6.0 / (1.0 - load / servers);
+    let waits = all_busy / (1.0 + load + load * load / 2.0 + all_busy);
+    let covered = covered(3, 0.8, 1.0 + waits / (servers - load));
+    assert!(covered >= 16, "{covered} of 20; fewer than 16 do by chance once in 400 times");
+}
+
+/// When each activation of a module was ready, when it began, and where: it takes so many cycles for each message, which come at these
+/// microseconds, and handles at most so many at once.
+fn at_once(processors: usize, most: usize, came: &[u64], cycles: f64) -> Vec<(u64, u64, usize)> {
+    let (mut run, all) = spread(processors, cycle_a_microsecond());
+    run.add_parallel(instance(0), most, Module::new(server(marked(0, cycles)), Random::new(1, 0)));
+    run.set_costs(instance(0), Costs::from([(WORK, Distribution::Constant(1.0))]));
+    for (number, at_micros) in (10..).zip(came) {
+        let first = *at_micros as f64 * 1e-6;
+        let message = Instruction::Send {
+            to: instance(0),
+            message: NOTE,
+            bytes: Distribution::Constant(0.0),
+            class: Class::Asynchronous,
+        };
+        add(&mut run, number, starter(first, vec![message]));
+        let direct = LinkModel { delay_min: Span::ZERO, delay_max: Span::ZERO, ..LinkModel::default() };
+        run.attach(NodeId(number), NODE, &[(at(number).port, instance(0).port)], direct);
+    }
+    run.run_for(Span::from_millis(1));
+    let micros = |time: Picos| time.0 / MICROSECOND.0;
+    let place = |id: ProcessorId| all.iter().position(|other| *other == id).expect("it is one of them");
+    let begun = run.take_marks().filter(|mark| mark.number == 0);
+    begun.map(|mark| (micros(mark.ready), micros(mark.at), place(mark.on))).collect()
+}
+
+#[test]
+fn activations_of_one_instance_run_beside_each_other_the_first_come_first() {
+    // Ready, begun, and where.
+    let begun = at_once(2, 2, &[0, 1, 2, 3, 4], 10.0);
+    assert_eq!(begun, [(0, 0, 0), (1, 1, 1), (2, 10, 0), (3, 11, 1), (4, 20, 0)]);
+    let begun = at_once(3, 2, &[0, 1, 2, 3], 10.0);
+    assert_eq!(
+        begun,
+        [(0, 0, 0), (1, 1, 1), (2, 10, 0), (3, 11, 1)],
+        "two at a time, though there are three processors"
+    );
+    let begun = at_once(2, 5, &[0, 0, 0, 50], 10.0);
+    assert_eq!(
+        begun,
+        [(0, 0, 0), (0, 0, 1), (0, 10, 0), (50, 50, 0)],
+        "never more than there are processors"
+    );
 }

@@ -1,7 +1,7 @@
 //! From a checked model to a simulation of it: every module is a node, from 1 on, with one instance.
 
 use crate::model::Model;
-use crate::plan::{Medium, Plan};
+use crate::plan::{Medium, Plan, PlannedProcessor};
 use crate::problem::ModelError;
 use crate::resolve::address;
 use quintet_contract::{NodeId, Random, Span};
@@ -15,8 +15,8 @@ const STREAMS: u64 = 0xffff_fffc_0000_0000;
 /// What the elements of a model are in its simulation.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Processors.
-    pub processors: BTreeMap<String, ProcessorId>,
+    /// Processors, each with its cores.
+    pub processors: BTreeMap<String, Vec<ProcessorId>>,
     /// Devices; those of kind `link` have none.
     pub devices: BTreeMap<String, DeviceId>,
     /// Modules.
@@ -37,8 +37,10 @@ impl Plan {
     pub(crate) fn build(&self, seed: u64) -> (Simulation, Names) {
         let mut run = Simulation::new(seed);
         let mut names = Names::default();
-        let processors: Vec<_> = self.processors.iter().map(|(_, model)| run.add_processor(*model)).collect();
-        let by_name = |((name, _), id): (&(String, _), &ProcessorId)| (name.clone(), *id);
+        let mut cores =
+            |of: &PlannedProcessor| (0..of.cores).map(|_| run.add_processor(of.model)).collect::<Vec<_>>();
+        let processors: Vec<_> = self.processors.iter().map(&mut cores).collect();
+        let by_name = |(of, cores): (&PlannedProcessor, &Vec<_>)| (of.name.clone(), cores.clone());
         names.processors = self.processors.iter().zip(&processors).map(by_name).collect();
         let carriers: Vec<_> = self.devices.iter().map(|(_, medium)| carrier(&mut run, medium)).collect();
         for ((name, _), carrier) in self.devices.iter().zip(&carriers) {
@@ -48,8 +50,17 @@ impl Plan {
         }
         for (index, module) in self.modules.iter().enumerate() {
             let at = address(index);
-            run.place(at.node, processors[module.processor]);
-            run.add(at, Module::new(module.spec.clone(), Random::new(seed, STREAMS | u64::from(at.node.0))));
+            let program = Module::new(module.spec.clone(), Random::new(seed, STREAMS | u64::from(at.node.0)));
+            match &*processors[module.processor] {
+                [only] => {
+                    run.place(at.node, *only);
+                    run.add(at, program);
+                }
+                cores => {
+                    run.spread(at.node, cores);
+                    run.add_parallel(at, cores.len(), program);
+                }
+            }
             run.set_costs(at, module.costs.clone());
             names.modules.insert(module.name.clone(), at.node);
         }

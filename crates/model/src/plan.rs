@@ -13,13 +13,22 @@ pub(crate) struct Plan {
     pub(crate) end: Option<Picos>,
     pub(crate) warm_up: Picos,
     pub(crate) event_limit: u64,
-    pub(crate) processors: Vec<(String, ProcessorModel)>,
+    pub(crate) processors: Vec<PlannedProcessor>,
     pub(crate) devices: Vec<(String, Medium)>,
     pub(crate) modules: Vec<PlannedModule>,
     pub(crate) routes: Vec<Route>,
     pub(crate) measures: Vec<(String, PlannedMeasure)>,
     /// What elements belong together.
     pub(crate) groups: Groups,
+}
+
+#[derive(Debug)]
+pub(crate) struct PlannedProcessor {
+    pub(crate) name: String,
+    /// How many there are of it under this name.
+    pub(crate) cores: usize,
+    /// Each of them.
+    pub(crate) model: ProcessorModel,
 }
 
 /// What carries messages.

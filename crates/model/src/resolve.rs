@@ -23,7 +23,7 @@ use crate::group::Groups;
 use crate::keys::{self, LONGEST};
 use crate::model::{Edge, Measure, Model};
 use crate::nearest::nearest;
-use crate::plan::{Plan, PlannedMeasure};
+use crate::plan::{Plan, PlannedMeasure, PlannedProcessor};
 use crate::problem::{Problem, ProblemKind};
 use fields::Fields;
 use groups::WrittenOut;
@@ -51,8 +51,13 @@ struct Resolver<'a> {
     warnings: Vec<Problem>,
 }
 
+/// Cores of all processors at most.
+const MOST_CORES: usize = 200_000;
+
 /// A processor and its repertoire, by its stages.
+#[derive(Default)]
 struct Host {
+    cores: usize,
     model: ProcessorModel,
     instructions: Vec<String>,
     costs: Costs,
@@ -105,8 +110,13 @@ impl Resolver<'_> {
         }
         resolver.check_structure(&modules, &hosts);
         resolver.find_idle_elements();
-        let processors =
-            model.processors.keys().cloned().zip(hosts.into_iter().map(|host| host.model)).collect();
+        resolver.check_cores(&hosts);
+        let planned = |(name, host): (&String, Host)| PlannedProcessor {
+            name: name.clone(),
+            cores: host.cores,
+            model: host.model,
+        };
+        let processors = model.processors.keys().zip(hosts).map(planned).collect();
         let devices = model.devices.keys().cloned().zip(devices).collect();
         let plan = Plan { end, warm_up, event_limit, processors, devices, modules, routes, measures, groups };
         Resolved { plan, problems: self.problems, warnings: self.warnings }
@@ -171,11 +181,12 @@ impl Resolver<'_> {
     fn resolve_processor(&mut self, name: &str) -> Host {
         let model = self.model;
         let Some(processor) = model.processors.get(name) else {
-            return Host { model: ProcessorModel::default(), instructions: Vec::new(), costs: Costs::new() };
+            return Host::default();
         };
         let path = format!("processor.{name}");
         let mut fields = Fields::new(self, &keys::PROCESSOR, &processor.attributes, &path);
         fields.check_keys(&[]);
+        let cores = fields.count("cores").map_or(1, |cores| usize::try_from(cores).unwrap_or(1));
         let cycle = fields.cycle(1.0);
         let host = ProcessorModel {
             cycle,
@@ -189,7 +200,16 @@ impl Resolver<'_> {
                 .map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX)),
         };
         let costs = self.resolve_instructions(&path, &processor.instructions, cycle);
-        Host { model: host, instructions: processor.instructions.keys().cloned().collect(), costs }
+        Host { cores, model: host, instructions: processor.instructions.keys().cloned().collect(), costs }
+    }
+
+    /// Each core is a processor of the simulation.
+    fn check_cores(&mut self, hosts: &[Host]) {
+        let all: usize = hosts.iter().map(|host| host.cores).sum();
+        if all > MOST_CORES {
+            let (found, expected) = (format!("{all} cores"), format!("at most {MOST_CORES} in all"));
+            self.problem("processor", ProblemKind::OutOfRange { found, expected });
+        }
     }
 
     fn resolve_measure(&mut self, name: &str, measure: &Measure) -> PlannedMeasure {

@@ -22,7 +22,7 @@ pub enum Ended {
 /// What a processor did.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ProcessorResult {
-    /// The share of time in which it was busy, 0 to 1.
+    /// The share of time in which it was busy, 0 to 1; of several cores the mean.
     pub utilisation: f64,
     /// Messages that found its queue full and were lost.
     pub lost: u64,

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::problem::ModelError;
 use crate::recorder::Recorder;
 use crate::result::{Ended, ProcessorResult, RunResult};
-use quintet_simulate::{Mark, Picos, Simulation};
+use quintet_simulate::{Mark, Picos, ProcessorId, Simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The mark at the beginning of an activation.
@@ -122,9 +122,16 @@ impl Plan {
         ended: Ended,
     ) -> RunResult {
         let measured = run.clock() - run.counting_since();
-        let processor = |(name, id): (&String, &_)| {
-            let found = run.processor_statistics(*id);
-            (name.clone(), ProcessorResult { utilisation: found.utilisation, lost: found.lost })
+        let processor = |(name, cores): (&String, &Vec<ProcessorId>)| {
+            let mut all = ProcessorResult { utilisation: 0.0, lost: 0 };
+            for id in cores {
+                let found = run.processor_statistics(*id);
+                all.utilisation += found.utilisation;
+                all.lost += found.lost;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
+            let count = cores.len() as f64;
+            (name.clone(), ProcessorResult { utilisation: all.utilisation / count, ..all })
         };
         let (modules, measures) = recorder.finish(run);
         let mut result = RunResult {

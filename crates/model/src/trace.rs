@@ -86,15 +86,15 @@ struct ProcessorLine {
     track: Track,
     /// The module that is shown on it.
     shown: Option<NodeId>,
+    /// Which module began an activation on it last, and when.
+    started: Option<(NodeId, Picos)>,
+    /// Whether an activation that took time ended on it since the last look.
+    ended: bool,
 }
 
 struct ModuleLine<'a> {
     name: &'a str,
-    processor: Track,
     inputs: Counter,
-    started: Picos,
-    /// Whether an activation that took time ended since the last look.
-    ended: bool,
 }
 
 impl<'a> Tracer<'a> {
@@ -107,13 +107,17 @@ impl<'a> Tracer<'a> {
     ) -> Tracer<'a> {
         let group = trace.track("processors", None);
         let mut processors = Vec::new();
-        for (name, _) in &plan.processors {
-            let track = trace.track(name, Some(group));
-            processors.extend(names.processors.get(name).map(|id| ProcessorLine {
-                id: *id,
-                track,
-                shown: None,
-            }));
+        let mut tracks = Vec::new();
+        for planned in &plan.processors {
+            let track = trace.track(&planned.name, Some(group));
+            tracks.push(track);
+            for (number, id) in names.processors.get(&planned.name).into_iter().flatten().enumerate() {
+                let track = match planned.cores {
+                    1 => track,
+                    _ => trace.track(&format!("{} core {}", planned.name, number + 1), Some(track)),
+                };
+                processors.push(ProcessorLine { id: *id, track, shown: None, started: None, ended: false });
+            }
         }
         let group = (!names.devices.is_empty()).then(|| trace.track("devices", None));
         let mut devices = Vec::new();
@@ -122,13 +126,10 @@ impl<'a> Tracer<'a> {
             devices.push(DeviceLine::new(name, *id, stations, group, &mut trace));
         }
         let module = |module: &'a PlannedModule| {
-            let processor = processors[module.processor].track;
+            let waiting = format!("{} waiting", module.name);
             ModuleLine {
                 name: &module.name,
-                processor,
-                inputs: Counter::new(format!("{} waiting", module.name), "inputs", processor),
-                started: Picos::NEVER,
-                ended: false,
+                inputs: Counter::new(waiting, "inputs", tracks[module.processor]),
             }
         };
         let modules = plan.modules.iter().map(module).collect();
@@ -148,8 +149,7 @@ impl<'a> Tracer<'a> {
         for line in &mut self.processors {
             let running = run.running(line.id);
             let place = |id: NodeId| usize::from(id.0).wrapping_sub(1);
-            let ended = line.shown.and_then(|shown| self.modules.get(place(shown))).is_some_and(|m| m.ended);
-            if running == line.shown && !ended {
+            if running == line.shown && !std::mem::take(&mut line.ended) {
                 continue;
             }
             if line.shown.is_some() {
@@ -161,7 +161,6 @@ impl<'a> Tracer<'a> {
             line.shown = running;
         }
         for (node, module) in (1..).zip(&mut self.modules) {
-            module.ended = false;
             module.inputs.show(now, run.waiting_inputs(NodeId(node)) as u64, &mut self.trace);
         }
     }
@@ -183,13 +182,15 @@ impl Observer for Tracer<'_> {
     const BURST: u64 = 1;
 
     fn mark(&mut self, mark: &Mark) {
-        let Some(module) = self.modules.get_mut(usize::from(mark.node.0).wrapping_sub(1)) else { return };
+        let module = self.modules.get(usize::from(mark.node.0).wrapping_sub(1));
+        let line = self.processors.iter_mut().find(|line| line.id == mark.on);
+        let Some((module, line)) = module.zip(line) else { return };
         match mark.number {
-            STARTED => module.started = mark.at,
-            ENDED if module.started == mark.at => {
-                self.trace.instant(mark.at, module.processor, module.name, &[]);
+            STARTED => line.started = Some((mark.node, mark.at)),
+            ENDED if line.started == Some((mark.node, mark.at)) => {
+                self.trace.instant(mark.at, line.track, module.name, &[]);
             }
-            ENDED => module.ended = true,
+            ENDED => line.ended = true,
             _ => {}
         }
     }

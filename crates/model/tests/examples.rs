@@ -4,8 +4,9 @@ use quintet_model::{Action, Device, Draw, Ended, Measure, MeasureResult, Model, 
 use std::path::{Path, PathBuf};
 
 /// Every example of this crate.
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 9] = [
     "mm1.toml",
+    "mmc.toml",
     "md1.toml",
     "tandem.toml",
     "voters.toml",
@@ -63,6 +64,46 @@ fn waiting_in_mm1_is_covered_by_its_confidence_intervals() {
     let model = with("mm1.toml", &[("load", 0.6)]).with("end", "80 s");
     let covered = covered(&model, "module.serve.waiting", 0.015);
     assert!(covered >= LEAST_COVERED, "{covered} of 20");
+}
+
+/// How long a customer of M/M/c with services of 10 ms stays, by Erlang's formula.
+fn stay_in_mmc(servers: u32, load: f64) -> f64 {
+    let busy = load * f64::from(servers);
+    let mut term = 1.0;
+    let mut fewer = 0.0;
+    for number in 1..=servers {
+        fewer += term;
+        term *= busy / f64::from(number);
+    }
+    let all = term / (1.0 - load);
+    0.01 * (1.0 + all / (fewer + all) / (f64::from(servers) - busy))
+}
+
+#[test]
+fn stays_in_mmc_are_covered_by_their_confidence_intervals() {
+    near(stay_in_mmc(2, 0.6), 0.01 / (1.0 - 0.36), 1e-12);
+    for (servers, load) in [(2, 0.6), (3, 0.7), (8, 0.8)] {
+        let model = with("mmc.toml", &[("servers", servers.into()), ("load", load)]).with("end", "60 s");
+        let covered = covered(&model, "module.serve.response", stay_in_mmc(servers, load));
+        assert!(covered >= LEAST_COVERED, "{servers} servers: {covered} of 20");
+    }
+}
+
+#[test]
+fn cores_are_busy_for_their_load_and_little_holds_for_their_queue() {
+    let study =
+        with("mmc.toml", &[("load", 0.9)]).replicate(&(0..8).collect::<Vec<_>>()).expect("it is good");
+    near(study.mean("processor.server.utilisation").expect("measured"), 0.9, 0.02);
+    near(study.mean("measure.served").expect("measured"), 270.0, 0.02);
+    let waiting = study.mean("module.serve.waiting").expect("measured");
+    near(study.mean("module.serve.queue").expect("measured"), 270.0 * waiting, 0.03);
+}
+
+#[test]
+fn one_core_is_what_a_processor_without_cores_has() {
+    let one = with("mmc.toml", &[("servers", 1.0)]).run(1).expect("it is good");
+    let mm1 = example("mm1.toml").run(1).expect("it is good");
+    assert_eq!((one.digest, one.events), (mm1.digest, mm1.events));
 }
 
 #[test]

@@ -69,6 +69,26 @@ fn each_mistake_is_named_with_its_place() {
             "rat = \"1 MHz\"",
             "m.toml, line 10, processor.here.rat: there is no such key; did you mean rate?",
         ),
+        (
+            "rate = \"1 MHz\"",
+            "cores = 0",
+            "line 10, processor.here.cores: found \"0\", expected a whole number from 1 to 1024",
+        ),
+        ("rate = \"1 MHz\"", "cores = -2", "found \"-2\", expected a whole number from 1 to 1024"),
+        ("rate = \"1 MHz\"", "cores = 1.5", "found \"1.5\", expected a whole number from 1 to 1024"),
+        ("rate = \"1 MHz\"", "cores = \"size / 3\"", "found \"size / 3\", expected a whole number"),
+        ("rate = \"1 MHz\"", "cores = 1e300", "found \"1e300\", expected a whole number from 1 to 1024"),
+        (
+            "rate = \"1 MHz\"",
+            "cores = \"4 ms\"",
+            "processor.here.cores: \"4 ms\" is a time, expected a number",
+        ),
+        ("rate = \"1 MHz\"", "cores = [2]", "processor.here.cores: found a list"),
+        (
+            "[processor.there]",
+            "[processor.there]\n[processor.more]\ncount = 1000\ncores = 1000",
+            "processor: found 1000002 cores, expected at most 200000 in all",
+        ),
         ("[parameters]", "[parameter]", "line 6, parameter: there is no such key; did you mean parameters?"),
         (
             "\"10 ms\"",

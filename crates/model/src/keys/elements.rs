@@ -45,6 +45,9 @@ pub static MODEL: Table = Table {
     ],
 };
 
+/// Cores of a processor.
+const MOST_CORES: u64 = 1_024;
+
 static PARAMETERS: Table = Table {
     heading: "[parameters]",
     text: "Numbers without unit, usable by name in every quantity.",
@@ -54,13 +57,20 @@ static PARAMETERS: Table = Table {
 /// `[processor.NAME]`.
 pub static PROCESSOR: Table = Table {
     heading: "[processor.NAME]",
-    text: "A processing element. It runs the modules that are on it, one at a time.",
+    text: "A processing element. It runs the modules that are on it, one at a time, or as many as it has cores.",
     keys: &[
         key(
             "count",
             Count(1, LARGEST_GROUP),
             Otherwise("one, of this name"),
             "So many of it, a group: `NAME-1` to `NAME-COUNT`, all alike. See [Groups](#groups).",
+        ),
+        key(
+            "cores",
+            Count(1, MOST_CORES),
+            Value("1"),
+            "How many modules it runs at a time. Several activations of one module are several: those that are ready first begin first, each on \
+             whichever core is free.",
         ),
         key("cycle", Quantity(Dimension::TIME, SHORTEST, LONGEST), Value("1 ps"), "The time of one cycle."),
         key(

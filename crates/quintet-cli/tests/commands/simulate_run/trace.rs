@@ -99,6 +99,40 @@ fn covered(events: &[Event]) -> u64 {
 }
 
 #[test]
+fn a_trace_shows_each_core_of_a_processor() {
+    let folder = TempDir::new().unwrap();
+    let (model, path) = (folder.join("cores.toml"), folder.join("run.pftrace"));
+    let written = r#"
+        [model]
+        name = "cores"
+        end = "10 ms"
+        [processor.cpu]
+        cores = 2
+        instructions = { job = "3 ms" }
+        [module.begin]
+        on = "cpu"
+        start = "0 s"
+        do = [{ send = "go", to = "job", times = 4 }]
+        [module.job]
+        on = "cpu"
+        waits_for = { go = 1 }
+        do = [{ execute = "job" }]
+    "#;
+    std::fs::write(&model, written).unwrap();
+    let (status, said) = simulate(&[text(&model), "--seeds", "1", "--trace", text(&path)]);
+    assert_eq!(status, 0, "{said}");
+    let file = std::fs::read(&path).unwrap();
+    let tracks = tracks(&file);
+    for core in ["cpu core 1", "cpu core 2"] {
+        let slices: Vec<_> = tracks[core].iter().filter(|(_, what, ..)| *what != INSTANT).collect();
+        let times: Vec<_> = slices.iter().map(|(at, what, ..)| (*at, *what)).collect();
+        assert_eq!(times, [(0, BEGIN), (3_000_000, END), (3_000_000, BEGIN), (6_000_000, END)], "{core}");
+    }
+    let waiting: Vec<_> = tracks["job waiting"].iter().map(|(at, _, _, value)| (*at, *value)).collect();
+    assert_eq!(waiting, [(0, 2), (3_000_000, 0)]);
+}
+
+#[test]
 fn a_trace_says_what_ran_where_and_what_waited() {
     let folder = TempDir::new().unwrap();
     let (model, path) = (model(&folder), folder.join("run.pftrace"));

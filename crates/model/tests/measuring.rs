@@ -145,6 +145,25 @@ fn who_has_not_begun_at_the_end_is_in_the_queue() {
 }
 
 #[test]
+fn who_waits_for_one_of_several_cores_is_in_the_queue() {
+    // Due at 0, 10, 20, ... ms they begin at 0, 10, 30, 40, 60, 70, 90 and 100 ms; at 100 ms those due at 80, 90 and 100 ms wait.
+    let seconds = 0.01 + 0.01 + 0.02 + 0.02 + 0.03 + 0.03 + 0.02 + 0.01;
+    let cpu = Processor::new().instruction("tick", "30 ms").with("cores", 2);
+    let model = Model::new("behind").processor("cpu", cpu).with("end", "100 ms");
+    let alone = Module::on("cpu").every("10 ms").execute("tick");
+    near(queue(&run(&model.clone().module("one", alone))), seconds / 0.1);
+    let told = Module::on("other").every("10 ms").send("m", "one", "1 B", "wire");
+    let waits = Module::on("cpu").waits_for("m", 1.0).execute("tick");
+    let model = model
+        .processor("other", Processor::new())
+        .device("wire", Device::new("link", &["cpu", "other"]))
+        .module("clock", told);
+    let ended = run(&model.module("one", waits));
+    near(queue(&ended), seconds / 0.1);
+    near(ended.processors["cpu"].utilisation.into(), 0.95);
+}
+
+#[test]
 fn of_both_ends_of_the_measured_time_one_belongs_to_it() {
     let cpu = Processor::new().instruction("tick", "10 ms");
     let model = Model::new("full")

@@ -17,6 +17,7 @@
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `socket_peer.rs` | whose process is at the other end of a Unix socket |
 //! | `moderation.rs` | when a receiver lets frames gather |
+//! | `burst.rs` | [`Burst`]: how many frames of a link are handled together |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
@@ -24,6 +25,7 @@
 mod address;
 #[cfg(not(loom))]
 mod bootstrap_error;
+mod burst;
 #[cfg(not(loom))]
 mod connecting;
 mod contract;
@@ -54,6 +56,7 @@ mod wait;
 pub use address::{AddressError, LinkAddress};
 #[cfg(not(loom))]
 pub use bootstrap_error::BootstrapError;
+pub use burst::Burst;
 #[cfg(not(loom))]
 pub use contract::{Dialer, Listener};
 pub use contract::{LinkError, Receiver, Route, Sender};

@@ -22,15 +22,12 @@ use crate::poller::{Poller, Source};
 use naming::Rival;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Input, NodeId, Port, Time};
-use quintet_link::{End, Listener, Patience, Receiver, Route, Sender};
+use quintet_link::{Burst, End, Listener, Patience, Receiver, Route, Sender};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Frames taken from one link in a burst, so that one peer cannot keep the loop from the others.
-const BURST: usize = 64;
 
 /// Turns in which a link brought nothing, after which it rests. A peer that wakes it pays a system call, and so does this side.
 const IDLE_TURNS: u32 = 256;
@@ -69,6 +66,8 @@ struct Inlet {
     peer: Peer,
     idle_turns: u32,
     rests: bool,
+    /// How many of its frames are handled before those of others.
+    burst: Burst,
     /// This side made the link, and nothing has come over it.
     is_unheard_dial: bool,
 }
@@ -203,7 +202,9 @@ impl Inlets {
             sender.abandon();
         }
         watched?;
-        let inlet = Some(Inlet { receiver, peer, idle_turns: 0, rests: false, is_unheard_dial: false });
+        let burst = Burst::default();
+        let inlet =
+            Some(Inlet { receiver, peer, idle_turns: 0, rests: false, burst, is_unheard_dial: false });
         if self.free.pop().is_some() {
             self.inlets[at as usize] = inlet;
         } else {
@@ -303,13 +304,19 @@ impl Inlets {
     fn receive_burst(&mut self, at: u32, peer: NodeId, link: LinkId, engine: &mut Engine, now: Time) -> bool {
         // A frame that names other nodes than the two: no honest peer sends it.
         let (mut stray, id) = (false, engine.id());
+        let is_alone = self.active.len() == 1;
         let inlet = self.inlet(at);
-        let polled = inlet.receiver.poll(BURST, &mut |route: Route, frame: Frame<'_>| {
+        let frames = inlet.burst.frames();
+        let polled = inlet.receiver.poll(frames, &mut |route: Route, frame: Frame<'_>| {
             stray |= route.from.node != peer || route.to.node != id;
             if !stray && !engine.is_over(link) {
                 engine.give(now, route.to.port, Input::Frame(route.from, frame));
             }
         });
+        // One peer is not to keep the loop from others, and where looking is free there is nothing to be saved.
+        let may_grow = is_alone && !inlet.receiver.is_free_to_look_at();
+        let goes_on = may_grow && polled == Ok(frames) && inlet.receiver.has_frames();
+        inlet.burst.ended(goes_on);
         match polled {
             Ok(_) if stray => engine.cut(now, (peer, link)),
             Ok(0) => {

@@ -1,6 +1,6 @@
 //! Frames and bulk one way, timed at the receiver in windows, as the peers do it.
 //!
-//! *Small*: 64 bytes a frame, each copied into the receiver's own buffer; the sender rings once in [`BURST`] frames.
+//! *Small*: 64 bytes a frame, each copied into the receiver's own buffer; the sender rings once a [`Burst`], as a host does.
 //!
 //! *Bulk*: the sender sends one buffer over and over. Shared memory copies it into its ring, and out of it into new memory,
 //! which it hands over and its receiver may keep: one copy in, one copy out, as the peers do. Over a socket the kernel makes these two. The receiver keeps one message.
@@ -13,12 +13,10 @@ use crate::pinning::{Pin, allowed};
 use bytes::Bytes;
 use quintet::{Code, Error};
 use quintet_contract::{Frame, SendError};
-use quintet_link::{End, LinkAddress, connect};
+use quintet_link::{Burst, End, LinkAddress, connect};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Frames after which the sender rings: as many as a host handles in a burst.
-const BURST: u64 = 64;
 /// Messages of at least so many bytes go as bulk.
 const BULK_BYTES: usize = 64 * 1024;
 
@@ -152,14 +150,18 @@ pub(super) fn send(address: &LinkAddress, processor: Option<usize>) -> Result<()
 }
 
 fn send_small(end: &mut End, body: &[u8], count: u64) -> Result<(), Error> {
+    let (mut burst, mut left) = (Burst::default(), Burst::default().frames());
     for number in 1..=count {
         when_there_is_room(end, |end| {
             end.sender.begin(ROUTE, body.len())?.copy_from_slice(body);
             end.sender.commit(body.len());
             Ok(())
         })?;
-        if number % BURST == 0 || number == count {
+        left -= 1;
+        if left == 0 || number == count {
             end.sender.flush().map_err(lost)?;
+            burst.ended(!end.sender.is_free_to_flush());
+            left = burst.frames();
         }
     }
     Ok(())

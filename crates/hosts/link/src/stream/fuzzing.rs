@@ -1,6 +1,6 @@
 //! Entry points for fuzzers.
 
-use super::reader::{FrameReader, Item, Room};
+use super::reader::{Faulty, FrameReader, Item, Room};
 use crate::{LinkError, Route};
 use quintet_contract::limits::MAX_BODY_BYTES;
 
@@ -72,8 +72,8 @@ fn take(reader: &mut FrameReader, told: &mut Told) {
             }
             Ok(Some(Item::ReceiverLeft)) => {}
             Ok(None) => return,
-            Err(fault) => {
-                told.1 = Some(fault);
+            Err(Faulty) => {
+                told.1 = Some(reader.error());
                 return;
             }
         }

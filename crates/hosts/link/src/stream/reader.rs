@@ -84,6 +84,10 @@ pub(super) enum Item<'a> {
     ReceiverLeft,
 }
 
+/// Something came that is no frame. What, the reader knows: a frame is not to pay for what has no room in a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Faulty;
+
 /// Where the next bytes of the stream go.
 pub(super) enum Room<'a> {
     /// Bulk goes where it stays.
@@ -181,15 +185,27 @@ impl FrameReader {
         }
     }
 
+    /// What came that is no frame: [`LinkError::Malformed`], or [`LinkError::Damaged`] where there are checksums and the frame's is wrong, or
+    /// its length cannot be, so that it has none.
+    ///
+    /// # Panics
+    /// If [`FrameReader::next`] has not said that there is something.
+    #[cold]
+    pub(super) fn error(&self) -> LinkError {
+        match &self.fault {
+            Some(Fault::Certain(error)) => error.clone(),
+            other => panic!("nothing is known to be wrong: {other:?}"),
+        }
+    }
+
     /// The next frame, or what stands in its place.
     ///
     /// # Errors
-    /// What came that is no frame, for good: [`LinkError::Malformed`], or [`LinkError::Damaged`] where there are checksums and the
-    /// frame's is wrong, or its length cannot be, so that it has none.
+    /// Something came that is no frame, for good: [`FrameReader::error`] says what.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, LinkError> {
-        if self.fault.is_some() {
-            return self.told().map(|()| None);
+    pub(super) fn next(&mut self) -> Result<Option<Item<'_>>, Faulty> {
+        if let Some(fault) = &self.fault {
+            return if matches!(fault, Fault::Certain(_)) { Err(Faulty) } else { Ok(None) };
         }
         if self.incoming.is_some() {
             return self.whole_bulk();
@@ -209,7 +225,7 @@ impl FrameReader {
     }
 
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Item<'_>>, LinkError> {
+    fn next_frame(&mut self) -> Result<Option<Item<'_>>, Faulty> {
         let Some(header) = self.header()? else { return Ok(None) };
         if header.has_bulk {
             self.begin_bulk()?;
@@ -220,7 +236,7 @@ impl FrameReader {
 
     /// The header of the next frame, if it is there, compared with the limits and the frame before.
     #[inline]
-    fn header(&mut self) -> Result<Option<Header>, LinkError> {
+    fn header(&mut self) -> Result<Option<Header>, Faulty> {
         let Some(length) = self.word() else { return Ok(None) };
         // First and alone, so that nothing is waited for that cannot be a frame.
         if (length as usize) < HEADER_BYTES || length as usize > MAX_FRAME_BYTES {
@@ -252,7 +268,7 @@ impl FrameReader {
 
     /// A frame without bulk, if all of it is there.
     #[inline]
-    fn whole(&mut self, header: Header) -> Result<Option<Item<'_>>, LinkError> {
+    fn whole(&mut self, header: Header) -> Result<Option<Item<'_>>, Faulty> {
         let len = header.length as usize;
         if self.filled.len() < len {
             return Ok(None);
@@ -273,7 +289,7 @@ impl FrameReader {
 
     /// If the next frame has bulk and all in front of that is there: takes what the buffer holds of it, and has the rest
     /// received where it stays.
-    fn begin_bulk(&mut self) -> Result<(), LinkError> {
+    fn begin_bulk(&mut self) -> Result<(), Faulty> {
         let Some(header) = self.header()? else { return Ok(()) };
         if !header.has_bulk {
             return Ok(());
@@ -319,7 +335,7 @@ impl FrameReader {
     }
 
     /// The frame whose bulk was begun, if all of that is there.
-    fn whole_bulk(&mut self) -> Result<Option<Item<'_>>, LinkError> {
+    fn whole_bulk(&mut self) -> Result<Option<Item<'_>>, Faulty> {
         let Some(incoming) = self.incoming.take_if(|incoming| incoming.left() == 0) else { return Ok(None) };
         if self.is_checked {
             self.compare(incoming.header, incoming.check)?;
@@ -330,7 +346,7 @@ impl FrameReader {
         Ok(Some(Item::FrameWithBulk { route: route(incoming.header), body, bulk }))
     }
 
-    fn compare(&mut self, header: Header, check: u32) -> Result<(), LinkError> {
+    fn compare(&mut self, header: Header, check: u32) -> Result<(), Faulty> {
         if header.check == check {
             return Ok(());
         }
@@ -344,17 +360,17 @@ impl FrameReader {
 
     /// Something is wrong with the next frame, and no checksum tells that its sender made it so.
     #[cold]
-    fn unattributed(&mut self, what: &str) -> LinkError {
+    fn unattributed(&mut self, what: &str) -> Faulty {
         let what = self.in_frame(what);
         let error = if self.is_checked { LinkError::Damaged(what) } else { LinkError::Malformed(what) };
-        self.fault = Some(Fault::Certain(error.clone()));
-        error
+        self.fault = Some(Fault::Certain(error));
+        Faulty
     }
 
     /// Something is wrong with the next frame, of which the header is there and the length possible. Told once it is known whose
     /// fault that is.
     #[cold]
-    fn malformed(&mut self, what: &str) -> Result<(), LinkError> {
+    fn malformed(&mut self, what: &str) -> Result<(), Faulty> {
         if !self.is_checked {
             return Err(self.unattributed(what));
         }
@@ -365,7 +381,7 @@ impl FrameReader {
         self.fault = Some(Fault::Suspected(Suspect::new(what, header, len)));
         self.filled.start += HEADER_BYTES;
         self.absorb_suspect();
-        self.told()
+        if matches!(self.fault, Some(Fault::Certain(_))) { Err(Faulty) } else { Ok(()) }
     }
 
     /// Takes what the buffer holds of a frame whose checksum is wanted for nothing else than whose fault it is.
@@ -378,15 +394,6 @@ impl FrameReader {
         let (count, fault) = suspect.absorb(&self.buffer[self.filled.clone()]);
         self.filled.start += count;
         self.fault = Some(fault);
-    }
-
-    /// The fault, if it is certain.
-    #[cold]
-    fn told(&self) -> Result<(), LinkError> {
-        match &self.fault {
-            Some(Fault::Certain(error)) => Err(error.clone()),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::connection::{Connection, is_end};
 use super::layout::RECEIVER_LEFT;
 use super::outgoing::Piece;
 use super::parting::Parting;
-use super::reader::{FrameReader, Item, Room};
+use super::reader::{Faulty, FrameReader, Item, Room};
 use crate::moderation::Moderation;
 use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
@@ -205,7 +205,8 @@ impl StreamReceiver {
                 }
                 Ok(Some(Item::ReceiverLeft)) => self.inbound.connection.break_off(),
                 Ok(None) => break,
-                Err(error) => {
+                Err(Faulty) => {
+                    let error = self.inbound.reader.error();
                     let error = self.fail(error);
                     return if count > 0 { Ok(count) } else { Err(error) };
                 }

@@ -420,3 +420,62 @@ fn a_link_that_gave_way_and_fails_at_once_does_not_take_the_new_one_with_it() {
     assert!(engine.is_linked(NodeId(5)));
     assert_eq!(new_far.receiver.poll(1, &mut |_, _| {}), Ok(0), "it lives");
 }
+
+/// A socket at which there is always more, and how many frames were asked for.
+struct Endless(Counted, std::sync::mpsc::Sender<usize>, bool);
+
+impl Receiver for Endless {
+    fn poll(&mut self, limit: usize, _: &mut dyn FnMut(Route, Frame<'_>)) -> Result<usize, LinkError> {
+        self.1.send(limit).expect("it listens");
+        Ok(limit)
+    }
+    fn has_frames(&self) -> bool {
+        true
+    }
+    fn is_free_to_look_at(&self) -> bool {
+        self.2
+    }
+    fn wait(&mut self, limit: Option<Duration>) {
+        self.0.wait(limit);
+    }
+    fn set_spin(&mut self, spin: Duration) {
+        self.0.set_spin(spin);
+    }
+    fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
+        self.0.waker()
+    }
+    fn arm(&mut self) -> bool {
+        self.0.arm()
+    }
+    fn disarm(&mut self) {
+        self.0.disarm();
+    }
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.0.fd()
+    }
+}
+
+#[test]
+fn more_frames_are_taken_at_once_from_a_socket_that_is_busy_alone() {
+    let (mut engine, mut inlets, _mailbox) = node();
+    let (tell, told) = std::sync::mpsc::channel();
+    let attach = |engine: &mut Engine, inlets: &mut Inlets, node: u16, is_free: bool| {
+        let (near, far) = pair();
+        let below = Counted { below: near.receiver, polls: Arc::default() };
+        let end = End { receiver: Box::new(Endless(below, tell.clone(), is_free)), ..near };
+        inlets.attach(engine, Time::ZERO, NodeId(node), Vec::new(), end).expect("it is watched");
+        far
+    };
+    let turns = |engine: &mut Engine, inlets: &mut Inlets, count: usize| {
+        (0..count).for_each(|_| assert!(inlets.receive(engine, Time::ZERO)));
+        told.try_iter().collect::<Vec<usize>>()
+    };
+    let _one = attach(&mut engine, &mut inlets, 1, false);
+    assert_eq!(turns(&mut engine, &mut inlets, 4), [64, 128, 256, 256]);
+    let _other = attach(&mut engine, &mut inlets, 2, false);
+    let shared = turns(&mut engine, &mut inlets, 3);
+    assert!(shared[1..].iter().all(|frames| *frames == 64), "{shared:?}");
+    let (mut engine, mut inlets, _mailbox) = node();
+    let _third = attach(&mut engine, &mut inlets, 1, true);
+    assert_eq!(turns(&mut engine, &mut inlets, 4), [64; 4], "where a look is free");
+}

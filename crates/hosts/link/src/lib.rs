@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `contract.rs` | [`Sender`], [`Receiver`], [`Listener`], [`Dialer`], [`Route`], [`LinkError`]: read this first |
-//! | `dial.rs` | [`listen`], [`dial`], [`connect`], whatever the kind of link |
+//! | `dial.rs` | [`listen`], [`dial()`], [`connect`], whatever the kind of link |
 //! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT` |
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |

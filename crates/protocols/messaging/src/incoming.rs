@@ -1,9 +1,9 @@
 //! The order of what arrives: frames behind a message whose fragments are still coming wait for it, if they have an order.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Length, Reserved};
 use crate::config::{Class, Limits};
 use crate::reassembly::Reassembly;
-use quintet_contract::{Bytes, Frame, Kind, OwnedFrame, Token};
+use quintet_contract::{Address, Bytes, Frame, Kind, OwnedFrame, Token};
 use std::collections::VecDeque;
 
 /// What a message took.
@@ -28,7 +28,8 @@ struct Arriving {
     token: Token,
     head: Bytes,
     cost: Cost,
-    granted: bool,
+    /// Once it is granted: what its bytes are reserved as.
+    granted: Option<Length>,
     data: Reassembly,
 }
 
@@ -39,7 +40,7 @@ pub(crate) struct Incoming {
     held: VecDeque<Held>,
     budget: u64,
     /// Bytes granted and not delivered.
-    reserved: u64,
+    reserved: Reserved,
     window_fragments: u32,
     /// Fragments that the peer may send, as far as it knows.
     open_fragments: u32,
@@ -52,7 +53,7 @@ impl Incoming {
         Incoming {
             held: VecDeque::new(),
             budget: limits.budget,
-            reserved: 0,
+            reserved: Reserved::default(),
             window_fragments: limits.fragments,
             open_fragments: limits.fragments,
             owed_fragments: 0,
@@ -78,7 +79,7 @@ impl Incoming {
     }
 
     /// Bytes of large data granted and not delivered.
-    pub(crate) fn reserved(&self) -> u64 {
+    pub(crate) fn reserved(&self) -> Reserved {
         self.reserved
     }
 
@@ -90,33 +91,34 @@ impl Incoming {
     /// Takes an announcement.
     pub(crate) fn announce(&mut self, kind: Kind, token: Token, head: &[u8], total: usize, cost: Cost) {
         let (head, data) = (Bytes::copy_from_slice(head), Reassembly::new(total));
-        self.held.push_back(Held::Arriving(Arriving { kind, token, head, cost, granted: false, data }));
+        self.held.push_back(Held::Arriving(Arriving { kind, token, head, cost, granted: None, data }));
     }
 
     /// The bytes of the oldest announcement without a grant.
     pub(crate) fn awaits_grant(&self) -> Option<u64> {
         self.held.iter().find_map(|held| match held {
-            Held::Arriving(message) if !message.granted => Some(message.data.total() as u64),
+            Held::Arriving(message) if message.granted.is_none() => Some(message.data.total() as u64),
             _ => None,
         })
     }
 
-    /// Whether the budgets, the peer's and that of all, have room for the oldest announcement without a grant.
-    pub(crate) fn can_grant(&self, all: &mut Budget) -> bool {
-        let fits = |total: &u64| self.reserved.saturating_add(*total) <= self.budget;
-        self.awaits_grant().filter(fits).is_some_and(|total| all.has_room(total))
+    /// Whether the budgets, the peer's and that of all, have room for the peer's oldest announcement without a grant.
+    pub(crate) fn can_grant(&self, peer: Address, all: &mut Budget) -> bool {
+        let fits = |total: &u64| self.reserved.total().saturating_add(*total) <= self.budget;
+        self.awaits_grant().filter(fits).is_some_and(|total| all.has_room(peer, total))
     }
 
     /// The grant went out: its bytes are reserved.
-    pub(crate) fn granted(&mut self, all: &mut Budget) {
+    pub(crate) fn granted(&mut self, peer: Address, all: &mut Budget) {
         let oldest = self.held.iter_mut().find_map(|held| match held {
-            Held::Arriving(message) if !message.granted => Some(message),
+            Held::Arriving(message) if message.granted.is_none() => Some(message),
             _ => None,
         });
         if let Some(message) = oldest {
-            message.granted = true;
-            self.reserved += message.data.total() as u64;
-            all.reserve(message.data.total() as u64);
+            let total = message.data.total() as u64;
+            let length = all.reserve(peer, total);
+            message.granted = Some(length);
+            *self.reserved.of(length) += total;
         }
     }
 
@@ -130,7 +132,7 @@ impl Incoming {
         });
         self.open_fragments = left;
         self.owed_fragments += 1;
-        oldest.is_some_and(|message| message.granted && message.data.add(frame.body, frame.bulk))
+        oldest.is_some_and(|message| message.granted.is_some() && message.data.add(frame.body, frame.bulk))
     }
 
     /// Fragments to make up for.
@@ -154,8 +156,10 @@ impl Incoming {
         match self.held.pop_front()? {
             Held::Whole(frame, cost) => Some((frame, cost)),
             Held::Arriving(message) if message.data.is_complete() => {
-                self.reserved -= message.data.total() as u64;
-                let Arriving { kind, token, head, cost, data, .. } = message;
+                let Arriving { kind, token, head, cost, granted, data } = message;
+                if let Some(length) = granted {
+                    *self.reserved.of(length) -= data.total() as u64;
+                }
                 Some((OwnedFrame { kind, token, body: head, bulk: data.finish() }, cost))
             }
             unfinished @ Held::Arriving(_) => {

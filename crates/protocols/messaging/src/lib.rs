@@ -35,7 +35,8 @@
 //! Bulk that the link takes in one frame, and that is at most a quarter of the window (64 KiB for answers), goes with its message.
 //! Other bulk goes by rendezvous: ANNOUNCE with the message's body, GRANT once the receiver has reserved the bytes from the peer's
 //! budget, and from that of all peers together, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
-//! them. The receiver's memory grows as data arrives, not as it is announced.
+//! them. The receiver's memory grows as data arrives, not as it is announced. Peers that find no room in the budget of all get it in the order in which
+//! they missed it, those with short messages among themselves and those with long ones among themselves.
 //!
 //! # Order
 //!

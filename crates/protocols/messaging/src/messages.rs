@@ -1,7 +1,7 @@
 //! The protocol.
 
 use crate::arrival::{Arrival, Broken};
-use crate::budget::Budget;
+use crate::budget::{Budget, Reserved};
 use crate::channel::Channel;
 use crate::codec::{PREFIX_BYTES, REFUSED, Refused};
 use crate::config::MessagingConfig;
@@ -191,17 +191,15 @@ impl<P: Protocol> Messages<P> {
         let channel = self.peers.get_mut(from)?.open_channel()?;
         let before = channel.incoming.reserved();
         let taken = channel.take(&self.config);
-        let arrived = before - channel.incoming.reserved();
+        let arrived = before.without(channel.incoming.reserved());
         self.release(arrived);
         taken
     }
 
     /// Gives room back to the budget of all, and lets those go on that found none.
-    fn release(&mut self, bytes: u64) {
-        if bytes > 0 {
-            self.budget.release(bytes);
-            self.more |= core::mem::take(&mut self.budget.is_missed);
-        }
+    fn release(&mut self, bytes: Reserved) {
+        self.budget.release(bytes);
+        self.more |= self.budget.take_moved();
     }
 
     fn deliver(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -240,6 +238,7 @@ impl<P: Protocol> Messages<P> {
         let Some(peer) = self.peers.get_mut(address) else { return };
         peer.stall.end(now);
         let Some(channel) = peer.channel.take() else { return };
+        self.budget.forget(address);
         self.release(channel.incoming.reserved());
         if channel.peer.is_some() {
             self.tell(now, Input::Peer(address, &PeerChange::Down(cause)), out);
@@ -271,7 +270,7 @@ impl<P: Protocol> Messages<P> {
         let Some(channel) = &mut peer.channel else { return };
         if !channel.is_settled() {
             channel.settle(out, &mut self.counters, &mut self.budget);
-            self.more |= channel.more;
+            self.more |= channel.more | self.budget.take_moved();
         }
         let waited = peer.stall.since.is_some();
         if waited && channel.eased && !channel.is_refused() {
@@ -303,7 +302,9 @@ impl<P: Protocol> Messages<P> {
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
         if core::mem::take(&mut self.more) {
             let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.has_more());
-            let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
+            let others = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at);
+            // Room goes to those who missed it first, in that order.
+            let due: Vec<_> = self.budget.missed().chain(others).collect();
             for address in due {
                 self.end_burst(now, address, out);
             }

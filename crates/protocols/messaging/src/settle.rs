@@ -35,9 +35,10 @@ impl Channel {
             self.eased = true;
         }
         self.send_backlog(out)?;
-        while self.incoming.can_grant(budget) {
-            send(out, self.address, GRANT, Token(0), &Grant)?;
-            self.incoming.granted(budget);
+        while self.incoming.can_grant(self.address, budget) {
+            // Who cannot be told keeps nobody waiting. It asks again once its link has room.
+            send(out, self.address, GRANT, Token(0), &Grant).inspect_err(|_| budget.forget(self.address))?;
+            self.incoming.granted(self.address, budget);
         }
         // What gathers goes in this burst, and returns credit as well.
         if self.ledger.is_due() && self.pack.is_empty() {

@@ -212,6 +212,28 @@ fn all_peers_together_have_no_more_arriving_than_the_budget_of_all() {
     assert_eq!(layer(&network, B).deadline(), None, "nothing more can go");
 }
 
+/// Whatever their addresses, and though the first asks for more at the moment in which it gives room back.
+#[test]
+fn who_missed_room_has_it_before_those_who_ask_later() {
+    for (greedy, modest) in [(A, C), (C, A)] {
+        let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);
+        (0..10).for_each(|token| {
+            talker(&mut network, greedy).say(B, message(ONE_WAY, token, b"head", data(MIB)));
+        });
+        prompt(&mut network, greedy);
+        while arriving(&network) == 0 {
+            network.run(Span::from_micros(1));
+        }
+        talker(&mut network, modest).say(B, message(ONE_WAY, 1, b"head", data(MIB)));
+        prompt(&mut network, modest);
+        let is_heard = |network: &Network<Node>| !heard(network, B, modest).is_empty();
+        assert!(network.run_until(Span::from_secs(60), is_heard));
+        let before = heard(&network, B, greedy).len();
+        assert!(before <= 2, "{modest} waits for {before} messages of {greedy}");
+        assert!(network.run_until(Span::from_secs(60), |network| heard(network, B, greedy).len() == 10));
+    }
+}
+
 #[test]
 fn the_room_of_a_message_that_stands_half_way_is_free_once_its_peer_is_gone() {
     let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);

@@ -1,5 +1,8 @@
 //! What all peers together may have arriving: each has its own budget, and a thousand of them have this one.
 //!
+//! A message needs room once it has begun to arrive: before, its sender may stand still for ever and keeps nobody waiting. What comes
+//! meanwhile is no more than a peer's window of fragments, for no more of them are asked for before there is room.
+//!
 //! Who found no room gets it before all who ask later, short messages and long ones apart. Short ones may have an eighth more, so that a
 //! long one which comes slowly, or not at all, keeps only long ones waiting. While a long one waits they have that eighth and
 //! nothing else, so that they do not keep it waiting either.
@@ -12,14 +15,14 @@ const SHORT: u64 = 32;
 /// The part of the limit that short messages may have beyond it.
 const SPARE: u64 = 8;
 
-/// Which messages an announcement waits with.
+/// Which others a message waits with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Length {
     Short,
     Long,
 }
 
-/// Bytes of large data that were granted and not delivered.
+/// Bytes of large data that have begun to arrive and were not delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Reserved {
     short: u64,
@@ -48,7 +51,7 @@ impl Reserved {
 pub(crate) struct Budget {
     limit: u64,
     reserved: Reserved,
-    /// Peers whose next announcement found no room, in that order. Each is in one of them at most.
+    /// Peers whose message found no room, in that order. Each is in one of them at most.
     short: VecDeque<Address>,
     long: VecDeque<Address>,
     /// Whether some of them may have room now.
@@ -62,6 +65,11 @@ impl Budget {
         Budget { limit, reserved: Reserved::default(), short, long, has_moved: false }
     }
 
+    /// Bytes that have room.
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved.total()
+    }
+
     fn length(&self, bytes: u64) -> Length {
         if bytes <= self.limit / SHORT { Length::Short } else { Length::Long }
     }
@@ -73,7 +81,7 @@ impl Budget {
         }
     }
 
-    /// Whether so many bytes may be granted to a peer. If not it waits for them.
+    /// Whether there is room for so many bytes of a peer. If not it waits for them.
     pub(crate) fn has_room(&mut self, peer: Address, bytes: u64) -> bool {
         let length = self.length(bytes);
         let fits = self.fits(length, bytes);
@@ -98,7 +106,7 @@ impl Budget {
         }
     }
 
-    /// A grant went out to a peer.
+    /// A peer has the room that there was.
     pub(crate) fn reserve(&mut self, peer: Address, bytes: u64) -> Length {
         let length = self.length(bytes);
         *self.reserved.of(length) += bytes;
@@ -112,7 +120,7 @@ impl Budget {
         self.has_moved |= bytes.total() > 0;
     }
 
-    /// A peer waits no longer: it has room, is gone, or cannot be told that it has. Who waits behind it may be next.
+    /// A peer waits no longer: it has room, needs none any more, or is gone. Who waits behind it may be next.
     pub(crate) fn forget(&mut self, peer: Address) {
         for waiting in [&mut self.short, &mut self.long] {
             if let Some(at) = waiting.iter().position(|waiting| *waiting == peer) {
@@ -124,12 +132,7 @@ impl Budget {
 
     /// Whether somebody who found no room may have some now, since this was asked last.
     pub(crate) fn take_moved(&mut self) -> bool {
-        core::mem::take(&mut self.has_moved) && self.missed().next().is_some()
-    }
-
-    /// Those that found no room, in the order in which they may have some.
-    pub(crate) fn missed(&self) -> impl Iterator<Item = Address> + '_ {
-        self.long.iter().chain(&self.short).copied()
+        core::mem::take(&mut self.has_moved) && !(self.short.is_empty() && self.long.is_empty())
     }
 }
 
@@ -185,7 +188,6 @@ mod tests {
         budget.reserve(A, 3_000);
         assert!(!budget.has_room(C, 3_000) && !budget.has_room(B, 1_000));
         assert!(!budget.has_room(A, 200), "it would fit, and the others came first");
-        assert_eq!(budget.missed().collect::<Vec<_>>(), [C, B, A]);
         release(&mut budget, Length::Long, 3_000);
         assert!(!budget.has_room(B, 1_000) && !budget.has_room(A, 200));
         assert!(budget.has_room(C, 3_000));

@@ -283,7 +283,7 @@ impl Channel {
             owed_bytes: self.ledger.owed.bytes,
             awaiting: self.awaiting,
             unanswered: self.permits,
-            reserved_bytes: self.incoming.reserved().total(),
+            reserved_bytes: self.incoming.reserved(),
             leaving_bytes: self.outgoing.bytes(),
             fragments: self.outgoing.credit(),
             owed_fragments: self.incoming.owed_fragments(),

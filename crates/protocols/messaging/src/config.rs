@@ -22,8 +22,8 @@ pub struct MessagingConfig {
     pub max_bulk_bytes: usize,
     /// Large data of one peer that may be arriving at one time; never less than one message's.
     pub bulk_budget_bytes: usize,
-    /// Large data of all peers together that may be arriving at one time: what is announced beyond it waits. One message may in any
-    /// case, when nothing else is arriving.
+    /// Large data of all peers together that may be arriving at one time, but for a window of fragments of each: what is announced beyond
+    /// it waits. One message may in any case, when no other long one is arriving.
     pub total_budget_bytes: usize,
     /// Fragments of one peer that may be under way; 1 at least.
     pub window_fragments: u32,
@@ -77,7 +77,7 @@ pub enum Defect {
 
 impl MessagingConfig {
     /// The default [`Window`], 65,536 requests, 16 fragments; 64 MiB of large data arriving from one peer, or one message, whatever its
-    /// length; 2 GiB from all, and an eighth more of messages of at most 64 MiB.
+    /// length; 2 GiB from all, an eighth more of messages of at most 64 MiB, and 1 MiB of each peer.
     #[must_use]
     pub fn new(me: Address, class: fn(Kind) -> Class) -> Self {
         let Window { slots, bytes } = Window::default();

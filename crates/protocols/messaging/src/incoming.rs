@@ -28,9 +28,16 @@ struct Arriving {
     token: Token,
     head: Bytes,
     cost: Cost,
-    /// Once it is granted: what its bytes are reserved as.
-    granted: Option<Length>,
+    granted: bool,
+    /// What its bytes are reserved as in the budget of all, once they are.
+    room: Option<Length>,
     data: Reassembly,
+}
+
+impl Arriving {
+    fn awaits_room(&self) -> bool {
+        self.data.has_begun() && !self.data.is_complete() && self.room.is_none()
+    }
 }
 
 /// What came from one peer and was not delivered. Bounded by the windows: frames by credit and by what this side asked and has no answer
@@ -40,7 +47,9 @@ pub(crate) struct Incoming {
     held: VecDeque<Held>,
     budget: u64,
     /// Bytes granted and not delivered.
-    reserved: Reserved,
+    reserved: u64,
+    /// Those of them that have room in the budget of all.
+    shared: Reserved,
     window_fragments: u32,
     /// Fragments that the peer may send, as far as it knows.
     open_fragments: u32,
@@ -53,7 +62,8 @@ impl Incoming {
         Incoming {
             held: VecDeque::new(),
             budget: limits.budget,
-            reserved: Reserved::default(),
+            reserved: 0,
+            shared: Reserved::default(),
             window_fragments: limits.fragments,
             open_fragments: limits.fragments,
             owed_fragments: 0,
@@ -79,8 +89,13 @@ impl Incoming {
     }
 
     /// Bytes of large data granted and not delivered.
-    pub(crate) fn reserved(&self) -> Reserved {
+    pub(crate) fn reserved(&self) -> u64 {
         self.reserved
+    }
+
+    /// Those of them that have room in the budget of all.
+    pub(crate) fn shared(&self) -> Reserved {
+        self.shared
     }
 
     /// Takes a message that has to wait.
@@ -91,34 +106,52 @@ impl Incoming {
     /// Takes an announcement.
     pub(crate) fn announce(&mut self, kind: Kind, token: Token, head: &[u8], total: usize, cost: Cost) {
         let (head, data) = (Bytes::copy_from_slice(head), Reassembly::new(total));
-        self.held.push_back(Held::Arriving(Arriving { kind, token, head, cost, granted: None, data }));
+        let arriving = Arriving { kind, token, head, cost, granted: false, room: None, data };
+        self.held.push_back(Held::Arriving(arriving));
     }
 
     /// The bytes of the oldest announcement without a grant.
     pub(crate) fn awaits_grant(&self) -> Option<u64> {
         self.held.iter().find_map(|held| match held {
-            Held::Arriving(message) if message.granted.is_none() => Some(message.data.total() as u64),
+            Held::Arriving(message) if !message.granted => Some(message.data.total() as u64),
             _ => None,
         })
     }
 
-    /// Whether the budgets, the peer's and that of all, have room for the peer's oldest announcement without a grant.
-    pub(crate) fn can_grant(&self, peer: Address, all: &mut Budget) -> bool {
-        let fits = |total: &u64| self.reserved.total().saturating_add(*total) <= self.budget;
-        self.awaits_grant().filter(fits).is_some_and(|total| all.has_room(peer, total))
+    /// Whether the peer's budget has room for its oldest announcement without a grant.
+    pub(crate) fn can_grant(&self) -> bool {
+        self.awaits_grant().is_some_and(|total| self.reserved.saturating_add(total) <= self.budget)
     }
 
-    /// The grant went out: its bytes are reserved.
-    pub(crate) fn granted(&mut self, peer: Address, all: &mut Budget) {
+    /// The grant went out: its bytes are reserved in the peer's budget.
+    pub(crate) fn granted(&mut self) {
         let oldest = self.held.iter_mut().find_map(|held| match held {
-            Held::Arriving(message) if message.granted.is_none() => Some(message),
+            Held::Arriving(message) if !message.granted => Some(message),
             _ => None,
         });
         if let Some(message) = oldest {
-            let total = message.data.total() as u64;
+            message.granted = true;
+            self.reserved += message.data.total() as u64;
+        }
+    }
+
+    /// Whether a message has begun to arrive that has no room in the budget of all. No more fragments are asked for before it has.
+    pub(crate) fn awaits_room(&self) -> bool {
+        self.held.iter().any(|held| matches!(held, Held::Arriving(message) if message.awaits_room()))
+    }
+
+    /// Reserves room in the budget of all for the message that has begun to arrive, if there is some.
+    pub(crate) fn reserve(&mut self, peer: Address, all: &mut Budget) {
+        let waiting = self.held.iter_mut().find_map(|held| match held {
+            Held::Arriving(message) if message.awaits_room() => Some(message),
+            _ => None,
+        });
+        let Some(message) = waiting else { return };
+        let total = message.data.total() as u64;
+        if all.has_room(peer, total) {
             let length = all.reserve(peer, total);
-            message.granted = Some(length);
-            *self.reserved.of(length) += total;
+            message.room = Some(length);
+            *self.shared.of(length) += total;
         }
     }
 
@@ -132,7 +165,7 @@ impl Incoming {
         });
         self.open_fragments = left;
         self.owed_fragments += 1;
-        oldest.is_some_and(|message| message.granted.is_some() && message.data.add(frame.body, frame.bulk))
+        oldest.is_some_and(|message| message.granted && message.data.add(frame.body, frame.bulk))
     }
 
     /// Fragments to make up for.
@@ -140,9 +173,10 @@ impl Incoming {
         self.owed_fragments
     }
 
-    /// Fragments to make up for, once they are half of the window.
+    /// Fragments to make up for, once they are half of the window, and there is room for what comes then.
     pub(crate) fn due_fragments(&self) -> Option<u32> {
-        (self.owed_fragments >= self.window_fragments.div_ceil(2)).then_some(self.owed_fragments)
+        let is_half = self.owed_fragments >= self.window_fragments.div_ceil(2);
+        (is_half && !self.awaits_room()).then_some(self.owed_fragments)
     }
 
     /// They were.
@@ -156,9 +190,10 @@ impl Incoming {
         match self.held.pop_front()? {
             Held::Whole(frame, cost) => Some((frame, cost)),
             Held::Arriving(message) if message.data.is_complete() => {
-                let Arriving { kind, token, head, cost, granted, data } = message;
-                if let Some(length) = granted {
-                    *self.reserved.of(length) -= data.total() as u64;
+                let Arriving { kind, token, head, cost, room, data, .. } = message;
+                self.reserved -= data.total() as u64;
+                if let Some(length) = room {
+                    *self.shared.of(length) -= data.total() as u64;
                 }
                 Some((OwnedFrame { kind, token, body: head, bulk: data.finish() }, cost))
             }

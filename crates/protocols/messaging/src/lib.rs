@@ -34,9 +34,14 @@
 //!
 //! Bulk that the link takes in one frame, and that is at most a quarter of the window (64 KiB for answers), goes with its message.
 //! Other bulk goes by rendezvous: ANNOUNCE with the message's body, GRANT once the receiver has reserved the bytes from the peer's
-//! budget, and from that of all peers together, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
-//! them. The receiver's memory grows as data arrives, not as it is announced. Peers that find no room in the budget of all get it in the order in which
-//! they missed it, those with short messages among themselves and those with long ones among themselves.
+//! budget, then fragments, a few in each `handle` and as many under way as the receiver said, so that small frames get between
+//! them. The receiver's memory grows as data arrives, not as it is announced.
+//!
+//! The bytes of a message are reserved from the budget of all peers together when its first fragment has come; without room there no
+//! more fragments are asked for (PROCEED). So a peer that was granted something and stands still before it begins keeps nobody
+//! waiting; one that stands still in the middle keeps its bytes until its session ends. Peers that find no room get it in the order in
+//! which they missed it, those with short messages among themselves and those with long ones among themselves. All together have no more
+//! arriving than the budget, an eighth of it for short messages, and a window of fragments each.
 //!
 //! # Order
 //!

@@ -117,6 +117,11 @@ impl<P: Protocol> Messages<P> {
         Some(self.peers.get(address)?.channel.as_ref()?.credit())
     }
 
+    /// Bytes of large data of all peers for which there is room in the budget of all, and that were not delivered.
+    pub fn reserved_bytes(&self) -> u64 {
+        self.budget.reserved()
+    }
+
     /// Why a peer cut the channel, if it did; until the layer below says that it is down.
     pub fn refusal(&self, address: Address) -> Option<Code> {
         self.peers.get(address)?.refused
@@ -189,11 +194,13 @@ impl<P: Protocol> Messages<P> {
     /// The next message of a peer that had to wait, if it need not any more.
     fn take_held(&mut self, from: Address) -> Option<OwnedFrame> {
         let channel = self.peers.get_mut(from)?.open_channel()?;
-        let before = channel.incoming.reserved();
-        let taken = channel.take(&self.config);
-        let arrived = before.without(channel.incoming.reserved());
+        let before = channel.incoming.shared();
+        let taken = channel.take(&self.config)?;
+        let arrived = before.without(channel.incoming.shared());
+        // One that came whole before it had room needs none.
+        self.budget.forget(from);
         self.release(arrived);
-        taken
+        Some(taken)
     }
 
     /// Gives room back to the budget of all, and lets those go on that found none.
@@ -239,7 +246,7 @@ impl<P: Protocol> Messages<P> {
         peer.stall.end(now);
         let Some(channel) = peer.channel.take() else { return };
         self.budget.forget(address);
-        self.release(channel.incoming.reserved());
+        self.release(channel.incoming.shared());
         if channel.peer.is_some() {
             self.tell(now, Input::Peer(address, &PeerChange::Down(cause)), out);
         }
@@ -302,9 +309,7 @@ impl<P: Protocol> Messages<P> {
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
         if core::mem::take(&mut self.more) {
             let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.has_more());
-            let others = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at);
-            // Room goes to those who missed it first, in that order.
-            let due: Vec<_> = self.budget.missed().chain(others).collect();
+            let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
             for address in due {
                 self.end_burst(now, address, out);
             }

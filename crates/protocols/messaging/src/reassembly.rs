@@ -33,6 +33,10 @@ impl Reassembly {
         self.arrived() == self.total
     }
 
+    pub(crate) fn has_begun(&self) -> bool {
+        self.arrived() > 0
+    }
+
     fn arrived(&self) -> usize {
         match &self.data {
             Data::Growing(buffer) => buffer.len(),

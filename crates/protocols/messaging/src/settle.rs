@@ -11,21 +11,20 @@ impl Channel {
     /// Sends what can go. What the link has no room for goes when it has: all of it follows from the books.
     pub(crate) fn settle(&mut self, out: &mut dyn Outbox, counters: &mut Counters, budget: &mut Budget) {
         self.more = false;
+        self.incoming.reserve(self.address, budget);
         // The link says when there is room, or that it is gone.
-        let _ = self.try_settle(out, counters, budget);
+        let _ = self.try_settle(out, counters);
     }
 
     /// Whether something may go in another `handle`.
     pub(crate) fn has_more(&self) -> bool {
-        self.more || !self.pack.is_empty() || self.incoming.awaits_grant().is_some()
+        self.more
+            || !self.pack.is_empty()
+            || self.incoming.awaits_grant().is_some()
+            || self.incoming.awaits_room()
     }
 
-    fn try_settle(
-        &mut self,
-        out: &mut dyn Outbox,
-        counters: &mut Counters,
-        budget: &mut Budget,
-    ) -> Result<(), SendError> {
+    fn try_settle(&mut self, out: &mut dyn Outbox, counters: &mut Counters) -> Result<(), SendError> {
         if !self.open_sent {
             send(out, self.address, OPEN, Token(0), &self.own)?;
             self.open_sent = true;
@@ -35,10 +34,9 @@ impl Channel {
             self.eased = true;
         }
         self.send_backlog(out)?;
-        while self.incoming.can_grant(self.address, budget) {
-            // Who cannot be told keeps nobody waiting. It asks again once its link has room.
-            send(out, self.address, GRANT, Token(0), &Grant).inspect_err(|_| budget.forget(self.address))?;
-            self.incoming.granted(self.address, budget);
+        while self.incoming.can_grant() {
+            send(out, self.address, GRANT, Token(0), &Grant)?;
+            self.incoming.granted();
         }
         // What gathers goes in this burst, and returns credit as well.
         if self.ledger.is_due() && self.pack.is_empty() {

@@ -184,12 +184,12 @@ fn more_large_data_than_the_budget_waits_for_its_turn() {
 
 /// What all peers of B have arriving there.
 fn arriving(network: &Network<Node>) -> u64 {
-    let of = |peer| layer(network, B).credit(peer).map_or(0, |credit| credit.reserved_bytes);
-    of(A) + of(C)
+    layer(network, B).reserved_bytes()
 }
 
+/// And fragments of a quarter of that, without asking.
 fn one_mebibyte_for_all(config: &mut MessagingConfig) {
-    config.total_budget_bytes = MIB;
+    (config.total_budget_bytes, config.window_fragments) = (MIB, 4);
 }
 
 #[test]
@@ -232,6 +232,35 @@ fn who_missed_room_has_it_before_those_who_ask_later() {
         assert!(before <= 2, "{modest} waits for {before} messages of {greedy}");
         assert!(network.run_until(Span::from_secs(60), |network| heard(network, B, greedy).len() == 10));
     }
+}
+
+#[test]
+fn what_came_whole_before_it_had_room_keeps_nobody_waiting() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);
+    (1..=2).for_each(|token| talker(&mut network, A).say(B, message(ONE_WAY, token, b"head", data(MIB))));
+    prompt(&mut network, A);
+    while arriving(&network) == 0 {
+        network.run(Span::from_micros(1));
+    }
+    talker(&mut network, C).say(B, message(ONE_WAY, 1, b"head", data(200_000)));
+    prompt(&mut network, C);
+    assert!(network.run_until(Span::from_secs(5), |network| heard(network, B, C).len() == 1));
+    assert!(heard(&network, B, A).is_empty(), "a window of fragments needs no room");
+    assert!(network.run_until(Span::from_secs(5), |network| heard(network, B, A).len() == 2));
+}
+
+#[test]
+fn who_was_granted_room_and_sends_nothing_keeps_nobody_waiting() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, one_mebibyte_for_all);
+    say(&mut network, B, ONE_WAY, 1, data(MIB));
+    while layer(&network, B).credit(A).is_some_and(|credit| credit.reserved_bytes == 0) {
+        network.run(Span::from_micros(1));
+    }
+    network.part(A, B);
+    network.lose_in_flight(A, B);
+    talker(&mut network, C).say(B, message(ONE_WAY, 2, b"head", data(MIB)));
+    prompt(&mut network, C);
+    assert!(network.run_until(Span::from_secs(5), |network| heard(network, B, C).len() == 1));
 }
 
 #[test]

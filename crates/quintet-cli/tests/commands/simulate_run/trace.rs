@@ -129,7 +129,7 @@ fn a_trace_shows_each_core_of_a_processor() {
         assert_eq!(times, [(0, BEGIN), (3_000_000, END), (3_000_000, BEGIN), (6_000_000, END)], "{core}");
     }
     let waiting: Vec<_> = tracks["job waiting"].iter().map(|(at, _, _, value)| (*at, *value)).collect();
-    assert_eq!(waiting, [(0, 2), (3_000_000, 0)]);
+    assert_eq!(waiting, [(0, 0), (0, 2), (3_000_000, 0)]);
 }
 
 #[test]

@@ -6,10 +6,12 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 25] = [
+const EDGES: [(&str, &[&str]); 26] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
+    // Keys and certificates, as files.
+    ("identity", &["errors"]),
     // Protocols.
     ("contract", &[]),
     ("wire", &["contract"]),
@@ -24,7 +26,10 @@ const EDGES: [(&str, &[&str]); 25] = [
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
     // The interface.
-    ("quintet", &["contract", "wire", "errors", "messaging", "tuple-space", "link", "stack", "runtime"]),
+    (
+        "quintet",
+        &["contract", "wire", "errors", "identity", "messaging", "tuple-space", "link", "stack", "runtime"],
+    ),
     // Tools.
     ("explore", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "simulate", "stack"]),
     ("model", &["contract", "errors", "simulate"]),
@@ -36,6 +41,7 @@ const EDGES: [(&str, &[&str]); 25] = [
             "contract",
             "errors",
             "settings",
+            "identity",
             "link",
             "simulate",
             "quintet",
@@ -55,7 +61,8 @@ const EDGES: [(&str, &[&str]); 25] = [
 ];
 
 /// What tests of any crate may use besides, wherever they stand: they end in no program.
-const FOR_TESTS: [&str; 6] = ["testbed", "session", "simulate", "link", "messaging", "tuple-space"];
+const FOR_TESTS: [&str; 7] =
+    ["testbed", "identity", "session", "simulate", "link", "messaging", "tuple-space"];
 
 /// Dependencies that the list does not allow, rows that name what stands below them, crates without a row.
 pub(super) fn faults(files: &[File]) -> Vec<String> {

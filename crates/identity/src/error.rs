@@ -1,0 +1,112 @@
+//! Why there is no identity.
+
+use core::fmt;
+use quintet_errors::Code;
+use std::path::PathBuf;
+
+/// Why there is no identity: the cause, and what to do. Nothing of it shows a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// A cluster or a machine cannot be called that.
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Something is there, and stays as it is.
+    Exists {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Nothing is there.
+    Missing {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Other users of the machine may read or write it.
+    OpenToOthers {
+        /// Where.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Another user owns it.
+    OtherOwner {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It is too long to be one.
+    TooLong {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The files are not an authority's.
+    NotAnAuthority,
+    /// The setting names an identity, and the environment says nowhere to look for it.
+    NoHome,
+    /// The system refused.
+    Refused {
+        /// What was tried.
+        doing: String,
+        /// What it said.
+        why: String,
+    },
+}
+
+impl IdentityError {
+    /// The code under which this error exits.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            IdentityError::BadName { .. } | IdentityError::Exists { .. } | IdentityError::NoHome => {
+                Code::BadValue
+            }
+            IdentityError::OpenToOthers { .. } | IdentityError::OtherOwner { .. } => Code::NotAllowed,
+            IdentityError::Missing { .. } | IdentityError::TooLong { .. } | IdentityError::NotAnAuthority => {
+                Code::BadFile
+            }
+            IdentityError::Refused { .. } => Code::Resource,
+        }
+    }
+}
+
+impl fmt::Display for IdentityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IdentityError::BadName { name } => write!(
+                f,
+                "{name:?} is no name: use up to 64 letters, digits, dashes, underscores and dots, no dot in front"
+            ),
+            IdentityError::Exists { path } => {
+                write!(f, "{} is there already, and stays as it is; use another name", path.display())
+            }
+            IdentityError::Missing { path } => write!(
+                f,
+                "there is no identity at {}; make one with quintet init NAME, or carry one there from the machine where the \
+                 cluster was made (quintet identity issue)",
+                path.display()
+            ),
+            IdentityError::OpenToOthers { path, mode } => write!(
+                f,
+                "{} is open to other users (mode {mode:03o}), and holds a private key; type: chmod 600 {}",
+                path.display(),
+                path.display()
+            ),
+            IdentityError::OtherOwner { path } => {
+                write!(f, "{} is another user's; use an identity of your own", path.display())
+            }
+            IdentityError::TooLong { path } => {
+                write!(f, "{} is too long to be an identity; check the path", path.display())
+            }
+            IdentityError::NotAnAuthority => {
+                f.write_str("there is no key of an authority in that folder; issue identities where the cluster was made")
+            }
+            IdentityError::NoHome => f.write_str(
+                "neither XDG_CONFIG_HOME nor HOME is set; write the identity's path, with a slash in it, instead of its name",
+            ),
+            IdentityError::Refused { doing, why } => write!(f, "cannot {doing}: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for IdentityError {}

@@ -1,0 +1,178 @@
+//! The files of an identity. What is made is there whole or not at all, and never takes another's place.
+
+use crate::authority::check_name;
+use crate::{Authority, IdentityError, Validity};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The files.
+const AUTHORITY: &str = "authority.pem";
+const AUTHORITY_KEY: &str = "authority.key";
+const MACHINE: &str = "machine.identity";
+/// Bytes of a file, at most.
+const LONGEST: u64 = 64 * 1024;
+/// How long a machine's certificate is valid.
+const MACHINE_DAYS: u32 = 90;
+
+/// What was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Issued {
+    /// The name of the cluster.
+    pub cluster: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// For how many days it is valid.
+    pub days: u32,
+}
+
+/// Where the identity lies that a setting names: a path if it has a slash, else a cluster's folder of this user.
+///
+/// # Errors
+/// [`IdentityError::BadName`], [`IdentityError::NoHome`].
+pub fn place(
+    setting: &str,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, IdentityError> {
+    if setting.contains('/') {
+        return Ok(PathBuf::from(setting));
+    }
+    check_name(setting)?;
+    let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let configuration = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    Ok(configuration.ok_or(IdentityError::NoHome)?.join("quintet").join(setting))
+}
+
+/// Makes a cluster: its authority, and the identity of this machine, in a new folder.
+///
+/// # Errors
+/// [`IdentityError`]. Then nothing is there that was not before.
+pub fn create(folder: &Path, machine: &str) -> Result<Issued, IdentityError> {
+    check_name(machine)?;
+    if folder.symlink_metadata().is_ok() {
+        return Err(IdentityError::Exists { path: folder.to_owned() });
+    }
+    let authority = Authority::new()?;
+    let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
+    let unfinished = beside(folder);
+    let made = make_folder(&unfinished).and_then(|()| {
+        write_new(&unfinished.join(AUTHORITY), authority.certificate())?;
+        write_new(&unfinished.join(AUTHORITY_KEY), &authority.key())?;
+        write_new(&unfinished.join(MACHINE), &identity)?;
+        move_new(&unfinished, folder)
+    });
+    if let Err(error) = made {
+        // What was not made whole is nobody's.
+        let _ = std::fs::remove_dir_all(&unfinished);
+        return Err(error);
+    }
+    let cluster = authority.cluster().to_owned();
+    Ok(Issued { cluster, path: folder.to_owned(), days: MACHINE_DAYS })
+}
+
+/// Issues an identity for another machine, as a new file, by the authority in that folder.
+///
+/// # Errors
+/// [`IdentityError`]. Then nothing is there that was not before.
+pub fn issue(folder: &Path, machine: &str, out: &Path) -> Result<Issued, IdentityError> {
+    let text = |name| {
+        let text = read_file(&folder.join(name)).map_err(|error| match error {
+            IdentityError::Missing { .. } => IdentityError::NotAnAuthority,
+            other => other,
+        })?;
+        String::from_utf8(text).map_err(|_| IdentityError::NotAnAuthority)
+    };
+    let authority = Authority::from_pem(text(AUTHORITY)?, &text(AUTHORITY_KEY)?)?;
+    let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
+    let unfinished = beside(out);
+    let made = write_new(&unfinished, &identity).and_then(|()| move_new(&unfinished, out));
+    if let Err(error) = made {
+        let _ = std::fs::remove_file(&unfinished);
+        return Err(error);
+    }
+    Ok(Issued { cluster: authority.cluster().to_owned(), path: out.to_owned(), days: MACHINE_DAYS })
+}
+
+/// The text of the identity at that path: a file, or a folder that [`create`] made.
+///
+/// # Errors
+/// [`IdentityError`]: also where other users may read it.
+pub fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
+    if path.is_dir() { read_file(&path.join(MACHINE)) } else { read_file(path) }
+}
+
+/// A file of this user's own that nobody else may read.
+fn read_file(path: &Path) -> Result<Vec<u8>, IdentityError> {
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => IdentityError::Missing { path: path.to_owned() },
+        _ => refused("read", path, &error),
+    };
+    // A pipe has nobody wait for its writer.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(refused)?;
+    let found = file.metadata().map_err(refused)?;
+    if !found.is_file() {
+        return Err(IdentityError::Missing { path: path.to_owned() });
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(IdentityError::OtherOwner { path: path.to_owned() });
+    }
+    if found.mode() & 0o077 != 0 {
+        return Err(IdentityError::OpenToOthers { path: path.to_owned(), mode: found.mode() & 0o777 });
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut text).map_err(refused)?;
+    if text.len() as u64 > LONGEST {
+        return Err(IdentityError::TooLong { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
+/// A name in the same folder that nobody else uses at this time.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+/// A folder for this user only, in folders that may have to be made.
+fn make_folder(folder: &Path) -> Result<(), IdentityError> {
+    let made = match folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => DirBuilder::new().recursive(true).mode(0o700).create(parent),
+        None => Ok(()),
+    };
+    made.and_then(|()| DirBuilder::new().mode(0o700).create(folder))
+        .map_err(|error| refused("make the folder", folder, &error))
+}
+
+/// A file for this user only, which is on its disk when this returns.
+fn write_new(path: &Path, text: &str) -> Result<(), IdentityError> {
+    let mut options = OpenOptions::new();
+    let written = options.write(true).create_new(true).mode(0o600).open(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|error| refused("write", path, &error))
+}
+
+/// Gives what is whole its name, unless something has that.
+fn move_new(from: &Path, to: &Path) -> Result<(), IdentityError> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::EXIST) => return Err(IdentityError::Exists { path: to.to_owned() }),
+        Err(errno) => return Err(refused("name", to, &errno.into())),
+    }
+    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| refused("write the folder of", to, &error))
+}
+
+fn refused(doing: &str, path: &Path, error: &io::Error) -> IdentityError {
+    IdentityError::Refused { doing: format!("{doing} {}", path.display()), why: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests;

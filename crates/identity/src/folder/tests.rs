@@ -1,0 +1,95 @@
+use super::*;
+use quintet_testbed::TempDir;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").mode() & 0o777
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is there");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_cluster_is_for_its_user_only_and_never_made_twice() {
+    let folder = TempDir::new().expect("a folder");
+    let lab = folder.join("quintet").join("lab");
+    let made = create(&lab, "a").expect("nothing is there");
+    assert_eq!((&made.path, made.days), (&lab, 90));
+    assert_eq!(names(&lab), [AUTHORITY_KEY, AUTHORITY, MACHINE]);
+    assert_eq!(mode(&lab), 0o700);
+    assert!(names(&lab).iter().all(|name| mode(&lab.join(name)) == 0o600));
+    let before = read(&lab).expect("it is whole");
+    assert_eq!(create(&lab, "a"), Err(IdentityError::Exists { path: lab.clone() }));
+    assert_eq!(read(&lab).expect("it is whole"), before, "it stays as it is");
+    assert_eq!(names(&folder.join("quintet")), ["lab"], "nothing else is left");
+}
+
+#[test]
+fn an_identity_for_another_machine_is_one_file() {
+    let folder = TempDir::new().expect("a folder");
+    let (lab, out) = (folder.join("lab"), folder.join("b.identity"));
+    let made = create(&lab, "a").expect("nothing is there");
+    let issued = issue(&lab, "b", &out).expect("nothing is there");
+    assert_eq!((issued.cluster, mode(&out)), (made.cluster, 0o600));
+    let text = String::from_utf8(read(&out).expect("it is whole")).expect("text");
+    assert_eq!(text.matches("BEGIN CERTIFICATE").count(), 2);
+    assert_eq!(text.matches("BEGIN PRIVATE KEY").count(), 1);
+    let authority = fs::read_to_string(lab.join(AUTHORITY_KEY)).expect("it is there");
+    assert!(!text.contains(&authority), "the authority's key stays at home");
+    assert_eq!(issue(&lab, "b", &out), Err(IdentityError::Exists { path: out.clone() }));
+    assert_eq!(issue(&folder.join("elsewhere"), "b", &folder.join("c")), Err(IdentityError::NotAnAuthority));
+    assert_eq!(names(folder.path()), ["b.identity", "lab"], "nothing else is left");
+}
+
+#[test]
+fn what_others_may_read_is_refused_with_what_to_type() {
+    let folder = TempDir::new().expect("a folder");
+    let lab = folder.join("lab");
+    create(&lab, "a").expect("nothing is there");
+    let machine = lab.join(MACHINE);
+    for open in [0o640, 0o604, 0o620, 0o644] {
+        fs::set_permissions(&machine, Permissions::from_mode(open)).expect("it is this user's");
+        let error = read(&lab).expect_err("others may read it");
+        assert_eq!(error, IdentityError::OpenToOthers { path: machine.clone(), mode: open });
+        assert!(error.to_string().ends_with(&format!("chmod 600 {}", machine.display())), "{error}");
+    }
+    fs::set_permissions(&machine, Permissions::from_mode(0o400)).expect("it is this user's");
+    read(&lab).expect("nobody else may read it");
+}
+
+#[test]
+fn what_is_no_identity_is_not_read() {
+    let folder = TempDir::new().expect("a folder");
+    let nowhere = folder.join("nowhere");
+    assert_eq!(read(&nowhere), Err(IdentityError::Missing { path: nowhere.clone() }));
+    let long = folder.join("long");
+    write_new(&long, &"x".repeat(LONGEST as usize + 1)).expect("nothing is there");
+    assert_eq!(read(&long), Err(IdentityError::TooLong { path: long.clone() }));
+    let empty = TempDir::new().expect("a folder");
+    assert_eq!(read(empty.path()), Err(IdentityError::Missing { path: empty.join(MACHINE) }));
+}
+
+#[test]
+fn a_name_leads_to_a_folder_of_this_user_and_a_path_to_itself() {
+    let environment = |config: &'static str, home: &'static str| {
+        move |name: &str| match name {
+            "XDG_CONFIG_HOME" => Some(config.into()),
+            "HOME" => Some(home.into()),
+            _ => None,
+        }
+    };
+    let at = |setting: &str, config, home| place(setting, &environment(config, home));
+    assert_eq!(at("lab", "/c", "/h"), Ok("/c/quintet/lab".into()));
+    assert_eq!(at("lab", "relative", "/h"), Ok("/h/.config/quintet/lab".into()));
+    assert_eq!(at("./lab", "/c", "/h"), Ok("./lab".into()));
+    assert_eq!(at("lab", "", ""), Err(IdentityError::NoHome));
+    for bad in ["", "..", ".hidden", "a b", "a\n", &"x".repeat(65)] {
+        assert!(matches!(at(bad, "/c", "/h"), Err(IdentityError::BadName { .. })), "{bad:?}");
+    }
+}

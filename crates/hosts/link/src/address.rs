@@ -1,5 +1,6 @@
-//! Where a link is listened at, and dialled: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`.
+//! Where a link is listened at, and dialled: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`.
 
+use crate::Credentials;
 use core::fmt;
 use core::str::FromStr;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,15 @@ pub enum LinkAddress {
         /// The port. To listen at port 0 is to be given a free one.
         port: u16,
     },
+    /// TCP with TLS: both sides prove to belong to one cluster, and all is encrypted.
+    Tls {
+        /// As of TCP.
+        host: String,
+        /// As of TCP.
+        port: u16,
+        /// What this side proves itself with. A text names none: see [`LinkAddress::identified`].
+        credentials: Option<Credentials>,
+    },
 }
 
 impl From<&Path> for LinkAddress {
@@ -54,10 +64,14 @@ impl fmt::Display for LinkAddress {
         match self {
             LinkAddress::SharedMemory(path) => write!(f, "shm:{}", path.display()),
             LinkAddress::Unix(path) => write!(f, "unix:{}", path.display()),
-            LinkAddress::Tcp { host, port } if host.contains(':') => write!(f, "tcp:[{host}]:{port}"),
-            LinkAddress::Tcp { host, port } => write!(f, "tcp:{host}:{port}"),
+            LinkAddress::Tcp { host, port } => write_place(f, "tcp", host, *port),
+            LinkAddress::Tls { host, port, .. } => write_place(f, "tls", host, *port),
         }
     }
+}
+
+fn write_place(f: &mut fmt::Formatter<'_>, kind: &str, host: &str, port: u16) -> fmt::Result {
+    if host.contains(':') { write!(f, "{kind}:[{host}]:{port}") } else { write!(f, "{kind}:{host}:{port}") }
 }
 
 /// Why a text is no address of a link. Each variant carries the text.
@@ -86,12 +100,12 @@ impl fmt::Display for AddressError {
         match self {
             AddressError::Unknown(text) => write!(
                 f,
-                "{text:?} is no address of a link: write shm:PATH, unix:PATH or tcp:HOST:PORT, or a path with a slash for \
+                "{text:?} is no address of a link: write shm:PATH, unix:PATH, tcp:HOST:PORT or tls:HOST:PORT, or a path with a slash for \
                  shared memory"
             ),
             AddressError::UnknownKind(text) => write!(
                 f,
-                "{text:?} begins with no kind of link: write shm:PATH, unix:PATH or tcp:HOST:PORT; a path with a colon in it \
+                "{text:?} begins with no kind of link: write shm:PATH, unix:PATH, tcp:HOST:PORT or tls:HOST:PORT; a path with a colon in it \
                  needs a kind or a slash before the colon, ./a:b or shm:a:b for example"
             ),
             AddressError::NoPath(text) => write!(f, "{text:?} names no path: write shm:PATH or unix:PATH"),
@@ -118,6 +132,48 @@ impl fmt::Display for AddressError {
 impl core::error::Error for AddressError {}
 
 impl LinkAddress {
+    /// The address, at which this side proves itself with these credentials if the kind of link wants that.
+    #[must_use]
+    pub fn identified(self, with: Option<&Credentials>) -> Self {
+        match self {
+            LinkAddress::Tls { host, port, credentials } => {
+                LinkAddress::Tls { host, port, credentials: with.cloned().or(credentials) }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether this side must prove itself there, and was given nothing to do that with.
+    #[must_use]
+    pub fn wants_identity(&self) -> bool {
+        matches!(self, LinkAddress::Tls { credentials: None, .. })
+    }
+
+    /// What this side proves itself with there, if the kind of link wants that.
+    ///
+    /// # Errors
+    /// It wants that, and there is nothing.
+    #[cfg(not(loom))]
+    pub(crate) fn credentials(&self) -> Result<Option<&Credentials>, crate::BootstrapError> {
+        match self {
+            LinkAddress::Tls { credentials: None, .. } => {
+                let fault = crate::TlsFault::NoIdentity;
+                Err(crate::BootstrapError::Tls { address: self.clone(), fault })
+            }
+            LinkAddress::Tls { credentials, .. } => Ok(credentials.as_ref()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same host, and another port.
+    #[cfg(not(loom))]
+    pub(crate) fn with_port(mut self, new: u16) -> Self {
+        if let LinkAddress::Tcp { port, .. } | LinkAddress::Tls { port, .. } = &mut self {
+            *port = new;
+        }
+        self
+    }
+
     /// Whether a text begins with a word and a colon: then it names a kind of link, and is no path alone.
     #[must_use]
     pub fn names_kind(text: &str) -> bool {
@@ -132,7 +188,10 @@ impl FromStr for LinkAddress {
         match text.split_once(':') {
             Some(("shm", path)) => Ok(LinkAddress::SharedMemory(checked_path(path, text)?)),
             Some(("unix", path)) => Ok(LinkAddress::Unix(checked_path(path, text)?)),
-            Some(("tcp", place)) => tcp(place, text),
+            Some(("tcp", place)) => place_of(place, text).map(|(host, port)| LinkAddress::Tcp { host, port }),
+            Some(("tls", place)) => {
+                place_of(place, text).map(|(host, port)| LinkAddress::Tls { host, port, credentials: None })
+            }
             _ if LinkAddress::names_kind(text) => Err(AddressError::UnknownKind(text.to_owned())),
             _ if text.starts_with('.') || text.contains('/') => {
                 Ok(LinkAddress::SharedMemory(checked_path(text, text)?))
@@ -152,7 +211,7 @@ fn checked_path(path: &str, text: &str) -> Result<PathBuf, AddressError> {
     Ok(PathBuf::from(path))
 }
 
-fn tcp(place: &str, text: &str) -> Result<LinkAddress, AddressError> {
+fn place_of(place: &str, text: &str) -> Result<(String, u16), AddressError> {
     let bad_port = || AddressError::BadPort(text.to_owned());
     let (host, port) = if let Some(bracketed) = place.strip_prefix('[') {
         let (host, rest) = bracketed.split_once(']').ok_or_else(|| AddressError::BadIpv6(text.to_owned()))?;
@@ -169,7 +228,7 @@ fn tcp(place: &str, text: &str) -> Result<LinkAddress, AddressError> {
         return Err(bad_port());
     }
     let port = port.parse().map_err(|_| bad_port())?;
-    Ok(LinkAddress::Tcp { host: host.to_owned(), port })
+    Ok((host.to_owned(), port))
 }
 
 fn check_host(host: &str, bracketed: bool, text: &str) -> Result<(), AddressError> {
@@ -198,6 +257,8 @@ mod tests {
         assert_eq!(parse("shm:q"), Ok(LinkAddress::SharedMemory("q".into())));
         assert_eq!(parse("unix:/run/a:b"), Ok(LinkAddress::Unix("/run/a:b".into())));
         assert_eq!(parse("tcp:127.0.0.1:7400"), tcp("127.0.0.1", 7400));
+        let tls = LinkAddress::Tls { host: "::1".to_owned(), port: 7400, credentials: None };
+        assert_eq!(parse("tls:[::1]:7400"), Ok(tls));
         assert_eq!(parse("tcp:[::1]:0"), tcp("::1", 0));
         assert_eq!(parse("tcp:lab-1.example:65535"), tcp("lab-1.example", 65_535));
     }
@@ -245,7 +306,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_comes_back_as_it_was(text in "(shm:|unix:|tcp:)?[a-z./:\\[\\]0-9]{0,20}") {
+        fn an_address_comes_back_as_it_was(text in "(shm:|unix:|tcp:|tls:)?[a-z./:\\[\\]0-9]{0,20}") {
             if let Ok(address) = parse(&text) {
                 prop_assert_eq!(parse(&address.to_string()), Ok(address));
             }

@@ -1,6 +1,6 @@
 //! Why a link was not made.
 
-use crate::LinkAddress;
+use crate::{LinkAddress, TlsFault};
 use core::fmt;
 use core::time::Duration;
 use quintet_errors::Code;
@@ -87,6 +87,13 @@ pub enum BootstrapError {
         /// Why, if it gave a reason that this program knows.
         code: Option<Code>,
     },
+    /// The two sides do not trust each other, or one of them speaks no TLS as it should.
+    Tls {
+        /// Where.
+        address: LinkAddress,
+        /// What is wrong.
+        fault: TlsFault,
+    },
     /// The other side sent something that is no offer of this protocol.
     Malformed {
         /// Where.
@@ -152,6 +159,7 @@ impl BootstrapError {
             | BootstrapError::OtherUser { address, .. }
             | BootstrapError::OtherVersion { address, .. }
             | BootstrapError::Refused { address, .. }
+            | BootstrapError::Tls { address, .. }
             | BootstrapError::Malformed { address, .. }
             | BootstrapError::Silent { address, .. }
             | BootstrapError::Left { address }
@@ -184,6 +192,7 @@ impl BootstrapError {
             | BootstrapError::NotLoopback { .. } => Code::NotAllowed,
             BootstrapError::OtherVersion { .. } => Code::VersionMismatch,
             BootstrapError::Refused { code, .. } => code.unwrap_or(Code::NotAllowed),
+            BootstrapError::Tls { fault, .. } => fault.code(),
             BootstrapError::Malformed { .. } => Code::Malformed,
             BootstrapError::Silent { .. } => Code::PeerSilent,
             BootstrapError::Left { .. } => Code::PeerDied,
@@ -213,7 +222,7 @@ impl fmt::Display for BootstrapError {
             }
             BootstrapError::NotLoopback { .. } => f.write_str(
                 "TCP is not encrypted, so it may be listened at only where other machines cannot connect; use 127.0.0.1, \
-                 [::1] or localhost",
+                 [::1] or localhost, or for other machines use tls: with an identity",
             ),
             BootstrapError::NameUnknown { what, .. } => {
                 write!(f, "the host's name leads nowhere: {what}; check it, or write a numeric address")
@@ -224,9 +233,13 @@ impl fmt::Display for BootstrapError {
             BootstrapError::NobodyListens { .. } => {
                 f.write_str("nobody listens there; start the server or check the address")
             }
-            BootstrapError::OtherKind { .. } => f.write_str(
-                "who listens there takes links of another kind; write unix: instead of shm:, or shm: instead of unix:",
-            ),
+            BootstrapError::OtherKind { address } => f.write_str(match address {
+                LinkAddress::Tcp { .. } => "the other side speaks TLS; write tls: instead of tcp:, and use an identity",
+                LinkAddress::Tls { .. } => {
+                    "the other side does not speak TLS; write tls: on both sides, or tcp: on both within a machine"
+                }
+                _ => "who listens there takes links of another kind; write unix: instead of shm:, or shm: instead of unix:",
+            }),
             BootstrapError::OtherUser { theirs, ours, .. } => write!(
                 f,
                 "the other side runs as user {theirs}, this process as user {ours}; such a link is only for processes of \
@@ -240,6 +253,7 @@ impl fmt::Display for BootstrapError {
                 let why = code.map_or("for a reason this program does not know", Code::text);
                 write!(f, "the other side refuses: {why}")
             }
+            BootstrapError::Tls { fault, .. } => write!(f, "{fault}"),
             BootstrapError::Malformed { what, .. } => write!(
                 f,
                 "the other side is no Quintet process, or a damaged one: {what}; check what is at the other side"

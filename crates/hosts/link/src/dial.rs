@@ -15,7 +15,7 @@ use std::time::Instant;
 pub fn listen(address: &LinkAddress) -> Result<Box<dyn Listener>, BootstrapError> {
     match address {
         LinkAddress::SharedMemory(path) => Ok(Box::new(SharedMemoryListener::bind(path)?)),
-        LinkAddress::Unix(_) | LinkAddress::Tcp { .. } => {
+        LinkAddress::Unix(_) | LinkAddress::Tcp { .. } | LinkAddress::Tls { .. } => {
             Ok(Box::new(StreamListener::bind(address, ListenLimits::default())?))
         }
     }
@@ -29,7 +29,9 @@ pub fn dial(address: &LinkAddress) -> Result<Box<dyn Dialer>, BootstrapError> {
     match address {
         LinkAddress::SharedMemory(path) => Ok(Box::new(SharedMemoryDialer::begin(path)?)),
         LinkAddress::Unix(path) => Ok(Box::new(StreamDialer::unix(path)?)),
-        LinkAddress::Tcp { host, port } => Ok(Box::new(StreamDialer::tcp(host, *port)?)),
+        LinkAddress::Tcp { host, port } | LinkAddress::Tls { host, port, .. } => {
+            Ok(Box::new(StreamDialer::tcp(address, host, *port)?))
+        }
     }
 }
 

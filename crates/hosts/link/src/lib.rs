@@ -7,11 +7,12 @@
 //! | --- | --- |
 //! | `contract.rs` | [`Sender`], [`Receiver`], [`Listener`], [`Dialer`], [`Route`], [`LinkError`]: read this first |
 //! | `dial.rs` | [`listen`], [`dial()`], [`connect`], whatever the kind of link |
-//! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT` |
+//! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT` |
+//! | `credentials.rs` | [`Credentials`]: what a process proves itself with over TLS |
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user; [`Buffer`]: bulk that is not copied |
-//! | `stream.rs` | Unix sockets and TCP: [`StreamListener`], [`over_stream`] |
+//! | `stream.rs` | Unix sockets, TCP and TLS: [`StreamListener`], [`over_stream`] |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
@@ -29,6 +30,7 @@ mod burst;
 #[cfg(not(loom))]
 mod connecting;
 mod contract;
+mod credentials;
 #[cfg(not(loom))]
 mod dial;
 mod doorbell;
@@ -60,6 +62,7 @@ pub use burst::Burst;
 #[cfg(not(loom))]
 pub use contract::{Dialer, Listener};
 pub use contract::{LinkError, Receiver, Route, Sender};
+pub use credentials::{Credentials, CredentialsError};
 #[cfg(not(loom))]
 pub use dial::{connect, dial, listen};
 pub use impaired::{Impairment, impaired};
@@ -72,7 +75,7 @@ pub use shared_memory::{
 #[cfg(not(loom))]
 pub use stream::fuzzing;
 #[cfg(not(loom))]
-pub use stream::{Checksums, ListenLimits, StreamListener, over_stream};
+pub use stream::{Checksums, ListenLimits, StreamListener, TlsFault, over_stream};
 pub use wait::{Patience, SPIN, Waiting};
 
 /// One end of a link: what its owner sends with and receives from. The halves may be used from two threads, and only in the

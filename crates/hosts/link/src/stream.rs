@@ -10,8 +10,9 @@
 //! takes more. An end says farewell with a word in place of a frame's length, so that a stream that was cut is told from one
 //! that was closed. A farewell that does not get out before the end is dropped is a cut, unless the system says that the peer's process has ended.
 //!
-//! Between machines each frame carries a CRC-32C; the side that dials asks for it in its preamble. Encryption between machines would happen where bytes meet the socket: in
-//! `Connection::write_out`, `Batch::write_out` and `Inbound::receive`. Until there is one, TCP is listened at on loopback only.
+//! Between machines each frame carries a CRC-32C; the side that dials asks for it in its preamble. TCP is listened at on loopback only: what other
+//! machines can reach goes over TLS, where both sides prove who they are before the first preamble. Bytes are encrypted and decrypted
+//! where they meet the socket: in `Outgoing::write_out`, `Batch::write_sealed` and `Inbound::receive`.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -19,6 +20,7 @@
 //! | `reader.rs`, `fault.rs`, `check.rs` | takes frames out of bytes; what is no frame, and whose fault that is; checksums |
 //! | `connection.rs`, `outgoing.rs` | what two halves share; what did not fit into the socket |
 //! | `sender.rs`, `receiver.rs` | the two halves |
+//! | `tls.rs` | TLS: what encrypts, decrypts and authenticates |
 //! | `parting.rs` | whether a peer whose stream has ended lives |
 //! | `preamble.rs`, `listener.rs`, `pending.rs`, `dialer.rs` | how two sides find each other |
 //! | `tcp.rs`, `tcp_connecting.rs`, `tcp_peer.rs` | what is peculiar to TCP; whose process the peer is, on this machine |
@@ -41,14 +43,18 @@ mod sender;
 mod tcp;
 mod tcp_connecting;
 mod tcp_peer;
+mod tls;
 
 use crate::{BootstrapError, End, LinkAddress};
 pub use connection::{Checksums, over_stream};
 use core::net::SocketAddr;
 pub(crate) use dialer::StreamDialer;
 pub use listener::{ListenLimits, StreamListener};
+use quintet_contract::LinkClass;
 use rustix::net::getpeername;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+pub use tls::TlsFault;
+use tls::greeting::Greeted;
 
 /// What a side that dials asks for: bytes that leave the machine are checked.
 fn checksums_over(socket: BorrowedFd<'_>) -> Checksums {
@@ -61,4 +67,17 @@ fn checksums_over(socket: BorrowedFd<'_>) -> Checksums {
 /// The end of a connection that was made at that address.
 fn end_at(address: &LinkAddress, socket: OwnedFd, checksums: Checksums) -> Result<End, BootstrapError> {
     connection::end(socket, checksums).map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
+}
+
+/// The end of a connection that was made at that address, over TLS: that finds what was changed, so that checksums are for who wants them.
+fn end_over_tls_at(
+    address: &LinkAddress,
+    socket: OwnedFd,
+    checksums: Checksums,
+    greeted: Greeted,
+) -> Result<End, BootstrapError> {
+    let leaves_machine = checksums_over(socket.as_fd()) == Checksums::Crc32c;
+    let class = if leaves_machine { LinkClass::Network } else { LinkClass::Machine };
+    connection::end_over_tls(socket, checksums, class, greeted)
+        .map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
 }

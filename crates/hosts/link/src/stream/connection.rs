@@ -3,11 +3,13 @@
 use super::outgoing::Outgoing;
 use super::receiver::StreamReceiver;
 use super::sender::StreamSender;
+use super::tls::greeting::Greeted;
 use crate::doorbell::Doorbell;
 use crate::moderation::Sent;
 use crate::{End, LinkError, Maker};
 use core::mem::MaybeUninit;
 use core::time::Duration;
+use quintet_contract::LinkClass;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
@@ -75,11 +77,31 @@ pub fn over_stream(socket: OwnedFd, checksums: Checksums) -> Result<End, LinkErr
 /// What was tried, and what the system said.
 pub(super) fn end(socket: OwnedFd, checksums: Checksums) -> Result<End, (&'static str, Errno)> {
     let is_checked = checksums == Checksums::Crc32c;
+    // What leaves the machine is checked.
+    let class = if is_checked { LinkClass::Network } else { LinkClass::Machine };
     let connection = Arc::new(Connection::new(socket)?);
     Ok(End {
-        sender: Box::new(StreamSender::new(Arc::clone(&connection), checksums)),
-        receiver: Box::new(StreamReceiver::new(connection, is_checked)),
+        sender: Box::new(StreamSender::new(Arc::clone(&connection), checksums, class, None)),
+        receiver: Box::new(StreamReceiver::new(connection, is_checked, None)),
     })
+}
+
+/// As [`over_stream`], over a connection on which both sides are known.
+///
+/// # Errors
+/// What was tried, and what the system said.
+pub(super) fn end_over_tls(
+    socket: OwnedFd,
+    checksums: Checksums,
+    class: LinkClass,
+    greeted: Greeted,
+) -> Result<End, (&'static str, Errno)> {
+    let connection = Arc::new(Connection::new(socket)?);
+    connection.outgoing().sealer = Some(greeted.sealer);
+    let sender = StreamSender::new(Arc::clone(&connection), checksums, class, Some(greeted.peer));
+    let is_checked = checksums == Checksums::Crc32c;
+    let receiver = StreamReceiver::new(connection, is_checked, Some(greeted.opener));
+    Ok(End { sender: Box::new(sender), receiver: Box::new(receiver) })
 }
 
 impl Connection {
@@ -166,8 +188,7 @@ impl Connection {
         }
     }
 
-    /// Writes what is outgoing, as much as the socket takes; the rest is written when it takes more. The place where a link
-    /// between machines would encrypt.
+    /// Writes what is outgoing, as much as the socket takes; the rest is written when it takes more.
     pub(super) fn write_out(&self, outgoing: &mut Outgoing) {
         let written = outgoing.write_out(self.socket());
         self.wrote(outgoing, written);

@@ -2,7 +2,8 @@
 
 use super::preamble::{Heard, Preamble, Role};
 use super::tcp_connecting::TcpConnecting;
-use super::{Checksums, checksums_over, end_at, tcp_peer};
+use super::tls::greeting::Greeting;
+use super::{Checksums, checksums_over, end_at, end_over_tls_at, tcp_peer};
 use crate::connecting::Connecting;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End, LinkAddress};
@@ -16,6 +17,8 @@ pub(crate) struct StreamDialer {
     ours: Preamble,
     /// What the listener said, once this side has spoken.
     heard: Option<Heard>,
+    /// Over TLS: the conversation in which both speak.
+    greeting: Option<Box<Greeting>>,
 }
 
 /// How a socket comes to be connected.
@@ -62,17 +65,22 @@ impl StreamDialer {
     ///
     /// # Errors
     /// [`BootstrapError`].
-    pub(crate) fn tcp(host: &str, port: u16) -> Result<Self, BootstrapError> {
-        let address = LinkAddress::Tcp { host: host.to_owned(), port };
+    pub(crate) fn tcp(address: &LinkAddress, host: &str, port: u16) -> Result<Self, BootstrapError> {
+        let address = address.clone();
         if port == 0 {
             return Err(BootstrapError::PortZero { address });
         }
-        StreamDialer::begin(address, Way::Tcp(TcpConnecting::begin(host, port)?))
+        let way = Way::Tcp(TcpConnecting::begin(address.clone(), host, port)?);
+        StreamDialer::begin(address, way)
     }
 
     fn begin(address: LinkAddress, way: Way) -> Result<Self, BootstrapError> {
         let ours = Preamble { role: Role::Dialled, checksums: Checksums::Without };
-        let mut dialer = StreamDialer { address, way, ours, heard: None };
+        let greeting = address.credentials()?;
+        let greeting =
+            greeting.map(|credentials| Greeting::new(credentials, Role::Dialled, &address)).transpose()?;
+        let greeting = greeting.map(Box::new);
+        let mut dialer = StreamDialer { address, way, ours, heard: None, greeting };
         dialer.is_answered()?;
         Ok(dialer)
     }
@@ -80,6 +88,9 @@ impl StreamDialer {
     /// Says what is to be said, once, and hears the answer.
     fn is_answered(&mut self) -> Result<bool, BootstrapError> {
         let Some(socket) = self.way.connected()? else { return Ok(false) };
+        if let Some(greeting) = &mut self.greeting {
+            return greeting.hear(socket, self.ours, &self.address);
+        }
         let heard = match &mut self.heard {
             Some(heard) => heard,
             unspoken => {
@@ -102,6 +113,9 @@ impl Dialer for StreamDialer {
             return Ok(None);
         }
         let Some(socket) = self.way.take_socket() else { return Ok(None) };
+        if let Some(greeted) = self.greeting.take().and_then(|greeting| greeting.greeted()) {
+            return end_over_tls_at(&self.address, socket, self.ours.checksums, greeted).map(Some);
+        }
         if let Way::Tcp(_) = self.way {
             // Not before: as long as nobody has taken the connection, its other end is nobody's.
             tcp_peer::check_user(socket.as_fd(), &self.address)?;

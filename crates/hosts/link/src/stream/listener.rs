@@ -2,10 +2,11 @@
 
 use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
-use super::{Checksums, end_at, tcp, tcp_peer};
+use super::tls::greeting::Greeting;
+use super::{Checksums, end_at, end_over_tls_at, tcp, tcp_peer};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
-use crate::{BootstrapError, End, LinkAddress, Listener};
+use crate::{BootstrapError, Credentials, End, LinkAddress, Listener};
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::{Timespec, epoll};
@@ -34,7 +35,7 @@ impl Default for ListenLimits {
     }
 }
 
-/// Waits for peers on a Unix stream socket or a TCP port.
+/// Waits for peers on a Unix stream socket or a TCP port, with TLS or without.
 #[derive(Debug)]
 pub struct StreamListener {
     address: LinkAddress,
@@ -44,19 +45,23 @@ pub struct StreamListener {
     epoll: OwnedFd,
     pending: Pending,
     spare: Spare,
+    /// Over TLS: what it proves itself with.
+    credentials: Option<Credentials>,
     /// Of a Unix socket: removes the file at the end.
     file: Option<SocketFile>,
 }
 
 impl StreamListener {
-    /// Listens at a Unix socket's path, for this user only, or at a TCP port that other machines cannot reach.
+    /// Listens at a Unix socket's path, for this user only, or at a TCP port: with TLS at any, without at one that other machines
+    /// cannot reach.
     ///
     /// # Errors
     /// [`BootstrapError`].
     pub fn bind(address: &LinkAddress, limits: ListenLimits) -> Result<Self, BootstrapError> {
+        let credentials = address.credentials()?.cloned();
         let (socket, address, file) = match address {
-            LinkAddress::Tcp { host, port } => {
-                let (socket, address) = tcp::listen_at(host, *port)?;
+            LinkAddress::Tcp { .. } | LinkAddress::Tls { .. } => {
+                let (socket, address) = tcp::listen_at(address)?;
                 (socket, address, None)
             }
             LinkAddress::Unix(path) | LinkAddress::SharedMemory(path) => {
@@ -74,7 +79,7 @@ impl StreamListener {
         // Who dials chooses.
         let ours = Preamble { role: Role::Listened, checksums: Checksums::Without };
         let spare = Spare::of(&socket);
-        Ok(StreamListener { address, ours, socket, epoll, pending, spare, file })
+        Ok(StreamListener { address, ours, socket, epoll, pending, spare, credentials, file })
     }
 
     /// The next connection that is complete, if there is one.
@@ -105,11 +110,17 @@ impl StreamListener {
     fn admit(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
         while let Some(socket) = self.take()? {
             let until = now + self.pending.limits().preamble;
-            if let Some(end) = self.hear(Arrival { socket, heard: Heard::default(), until })? {
+            let greeting =
+                self.credentials.as_ref().map(|credentials| self.greet(credentials)).transpose()?;
+            if let Some(end) = self.hear(Arrival { socket, heard: Heard::default(), greeting, until })? {
                 return Ok(Some(end));
             }
         }
         Ok(None)
+    }
+
+    fn greet(&self, credentials: &Credentials) -> Result<Box<Greeting>, BootstrapError> {
+        Greeting::new(credentials, Role::Listened, &self.address).map(Box::new)
     }
 
     /// What the descriptors have.
@@ -124,7 +135,11 @@ impl StreamListener {
     }
 
     /// Hears what came of a preamble. The connection, if that is whole; else it is pending.
-    fn hear(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
+    fn hear(&mut self, arrival: Arrival) -> Result<Option<End>, BootstrapError> {
+        if arrival.greeting.is_some() { self.hear_over_tls(arrival) } else { self.hear_plain(arrival) }
+    }
+
+    fn hear_plain(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
         let fd = arrival.socket.as_fd();
         let heard = arrival.heard.hear(fd, self.ours, &self.address);
         let answered = heard.and_then(|whole| {
@@ -136,16 +151,46 @@ impl StreamListener {
         });
         match answered {
             Ok(Some(checksums)) => end_at(&self.address, arrival.socket, checksums).map(Some),
-            Ok(None) => self
-                .pending
-                .add(arrival, self.epoll.as_fd(), self.ours)
-                .map(|()| None)
-                .map_err(|errno| BootstrapError::system(&self.address, "watch a socket", errno)),
+            Ok(None) => self.keep(arrival),
             Err(error) => {
                 self.ours.refuse(fd, error.code());
                 Err(error)
             }
         }
+    }
+
+    fn hear_over_tls(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
+        let Some(greeting) = &mut arrival.greeting else { return Ok(None) };
+        let fd = arrival.socket.as_fd();
+        let heard = greeting.hear(fd, self.ours, &self.address);
+        let checksums = greeting.checksums();
+        let answered = heard.and_then(|whole| {
+            if whole {
+                greeting.say(fd, Preamble { checksums, ..self.ours }, &self.address)?;
+            }
+            Ok(whole)
+        });
+        match answered {
+            Ok(true) => {
+                let greeted = arrival.greeting.take().and_then(|greeting| greeting.greeted());
+                greeted
+                    .map(|greeted| end_over_tls_at(&self.address, arrival.socket, checksums, greeted))
+                    .transpose()
+            }
+            Ok(false) => self.keep(arrival),
+            Err(error) => {
+                greeting.refuse(fd, self.ours, error.code());
+                Err(error)
+            }
+        }
+    }
+
+    /// It has not made itself known: it is pending.
+    fn keep(&mut self, arrival: Arrival) -> Result<Option<End>, BootstrapError> {
+        self.pending
+            .add(arrival, self.epoll.as_fd(), self.ours)
+            .map(|()| None)
+            .map_err(|errno| BootstrapError::system(&self.address, "watch a socket", errno))
     }
 
     /// The next one who connects and is allowed to.
@@ -172,6 +217,8 @@ impl StreamListener {
         };
         let checked = match &self.file {
             Some(_) => check_user(socket.as_fd(), &self.address),
+            // Whoever it runs as, it will prove who it is.
+            None if self.credentials.is_some() => tcp::tune_accepted(socket.as_fd(), &self.address),
             None => tcp_peer::check_user(socket.as_fd(), &self.address)
                 .and_then(|()| tcp::tune_accepted(socket.as_fd(), &self.address)),
         };

@@ -1,6 +1,7 @@
 //! What was sent and did not fit into the socket: both halves of an end write it out, whichever comes first.
 
 use super::layout::{SEND_BULK_BYTES, SEND_BYTES};
+use super::tls::sealer::Sealer;
 use bytes::{Buf, Bytes};
 use rustix::io::{Errno, IoSlice, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
@@ -52,11 +53,13 @@ pub(super) struct Outgoing {
     pub(super) is_watched: bool,
     /// The sender left; nothing comes behind its farewell.
     pub(super) sender_left: bool,
+    /// Over TLS: encrypts what is written.
+    pub(super) sealer: Option<Sealer>,
 }
 
 impl Outgoing {
     pub(super) fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.pieces.is_empty() && self.sealer.as_ref().is_none_or(Sealer::is_empty)
     }
 
     /// What is unsent.
@@ -80,6 +83,7 @@ impl Outgoing {
     pub(super) fn discard(&mut self) {
         self.pieces.clear();
         self.cost = Cost::default();
+        self.sealer.iter_mut().for_each(Sealer::discard);
     }
 
     /// Whether what was refused last would fit now. Then nobody waits any more.
@@ -96,11 +100,34 @@ impl Outgoing {
     /// # Errors
     /// [`Errno::AGAIN`]: it takes no more now. Others: it will take no more at all.
     pub(super) fn write_out(&mut self, socket: BorrowedFd<'_>) -> Result<(), Errno> {
+        if let Some(mut sealer) = self.sealer.take() {
+            let written = self.write_sealed(&mut sealer, socket);
+            self.sealer = Some(sealer);
+            return written;
+        }
         while !self.pieces.is_empty() {
             let count = write_pieces(socket, self.pieces.iter().map(|piece| &piece.bytes[..]))?;
             self.sent(count);
         }
         Ok(())
+    }
+
+    fn write_sealed(&mut self, sealer: &mut Sealer, socket: BorrowedFd<'_>) -> Result<(), Errno> {
+        loop {
+            while let Some(piece) = self.pieces.front() {
+                match sealer.seal(&piece.bytes)? {
+                    0 => break,
+                    count => self.sent(count),
+                }
+            }
+            if self.pieces.is_empty() && self.sender_left {
+                sealer.close();
+            }
+            sealer.write_out(socket)?;
+            if self.pieces.is_empty() {
+                return Ok(());
+            }
+        }
     }
 
     fn sent(&mut self, mut count: usize) {

@@ -2,6 +2,7 @@
 
 use super::listener::ListenLimits;
 use super::preamble::{Heard, Preamble};
+use super::tls::greeting::Greeting;
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::{Timespec, epoll};
@@ -24,7 +25,24 @@ pub(super) struct Arrival {
     pub(super) socket: OwnedFd,
     /// What it said of its preamble.
     pub(super) heard: Heard,
+    /// Over TLS: the conversation in which it says it.
+    pub(super) greeting: Option<Box<Greeting>>,
     pub(super) until: Instant,
+}
+
+impl Arrival {
+    /// Whether it said nothing.
+    fn is_silent(&self) -> bool {
+        self.greeting.as_ref().map_or(self.heard.is_empty(), |greeting| greeting.is_empty())
+    }
+
+    /// Tells it that it is not taken.
+    pub(super) fn refuse(&mut self, ours: Preamble, code: Code) {
+        match &mut self.greeting {
+            Some(greeting) => greeting.refuse(self.socket.as_fd(), ours, code),
+            None => ours.refuse(self.socket.as_fd(), code),
+        }
+    }
 }
 
 /// All of them.
@@ -61,9 +79,9 @@ impl Pending {
         ours: Preamble,
     ) -> Result<(), Errno> {
         if self.arrivals.len() >= self.limits.pending.max(1) {
-            let silent = self.arrivals.iter().position(|(_, arrival)| arrival.heard.is_empty());
-            if let Some((_, dropped)) = self.arrivals.remove(silent.unwrap_or(0)) {
-                ours.refuse(dropped.socket.as_fd(), Code::Resource);
+            let silent = self.arrivals.iter().position(|(_, arrival)| arrival.is_silent());
+            if let Some((_, mut dropped)) = self.arrivals.remove(silent.unwrap_or(0)) {
+                dropped.refuse(ours, Code::Resource);
             }
         }
         let token = self.next;
@@ -86,8 +104,8 @@ impl Pending {
     /// Drops one that has taken too long, if there is one. Whether there was.
     pub(super) fn drop_expired(&mut self, now: Instant, ours: Preamble) -> bool {
         let late = self.arrivals.iter().position(|(_, arrival)| arrival.until <= now);
-        let Some((_, dropped)) = late.and_then(|at| self.arrivals.remove(at)) else { return false };
-        ours.refuse(dropped.socket.as_fd(), Code::PeerSilent);
+        let Some((_, mut dropped)) = late.and_then(|at| self.arrivals.remove(at)) else { return false };
+        dropped.refuse(ours, Code::PeerSilent);
         self.set_timer();
         true
     }

@@ -21,6 +21,8 @@ use std::os::fd::BorrowedFd;
 
 /// The first bytes.
 const MAGIC: [u8; 4] = *b"QNST";
+/// The first byte of who speaks TLS: of an alert, and of a handshake.
+const TLS: [u8; 2] = [0x15, 0x16];
 /// The version of this conversation and of what follows it. All versions begin with the same eight bytes.
 pub(super) const VERSION: u16 = 1;
 /// Bytes of a preamble.
@@ -122,9 +124,12 @@ impl Heard {
 }
 
 /// Judges the front of a preamble.
-fn judge(bytes: &[u8], ours: Preamble, address: &LinkAddress) -> Result<(), BootstrapError> {
+pub(super) fn judge(bytes: &[u8], ours: Preamble, address: &LinkAddress) -> Result<(), BootstrapError> {
     let malformed =
         |what: &str| BootstrapError::Malformed { address: address.clone(), what: what.to_owned() };
+    if TLS.contains(&bytes[0]) {
+        return Err(BootstrapError::OtherKind { address: address.clone() });
+    }
     if !MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) {
         return Err(malformed("what it says does not begin with \"QNST\""));
     }

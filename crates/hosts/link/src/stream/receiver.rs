@@ -5,6 +5,7 @@ use super::layout::RECEIVER_LEFT;
 use super::outgoing::Piece;
 use super::parting::Parting;
 use super::reader::{Faulty, FrameReader, Item, Room};
+use super::tls::opener::{Opener, Received};
 use crate::moderation::Moderation;
 use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
@@ -33,6 +34,8 @@ pub(super) struct StreamReceiver {
 struct Inbound {
     connection: Arc<Connection>,
     reader: FrameReader,
+    /// Over TLS: decrypts what is read.
+    opener: Option<Opener>,
     moderation: Moderation,
     /// The last read took all that was there.
     is_drained: bool,
@@ -43,7 +46,7 @@ struct Inbound {
 }
 
 impl Inbound {
-    /// Receives what is there, with one read. The place where a link between machines would decrypt.
+    /// Receives what is there, with one read.
     fn receive(&mut self) {
         if self.ended.is_some() {
             return;
@@ -51,6 +54,9 @@ impl Inbound {
         if let Some(parting) = &self.parting {
             self.ended = parting.end();
             return;
+        }
+        if self.opener.is_some() {
+            return self.receive_sealed();
         }
         let socket = self.connection.socket();
         let (asked, received) = match self.reader.room() {
@@ -70,6 +76,25 @@ impl Inbound {
             Err(errno) if is_end(errno) => self.hang_up(),
             Err(errno) => self.ended = Some(LinkError::System(format!("cannot receive: {errno}"))),
         }
+    }
+
+    /// As [`Inbound::receive`], over TLS.
+    fn receive_sealed(&mut self) {
+        let Some(opener) = &mut self.opener else { return };
+        let received = opener.receive(self.connection.socket(), &mut self.reader);
+        self.is_drained = matches!(received, Ok(Received::All | Received::Nothing));
+        match received {
+            Ok(Received::Some | Received::All | Received::Nothing) => {}
+            Ok(Received::Closed) => self.ended = Some(LinkError::Closed),
+            Ok(Received::HungUp) => self.hang_up(),
+            Err(error) => self.ended = Some(error),
+        }
+    }
+
+    /// Whether there is something to take, or something that was received and not decrypted so far.
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.reader.has_item() || self.opener.as_ref().is_some_and(Opener::has_more)
     }
 
     /// The stream has ended. Asks how, unless the peer has said so.
@@ -97,10 +122,7 @@ impl Inbound {
     /// Whether a wait is over, as far as that is known without a look at the socket.
     #[inline]
     fn is_ready(&self) -> bool {
-        self.reader.has_item()
-            || self.connection.was_called()
-            || self.ended.is_some()
-            || self.reader.sender_left()
+        self.has_more() || self.connection.was_called() || self.ended.is_some() || self.reader.sender_left()
     }
 
     /// Nothing is left to take.
@@ -163,10 +185,11 @@ impl Waiting for Looking<'_> {
 }
 
 impl StreamReceiver {
-    pub(super) fn new(connection: Arc<Connection>, is_checked: bool) -> Self {
+    pub(super) fn new(connection: Arc<Connection>, is_checked: bool, opener: Option<Opener>) -> Self {
         let inbound = Inbound {
             connection,
             reader: FrameReader::new(is_checked),
+            opener,
             moderation: Moderation::default(),
             is_drained: false,
             ended: None,
@@ -263,7 +286,7 @@ impl Receiver for StreamReceiver {
 
     #[inline]
     fn has_frames(&self) -> bool {
-        self.failed.is_none() && self.inbound.reader.has_item()
+        self.failed.is_none() && self.inbound.has_more()
     }
 
     fn awaits_bulk(&self) -> bool {

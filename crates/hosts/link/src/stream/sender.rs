@@ -4,12 +4,13 @@ use super::check::{check_in_place, check_more, set_check};
 use super::connection::{Checksums, Connection};
 use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT};
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
+use super::tls::sealer::Sealer;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
-use quintet_contract::{LinkClass, LinkInfo, SendError};
+use quintet_contract::{Identity, LinkClass, LinkInfo, SendError};
 use quintet_wire::{Header, STAMP_BYTES};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
@@ -28,7 +29,7 @@ pub(super) struct StreamSender {
     sequence: u32,
     /// Whether frames carry a checksum.
     is_checked: bool,
-    class: LinkClass,
+    info: LinkInfo,
 }
 
 /// Frames since the last flush, encoded where they lie.
@@ -121,13 +122,41 @@ impl Batch {
         }
         (sent, Ok(()))
     }
+
+    /// As [`Batch::write_out`], encrypted. How much was, which is more than the socket takes where that takes no more.
+    fn write_sealed(&self, sealer: &mut Sealer, socket: BorrowedFd<'_>) -> (usize, Result<(), Errno>) {
+        let mut sealed = 0;
+        loop {
+            for (segment, skip) in self.after(sealed) {
+                let rest = &segment.bytes()[skip..];
+                let count = match sealer.seal(rest) {
+                    Ok(count) => count,
+                    Err(errno) => return (sealed, Err(errno)),
+                };
+                sealed += count;
+                if count < rest.len() {
+                    break;
+                }
+            }
+            if let Err(errno) = sealer.write_out(socket) {
+                return (sealed, Err(errno));
+            }
+            if sealed == self.filled + self.bulk_bytes {
+                return (sealed, Ok(()));
+            }
+        }
+    }
 }
 
 impl StreamSender {
-    pub(super) fn new(connection: Arc<Connection>, checksums: Checksums) -> Self {
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        checksums: Checksums,
+        class: LinkClass,
+        identity: Option<Identity>,
+    ) -> Self {
         let is_checked = checksums == Checksums::Crc32c;
-        // What leaves the machine is checked.
-        let class = if is_checked { LinkClass::Network } else { LinkClass::Machine };
+        let info = LinkInfo { may_be_cut: true, identity, ..LinkInfo::new(class, FRAME_BULK_BYTES) };
         StreamSender {
             connection,
             batch: Batch::new(),
@@ -136,7 +165,7 @@ impl StreamSender {
             clock: LiveClock::start(),
             sequence: 0,
             is_checked,
-            class,
+            info,
         }
     }
 
@@ -195,7 +224,10 @@ impl StreamSender {
     fn hand_over(&mut self) {
         let mut outgoing = self.connection.outgoing();
         if outgoing.is_empty() {
-            let (count, written) = self.batch.write_out(self.connection.socket());
+            let (count, written) = match &mut outgoing.sealer {
+                Some(sealer) => self.batch.write_sealed(sealer, self.connection.socket()),
+                None => self.batch.write_out(self.connection.socket()),
+            };
             if written.is_err() {
                 keep(&mut outgoing, &self.batch, count);
                 self.connection.wrote(&mut outgoing, written);
@@ -340,7 +372,7 @@ impl Sender for StreamSender {
     }
 
     fn info(&self) -> LinkInfo {
-        LinkInfo { may_be_cut: true, ..LinkInfo::new(self.class, FRAME_BULK_BYTES) }
+        self.info
     }
 }
 

@@ -68,19 +68,23 @@ pub(super) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> 
     if found.is_empty() { Err("it has no address".to_owned()) } else { Ok(found) }
 }
 
-/// A socket that listens, and its address. Only where no other machine can connect: nothing is encrypted.
+/// A socket that listens, and its address. Without TLS only where no other machine can connect: nothing is encrypted.
 ///
 /// # Errors
 /// [`BootstrapError::NameUnknown`], [`BootstrapError::NotLoopback`], [`BootstrapError::InUse`],
 /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
-pub(super) fn listen_at(host: &str, port: u16) -> Result<(OwnedFd, LinkAddress), BootstrapError> {
-    let asked = LinkAddress::Tcp { host: host.to_owned(), port };
+pub(super) fn listen_at(asked: &LinkAddress) -> Result<(OwnedFd, LinkAddress), BootstrapError> {
+    let (host, port, is_open) = match asked {
+        LinkAddress::Tcp { host, port } => (host, *port, true),
+        LinkAddress::Tls { host, port, .. } => (host, *port, false),
+        _ => return Err(BootstrapError::OtherKind { address: asked.clone() }),
+    };
     let found =
         resolve(host, port).map_err(|what| BootstrapError::NameUnknown { address: asked.clone(), what })?;
-    if !found.iter().all(|at| at.ip().is_loopback()) {
-        return Err(BootstrapError::NotLoopback { address: asked });
+    if is_open && !found.iter().all(|at| at.ip().is_loopback()) {
+        return Err(BootstrapError::NotLoopback { address: asked.clone() });
     }
-    let refused = |doing, errno| BootstrapError::system(&asked, doing, errno);
+    let refused = |doing, errno| BootstrapError::system(asked, doing, errno);
     let socket = new_socket(&found[0]).map_err(|errno| refused("create a socket", errno))?;
     // Else the connections of a server that ended keep its port for a minute.
     set_socket_reuseaddr(&socket, true).map_err(|errno| refused("tune a socket", errno))?;
@@ -95,7 +99,7 @@ pub(super) fn listen_at(host: &str, port: u16) -> Result<(OwnedFd, LinkAddress),
     let bound = getsockname(&socket)
         .and_then(SocketAddr::try_from)
         .map_err(|errno| refused("ask for the port", errno))?;
-    Ok((socket, LinkAddress::Tcp { host: host.to_owned(), port: bound.port() }))
+    Ok((socket, asked.clone().with_port(bound.port())))
 }
 
 #[cfg(test)]
@@ -105,18 +109,20 @@ mod tests {
     #[test]
     fn wider_than_loopback_is_refused_before_anything_is_bound() {
         for host in ["0.0.0.0", "::", "192.0.2.1"] {
-            let error = listen_at(host, 0).map(|_| ()).expect_err("wider");
+            let address = LinkAddress::Tcp { host: host.to_owned(), port: 0 };
+            let error = listen_at(&address).map(|_| ()).expect_err("wider");
             assert!(matches!(error, BootstrapError::NotLoopback { .. }), "{error}");
             assert!(error.to_string().contains("127.0.0.1"), "{error}");
+            assert!(error.to_string().contains("use tls: with an identity"), "{error}");
         }
     }
 
     #[test]
     fn a_port_that_is_taken_is_told_and_port_0_is_given_one() {
-        let (_socket, address) = listen_at("127.0.0.1", 0).expect("a free port");
-        let LinkAddress::Tcp { port, .. } = address else { panic!("{address}") };
-        assert_ne!(port, 0);
-        let taken = listen_at("127.0.0.1", port).map(|_| ()).expect_err("taken");
+        let any = LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
+        let (_socket, address) = listen_at(&any).expect("a free port");
+        assert_ne!(address, any);
+        let taken = listen_at(&address).map(|_| ()).expect_err("taken");
         assert!(matches!(taken, BootstrapError::InUse { .. }), "{taken}");
     }
 }

@@ -38,8 +38,7 @@ impl TcpConnecting {
     ///
     /// # Errors
     /// [`BootstrapError`].
-    pub(super) fn begin(host: &str, port: u16) -> Result<Self, BootstrapError> {
-        let address = LinkAddress::Tcp { host: host.to_owned(), port };
+    pub(super) fn begin(address: LinkAddress, host: &str, port: u16) -> Result<Self, BootstrapError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| BootstrapError::system(&address, "create an epoll descriptor", errno))?;
         let mut connecting = TcpConnecting {

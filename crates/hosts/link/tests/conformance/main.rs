@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 mod pairs;
+mod tls_pairs;
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -53,9 +54,11 @@ conformance!(in_process, crate::pairs::in_process);
 conformance!(shared_memory, crate::pairs::shared_memory_pair);
 conformance!(unix, crate::pairs::unix_pair);
 conformance!(tcp, crate::pairs::tcp_pair);
+conformance!(tls, crate::tls_pairs::tls_pair);
 conformance!(stream_with_checksums, crate::pairs::checked_pair);
 conformance!(shared_memory_impaired_by_nothing, crate::pairs::impaired_shared_memory_pair);
 conformance!(tcp_impaired_by_nothing, crate::pairs::impaired_tcp_pair);
+conformance!(tls_impaired_by_nothing, crate::tls_pairs::impaired_tls_pair);
 
 const ROUTE: Route =
     Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(7) };

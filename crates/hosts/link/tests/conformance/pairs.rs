@@ -14,7 +14,7 @@ pub(crate) fn in_process() -> (End, End) {
     quintet_link::in_process_pair().expect("the system gives two event descriptors")
 }
 
-fn impaired_pair((left, right): (End, End)) -> (End, End) {
+pub(crate) fn impaired_pair((left, right): (End, End)) -> (End, End) {
     let impair = |end| impaired(end, Impairment::default(), 1).expect("a timer");
     (impair(left), impair(right))
 }
@@ -49,7 +49,7 @@ pub(crate) fn checked_pair() -> (End, End) {
 }
 
 /// Both ends in this process, as they would lie in two.
-fn pair_at(address: &LinkAddress) -> (End, End) {
+pub(crate) fn pair_at(address: &LinkAddress) -> (End, End) {
     let mut listener = listen(address).expect("bound");
     let address = listener.address();
     let connecting = thread::spawn(move || connect(&address, PATIENCE).expect("connected"));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Before the path of an address in the form that names a cluster or a socket of this machine.
 const SCHEME: &str = "quintet://";
 
-/// Where a text says that a space is: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `quintet:///PATH`, or a path for shared memory.
+/// Where a text says that a space is: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`, `quintet:///PATH`, or a path for shared memory.
 /// Paths become absolute, so that the address is good in every folder.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ fn absolute(address: LinkAddress) -> PyResult<LinkAddress> {
     Ok(match address {
         LinkAddress::SharedMemory(path) => LinkAddress::SharedMemory(whole(path)?),
         LinkAddress::Unix(path) => LinkAddress::Unix(whole(path)?),
-        tcp @ LinkAddress::Tcp { .. } => tcp,
+        network @ (LinkAddress::Tcp { .. } | LinkAddress::Tls { .. }) => network,
     })
 }
 
@@ -85,6 +85,7 @@ impl Lab {
     fn link(py: Python<'_>, address: &Bound<'_, PyString>, settings: &Settings) -> PyResult<Lab> {
         let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
+        let place = settings.identified(place)?;
         let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
         let lab = connect_in_a_thread(py, connect)?;

@@ -3,6 +3,7 @@
 use crate::error::raise;
 use crate::fork::Maker;
 use crate::lab::address_to_serve;
+use crate::settings::Settings;
 use pyo3::prelude::*;
 use quintet::{Error, ServeConfig, SpaceConfig};
 use std::sync::{Mutex, PoisonError};
@@ -39,6 +40,7 @@ impl Server {
         let events = Some(quintet::to_standard_error());
         let config = ServeConfig { cluster, space, events, ..ServeConfig::default() };
         let address = address_to_serve(address)?;
+        let address = if address.wants_identity() { Settings::new()?.identified(address)? } else { address };
         let server = py.detach(|| quintet::Server::start(address, &config)).map_err(raise)?;
         let address = server.addresses()[0].to_string();
         Ok(Server { maker: Maker::this_process(), address, cluster, server: Mutex::new(Some(server)) })

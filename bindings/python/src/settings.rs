@@ -2,9 +2,9 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use quintet::{Code, Error, LinkConfig, Window};
+use quintet::{Code, Error, LinkAddress, LinkConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
+    CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
     LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Sources,
 };
 use std::time::Duration;
@@ -21,6 +21,18 @@ pub(crate) struct Settings {
     pub(crate) cluster: u128,
     pub(crate) lease: Duration,
     pub(crate) link: LinkConfig,
+    /// What this process proves itself with over TLS; empty if nothing is set.
+    identity: String,
+}
+
+impl Settings {
+    /// The address, at which this process proves to be who the setting says, where that is asked for.
+    ///
+    /// # Errors
+    /// `BadFile`, `NotAllowed`: the identity cannot be used.
+    pub(crate) fn identified(&self, address: LinkAddress) -> PyResult<LinkAddress> {
+        quintet::identified(address, &self.identity, &|name| std::env::var_os(name)).map_err(raise)
+    }
 }
 
 #[pymethods]
@@ -29,7 +41,7 @@ impl Settings {
     ///
     /// Raises BadValue, or BadFile.
     #[new]
-    fn new() -> PyResult<Self> {
+    pub(crate) fn new() -> PyResult<Self> {
         // A user's number makes a default socket, and only one that is given counts here.
         let sources = Sources::of_this_process(Vec::new(), 0);
         let settings = quintet_settings::Settings::load(&sources)
@@ -47,6 +59,7 @@ impl Settings {
         Ok(Settings {
             address: given.then(|| settings.space_address().to_string_lossy().into_owned()),
             cluster,
+            identity: settings.location(&CLUSTER_IDENTITY).to_string_lossy().into_owned(),
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
             link: LinkConfig {
                 window,

@@ -4,6 +4,8 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exit_status;
 pub(crate) mod explore;
+pub(crate) mod identity;
+pub(crate) mod init;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -3,9 +3,10 @@
 use clap::Args;
 use quintet::{AddressError, Code, Error, Lab, LinkAddress, LinkConfig, SpaceConfig, Window};
 use quintet_settings::{
-    CLUSTER_ID, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
-    LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS,
-    SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError, Settings, Sources,
+    CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
+    LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
+    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError,
+    Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -44,7 +45,7 @@ pub(crate) struct Cluster {
 /// Which space.
 #[derive(Args)]
 pub(crate) struct SpaceArguments {
-    /// Where the space is: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path; else the setting space.address
+    /// Where the space is: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
     #[arg(long, value_name = "ADDRESS")]
     space: Option<LinkAddress>,
     #[command(flatten)]
@@ -87,9 +88,27 @@ impl SpaceArguments {
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
         let cluster = self.cluster.load()?;
         let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
+        let address = identified(address, &cluster.settings)?;
         let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
         Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
     }
+}
+
+/// The address, at which this process proves to be who the setting cluster.identity says, where that is asked for.
+pub(crate) fn identified(address: LinkAddress, settings: &Settings) -> Result<LinkAddress, Error> {
+    let setting = settings.location(&CLUSTER_IDENTITY);
+    quintet::identified(address, &setting.to_string_lossy(), &|name| std::env::var_os(name))
+}
+
+/// Where the identity lies that the setting cluster.identity names, as it can be named in any folder; none if nothing is set.
+pub(crate) fn identity_place(settings: &Settings) -> Result<Option<PathBuf>, Error> {
+    let setting = settings.location(&CLUSTER_IDENTITY);
+    if setting.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let place = quintet_identity::place(&setting.to_string_lossy(), &|name| std::env::var_os(name))
+        .map_err(|error| Error::new(error.code(), error.to_string()))?;
+    std::path::absolute(place).map(Some).map_err(refused("find the identity"))
 }
 
 /// The error without the rest of a text that nobody would read to its end.

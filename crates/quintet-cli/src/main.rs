@@ -35,8 +35,8 @@ mod whole_file;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    completions, doctor, exit_status, explore, replay, reproduce, run, serve, simulate, status,
-    supervise_child, supervise_job,
+    completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
+    status, supervise_child, supervise_job,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -58,6 +58,10 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Make a cluster: its certificate authority, and this machine's identity
+    Init(init::Arguments),
+    /// Issue identities for other machines of a cluster
+    Identity(identity::Arguments),
     /// Run a job: a space, workers and a master, all ended together
     Run(run::Arguments),
     /// Serve a tuple space until ctrl-C
@@ -97,6 +101,8 @@ impl Command {
     /// Whether a program reads what it prints.
     fn is_for_a_program(&self) -> bool {
         match self {
+            Command::Init(arguments) => arguments.json,
+            Command::Identity(arguments) => arguments.is_for_a_program(),
             Command::Run(arguments) => arguments.json,
             Command::Serve(arguments) => arguments.json,
             Command::Status(arguments) => arguments.json,
@@ -112,6 +118,8 @@ impl Command {
 
     fn run(self) -> Result<ExitCode, Error> {
         match self {
+            Command::Init(arguments) => init::run(&arguments),
+            Command::Identity(arguments) => identity::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Serve(arguments) => serve::run(&arguments),
             Command::Status(arguments) => status::run(&arguments),

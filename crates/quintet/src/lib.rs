@@ -21,6 +21,7 @@
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
+//! | `identity.rs` | [`identity`], [`identified`]: who this process proves to be over TLS |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
@@ -34,6 +35,7 @@ mod error;
 mod eval;
 mod events;
 mod heartbeat;
+mod identity;
 mod lab;
 mod lease;
 mod life;
@@ -48,12 +50,13 @@ pub use cause::{Cause, Limit, PeerGone, Refused, Size};
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use events::to_standard_error;
+pub use identity::{identified, identity};
 pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
 pub use quintet_errors::{Code, Fault, Retry};
-pub use quintet_link::{AddressError, Buffer, LinkAddress, before_fork, bulk_bytes_copied};
+pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Recorder};
 pub use quintet_stack as stack;

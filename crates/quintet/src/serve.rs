@@ -38,7 +38,7 @@ pub struct Server {
 
 impl Server {
     /// Serves at one address: a path, for shared memory, or a [`LinkAddress`] of any kind, for processes of this user on this
-    /// machine. TCP is listened at on loopback only.
+    /// machine; over TLS for whoever has an identity of the same cluster. TCP is listened at on loopback only.
     ///
     /// # Errors
     /// The address is in use, or cannot be listened at; or the system refused.

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet::{Code, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
+use quintet::{Code, Credentials, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
+use quintet_identity::{Authority, Validity};
 use quintet_testbed::{Told, Wire};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,10 +15,13 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// A wire between clients and a server.
 fn wire_to(server: &LinkAddress) -> (Wire, LinkAddress) {
-    let LinkAddress::Tcp { host, port } = server else { panic!("{server} is no TCP") };
+    let mut through = server.clone();
+    let (LinkAddress::Tcp { host, port } | LinkAddress::Tls { host, port, .. }) = &mut through else {
+        panic!("{server} has no port")
+    };
     let wire = Wire::to(format!("{host}:{port}").parse().unwrap()).unwrap();
-    let address = format!("tcp:{}", wire.address()).parse().unwrap();
-    (wire, address)
+    (*host, *port) = (wire.address().ip().to_string(), wire.address().port());
+    (wire, through)
 }
 
 fn served() -> (Server, LinkAddress) {
@@ -27,12 +31,30 @@ fn served() -> (Server, LinkAddress) {
     (server, address)
 }
 
+/// A space that is served over TLS, and its address for members of its cluster.
+fn served_over_tls() -> (Server, LinkAddress) {
+    let identity = Authority::new().unwrap().issue("a", Validity::days(1)).unwrap();
+    let credentials = Credentials::from_pem(identity.as_bytes()).unwrap();
+    let address: LinkAddress = "tls:127.0.0.1:0".parse().unwrap();
+    let server = Server::start(address.identified(Some(&credentials)), &ServeConfig::default()).unwrap();
+    let address = server.addresses()[0].clone();
+    (server, address)
+}
+
 #[test]
 fn every_tuple_arrives_once_however_often_the_link_is_cut() {
+    every_tuple_arrives_once(served());
+}
+
+#[test]
+fn every_tuple_arrives_once_however_often_a_link_over_tls_is_cut() {
+    every_tuple_arrives_once(served_over_tls());
+}
+
+fn every_tuple_arrives_once((_server, address): (Server, LinkAddress)) {
     const TUPLES: i64 = 400;
     /// Tuples between two cuts: links that are cut as soon as they are made are made again ever later.
     const BETWEEN_CUTS: usize = 25;
-    let (_server, address) = served();
     let (wire, wired) = wire_to(&address);
     let (putting, taking) =
         (Lab::connect(&wired, 0, LEASE).unwrap(), Lab::connect(&wired, 0, LEASE).unwrap());
@@ -73,7 +95,15 @@ fn every_tuple_arrives_once_however_often_the_link_is_cut() {
 
 #[test]
 fn a_lease_and_a_waiting_take_outlive_a_cut() {
-    let (_server, address) = served();
+    both_outlive_a_cut(served());
+}
+
+#[test]
+fn a_lease_and_a_waiting_take_outlive_a_cut_over_tls() {
+    both_outlive_a_cut(served_over_tls());
+}
+
+fn both_outlive_a_cut((_server, address): (Server, LinkAddress)) {
     let (wire, wired) = wire_to(&address);
     let (cut, whole) = (Lab::connect(&wired, 0, LEASE).unwrap(), Lab::connect(&address, 0, LEASE).unwrap());
     cut.space().out(tuple!["task", 1i64]).unwrap();

@@ -30,12 +30,19 @@ settings! {
         range: 0..=i64::MAX as u64,
         text: "Tells clusters apart: peers with another number are refused. The same in every process of a cluster.",
     };
+    /// `cluster.identity`
+    CLUSTER_IDENTITY: Location = {
+        name: "cluster.identity",
+        default: no_place,
+        default_text: "none",
+        text: "What this machine proves itself with over tls: links: the name of a cluster that `quintet init` made, or the path, with a slash in it, of its folder or of a file that `quintet identity issue` wrote. Without one nothing is listened at or dialled over TLS.",
+    };
     /// `space.address`
     SPACE_ADDRESS: Location = {
         name: "space.address",
         default: default_socket,
         default_text: "$XDG_RUNTIME_DIR/quintet/local.sock, or /tmp/quintet-UID/local.sock",
-        text: "Where the space is: shm:PATH or unix:PATH, shared memory or a socket for processes of this user, or tcp:HOST:PORT. A path alone is shared memory. Where it is not given, its name follows cluster.name.",
+        text: "Where the space is: shm:PATH or unix:PATH, shared memory or a socket for processes of this user, tcp:HOST:PORT within a machine, or tls:HOST:PORT for the machines of a cluster (cluster.identity). A path alone is shared memory. Where it is not given, its name follows cluster.name.",
     };
     /// `space.max_bytes`
     SPACE_MAX_BYTES: Number = {
@@ -143,8 +150,16 @@ settings! {
 
 /// Short variables for settings that a job gives each of its processes: they win over the longer ones, so that what stands
 /// in the environment of the job does not hide it. With the name of the setting.
-pub static SHORT_VARIABLES: &[(&str, &str)] =
-    &[("QUINTET_SPACE", "space.address"), ("QUINTET_LEASE_MS", "space.lease_ms")];
+pub static SHORT_VARIABLES: &[(&str, &str)] = &[
+    ("QUINTET_SPACE", "space.address"),
+    ("QUINTET_LEASE_MS", "space.lease_ms"),
+    ("QUINTET_IDENTITY", "cluster.identity"),
+];
+
+/// What is not set.
+fn no_place(_: &Environment, _: u32) -> PathBuf {
+    PathBuf::new()
+}
 
 /// In the user's runtime folder if there is one, which only that user can enter; else in one of their own below `/tmp`.
 fn default_socket(environment: &Environment, user: u32) -> PathBuf {

@@ -7,6 +7,7 @@
 //! | `link/shared.rs` | round trips of several pairs on two processors |
 //! | `link/stream.rs` | frames and bulk one way |
 //! | `link/sockets.rs` | the same over Unix sockets and TCP |
+//! | `link/tls.rs` | the same over TLS, beside TCP and the cipher alone |
 //! | `link/idle.rs` | what waiting costs |
 //!
 //! What is timed is the link as a host drives it: a frame encoded in the ring, taken out and checked, and handed to who asked.
@@ -17,6 +18,7 @@ mod idle;
 mod shared;
 mod sockets;
 mod stream;
+mod tls;
 
 use super::case::{Beside, Better, Case, Group, Prepare, Unit};
 use super::peer::{self, Peer};
@@ -80,6 +82,7 @@ pub(super) fn cases() -> Vec<Case> {
             .under(ADAPTIVE, "one server, one client"),
     ]);
     cases.extend(sockets::cases());
+    cases.extend(tls::cases());
     cases
 }
 

@@ -31,7 +31,9 @@ mod summary;
 
 use super::serve::{finish, recorder};
 use super::supervise_job::Supervisor;
-use crate::connection::{SettingArguments, link_config, random, refused, space_config};
+use crate::connection::{
+    SettingArguments, identified, identity_place, link_config, random, refused, space_config,
+};
 use crate::descriptors;
 use crate::output::tell;
 use clap::{Args, ValueEnum};
@@ -68,7 +70,7 @@ pub(crate) struct Arguments {
     /// How master and workers are linked with the space
     #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
     link: LinkKind,
-    /// Serve the space here instead of in a folder of its own: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path
+    /// Serve the space here instead of in a folder of its own: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path
     #[arg(long, value_name = "ADDRESS", conflicts_with = "link")]
     listen: Option<LinkAddress>,
     /// The Python of workers and scripts; else that of $VIRTUAL_ENV or ./.venv, else python3
@@ -93,6 +95,8 @@ enum LinkKind {
     Unix,
     /// TCP on loopback
     Tcp,
+    /// The same with TLS; needs the setting cluster.identity
+    Tls,
 }
 
 impl LinkKind {
@@ -102,6 +106,7 @@ impl LinkKind {
             LinkKind::Shm => LinkAddress::SharedMemory(folder.join("space")),
             LinkKind::Unix => LinkAddress::Unix(folder.join("space")),
             LinkKind::Tcp => LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 },
+            LinkKind::Tls => LinkAddress::Tls { host: "127.0.0.1".to_owned(), port: 0, credentials: None },
         }
     }
 }
@@ -159,11 +164,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let events = Some(quintet::to_standard_error());
     let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
-    let server = Server::start(listen, &config)?;
+    let server = Server::start(identified(listen, &settings)?, &config)?;
     let launch = Launch {
         address: server.addresses()[0].clone(),
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
+        identity: identity_place(&settings)?,
         link,
         job: room.supervisor.variable(),
         workers,

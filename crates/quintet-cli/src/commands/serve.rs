@@ -2,7 +2,7 @@
 
 mod socket_folder;
 
-use crate::connection::{ClusterArguments, link_config, refused, space_config};
+use crate::connection::{ClusterArguments, identified, link_config, refused, space_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use clap::Args;
@@ -15,10 +15,10 @@ use std::sync::mpsc::channel;
 
 #[derive(Args)]
 #[command(
-    after_help = "Every kind of link is for processes of this user on this machine; TCP between machines waits for encryption.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  quintet serve --max-bytes 1000000 --record space.rec"
+    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec"
 )]
 pub(crate) struct Arguments {
-    /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, or a path; several times for several; else at the setting space.address
+    /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; several times for several; else at the setting space.address
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<LinkAddress>,
     #[command(flatten)]
@@ -51,6 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     for address in &listen {
         socket_folder::prepare(address, chosen)?;
     }
+    let listen: Vec<LinkAddress> =
+        listen.into_iter().map(|address| identified(address, &cluster.settings)).collect::<Result<_, _>>()?;
     let link = link_config(&cluster.settings);
     let events = Some(quintet::to_standard_error());
     let config = ServeConfig { cluster: cluster.number, space, link, recorder: recorder.clone(), events };

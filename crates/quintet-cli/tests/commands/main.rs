@@ -5,6 +5,7 @@
 mod bench;
 mod bench_space;
 mod doctor;
+mod identity;
 mod job;
 mod kill_one;
 mod output;

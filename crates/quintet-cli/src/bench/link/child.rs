@@ -34,9 +34,18 @@ enum Side {
         /// Never sleep
         #[arg(long)]
         spin: bool,
+        /// The identity with which it connects
+        #[arg(long)]
+        identity: Option<String>,
     },
     /// Sends as many as it is asked for
-    Send { address: LinkAddress, processor: Option<usize> },
+    Send {
+        address: LinkAddress,
+        processor: Option<usize>,
+        /// The identity with which it connects
+        #[arg(long)]
+        identity: Option<String>,
+    },
     /// Asks an echo of its own, and tells its samples
     Ask { processor: usize, echo_processor: usize },
     /// Works on the tasks of a space
@@ -52,8 +61,12 @@ impl SideArguments {
     /// Plays that side until the other one goes.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
         match &self.side {
-            Side::Echo { address, processor, spin } => echo::echo(address, *processor, *spin)?,
-            Side::Send { address, processor } => stream::send(address, *processor)?,
+            Side::Echo { address, processor, spin, identity } => {
+                echo::echo(&identified(address, identity.as_deref())?, *processor, *spin)?;
+            }
+            Side::Send { address, processor, identity } => {
+                stream::send(&identified(address, identity.as_deref())?, *processor)?;
+            }
             Side::Work { address, micros, processor } => predict::work(address, *micros, *processor)?,
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }
@@ -78,6 +91,8 @@ pub(in crate::bench) enum Over {
     Unix,
     /// TCP on the loopback interface
     Tcp,
+    /// The same with TLS
+    Tls,
 }
 
 impl Over {
@@ -87,6 +102,7 @@ impl Over {
             Over::Shm => "shm",
             Over::Unix => "unix",
             Over::Tcp => "tcp",
+            Over::Tls => "tls",
         }
     }
 
@@ -96,8 +112,24 @@ impl Over {
             Over::Shm => LinkAddress::SharedMemory(folder.join("socket")),
             Over::Unix => LinkAddress::Unix(folder.join("socket")),
             Over::Tcp => LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 },
+            Over::Tls => LinkAddress::Tls { host: "127.0.0.1".to_owned(), port: 0, credentials: None },
         }
     }
+
+    /// Where the identity lies that both sides use, in this folder: it is made there if the kind of link asks for one.
+    fn identity(self, folder: &Path) -> Result<Option<String>, Error> {
+        if self != Over::Tls {
+            return Ok(None);
+        }
+        let made = quintet_identity::create(&folder.join("cluster"), "bench");
+        let made = made.map_err(|error| Error::new(error.code(), error.to_string()))?;
+        Ok(Some(made.path.to_string_lossy().into_owned()))
+    }
+}
+
+/// The address, used with the identity at that path.
+fn identified(address: &LinkAddress, identity: Option<&str>) -> Result<LinkAddress, Error> {
+    quintet::identified(address.clone(), identity.unwrap_or_default(), &|_| None)
 }
 
 /// Has an end wait as it is told.
@@ -126,12 +158,14 @@ impl ChildLink {
     ) -> Result<ChildLink, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let mut listener = listen(&over.address(folder.path()))?;
+        let identity = over.identity(folder.path())?;
+        let mut listener = listen(&identified(&over.address(folder.path()), identity.as_deref())?)?;
         let processor = processor.map(|processor| processor.to_string().into());
         let address = listener.address().to_string().into();
         let spinning = spin.then(|| "--spin".into());
-        let child =
-            Companion::start(arguments(side, [address].into_iter().chain(processor).chain(spinning)))?;
+        let identity = identity.map(|place| ["--identity".into(), place.into()]).into_iter().flatten();
+        let others = [address].into_iter().chain(processor).chain(spinning).chain(identity);
+        let child = Companion::start(arguments(side, others))?;
         loop {
             let mut fds = [PollFd::from_borrowed_fd(listener.fd(), PollFlags::IN)];
             let ready = poll(&mut fds, Some(&START_LIMIT));

@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(super) struct Launch {
     pub(super) address: LinkAddress,
     pub(super) cluster: u128,
     pub(super) lease: Duration,
+    /// Where the identity lies with which they connect, if one is set.
+    pub(super) identity: Option<PathBuf>,
     pub(super) link: LinkConfig,
     /// The variable by which the job's processes are found should this one be killed, and its value.
     pub(super) job: (&'static str, OsString),
@@ -90,6 +92,9 @@ impl Launch {
             .env("QUINTET_WORKERS", self.workers.to_string())
             .env("QUINTET_EVENTS", "1")
             .env("PYTHONUNBUFFERED", "1");
+        if let Some(identity) = &self.identity {
+            command.env("QUINTET_IDENTITY", identity);
+        }
         // Workers fill the processors by being many; more threads in each would only be in each other's way.
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
             command.env(variable, "1");

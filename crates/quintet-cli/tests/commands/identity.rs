@@ -1,0 +1,115 @@
+//! `init`, `identity issue`, and what they are for: a space that is served over TLS.
+
+use crate::tool::{LONG, quintet, result, start, text};
+use quintet_testbed::{Child, TempDir};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+fn object(said: &str) -> Value {
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// A cluster of that name.
+fn cluster(folder: &TempDir, name: &str) -> PathBuf {
+    let at = folder.join(name);
+    let (code, said) = result(quintet(["init", name, "--dir", text(&at), "--machine", "a"]));
+    assert_eq!(code, 0, "{said}");
+    at
+}
+
+/// A space that is served over TLS, and its address.
+fn served(identity: &Path) -> (Child, String) {
+    let server =
+        start(["serve", "--listen", "tls:127.0.0.1:0", "--json"], &[("QUINTET_IDENTITY", text(identity))]);
+    let ready = server.output().next_line(LONG).expect("it says that it serves");
+    let address = object(&ready)["addresses"][0].as_str().expect("a text").to_owned();
+    assert!(address.starts_with("tls:127.0.0.1:") && !address.ends_with(":0"), "{ready}");
+    (server, address)
+}
+
+fn status(address: &str, identity: &Path) -> (i32, String) {
+    result(start(["status", "--space", address, "--json"], &[("QUINTET_IDENTITY", text(identity))]))
+}
+
+#[test]
+fn a_cluster_is_made_once_and_lets_its_members_in() {
+    let folder = TempDir::new().unwrap();
+    let lab = cluster(&folder, "lab");
+    let (code, said) = result(quintet(["init", "lab", "--dir", text(&lab)]));
+    assert!(code == 65 && said.contains("is there already, and stays as it is"), "{said}");
+
+    let member = folder.join("b.identity");
+    let issue =
+        ["identity", "issue", "--cluster", text(&lab), "--name", "b", "--out", text(&member), "--json"];
+    let (code, said) = result(quintet(issue));
+    assert_eq!((code, &object(&said)["days"]), (0, &90.into()), "{said}");
+    let (server, address) = served(&lab);
+    for identity in [&lab, &member] {
+        let (code, said) = status(&address, identity);
+        assert_eq!((code, &object(&said)["tuples"]), (0, &0.into()), "{said}");
+    }
+    server.terminate().unwrap();
+    assert_eq!(result(server).0, 0);
+}
+
+#[test]
+fn who_has_no_identity_of_the_cluster_is_refused_with_what_to_do() {
+    let folder = TempDir::new().unwrap();
+    let (lab, other) = (cluster(&folder, "lab"), cluster(&folder, "other"));
+    let (server, address) = served(&lab);
+    let (code, said) = status(&address, &other);
+    assert!(code == 77 && said.contains("use identities of one cluster on both sides"), "{said}");
+    let (code, said) = result(quintet(["status", "--space", &address]));
+    assert!(code == 77 && said.contains("quintet init NAME") && said.contains("QUINTET_IDENTITY"), "{said}");
+    let plain = address.replace("tls:", "tcp:");
+    let (code, said) = result(quintet(["status", "--space", &plain]));
+    assert!(code == 65 && said.contains("write tls: instead of tcp:"), "{said}");
+    server.terminate().unwrap();
+    let (_, said) = result(server);
+    assert!(said.contains("does not know the authority"), "the server tells of it: {said}");
+
+    let (code, said) = result(quintet(["serve", "--listen", "tls:127.0.0.1:0"]));
+    assert!(code == 77 && said.contains("a tls: link needs an identity"), "{said}");
+    let (code, said) = result(quintet(["serve", "--listen", "tcp:0.0.0.0:0"]));
+    assert!(code == 77 && said.contains("use tls: with an identity"), "{said}");
+}
+
+#[test]
+fn an_identity_that_others_may_read_is_refused_and_no_key_is_ever_shown() {
+    let folder = TempDir::new().unwrap();
+    let lab = cluster(&folder, "lab");
+    let machine = lab.join("machine.identity");
+    let identity = fs::read_to_string(&machine).unwrap();
+    let key = identity.lines().skip_while(|line| !line.contains("BEGIN PRIVATE KEY")).nth(1).unwrap();
+    fs::set_permissions(&machine, fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, open) = status("tls:127.0.0.1:1", &lab);
+    assert!(code == 77 && open.contains(&format!("chmod 600 {}", machine.display())), "{open}");
+    fs::set_permissions(&machine, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&machine, identity.replace("BEGIN CERTIFICATE", "BEGIN NONSENSE")).unwrap();
+    let (code, damaged) = status("tls:127.0.0.1:1", &lab);
+    assert!(code == 65 && damaged.contains("this is no identity"), "{damaged}");
+    let (code, missing) = status("tls:127.0.0.1:1", &folder.join("nowhere"));
+    assert!(code == 65 && missing.contains("there is no identity at"), "{missing}");
+    for said in [open, damaged, missing] {
+        assert!(!said.contains(key), "{said}");
+    }
+}
+
+#[test]
+fn a_name_leads_to_the_folder_below_this_users_configuration() {
+    let folder = TempDir::new().unwrap();
+    let configuration = [("XDG_CONFIG_HOME", text(folder.path()))];
+    let (code, said) = result(start(["init", "lab", "--machine", "a"], &configuration));
+    assert!(code == 0 && said.contains("QUINTET_IDENTITY=lab quintet serve"), "{said}");
+    let mode = fs::metadata(folder.join("quintet").join("lab")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let named = [configuration[0], ("QUINTET_IDENTITY", "lab")];
+    let (code, said) = result(start(["status", "--space", "tls:127.0.0.1:1"], &named));
+    assert!(code == 69 && said.contains("nobody listens there"), "{said}");
+    for bad in ["..", "a b", ""] {
+        let (code, said) = result(start(["init", bad], &configuration));
+        assert!(code == 65 && said.contains("is no name"), "{said}");
+    }
+}

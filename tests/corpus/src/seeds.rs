@@ -5,6 +5,7 @@ mod models;
 mod space;
 mod stack;
 mod stream;
+mod tls;
 mod wire;
 
 /// An input with a name that says what it reaches.
@@ -25,6 +26,8 @@ pub fn seeds() -> Vec<Seed> {
         wire::headers(),
         wire::journal_entries(),
         stream::frames(),
+        tls::greetings(),
+        tls::identities(),
         space::tuples(),
         space::requests(),
         layers::sessions(),

@@ -1,10 +1,13 @@
 //! The entry points.
 
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
+use quintet_identity::{Authority, Validity};
+use quintet_link::Credentials;
 use quintet_model::Model;
 use quintet_stack::StackConfig;
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
+use std::sync::OnceLock;
 
 /// One entry point.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +19,12 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
+    Target { name: "tls", run: tls },
+    Target { name: "identity", run: identity },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
     Target { name: "session", run: quintet_session::fuzzing::drive },
@@ -39,6 +44,24 @@ pub fn model(bytes: &[u8]) {
         let run = model.with("event_limit", MODEL_EVENTS).run(1);
         run.map(|result| result.quantities()).expect("a smaller limit does no harm to a good model");
     }
+}
+
+/// Reads the bytes as what somebody says who connects over TLS.
+///
+/// # Panics
+/// If that lets them in.
+pub fn tls(bytes: &[u8]) {
+    static CREDENTIALS: OnceLock<Credentials> = OnceLock::new();
+    let credentials = CREDENTIALS.get_or_init(|| {
+        let identity = Authority::new().and_then(|authority| authority.issue("a", Validity::days(1)));
+        Credentials::from_pem(identity.expect("randomness").as_bytes()).expect("it is valid now")
+    });
+    quintet_link::fuzzing::greeting(credentials, bytes);
+}
+
+/// Reads the bytes as the text of an identity.
+pub fn identity(bytes: &[u8]) {
+    let _ = Credentials::from_pem(bytes);
 }
 
 /// Reads the first bytes as a frame header. What can be read is the same when written again.

@@ -53,7 +53,10 @@ const EDGES: [(&str, &[&str]); 26] = [
     ),
     ("python", &["contract", "settings", "simulate", "quintet", "model"]),
     // Tests and chores.
-    ("corpus", &["contract", "wire", "session", "messaging", "tuple-space", "link", "stack", "model"]),
+    (
+        "corpus",
+        &["identity", "contract", "wire", "session", "messaging", "tuple-space", "link", "stack", "model"],
+    ),
     ("documents", &[]),
     ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
     ("fuzz", &["session", "messaging", "tuple-space", "link", "corpus"]),

@@ -1,8 +1,33 @@
 //! Entry points for fuzzers.
 
+use super::connection::Checksums;
+use super::preamble::{Preamble, Role};
 use super::reader::{Faulty, FrameReader, Item, Room};
-use crate::{LinkError, Route};
+use super::tls::greeting::Greeting;
+use crate::{Credentials, LinkAddress, LinkError, Route};
 use quintet_contract::limits::MAX_BODY_BYTES;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+/// Reads the bytes as what somebody says who connects over TLS, in pieces; the first byte chooses how long they are. Nobody is let in.
+///
+/// # Panics
+/// If somebody was, or the system refuses a pair of sockets.
+pub fn greeting(credentials: &Credentials, bytes: &[u8]) {
+    let Some((choice, said)) = bytes.split_first() else { return };
+    let address = LinkAddress::Tls { host: "fuzzing".to_owned(), port: 1, credentials: None };
+    let ours = Preamble { role: Role::Listened, checksums: Checksums::Without };
+    let mut greeting = Greeting::new(credentials, Role::Listened, &address).expect("it is configured");
+    let (near, mut far) = UnixStream::pair().expect("descriptors");
+    for piece in said.chunks(1 + usize::from(*choice) * 16) {
+        far.write_all(piece).expect("there is room for a piece");
+        match greeting.hear(near.as_fd(), ours, &address) {
+            Ok(is_whole) => assert!(!is_whole, "it has proved nothing"),
+            Err(error) => return greeting.refuse(near.as_fd(), ours, error.code()),
+        }
+    }
+}
 
 /// What a stream came to: its frames, and how it ended.
 type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<LinkError>, bool);

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -54,14 +56,47 @@ def socket(server: subprocess.Popen[str], tmp_path: Path) -> Path:
     return tmp_path / "space"
 
 
-@pytest.fixture(params=["embedded", "shm:{}/space", "unix:{}/space", "tcp:127.0.0.1:0"])
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], quintet.Lab]]:
+@pytest.fixture(scope="session")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An identity of a cluster, made by another program than ours: what a file must hold is no secret of the command's."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("identity")
+
+    def openssl(*arguments: str) -> bytes:
+        return subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True).stdout
+
+    for name in ["authority", "machine"]:
+        openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", f"{name}.key")
+    key = openssl("pkey", "-in", "authority.key", "-pubout", "-outform", "DER")
+    cluster = hashlib.sha256(key).hexdigest()[:32] + ".quintet.internal"
+    openssl("req", "-x509", "-new", "-key", "authority.key", "-subj", "/CN=authority", "-days", "2", "-out", "authority.pem")
+    openssl("req", "-new", "-key", "machine.key", "-subj", "/CN=machine", "-out", "machine.csr")
+    (folder / "extensions").write_text(
+        f"subjectAltName=DNS:{cluster}\nextendedKeyUsage=clientAuth,serverAuth\nbasicConstraints=CA:FALSE\n"
+    )
+    authority = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial"]
+    limits = ["-days", "1", "-extfile", "extensions", "-out", "machine.pem"]
+    openssl("x509", "-req", "-in", "machine.csr", *authority, *limits)
+    made = folder / "machine.identity"
+    parts = ["machine.pem", "authority.pem", "machine.key"]
+    made.write_text("".join((folder / part).read_text() for part in parts))
+    made.chmod(0o600)
+    return made
+
+
+@pytest.fixture(params=["embedded", "shm:{}/space", "unix:{}/space", "tcp:127.0.0.1:0", "tls:127.0.0.1:0"])
+def client(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], quintet.Lab]]:
     """Makes clients of one space, each with a connection of its own where there are connections."""
     if request.param == "embedded":
         lab = quintet.connect()
         yield lambda: lab
         lab.close()
         return
+    if request.param.startswith("tls:"):
+        monkeypatch.setenv("QUINTET_IDENTITY", str(request.getfixturevalue("identity")))
     labs: list[quintet.Lab] = []
     with serving(request.param.format(tmp_path)) as (_, address):
 

@@ -156,9 +156,7 @@ fn pour(reader: &mut FrameReader, bytes: &[u8]) -> usize {
             None => break,
             Some(Room::Bulk(room)) => {
                 let count = room.len().min(rest.len());
-                for (slot, byte) in room.iter_mut().zip(rest) {
-                    slot.write(*byte);
-                }
+                room[..count].write_copy_of_slice(&rest[..count]);
                 count
             }
             Some(Room::Buffer(room)) => {

@@ -1,0 +1,124 @@
+//! What the log holds: one change of the membership after the other.
+
+use quintet_contract::{Identity, Incarnation, NodeId};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// Bytes of a member's name.
+pub const MAX_NAME_BYTES: usize = 64;
+
+/// A change of the membership.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// None: what a leader begins its term with, so that everything before it is committed (Ongaro, section 6.4).
+    Nothing,
+    /// A machine comes, as a learner.
+    Join(Joiner),
+    /// A member goes, for good: its number is never given again.
+    Remove(NodeId),
+    /// A member has a new life.
+    Revive(NodeId, Incarnation),
+    /// A learner becomes a voter.
+    Promote(NodeId),
+    /// A voter becomes a learner.
+    Demote(NodeId),
+}
+
+/// A machine that comes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Joiner {
+    /// Its number.
+    pub node: NodeId,
+    /// Its name, which no other member has.
+    pub name: String,
+    /// By what it proves who it is; no other member has it.
+    pub identity: Identity,
+    /// Chosen by who asked: a join that is asked again with it is the same one.
+    pub ticket: u64,
+}
+
+/// A change with the term of the leader that began it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The term.
+    pub term: u64,
+    /// What is changed.
+    pub change: Change,
+}
+
+impl Change {
+    /// The member that it is about, but for [`Change::Nothing`].
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Change::Nothing => None,
+            Change::Join(joiner) => Some(joiner.node),
+            Change::Remove(node) | Change::Revive(node, _) | Change::Promote(node) | Change::Demote(node) => {
+                Some(*node)
+            }
+        }
+    }
+}
+
+impl Encode for Change {
+    fn encode(&self, sink: &mut impl Sink) {
+        let tag = match self {
+            Change::Nothing => 0,
+            Change::Join(_) => 1,
+            Change::Remove(_) => 2,
+            Change::Revive(..) => 3,
+            Change::Promote(_) => 4,
+            Change::Demote(_) => 5,
+        };
+        sink.u8(tag);
+        if let Some(node) = self.node() {
+            sink.u16(node.0);
+        }
+        match self {
+            Change::Join(joiner) => {
+                sink.counted(joiner.name.as_bytes());
+                sink.bytes(&joiner.identity.0);
+                sink.u64(joiner.ticket);
+            }
+            Change::Revive(_, incarnation) => sink.u64(incarnation.0),
+            _ => {}
+        }
+    }
+}
+
+impl Decode<'_> for Change {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let tag = reader.u8()?;
+        if tag == 0 {
+            return Ok(Change::Nothing);
+        }
+        if tag > 5 {
+            return Err(reader.invalid("change", tag, 1));
+        }
+        let node = NodeId(reader.u16()?);
+        Ok(match tag {
+            1 => Change::Join(Joiner {
+                node,
+                name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
+                identity: Identity(reader.array()?),
+                ticket: reader.u64()?,
+            }),
+            2 => Change::Remove(node),
+            3 => Change::Revive(node, Incarnation(reader.u64()?)),
+            4 => Change::Promote(node),
+            _ => Change::Demote(node),
+        })
+    }
+}
+
+impl Encode for Entry {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.term);
+        self.change.encode(sink);
+    }
+}
+
+impl Decode<'_> for Entry {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Entry { term: reader.u64()?, change: Change::decode(reader)? })
+    }
+}

@@ -1,0 +1,57 @@
+//! What travels between a program and a member: requests and answers. All numbers are little-endian.
+//!
+//! Every request is answered exactly once, under its token; any of them by [`ERROR`] instead: reason u8, text. A member that does not lead
+//! asks the leader on behalf of its callers, so that any member may be asked.
+//!
+//! | request | body | answer |
+//! | --- | --- | --- |
+//! | [`JOIN`] | cluster u128, name, identity 32 bytes, ticket u64 | [`JOINED`] |
+//! | [`LEAVE`] | node u16 | [`DONE`], also where it has left before |
+//! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`] |
+//! | [`WATCH`] | view u64, news u64, longest wait u64 (nanoseconds) | [`CHANGED`]: the change that made the view after the one named; [`NEWS`]: what this member sees, where its number is another than the one named; [`DONE`]: none of the two in that time |
+//!
+//! Text is a length u32 and UTF-8. Members speak to each other in other kinds: `message.rs`.
+
+mod answer;
+mod request;
+
+pub use answer::{Answer, News, Suspect, Suspicion};
+pub use request::Request;
+
+use quintet_contract::Kind;
+use quintet_wire::registry::MEMBERSHIP;
+
+/// Asks for a number.
+pub const JOIN: Kind = MEMBERSHIP.kind(0);
+/// Removes a member.
+pub const LEAVE: Kind = MEMBERSHIP.kind(1);
+/// Asks who is in.
+pub const VIEW: Kind = MEMBERSHIP.kind(2);
+/// Waits for the next view, or for news of this member.
+pub const WATCH: Kind = MEMBERSHIP.kind(3);
+
+/// Between members: asks for a vote.
+pub const VOTE: Kind = MEMBERSHIP.kind(4);
+/// Between members: answers [`VOTE`].
+pub const VOTED: Kind = MEMBERSHIP.kind(5);
+/// Between members: entries of the log, or a sign of life.
+pub const APPEND: Kind = MEMBERSHIP.kind(6);
+/// Between members: answers [`APPEND`] and [`SNAPSHOT`].
+pub const APPENDED: Kind = MEMBERSHIP.kind(7);
+/// Between members: a view in the place of entries that are forgotten.
+pub const SNAPSHOT: Kind = MEMBERSHIP.kind(8);
+/// Between members: the receiver's life is over.
+pub const GONE: Kind = MEMBERSHIP.kind(9);
+
+/// The machine is in: node u16, view u64.
+pub const JOINED: Kind = MEMBERSHIP.kind(10);
+/// It was done. No body.
+pub const DONE: Kind = MEMBERSHIP.kind(11);
+/// The view.
+pub const CURRENT: Kind = MEMBERSHIP.kind(12);
+/// A change: the number of the view that it made u64, the change.
+pub const CHANGED: Kind = MEMBERSHIP.kind(13);
+/// What a member sees by itself: [`News`].
+pub const NEWS: Kind = MEMBERSHIP.kind(14);
+/// The request failed.
+pub const ERROR: Kind = MEMBERSHIP.kind(15);

@@ -1,0 +1,97 @@
+//! The bodies of requests.
+
+use super::{JOIN, LEAVE, VIEW, WATCH};
+use crate::change::MAX_NAME_BYTES;
+use crate::message::flag;
+use quintet_contract::{Identity, Kind, NodeId, Span};
+use quintet_wire::{DecodeError, Encode, Reader, Sink};
+
+/// What a program asks of a member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// A machine wants to be in.
+    Join {
+        /// The cluster that it means.
+        cluster: u128,
+        /// Its name.
+        name: String,
+        /// By what it will prove who it is.
+        identity: Identity,
+        /// Chosen by who asks, at random: a join that is asked again with it, as its answer was lost, is answered as before.
+        ticket: u64,
+    },
+    /// A member is to be removed, for good.
+    Leave {
+        /// Its number.
+        node: NodeId,
+    },
+    /// Who is in?
+    View {
+        /// Whether a majority is asked whether that is still so; else the answer is what this member knows, however late.
+        agreed: bool,
+    },
+    /// Waits for what comes next.
+    Watch {
+        /// The view that the caller knows.
+        view: u64,
+        /// The number of the news that it knows.
+        news: u64,
+        /// How long it waits.
+        wait: Span,
+    },
+}
+
+impl Request {
+    /// The kind under which it travels.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Request::Join { .. } => JOIN,
+            Request::Leave { .. } => LEAVE,
+            Request::View { .. } => VIEW,
+            Request::Watch { .. } => WATCH,
+        }
+    }
+
+    /// Reads the body of a request of this kind.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes; [`DecodeError::Invalid`] for a kind that is no request.
+    pub fn decode(kind: Kind, body: &[u8]) -> Result<Request, DecodeError> {
+        let reader = &mut Reader::new(body);
+        let request = match kind {
+            JOIN => Request::Join {
+                cluster: u128::from_le_bytes(reader.array()?),
+                name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
+                identity: Identity(reader.array()?),
+                ticket: reader.u64()?,
+            },
+            LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
+            VIEW => Request::View { agreed: flag(reader, "agreed")? },
+            WATCH => Request::Watch { view: reader.u64()?, news: reader.u64()?, wait: Span(reader.u64()?) },
+            Kind(other) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: other.into() }),
+        };
+        reader.clone().finish()?;
+        Ok(request)
+    }
+}
+
+impl Encode for Request {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Request::Join { cluster, name, identity, ticket } => {
+                sink.bytes(&cluster.to_le_bytes());
+                sink.counted(name.as_bytes());
+                sink.bytes(&identity.0);
+                sink.u64(*ticket);
+            }
+            Request::Leave { node } => sink.u16(node.0),
+            Request::View { agreed } => sink.u8((*agreed).into()),
+            Request::Watch { view, news, wait } => {
+                sink.u64(*view);
+                sink.u64(*news);
+                sink.u64(wait.0);
+            }
+        }
+    }
+}

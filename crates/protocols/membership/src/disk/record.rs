@@ -1,0 +1,93 @@
+//! A record, and how it lies on the disk.
+
+use crate::change::Entry;
+use crate::message::{flag, number};
+use crate::view::View;
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::{Incarnation, NodeId};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
+
+/// In front of a record's tag: length, check, batch.
+pub(crate) const RECORD_HEADER_BYTES: usize = 16;
+/// What the length counts, at most: a view travels in a frame.
+pub(super) const MAX_RECORD_BYTES: usize = MAX_PAYLOAD_BYTES;
+
+/// What is kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Record {
+    Life(Life),
+    Vote { term: u64, voted_for: Option<NodeId> },
+    Entry { index: u64, entry: Entry },
+    Snapshot { index: u64, term: u64, view: View },
+}
+
+/// One life of a member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Life {
+    pub(crate) cluster: u128,
+    pub(crate) node: NodeId,
+    pub(crate) incarnation: Incarnation,
+}
+
+impl Record {
+    /// Appends the record as it lies on the disk, of a batch that begins at this place.
+    pub(super) fn write(&self, batch: u64, to: &mut Vec<u8>) {
+        let counted = [&batch.to_le_bytes()[..], &encode_to_vec(self)].concat();
+        to.u32(u32::try_from(counted.len()).expect("a record is shorter than a frame"));
+        to.u32(crc32fast::hash(&counted));
+        to.extend_from_slice(&counted);
+    }
+}
+
+impl Encode for Record {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Record::Life(life) => {
+                sink.u8(1);
+                sink.bytes(&life.cluster.to_le_bytes());
+                sink.u16(life.node.0);
+                sink.u64(life.incarnation.0);
+            }
+            Record::Vote { term, voted_for } => {
+                sink.u8(2);
+                sink.u64(*term);
+                sink.u16(voted_for.map_or(0, |node| node.0));
+                sink.u8(voted_for.is_some().into());
+            }
+            Record::Entry { index, entry } => {
+                sink.u8(3);
+                sink.u64(*index);
+                entry.encode(sink);
+            }
+            Record::Snapshot { index, term, view } => {
+                sink.u8(4);
+                sink.u64(*index);
+                sink.u64(*term);
+                view.encode(sink);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for Record {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            1 => Record::Life(Life {
+                cluster: u128::from_le_bytes(reader.array()?),
+                node: NodeId(reader.u16()?),
+                incarnation: Incarnation(reader.u64()?),
+            }),
+            2 => {
+                let (term, node) = (number(reader, "term")?, NodeId(reader.u16()?));
+                Record::Vote { term, voted_for: flag(reader, "voted")?.then_some(node) }
+            }
+            3 => Record::Entry { index: number(reader, "index")?, entry: Entry::decode(reader)? },
+            4 => Record::Snapshot {
+                index: number(reader, "index")?,
+                term: number(reader, "term")?,
+                view: View::decode(reader)?,
+            },
+            other => return Err(reader.invalid("record", other, 1)),
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.

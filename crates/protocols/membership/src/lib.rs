@@ -1,0 +1,49 @@
+//! Who belongs to the cluster, as a pure protocol: views that are agreed by Raft among up to five of the machines, and kept on their disks.
+//!
+//! A **member** is a machine that has joined: it has a number that nobody else ever gets, a name, and an identity. Up to five of the
+//! members are **voters**, who agree on every change; the others are **learners**, who follow. A **view** is who is in after so many
+//! changes: all members learn the same views in the same order. [`Membership`] is a [`Protocol`](quintet_contract::Protocol): it has no
+//! thread, socket, clock or file; its log lies on the host's disk, which is an address like every other.
+//!
+//! A member that does not seem to be there is *suspected*, at once and by each member for itself. It is *removed* by the leader once that has
+//! lasted for a time that is set, so that a short cut removes nobody. Members that hear no majority decide nothing, and say so.
+//!
+//! Whoever wants to join has no number so far: it asks as a client of any member, and starts a member of its own with the answer.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `codec.rs` | requests and answers: read this first to ask a member |
+//! | `membership.rs` | [`Membership`]: one machine's part |
+//! | `membership/desk.rs`, `membership/watchers.rs` | requests that wait; those who wait for the next view |
+//! | `membership/upkeep.rs` | what a leader changes by itself: removals, who votes |
+//! | `membership/sight.rs` | who does not seem to be there |
+//! | `membership/opening.rs`, `membership/pump.rs` | reads the log back; carries out what follows from an input |
+//! | `view.rs`, `change.rs` | [`View`] and [`Change`]: what is agreed |
+//! | `raft.rs` | the agreement: read this first to know how |
+//! | `log.rs`, `message.rs` | its log, and what members say to each other |
+//! | `disk.rs` | the log on the disk: its layout, its batches, what is torn and what is damaged |
+//! | `config.rs`, `refusal.rs` | [`MembershipConfig`], [`Refusal`] |
+//! | `fuzzing.rs` | what the fuzz targets run |
+#![forbid(unsafe_code)]
+
+mod change;
+pub mod codec;
+mod config;
+mod defect;
+mod disk;
+pub mod fuzzing;
+mod log;
+mod membership;
+mod message;
+mod raft;
+mod refusal;
+mod view;
+
+pub use change::{Change, Entry, Joiner, MAX_NAME_BYTES};
+pub use codec::{Answer, News, Request, Suspect, Suspicion};
+pub use config::{MembershipConfig, Start, Timing};
+#[cfg(feature = "seeded-defects")]
+pub use defect::Defect;
+pub use membership::Membership;
+pub use refusal::{MAX_TEXT_BYTES, Reason, Refusal};
+pub use view::{KEPT_CHANGES, MAX_MEMBERS, Member, View};

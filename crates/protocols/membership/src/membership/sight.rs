@@ -1,0 +1,134 @@
+//! What a member sees by itself: who does not seem to be there, and whether a majority is.
+
+use super::{Membership, Phase};
+use crate::codec::{News, Suspect, Suspicion};
+use crate::config::Timing;
+use crate::view::MAX_MEMBERS;
+use quintet_contract::{Address, DownCause, NodeId, PeerChange, Span, Time};
+use quintet_wire::registry::PORT_MEMBERSHIP;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a member sees.
+#[derive(Debug)]
+pub(super) struct Sight {
+    timing: Timing,
+    suspects: BTreeMap<NodeId, (Suspicion, Time)>,
+    /// When each member was heard last.
+    heard: BTreeMap<NodeId, Time>,
+    /// Counts the news.
+    number: u64,
+    is_stale: bool,
+}
+
+impl Sight {
+    pub(super) fn new(timing: Timing) -> Sight {
+        Sight { timing, suspects: BTreeMap::new(), heard: BTreeMap::new(), number: 1, is_stale: false }
+    }
+
+    /// A member's message came.
+    pub(super) fn hear(&mut self, now: Time, from: NodeId) {
+        if self.heard.len() < 2 * MAX_MEMBERS || self.heard.contains_key(&from) {
+            self.heard.insert(from, now);
+        }
+        if self.suspects.get(&from).is_some_and(|(cause, _)| *cause == Suspicion::Silent) {
+            self.clear(from);
+        }
+    }
+
+    /// A peer came or went.
+    pub(super) fn take_change(&mut self, now: Time, peer: Address, change: &PeerChange, me: NodeId) {
+        if peer.port != PORT_MEMBERSHIP || peer.node == me {
+            return;
+        }
+        match change {
+            PeerChange::Up { .. } => self.clear(peer.node),
+            PeerChange::Down(cause) => {
+                let cause = match cause {
+                    DownCause::Closed => Suspicion::Closed,
+                    DownCause::Died => Suspicion::Died,
+                    DownCause::Silent => Suspicion::Silent,
+                    DownCause::Misbehaved => Suspicion::Misbehaved,
+                    DownCause::Refused(_) => Suspicion::Refused,
+                };
+                self.suspect(now, peer.node, cause);
+            }
+        }
+    }
+
+    fn suspect(&mut self, now: Time, node: NodeId, cause: Suspicion) {
+        if self.suspects.len() >= 2 * MAX_MEMBERS && !self.suspects.contains_key(&node) {
+            return;
+        }
+        let since = self.suspects.get(&node).map_or(now, |(_, since)| *since);
+        if self.suspects.insert(node, (cause, since)) != Some((cause, since)) {
+            self.number += 1;
+        }
+    }
+
+    fn clear(&mut self, node: NodeId) {
+        if self.suspects.remove(&node).is_some() {
+            self.number += 1;
+        }
+    }
+
+    /// A member is none any more.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.clear(node);
+        self.heard.remove(&node);
+    }
+
+    /// Since when a member is suspected.
+    pub(super) fn suspected_since(&self, node: NodeId) -> Option<Time> {
+        self.suspects.get(&node).map(|(_, since)| *since)
+    }
+
+    /// Those of whom nothing was heard for as long as a majority may be missed.
+    pub(super) fn unheard(&self, now: Time, of: BTreeSet<NodeId>) -> impl Iterator<Item = NodeId> {
+        let limit = self.patience();
+        let is_unheard = move |node: &NodeId| {
+            self.heard.get(node).is_none_or(|heard| now.since(*heard) >= limit) || self.suspects.contains_key(node)
+        };
+        of.into_iter().filter(is_unheard)
+    }
+
+    /// How long a member goes without a majority before it says so.
+    fn patience(&self) -> Span {
+        Span(self.timing.election.0.saturating_mul(2))
+    }
+
+    /// When it is to be said that no majority is heard; never, if that was said.
+    pub(super) fn stale_at(&self, heard_at: Time) -> Time {
+        if self.is_stale { Time::NEVER } else { heard_at + self.patience() }
+    }
+
+    /// What is to be told.
+    pub(super) fn news(&self, now: Time, heard_at: Time) -> News {
+        let suspects = self.suspects.iter().take(MAX_MEMBERS);
+        News {
+            number: self.number,
+            is_stale: self.is_stale,
+            stale_for: if self.is_stale { now.since(heard_at) } else { Span::ZERO },
+            suspects: suspects.map(|(node, (cause, _))| Suspect { node: *node, cause: *cause }).collect(),
+        }
+    }
+}
+
+impl Membership {
+    /// Sees whether a majority is there, and, at a leader, who is silent.
+    pub(super) fn look(&mut self, now: Time) {
+        let Phase::Open(open) = &self.phase else { return };
+        let is_stale = now.since(open.raft.heard_at) >= self.sight.patience();
+        if is_stale != self.sight.is_stale {
+            self.sight.is_stale = is_stale;
+            self.sight.number += 1;
+        }
+        let Some(leading) = open.raft.leading() else { return };
+        let limit = self.config.timing.silence;
+        let silent = leading.followers.iter().filter(|(_, follower)| now.since(follower.heard_at) >= limit);
+        for (node, _) in silent.filter(|(node, _)| **node != self.config.node) {
+            if self.sight.suspected_since(*node).is_none() {
+                self.sight.suspect(now, *node, Suspicion::Silent);
+            }
+        }
+    }
+}

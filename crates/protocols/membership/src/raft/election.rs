@@ -1,0 +1,137 @@
+//! Who leads (Ongaro, section 3.4), with a question first whether an election would succeed (9.6), and without disturbance by those who
+//! do not hear the leader (4.2.3).
+
+use super::{Leading, Progress, Raft, Role};
+use crate::change::{Change, Entry};
+use crate::message::What;
+use quintet_contract::{NodeId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Raft {
+    /// Asks the other voters whether they would vote for it. No term is changed by that.
+    pub(super) fn ask_for_votes(&mut self, now: Time) {
+        self.wait_for_leader(now);
+        self.leader = None;
+        if !self.voters().contains(&self.me) {
+            // It asks all the same, so that one that was removed while it was away is told.
+            self.role = Role::Follower;
+            return self.campaign(true, self.others());
+        }
+        self.role = Role::Asking(BTreeSet::from([self.me]));
+        self.campaign(true, self.voters());
+        self.count_votes(now);
+    }
+
+    /// Stands for election in the next term. Its own vote counts once it is durable.
+    fn stand(&mut self, now: Time) {
+        self.term += 1;
+        self.voted_for = Some(self.me);
+        self.keep_vote();
+        self.role = Role::Candidate(BTreeSet::new());
+        self.wait_for_leader(now);
+        self.campaign(false, self.voters());
+        self.say(self.me, true, What::Voted { asks_first: false, given: true });
+    }
+
+    fn campaign(&mut self, asks_first: bool, voters: BTreeSet<NodeId>) {
+        let question = What::Vote { asks_first, last: self.log.last(), last_term: self.log.last_term() };
+        for voter in voters {
+            if voter != self.me {
+                self.say(voter, true, question.clone());
+                if let (true, Some(said)) = (asks_first, self.effects.said.last_mut()) {
+                    said.message.term += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether it hears a leader, so that whoever wants another one is out of touch.
+    fn has_leader(&self, now: Time) -> bool {
+        let is_fresh = now.since(self.heard_at) < self.config.timing.election;
+        is_fresh && (self.leader.is_some() || self.leading().is_some())
+    }
+
+    /// Answers whoever asks for a vote, and whether it would get it, for a term, with the term and index of its last entry.
+    pub(super) fn answer_vote(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        (term, asks_first): (u64, bool),
+        its_last: (u64, u64),
+    ) {
+        // Who has no log at all knows of no voters, and may have lost a log with which it has voted.
+        let is_fit = its_last >= (self.log.last_term(), self.log.last()) && self.log.last() > 0;
+        let is_held = self.has_leader(now);
+        if asks_first {
+            let given = is_fit && !is_held && term > self.term;
+            self.say(from, true, What::Voted { asks_first, given });
+            if let (true, Some(said)) = (given, self.effects.said.last_mut()) {
+                said.message.term = term;
+            }
+            return;
+        }
+        if term > self.term && !is_held {
+            self.fall_back(now, term, None);
+        }
+        let given = term == self.term && is_fit && self.voted_for.is_none_or(|voted| voted == from);
+        if given {
+            if self.voted_for.is_none() {
+                self.voted_for = Some(from);
+                self.keep_vote();
+            }
+            self.wait_for_leader(now);
+        }
+        self.say(from, true, What::Voted { asks_first, given });
+    }
+
+    /// Takes an answer to a question for votes.
+    pub(super) fn count_vote(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        term: u64,
+        (asks_first, given): (bool, bool),
+    ) {
+        if term > self.term && !(asks_first && given) {
+            return self.fall_back(now, term, None);
+        }
+        let counted_term = if asks_first { self.term + 1 } else { self.term };
+        match &mut self.role {
+            Role::Asking(votes) if asks_first && given && term == counted_term => votes.insert(from),
+            Role::Candidate(votes) if !asks_first && given && term == counted_term => votes.insert(from),
+            _ => return,
+        };
+        self.count_votes(now);
+    }
+
+    fn count_votes(&mut self, now: Time) {
+        match &self.role {
+            Role::Asking(votes) if self.is_majority(votes) => self.stand(now),
+            Role::Candidate(votes) if self.is_majority(votes) => self.lead(now),
+            _ => {}
+        }
+    }
+
+    /// Begins to lead the term, with an entry of it.
+    fn lead(&mut self, now: Time) {
+        self.leader = Some(self.me);
+        self.heard_at = now;
+        let first = self.log.last() + 1;
+        let (followers, reads) = (BTreeMap::new(), Vec::new());
+        self.role = Role::Leader(Leading { followers, round: 0, first, heartbeat_at: now, reads });
+        self.meet_followers(now);
+        self.append(Entry { term: self.term, change: Change::Nothing });
+        self.send_to_all(now);
+    }
+
+    /// Keeps account of whom it sends the log, and of none that is gone.
+    pub(super) fn meet_followers(&mut self, now: Time) {
+        let (others, next) = (self.others(), self.log.last() + 1);
+        let Role::Leader(leading) = &mut self.role else { return };
+        leading.followers.retain(|node, _| others.contains(node) || *node == self.me);
+        for node in others.into_iter().chain([self.me]) {
+            let new = Progress { matched: 0, next, round: 0, heard_at: now };
+            leading.followers.entry(node).or_insert(new);
+        }
+    }
+}

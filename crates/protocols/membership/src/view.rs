@@ -1,0 +1,249 @@
+//! Who is in, as all that is committed says it.
+
+use crate::change::{Change, Entry, Joiner, MAX_NAME_BYTES};
+use crate::message::{flag, number};
+use crate::refusal::{Reason, Refusal};
+use quintet_contract::{Identity, Incarnation, NodeId};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Members of a cluster.
+pub const MAX_MEMBERS: usize = 128;
+/// Changes that a view keeps, for members that come late.
+pub const KEPT_CHANGES: usize = 128;
+
+/// A member as the view shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name, which no other member has.
+    pub name: String,
+    /// By what it proves who it is.
+    pub identity: Identity,
+    /// Its latest life: an earlier one is not heard any more.
+    pub incarnation: Incarnation,
+    /// Whether it votes; else it follows.
+    pub votes: bool,
+    /// What its join was asked with.
+    pub ticket: u64,
+}
+
+/// The members, and the number of changes that led to them. Equal histories give equal views.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Counts the changes: each has the number of the view that it makes.
+    pub number: u64,
+    /// By their numbers.
+    pub members: BTreeMap<NodeId, Member>,
+    /// Sums up all entries of the log so far, those that change nothing as well.
+    pub digest: u64,
+    /// The first number that was never given.
+    next_node: u32,
+    /// The latest changes: the last of them made this view.
+    recent: VecDeque<Change>,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        let digest = 0xcbf2_9ce4_8422_2325;
+        View { number: 0, members: BTreeMap::new(), digest, next_node: 0, recent: VecDeque::new() }
+    }
+}
+
+impl View {
+    /// View 1 of a cluster: its founder, who votes.
+    pub(crate) fn founded(node: NodeId, name: &str, identity: Identity) -> View {
+        let mut view = View::default();
+        view.apply(&Entry {
+            term: 0,
+            change: Change::Join(Joiner { node, name: name.to_owned(), identity, ticket: 0 }),
+        });
+        if let Some(founder) = view.members.get_mut(&node) {
+            founder.votes = true;
+        }
+        view
+    }
+
+    /// The voters.
+    pub fn voters(&self) -> impl Iterator<Item = NodeId> {
+        self.members.iter().filter(|(_, member)| member.votes).map(|(node, _)| *node)
+    }
+
+    /// The change that made the view of this number; none if there is no such view yet, or it is too long ago.
+    #[must_use]
+    pub fn change(&self, number: u64) -> Option<&Change> {
+        let back = usize::try_from(self.number.checked_sub(number)?).ok()?;
+        let at = self.recent.len().checked_sub(back + 1)?;
+        self.recent.get(at)
+    }
+
+    /// Whether this node was a member once and is none any more.
+    #[must_use]
+    pub fn has_lost(&self, node: NodeId) -> bool {
+        u32::from(node.0) < self.next_node && !self.members.contains_key(&node)
+    }
+
+    /// The number that the next machine gets.
+    pub(crate) fn next_node(&self) -> Option<NodeId> {
+        u16::try_from(self.next_node).ok().map(NodeId)
+    }
+
+    /// The member that has joined with this identity and ticket.
+    pub(crate) fn joined_with(&self, identity: Identity, ticket: u64) -> Option<NodeId> {
+        let mut members = self.members.iter();
+        let found = members.find(|(_, member)| (member.identity, member.ticket) == (identity, ticket));
+        found.map(|(node, _)| *node)
+    }
+
+    /// Whether a change may be made.
+    ///
+    /// # Errors
+    /// Why not, in words for who asked.
+    pub(crate) fn check(&self, change: &Change) -> Result<(), Refusal> {
+        let votes = change.node().and_then(|node| self.members.get(&node)).map(|member| member.votes);
+        let unknown = |node: &NodeId| {
+            Err(Refusal::new(Reason::UnknownNode, format!("view {} has no node {}", self.number, node.0)))
+        };
+        match change {
+            Change::Nothing => Ok(()),
+            Change::Join(joiner) => self.check_join(joiner),
+            Change::Remove(node) if votes == Some(true) && self.voters().count() == 1 => {
+                let text = format!("node {} is the only voter: a cluster ends with its last machine", node.0);
+                Err(Refusal::new(Reason::Full, text))
+            }
+            Change::Revive(node, incarnation) => match self.members.get(node) {
+                Some(member) if member.incarnation < *incarnation => Ok(()),
+                _ => unknown(node),
+            },
+            Change::Promote(_) if votes == Some(false) => Ok(()),
+            Change::Demote(_) if votes == Some(true) && self.voters().count() > 1 => Ok(()),
+            Change::Remove(_) if votes.is_some() => Ok(()),
+            Change::Remove(node) | Change::Promote(node) | Change::Demote(node) => unknown(node),
+        }
+    }
+
+    fn check_join(&self, joiner: &Joiner) -> Result<(), Refusal> {
+        if joiner.name.is_empty() || joiner.name.len() > MAX_NAME_BYTES {
+            let text = format!("a name has 1 to {MAX_NAME_BYTES} bytes, not {}", joiner.name.len());
+            return Err(Refusal::new(Reason::BadName, text));
+        }
+        for (node, member) in &self.members {
+            let (name, node) = (&member.name, node.0);
+            if member.identity == joiner.identity {
+                let text = format!("this identity is in already, as node {node} ({name:?}): remove that first");
+                return Err(Refusal::new(Reason::IdentityTaken, text));
+            }
+            if *name == joiner.name {
+                let text = format!("another machine is named {name:?}, node {node}: choose another name");
+                return Err(Refusal::new(Reason::NameTaken, text));
+            }
+        }
+        if self.members.len() >= MAX_MEMBERS {
+            let text = format!("the cluster has its {MAX_MEMBERS} members");
+            return Err(Refusal::new(Reason::Full, text));
+        }
+        if u32::from(joiner.node.0) < self.next_node {
+            return Err(Refusal::new(Reason::Full, format!("number {} was given before", joiner.node.0)));
+        }
+        Ok(())
+    }
+
+    /// Makes a committed change. One that may not be made changes nothing: the same on every member. Whether there is a new view.
+    pub(crate) fn apply(&mut self, entry: &Entry) -> bool {
+        let bytes = encode_to_vec(entry);
+        self.digest = bytes
+            .iter()
+            .fold(self.digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+        let change = &entry.change;
+        if *change == Change::Nothing || self.check(change).is_err() {
+            return false;
+        }
+        match change {
+            Change::Nothing => {}
+            Change::Join(joiner) => self.add(joiner),
+            Change::Remove(node) => drop(self.members.remove(node)),
+            Change::Revive(node, incarnation) => self.with(*node, |member| member.incarnation = *incarnation),
+            Change::Promote(node) => self.with(*node, |member| member.votes = true),
+            Change::Demote(node) => self.with(*node, |member| member.votes = false),
+        }
+        self.number += 1;
+        if self.recent.len() == KEPT_CHANGES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(change.clone());
+        true
+    }
+
+    fn add(&mut self, joiner: &Joiner) {
+        self.next_node = u32::from(joiner.node.0) + 1;
+        let member = Member {
+            name: joiner.name.clone(),
+            identity: joiner.identity,
+            incarnation: Incarnation(1),
+            votes: false,
+            ticket: joiner.ticket,
+        };
+        self.members.insert(joiner.node, member);
+    }
+
+    fn with(&mut self, node: NodeId, what: impl FnOnce(&mut Member)) {
+        if let Some(member) = self.members.get_mut(&node) {
+            what(member);
+        }
+    }
+}
+
+impl Encode for View {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.number);
+        sink.u64(self.digest);
+        sink.u32(self.next_node);
+        sink.u32(u32::try_from(self.members.len()).expect("at most MAX_MEMBERS"));
+        for (node, member) in &self.members {
+            sink.u16(node.0);
+            sink.counted(member.name.as_bytes());
+            sink.bytes(&member.identity.0);
+            sink.u64(member.incarnation.0);
+            sink.u8(u8::from(member.votes));
+            sink.u64(member.ticket);
+        }
+        sink.u32(u32::try_from(self.recent.len()).expect("at most KEPT_CHANGES"));
+        for change in &self.recent {
+            change.encode(sink);
+        }
+    }
+}
+
+impl Decode<'_> for View {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (number, digest, next_node) = (number(reader, "view")?, reader.u64()?, reader.u32()?);
+        if next_node > 1 << 16 {
+            return Err(reader.invalid("next node", next_node, 4));
+        }
+        let mut view = View { number, digest, next_node, ..View::default() };
+        for _ in 0..reader.length("number of members", MAX_MEMBERS)? {
+            let node = NodeId(reader.u16()?);
+            let is_next = view.members.last_key_value().is_none_or(|(last, _)| *last < node);
+            if !is_next || u32::from(node.0) >= next_node {
+                return Err(reader.invalid("node", node.0, 2));
+            }
+            view.members.insert(node, Member::decode(reader)?);
+        }
+        for _ in 0..reader.length("number of changes", KEPT_CHANGES)? {
+            view.recent.push_back(Change::decode(reader)?);
+        }
+        if view.recent.len() as u64 > number {
+            return Err(reader.invalid("number of changes", view.recent.len() as u64, 4));
+        }
+        Ok(view)
+    }
+}
+
+impl Decode<'_> for Member {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let name = reader.text("name", MAX_NAME_BYTES)?.to_owned();
+        let identity = Identity(reader.array()?);
+        let incarnation = Incarnation(reader.u64()?);
+        let votes = flag(reader, "vote")?;
+        Ok(Member { name, identity, incarnation, votes, ticket: reader.u64()? })
+    }
+}

@@ -1,0 +1,268 @@
+//! Random schedules: machines crash, freeze, are cut off in one or both directions, and slow; disks are torn, clocks are wrong; and callers
+//! ask meanwhile. Then all is mended, and what was asked must get on.
+
+use crate::cluster::{Cluster, Style, join};
+use crate::observer::Observer;
+use quintet_contract::{NodeId, Random, Span};
+use quintet_membership::{Request, Timing};
+use quintet_simulate::{LinkModel, Simulation};
+
+/// One schedule.
+pub struct Schedule {
+    pub cluster: Cluster,
+    pub observer: Observer,
+    random: Random,
+    /// What each machine is at.
+    state: Vec<State>,
+    identities: u64,
+    leaves: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Runs,
+    /// Its process has ended.
+    Crashed,
+}
+
+/// A fast cluster: what matters is the order of things.
+fn timing(random: &mut Random) -> Timing {
+    let removal = if random.chance(250_000) { Span::from_secs(2) } else { Span::ZERO };
+    Timing {
+        heartbeat: Span::from_millis(20),
+        election: Span::from_millis(100),
+        silence: Span::from_millis(200),
+        removal,
+        request: Span::from_secs(2),
+    }
+}
+
+impl Schedule {
+    pub fn new(seed: u64, set: impl FnOnce(&mut Style)) -> Schedule {
+        let mut random = Random::new(seed, 1);
+        let size = if random.chance(500_000) { 3 } else { 5 };
+        let mut style = Style::new(seed);
+        style.timing = timing(&mut random);
+        style.max_voters = if random.chance(250_000) { 3 } else { 5 };
+        style.entries_at_once = if random.chance(500_000) { 1 } else { 256 };
+        if random.chance(200_000) {
+            style.link = LinkModel::bad();
+        }
+        set(&mut style);
+        let cluster = Cluster::new(style, size);
+        let state = vec![State::Runs; size.into()];
+        Schedule { cluster, observer: Observer::default(), random, state, identities: 1_000, leaves: 0 }
+    }
+
+    /// Runs it. What does not hold, if anything.
+    pub fn run(mut self, steps: u32) -> Result<(), String> {
+        self.set_clocks();
+        for _ in 0..steps {
+            self.act();
+            let span = match self.random.below(4) {
+                0 => self.random.below(2_000_000),
+                1 => self.random.below(20_000_000),
+                _ => self.random.below(250_000_000),
+            };
+            self.pass(Span(span))?;
+        }
+        self.mend();
+        self.get_on()
+    }
+
+    /// Clocks that are an hour apart and drift.
+    fn set_clocks(&mut self) {
+        for node in 0..self.cluster.size {
+            let hour = 3_600_000_000_000;
+            let ahead = i64::try_from(self.random.below(2) * hour).expect("an hour");
+            let drift = i64::try_from(self.random.below(200_000_000)).expect("a fifth") - 100_000_000;
+            self.cluster.run.set_clock(NodeId(node), ahead, if ahead == 0 { drift.max(0) } else { drift });
+        }
+    }
+
+    /// Lets time pass, and looks on.
+    fn pass(&mut self, span: Span) -> Result<(), String> {
+        let (observer, size) = (&mut self.observer, self.cluster.size);
+        let end = self.cluster.run.now() + span;
+        let look = |run: &Simulation| observer.look(run, size);
+        self.cluster.run.run_until(span, look);
+        let left = end.since(self.cluster.run.now());
+        if self.observer.violation.is_none() {
+            self.cluster.run.run_for(left);
+        }
+        if let Some(stall) = self.cluster.run.stall() {
+            return Err(format!("{stall:?}"));
+        }
+        self.observer.take_answers(&mut self.cluster);
+        self.observer.look(&self.cluster.run, size);
+        match self.observer.violation.take() {
+            Some(violation) => Err(violation),
+            None => Ok(()),
+        }
+    }
+
+    fn any(&mut self) -> u16 {
+        u16::try_from(self.random.below(self.cluster.size.into())).expect("a machine")
+    }
+
+    /// A machine: the leader more often than any other, for it has more to lose.
+    fn some(&mut self) -> u16 {
+        let leader = self.cluster.leader().filter(|_| self.random.chance(400_000));
+        leader.unwrap_or_else(|| self.any())
+    }
+
+    fn act(&mut self) {
+        match self.random.below(20) {
+            0..=2 => {
+                let node = self.some();
+                self.crash(node);
+            }
+            3..=6 => {
+                let node = self.any();
+                self.restart(node);
+            }
+            7 => {
+                let node = self.some();
+                let millis = u32::try_from(1 + self.random.below(600)).expect("a short time");
+                self.cluster.freeze(node, millis);
+            }
+            8..=9 => self.part(),
+            10 => {
+                let (from, to) = (self.some(), self.any());
+                self.cluster.run.set_cut(NodeId(from), NodeId(to), true);
+            }
+            11..=12 => self.cluster.run.partition(&[]),
+            13 => self.slow(),
+            _ => self.ask(),
+        }
+    }
+
+    fn crash(&mut self, node: u16) {
+        if self.state[usize::from(node)] == State::Runs {
+            self.cluster.crash(node);
+            self.state[usize::from(node)] = State::Crashed;
+        }
+    }
+
+    fn restart(&mut self, node: u16) {
+        match std::mem::replace(&mut self.state[usize::from(node)], State::Runs) {
+            State::Runs => {}
+            State::Crashed => self.cluster.restart(node),
+        }
+    }
+
+    /// Divides the machines in two.
+    fn part(&mut self) {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for node in 0..self.cluster.size {
+            if self.random.chance(500_000) { one.push(NodeId(node)) } else { other.push(NodeId(node)) }
+        }
+        self.cluster.run.partition(&[&one, &other]);
+    }
+
+    /// Everything between two machines takes long.
+    fn slow(&mut self) {
+        let (one, other) = (self.any(), self.any());
+        if one != other && self.state.iter().all(|state| *state == State::Runs) {
+            let delay_max = Span::from_millis(1 + self.random.below(80));
+            let slow = LinkModel { delay_max, ..self.cluster.style.link };
+            self.cluster.run.connect(crate::cluster::member(one), crate::cluster::member(other), slow);
+        }
+    }
+
+    fn ask(&mut self) {
+        let node = if self.random.chance(300_000) { self.some() } else { self.any() };
+        if self.state[usize::from(node)] != State::Runs {
+            return;
+        }
+        let mut times = 1 + self.random.below(2);
+        while times > 0 {
+            times -= 1;
+            let request = self.request();
+            let token = self.cluster.ask(node, &request);
+            self.observer.asks(token, node, request);
+        }
+    }
+
+    fn request(&mut self) -> Request {
+        match self.random.below(10) {
+            0..=4 => Request::View { agreed: true },
+            5..=7 => {
+                self.identities += u64::from(!self.random.chance(200_000));
+                join(&format!("x{}", self.identities), self.identities)
+            }
+            8 if self.leaves < 2 && self.cluster.size == 5 => {
+                self.leaves += 1;
+                Request::Leave { node: NodeId(self.any()) }
+            }
+            _ => {
+                let extra = self.observer.joined.values().next().copied();
+                Request::Leave { node: extra.unwrap_or(NodeId(900)) }
+            }
+        }
+    }
+
+    fn mend(&mut self) {
+        self.cluster.run.partition(&[]);
+        for node in 0..self.cluster.size {
+            self.restart(node);
+        }
+    }
+
+    /// How every machine is, in words.
+    fn state(&self) -> String {
+        let of = |node| {
+            let member = self.cluster.member(node);
+            let voters = member.view().map(|view| view.voters().map(|node| node.0).collect::<Vec<_>>());
+            let (term, committed, closed) = (member.term(), member.committed(), member.closed());
+            format!("\n{node}: term {term:?}, committed {committed}, voters {voters:?}, {closed:?}")
+        };
+        (0..self.cluster.size).map(of).collect()
+    }
+
+    /// All is well again: what is asked now is answered, by every machine that is still in.
+    fn get_on(mut self) -> Result<(), String> {
+        self.pass(Span::from_secs(6))?;
+        let request = join("the last", 999);
+        for node in 0..self.cluster.size {
+            if self.cluster.member(node).closed().is_some() {
+                continue;
+            }
+            let token = self.cluster.ask(node, &request);
+            self.observer.asks(token, node, request.clone());
+            self.pass(Span::from_secs(3))?;
+            if !self.observer.joined.contains_key(&999) {
+                return Err(format!("machine {node} gets nothing done though all is mended: {}", self.state()));
+            }
+            self.observer.joined.retain(|of, _| *of != 999);
+        }
+        let Some(leader) = self.cluster.leader() else {
+            return Err(format!("nobody leads though all is mended: {}", self.state()));
+        };
+        self.observer.check_end(&self.cluster, leader);
+        self.pass(Span::ZERO)
+    }
+}
+
+#[test]
+fn random_schedules_break_nothing() {
+    let schedules = std::env::var("QUINTET_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
+    for seed in 0..schedules {
+        let run = Schedule::new(seed, |_| {}).run(40);
+        assert_eq!(run, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let digest = |seed| {
+        let mut schedule = Schedule::new(seed, |_| {});
+        (0..10).for_each(|_| {
+            schedule.act();
+            schedule.pass(Span::from_millis(50)).expect("no defect is switched on");
+        });
+        schedule.cluster.run.digest()
+    };
+    assert_eq!(digest(3), digest(3));
+    assert_ne!(digest(3), digest(4));
+}

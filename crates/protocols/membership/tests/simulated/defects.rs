@@ -1,1 +1,48 @@
+//! Mistakes that are switched on: random schedules find every one of them.
 
+use crate::schedule::Schedule;
+use quintet_membership::Defect;
+
+/// The first schedule that shows a defect, and what it breaks.
+fn found(defect: Defect, schedules: u64) -> Option<(u64, String)> {
+    (0..schedules).find_map(|seed| {
+        let run = Schedule::new(seed, |style| style.defect = Some(defect)).run(40);
+        run.err().map(|violation| (seed, violation))
+    })
+}
+
+fn is_found(defect: Defect) {
+    let found = found(defect, 3_000);
+    println!("{defect:?}: {found:?}");
+    assert!(found.is_some(), "{defect:?} is not found");
+}
+
+#[test]
+fn a_vote_that_is_not_kept_is_found() {
+    is_found(Defect::VoteNotKept);
+}
+
+#[test]
+fn an_entry_of_an_earlier_term_that_is_counted_is_found() {
+    is_found(Defect::EarlierTermCounted);
+}
+
+#[test]
+fn two_changes_at_once_are_found() {
+    is_found(Defect::TwoChangesAtOnce);
+}
+
+#[test]
+fn entries_that_contradict_the_leader_and_are_kept_are_found() {
+    is_found(Defect::ConflictKept);
+}
+
+#[test]
+fn what_is_said_before_it_is_durable_is_found() {
+    is_found(Defect::SaidBeforeSync);
+}
+
+#[test]
+fn a_leader_that_was_replaced_and_still_answers_is_found() {
+    is_found(Defect::StaleLeaderAnswers);
+}

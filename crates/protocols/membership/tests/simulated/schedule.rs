@@ -1,7 +1,7 @@
 //! Random schedules: machines crash, freeze, are cut off in one or both directions, and slow; disks are torn, clocks are wrong; and callers
 //! ask meanwhile. Then all is mended, and what was asked must get on.
 
-use crate::cluster::{Cluster, Style, join};
+use crate::cluster::{Cluster, Style, at, join};
 use crate::observer::Observer;
 use quintet_contract::{NodeId, Random, Span};
 use quintet_membership::{Request, Timing};
@@ -16,6 +16,8 @@ pub struct Schedule {
     state: Vec<State>,
     identities: u64,
     leaves: u64,
+    /// Whether many elections go wrong.
+    is_restless: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,13 +53,22 @@ impl Schedule {
         set(&mut style);
         let cluster = Cluster::new(style, size);
         let state = vec![State::Runs; size.into()];
-        Schedule { cluster, observer: Observer::default(), random, state, identities: 1_000, leaves: 0 }
+        let is_restless = random.chance(500_000);
+        let (observer, identities, leaves) = (Observer::default(), 1_000, 0);
+        Schedule { cluster, observer, random, state, identities, leaves, is_restless }
     }
 
     /// Runs it. What does not hold, if anything.
     pub fn run(mut self, steps: u32) -> Result<(), String> {
         self.set_clocks();
         for _ in 0..steps {
+            if self.is_restless && self.random.chance(500_000) {
+                self.disturb_election()?;
+                continue;
+            }
+            if self.random.chance(50_000) {
+                self.overtake_leader()?;
+            }
             self.act();
             let span = match self.random.below(4) {
                 0 => self.random.below(2_000_000),
@@ -151,6 +162,65 @@ impl Schedule {
         }
     }
 
+    /// The leader is lost, and whoever stands for election next is heard by some only, once it has asked for votes; it may fall right after.
+    fn disturb_election(&mut self) -> Result<(), String> {
+        let returned = self.any();
+        self.restart(returned);
+        if let (true, Some(leader)) = (self.random.chance(800_000), self.cluster.leader()) {
+            match self.random.chance(500_000) {
+                true => self.crash(leader),
+                false => self.cut_off(leader, 1_000_000),
+            }
+            self.ask_at(leader);
+        }
+        let term = |run: &Simulation, node| at(run, node).map_or(0, |member| member.term().0);
+        let size = self.cluster.size;
+        let latest = (0..size).map(|node| term(&self.cluster.run, node)).max().unwrap_or(0);
+        let stands = |run: &Simulation| (0..size).find(|node| term(run, *node) > latest);
+        let observer = &mut self.observer;
+        self.cluster.run.run_until(Span::from_millis(300), |run| observer.look(run, size) || stands(run).is_some());
+        let Some(candidate) = stands(&self.cluster.run) else { return self.pass(Span::ZERO) };
+        let share = *[0, 500_000, 1_000_000].get(usize::from(self.any()) % 3).expect("one of three");
+        self.cut_off(candidate, share);
+        let short = Span(self.random.below(6_000_000));
+        self.pass(short)?;
+        if self.random.chance(600_000) {
+            self.crash(candidate);
+        }
+        if self.random.chance(500_000) {
+            self.cluster.run.partition(&[]);
+        }
+        Ok(())
+    }
+
+    /// The leader stands still while the others go on without it; what it is asked meanwhile it finds before it learns of that.
+    fn overtake_leader(&mut self) -> Result<(), String> {
+        let Some(leader) = self.cluster.leader() else { return Ok(()) };
+        self.cluster.freeze(leader, 600);
+        self.pass(Span::from_millis(350))?;
+        let other = (leader + 1) % self.cluster.size;
+        self.identities += 1;
+        let requests =
+            [join(&format!("x{}", self.identities), self.identities), Request::View { agreed: true }];
+        for (node, request, span) in [(other, &requests[0], 150), (other, &requests[1], 50), (leader, &requests[1], 100)] {
+            if self.state[usize::from(node)] == State::Runs {
+                let token = self.cluster.ask(node, request);
+                self.observer.asks(token, node, request.clone());
+            }
+            self.pass(Span::from_millis(span))?;
+        }
+        Ok(())
+    }
+
+    /// Loses what a machine says to a share of the others, per million.
+    fn cut_off(&mut self, node: u16, share: u32) {
+        for other in 0..self.cluster.size {
+            if other != node && self.random.chance(share) {
+                self.cluster.run.set_cut(NodeId(node), NodeId(other), true);
+            }
+        }
+    }
+
     /// Divides the machines in two.
     fn part(&mut self) {
         let (mut one, mut other) = (Vec::new(), Vec::new());
@@ -172,6 +242,10 @@ impl Schedule {
 
     fn ask(&mut self) {
         let node = if self.random.chance(300_000) { self.some() } else { self.any() };
+        self.ask_at(node);
+    }
+
+    fn ask_at(&mut self, node: u16) {
         if self.state[usize::from(node)] != State::Runs {
             return;
         }

@@ -14,6 +14,8 @@
 
 mod answer;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use answer::{Answer, News, Suspect, Suspicion};
 pub use request::Request;

@@ -22,6 +22,8 @@
 
 mod record;
 pub(crate) mod recovery;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub(crate) use record::{Life, RECORD_HEADER_BYTES, Record};

@@ -1,1 +1,179 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
+
+use crate::codec::{self, Answer, Request};
+use crate::config::{MembershipConfig, Start};
+use crate::disk::recovery;
+use crate::membership::Membership;
+use crate::message::Message;
+use quintet_contract::{
+    Address, DownCause, Effects, Frame, Identity, Input, Kind, NodeId, OwnedFrame, PeerChange, Protocol, Span,
+    Time, Token,
+};
+use quintet_wire::registry::{
+    DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_TRUNCATE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
+    PORT_MEMBERSHIP, SERVICE_REFUSED,
+};
+use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate};
+use quintet_wire::{Decode, Reader, encode_to_vec};
+use std::collections::VecDeque;
+
+const ME: NodeId = NodeId(0);
+
+/// Reads any bytes as each kind of request, answer and message, the first byte apart, and as a log. What can be read is the same after it was
+/// written and read again.
+///
+/// # Panics
+/// If it is not: a defect of the codec.
+pub fn decode(bytes: &[u8]) {
+    let Some((first, body)) = bytes.split_first() else { return };
+    let kind = MEMBERSHIP.kind(first % 16);
+    if let Ok(request) = Request::decode(kind, body) {
+        assert_eq!(encode_to_vec(&request), body);
+    }
+    if let Ok(answer) = Answer::decode(kind, body) {
+        assert_eq!(encode_to_vec(&answer), body);
+    }
+    if let Ok(message) = Message::decode(kind, body) {
+        assert_eq!(encode_to_vec(&message), body);
+        assert_eq!(message.kind(), kind);
+    }
+    let _ = recovery::read(body);
+}
+
+/// Drives a member with what the bytes say. The first byte chooses who it is, what follows (a length u16 and so many bytes) lies on its disk;
+/// then each step is an action u8, a kind u8, a length u16 and a body.
+///
+/// # Panics
+/// If the member does, or says what cannot be read: a defect.
+pub fn drive(bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let Ok(choice) = reader.u8() else { return };
+    let Some(disk) = counted(&mut reader) else { return };
+    let found = Start::Found { name: "zero".to_owned(), identity: Identity([1; 32]) };
+    let start = if choice & 1 == 0 { found } else { Start::Joined };
+    let mut config = MembershipConfig::new(7, ME, start, choice.into());
+    config.timing.removal = Span::from_secs(u64::from(choice >> 5));
+    let mut driven = Driven { member: Membership::new(config), disk: disk.to_vec(), now: Time::ZERO };
+    driven.give(Input::Started);
+    while let (Ok(action), Ok(kind)) = (reader.u8(), reader.u8()) {
+        let Some(body) = counted(&mut reader) else { return };
+        driven.now += Span::from_millis(u64::from(action >> 3) * 20);
+        let node = u16::from(kind >> 4);
+        let peer = Address { node: NodeId(node), port: PORT_MEMBERSHIP };
+        let from = if node == 0 { Address { node: ME, port: PORT_CALLERS } } else { peer };
+        let frame = Frame::new(MEMBERSHIP.kind(kind % 16), Token(u64::from(action)), body);
+        match action % 8 {
+            0 => driven.give(Input::Wake),
+            1 => driven.give(Input::Peer(peer, &PeerChange::Down(DownCause::Silent))),
+            _ => driven.give(Input::Frame(from, frame)),
+        }
+    }
+}
+
+/// A length u16 and so many bytes, or as many as there are.
+fn counted<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let len = usize::from(reader.u16().ok()?).min(reader.left());
+    reader.bytes(len).ok()
+}
+
+/// A member with a disk.
+struct Driven {
+    member: Membership,
+    disk: Vec<u8>,
+    now: Time,
+}
+
+impl Driven {
+    /// Gives it an input, and then all that its disk answers.
+    fn give(&mut self, input: Input<'_>) {
+        let mut effects = Effects::default();
+        self.member.handle(self.now, input, &mut effects);
+        let mut sent: VecDeque<(Address, OwnedFrame)> = effects.frames().into();
+        while let Some((to, frame)) = sent.pop_front() {
+            if to == (Address { node: ME, port: PORT_DISK }) {
+                let answer = self.serve(&frame);
+                self.member.handle(self.now, Input::Frame(to, answer.borrow()), &mut effects);
+                sent.extend(effects.frames());
+            } else {
+                check(frame.kind, &frame.body);
+            }
+        }
+    }
+
+    fn serve(&mut self, request: &OwnedFrame) -> OwnedFrame {
+        let mut bulk = bytes::Bytes::new();
+        let mut kind = DISK_DONE;
+        match request.kind {
+            DISK_APPEND => self.disk.extend_from_slice(&request.bulk),
+            DISK_READ => match DiskRead::decode_all(&request.body) {
+                Ok(read) => {
+                    let at = usize::try_from(read.at).unwrap_or(usize::MAX).min(self.disk.len());
+                    let end = (at + read.len as usize).min(self.disk.len());
+                    (kind, bulk) = (DISK_DATA, bytes::Bytes::copy_from_slice(&self.disk[at..end]));
+                }
+                Err(_) => kind = SERVICE_REFUSED,
+            },
+            DISK_TRUNCATE => {
+                let cut = DiskTruncate::decode_all(&request.body).map_or(0, |cut| cut.length);
+                self.disk.truncate(usize::try_from(cut).unwrap_or(usize::MAX));
+            }
+            _ => {}
+        }
+        let body = encode_to_vec(&DiskDone { failed: false, length: self.disk.len() as u64 });
+        OwnedFrame { kind, token: request.token, body: body.into(), bulk }
+    }
+}
+
+/// What a member says can be read.
+fn check(kind: Kind, body: &[u8]) {
+    let is_good = match kind {
+        kind if (codec::JOIN..=codec::WATCH).contains(&kind) => Request::decode(kind, body).is_ok(),
+        kind if (codec::VOTE..=codec::GONE).contains(&kind) => Message::decode(kind, body).is_ok(),
+        kind => Answer::decode(kind, body).is_ok(),
+    };
+    assert!(is_good, "kind {} with {body:02x?}", kind.0);
+}
+
+/// Inputs that reach far: for the stored corpus.
+#[must_use]
+pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    use crate::change::{Change, Entry, Joiner};
+    use crate::message::What;
+    use quintet_contract::Incarnation;
+
+    let step = |action: u8, kind: Kind, from: u8, body: Vec<u8>| {
+        let len = u16::try_from(body.len()).expect("a short body").to_le_bytes();
+        [&[action, kind.0 - MEMBERSHIP.first + from * 16][..], &len, &body].concat()
+    };
+    let joiner = |node: u16| Joiner { node: NodeId(node), name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 };
+    let join = Request::Join { cluster: 7, name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 };
+    let message = |term, what| encode_to_vec(&Message { incarnation: Incarnation(1), term, what });
+    let wake = step(0xf8, codec::JOIN, 0, Vec::new());
+    let view = Request::View { agreed: true };
+    let watch = Request::Watch { view: 0, news: 0, wait: Span::from_secs(1) };
+    let leads = [
+        vec![0, 0, 0],
+        wake.clone(),
+        step(2, codec::JOIN, 0, encode_to_vec(&join)),
+        step(2, codec::VIEW, 0, encode_to_vec(&view)),
+        step(2, codec::WATCH, 0, encode_to_vec(&watch)),
+        step(2, codec::LEAVE, 0, encode_to_vec(&Request::Leave { node: NodeId(1) })),
+        wake,
+    ];
+    let entry = |term, change| Entry { term, change };
+    let entries = vec![entry(1, Change::Nothing), entry(1, Change::Join(joiner(9)))];
+    let append = What::Append { before: 0, before_term: 0, committed: 2, round: 1, entries };
+    let other = vec![entry(2, Change::Remove(NodeId(9)))];
+    let contradicts = What::Append { before: 1, before_term: 1, committed: 1, round: 2, entries: other };
+    let view = crate::view::View::founded(NodeId(1), "one", Identity([2; 32]));
+    let snapshot = What::Snapshot { index: 300, index_term: 2, round: 3, view };
+    let follows = [
+        vec![1, 0, 0],
+        step(2, codec::APPEND, 1, message(1, append)),
+        step(2, codec::APPEND, 2, message(2, contradicts)),
+        step(2, codec::SNAPSHOT, 2, message(2, snapshot)),
+        step(2, codec::VOTE, 3, message(3, What::Vote { asks_first: false, last: 400, last_term: 3 })),
+        step(2, codec::GONE, 3, message(3, What::Gone { incarnation: Incarnation(1) })),
+    ];
+    vec![("leads", leads.concat()), ("follows", follows.concat())]
+}

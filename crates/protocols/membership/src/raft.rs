@@ -16,6 +16,8 @@
 mod election;
 mod reading;
 mod replication;
+#[cfg(test)]
+mod tests;
 
 use crate::change::{Change, Entry};
 use crate::config::MembershipConfig;

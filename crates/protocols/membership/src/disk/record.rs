@@ -31,7 +31,7 @@ pub(crate) struct Life {
 
 impl Record {
     /// Appends the record as it lies on the disk, of a batch that begins at this place.
-    pub(super) fn write(&self, batch: u64, to: &mut Vec<u8>) {
+    pub(crate) fn write(&self, batch: u64, to: &mut Vec<u8>) {
         let counted = [&batch.to_le_bytes()[..], &encode_to_vec(self)].concat();
         to.u32(u32::try_from(counted.len()).expect("a record is shorter than a frame"));
         to.u32(crc32fast::hash(&counted));

@@ -1,0 +1,115 @@
+use super::{Answer, News, Request, Suspect, Suspicion};
+use crate::change::{Change, Entry, Joiner};
+use crate::message::{MAX_NUMBER, Message, What};
+use crate::refusal::{Reason, Refusal};
+use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
+use proptest::prelude::*;
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::{Identity, Incarnation, NodeId, Span};
+use quintet_wire::{Encode, encode_to_vec};
+
+fn joiner(node: u16, name: String) -> Joiner {
+    let mut identity = [0; 32];
+    identity[..2].copy_from_slice(&node.to_le_bytes());
+    Joiner { node: NodeId(node), name, identity: Identity(identity), ticket: node.into() }
+}
+
+/// The longest view that there can be.
+fn longest() -> View {
+    let mut view = View::default();
+    for node in 0..MAX_MEMBERS {
+        let node = u16::try_from(node).expect("a few");
+        let change = Change::Join(joiner(node, format!("{node:064}")));
+        assert!(view.apply(&Entry { term: 1, change }));
+    }
+    assert_eq!(KEPT_CHANGES, MAX_MEMBERS, "and all of them are kept changes");
+    view
+}
+
+#[test]
+fn the_longest_view_fits_a_frame() {
+    let view = longest();
+    let what = What::Snapshot { index: 1, index_term: 1, round: 1, view: view.clone() };
+    let message = Message { incarnation: Incarnation(1), term: 1, what };
+    assert!(message.encoded_len() < MAX_PAYLOAD_BYTES, "{}", message.encoded_len());
+    let answer = Answer::Current(Box::new(view));
+    let bytes = encode_to_vec(&answer);
+    assert_eq!(Answer::decode(answer.kind(), &bytes), Ok(answer));
+}
+
+#[test]
+fn requests_and_answers_come_back() {
+    let requests = [
+        Request::Join { cluster: u128::MAX, name: "a".to_owned(), identity: Identity([3; 32]), ticket: 9 },
+        Request::Leave { node: NodeId(65_535) },
+        Request::View { agreed: true },
+        Request::View { agreed: false },
+        Request::Watch { view: 1, news: u64::MAX, wait: Span(3) },
+    ];
+    for request in requests {
+        let bytes = encode_to_vec(&request);
+        assert_eq!(Request::decode(request.kind(), &bytes), Ok(request));
+    }
+    let suspects = [Suspicion::Silent, Suspicion::Died, Suspicion::Closed, Suspicion::Misbehaved, Suspicion::Refused]
+        .map(|cause| Suspect { node: NodeId(4), cause });
+    let answers = [
+        Answer::Joined { node: NodeId(3), view: 8 },
+        Answer::Done,
+        Answer::Changed { view: 3, change: Change::Revive(NodeId(1), Incarnation(4)) },
+        Answer::News(News { number: 2, is_stale: true, stale_for: Span(5), suspects: suspects.to_vec() }),
+        Answer::Error(Refusal::new(Reason::NameTaken, "é".repeat(600))),
+    ];
+    for answer in answers {
+        let bytes = encode_to_vec(&answer);
+        assert_eq!(Answer::decode(answer.kind(), &bytes), Ok(answer.clone()));
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(Answer::decode(answer.kind(), &longer).is_err(), "nothing is left over");
+    }
+}
+
+#[test]
+fn numbers_that_could_overflow_are_refused() {
+    for term in [MAX_NUMBER - 1, MAX_NUMBER, u64::MAX] {
+        let message = Message {
+            incarnation: Incarnation(1),
+            term,
+            what: What::Vote { asks_first: false, last: 1, last_term: 1 },
+        };
+        let read = Message::decode(message.kind(), &encode_to_vec(&message));
+        assert_eq!(read.is_ok(), term < MAX_NUMBER);
+    }
+}
+
+#[test]
+fn a_view_whose_parts_do_not_fit_is_refused() {
+    let good = encode_to_vec(&Answer::Current(Box::new(longest())));
+    let decode = |bytes: &[u8]| Answer::decode(super::CURRENT, bytes);
+    assert!(decode(&good).is_ok());
+    let with = |at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        decode(&bytes)
+    };
+    assert!(with(18, 2).is_err(), "more numbers than there are");
+    assert!(with(16, 5).is_err(), "members with numbers that were never given");
+    assert!(with(21, 1).is_err(), "more members than may be");
+    assert!(with(0, 3).is_err(), "more changes than views");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(mut bytes: Vec<u8>, kind in 0u8..16) {
+        bytes.insert(0, kind);
+        crate::fuzzing::decode(&bytes);
+    }
+
+    #[test]
+    fn damaged_inputs_break_no_member(which in 0usize..2, at: proptest::sample::Index, value: u8, cut: proptest::sample::Index) {
+        let (_, mut bytes) = crate::fuzzing::seeds().swap_remove(which);
+        let place = at.index(bytes.len());
+        bytes[place] = value;
+        crate::fuzzing::drive(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        crate::fuzzing::drive(&bytes);
+    }
+}

@@ -1,6 +1,7 @@
 //! The first inputs of each target, written with the product's own encoders.
 
 mod layers;
+mod membership;
 mod models;
 mod space;
 mod stack;
@@ -33,6 +34,8 @@ pub fn seeds() -> Vec<Seed> {
         layers::sessions(),
         layers::ports(),
         layers::messages(),
+        membership::driven(),
+        membership::messages(),
         models::files(),
         stack::configurations(),
     ]

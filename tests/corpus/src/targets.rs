@@ -19,7 +19,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -30,6 +30,8 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "ports", run: quintet_session::fuzzing::drive_ports },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
+    Target { name: "membership", run: quintet_membership::fuzzing::drive },
+    Target { name: "membership_messages", run: quintet_membership::fuzzing::decode },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
 ];

@@ -1,13 +1,16 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
-use crate::codec::{self, Answer, Request};
+use crate::change::{Change, Entry, Joiner};
+use crate::codec::{self, Answer, News, Request};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
 use crate::membership::Membership;
-use crate::message::Message;
+use crate::message::{Message, What};
+use crate::refusal::{Reason, Refusal};
+use crate::view::View;
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Identity, Input, Kind, NodeId, OwnedFrame, PeerChange, Protocol, Span,
-    Time, Token,
+    Address, DownCause, Effects, Frame, Identity, Incarnation, Input, Kind, NodeId, OwnedFrame, PeerChange,
+    Protocol, Span, Time, Token,
 };
 use quintet_wire::registry::{
     DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_TRUNCATE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
@@ -134,46 +137,89 @@ fn check(kind: Kind, body: &[u8]) {
     assert!(is_good, "kind {} with {body:02x?}", kind.0);
 }
 
-/// Inputs that reach far: for the stored corpus.
+/// Inputs of [`drive`] that reach far: for the stored corpus.
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
-    use crate::change::{Change, Entry, Joiner};
-    use crate::message::What;
-    use quintet_contract::Incarnation;
-
-    let step = |action: u8, kind: Kind, from: u8, body: Vec<u8>| {
-        let len = u16::try_from(body.len()).expect("a short body").to_le_bytes();
-        [&[action, kind.0 - MEMBERSHIP.first + from * 16][..], &len, &body].concat()
-    };
-    let joiner = |node: u16| Joiner { node: NodeId(node), name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 };
-    let join = Request::Join { cluster: 7, name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 };
-    let message = |term, what| encode_to_vec(&Message { incarnation: Incarnation(1), term, what });
     let wake = step(0xf8, codec::JOIN, 0, Vec::new());
-    let view = Request::View { agreed: true };
-    let watch = Request::Watch { view: 0, news: 0, wait: Span::from_secs(1) };
-    let leads = [
-        vec![0, 0, 0],
-        wake.clone(),
-        step(2, codec::JOIN, 0, encode_to_vec(&join)),
-        step(2, codec::VIEW, 0, encode_to_vec(&view)),
-        step(2, codec::WATCH, 0, encode_to_vec(&watch)),
-        step(2, codec::LEAVE, 0, encode_to_vec(&Request::Leave { node: NodeId(1) })),
-        wake,
+    let asked = |request: Request| step(2, request.kind(), 0, encode_to_vec(&request));
+    let mut leads = vec![vec![0, 0, 0], wake.clone()];
+    leads.extend(requests().map(asked));
+    leads.push(wake);
+    let mut follows = vec![vec![1, 0, 0]];
+    for (from, message) in (1..).zip(messages()) {
+        follows.push(step(2, message.kind(), from, encode_to_vec(&message)));
+    }
+    vec![("leads", leads.concat()), ("follows", follows.concat())]
+}
+
+/// Inputs of [`decode`]: a body of each kind.
+#[must_use]
+pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
+    let with_kind = |kind: Kind, body: Vec<u8>| [&[kind.0 - MEMBERSHIP.first][..], &body].concat();
+    let view = View::founded(NodeId(1), "one", Identity([2; 32]));
+    let error = Refusal::new(Reason::NameTaken, "another machine is named so");
+    let answers = [
+        Answer::Joined { node: NodeId(1), view: 2 },
+        Answer::Done,
+        Answer::Current(Box::new(view)),
+        Answer::Changed { view: 2, change: Change::Join(joiner()) },
+        Answer::News(News::default()),
+        Answer::Error(error),
     ];
+    let requests = requests().map(|request| with_kind(request.kind(), encode_to_vec(&request)));
+    let messages = messages().map(|message| with_kind(message.kind(), encode_to_vec(&message)));
+    let answers = answers.map(|answer| with_kind(answer.kind(), encode_to_vec(&answer)));
+    let names = [
+        "join",
+        "view",
+        "watch",
+        "leave",
+        "append",
+        "append-other",
+        "snapshot",
+        "vote",
+        "voted",
+        "appended",
+        "gone",
+    ];
+    let names = names.into_iter().chain(["joined", "done", "current", "changed", "news", "error"]);
+    names.zip(requests.into_iter().chain(messages).chain(answers)).collect()
+}
+
+fn step(action: u8, kind: Kind, from: u8, body: Vec<u8>) -> Vec<u8> {
+    let len = u16::try_from(body.len()).expect("a short body").to_le_bytes();
+    [&[action, kind.0 - MEMBERSHIP.first + from * 16][..], &len, &body].concat()
+}
+
+fn joiner() -> Joiner {
+    Joiner { node: NodeId(9), name: "nine".to_owned(), identity: Identity([2; 32]), ticket: 5 }
+}
+
+fn requests() -> [Request; 4] {
+    [
+        Request::Join { cluster: 7, name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 },
+        Request::View { agreed: true },
+        Request::Watch { view: 0, news: 0, wait: Span::from_secs(1) },
+        Request::Leave { node: NodeId(1) },
+    ]
+}
+
+fn messages() -> [Message; 7] {
+    let said = |term, what| Message { incarnation: Incarnation(1), term, what };
     let entry = |term, change| Entry { term, change };
-    let entries = vec![entry(1, Change::Nothing), entry(1, Change::Join(joiner(9)))];
+    let entries = vec![entry(1, Change::Nothing), entry(1, Change::Join(joiner()))];
     let append = What::Append { before: 0, before_term: 0, committed: 2, round: 1, entries };
     let other = vec![entry(2, Change::Remove(NodeId(9)))];
     let contradicts = What::Append { before: 1, before_term: 1, committed: 1, round: 2, entries: other };
-    let view = crate::view::View::founded(NodeId(1), "one", Identity([2; 32]));
+    let view = View::founded(NodeId(1), "one", Identity([2; 32]));
     let snapshot = What::Snapshot { index: 300, index_term: 2, round: 3, view };
-    let follows = [
-        vec![1, 0, 0],
-        step(2, codec::APPEND, 1, message(1, append)),
-        step(2, codec::APPEND, 2, message(2, contradicts)),
-        step(2, codec::SNAPSHOT, 2, message(2, snapshot)),
-        step(2, codec::VOTE, 3, message(3, What::Vote { asks_first: false, last: 400, last_term: 3 })),
-        step(2, codec::GONE, 3, message(3, What::Gone { incarnation: Incarnation(1) })),
-    ];
-    vec![("leads", leads.concat()), ("follows", follows.concat())]
+    [
+        said(1, append),
+        said(2, contradicts),
+        said(2, snapshot),
+        said(3, What::Vote { asks_first: false, last: 400, last_term: 3 }),
+        said(3, What::Voted { asks_first: true, given: true }),
+        said(3, What::Appended { fits: true, index: 3, round: 1 }),
+        said(3, What::Gone { incarnation: Incarnation(1) }),
+    ]
 }

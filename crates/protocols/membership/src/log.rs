@@ -92,7 +92,10 @@ mod tests {
     fn indices_go_on_behind_the_base() {
         let log = log(&[1, 2, 2]);
         assert_eq!((log.base(), log.last(), log.last_term()), (4, 7, 2));
-        assert_eq!([3, 4, 5, 6, 7, 8].map(|at| log.term(at)), [None, Some(1), Some(1), Some(2), Some(2), None]);
+        assert_eq!(
+            [3, 4, 5, 6, 7, 8].map(|at| log.term(at)),
+            [None, Some(1), Some(1), Some(2), Some(2), None]
+        );
         assert_eq!((log.from(6).count(), log.from(8).count(), log.from(5).count()), (2, 0, 3));
         assert_eq!(Log::behind(4, 9).last_term(), 9);
     }

@@ -142,19 +142,15 @@ pub(crate) struct Restored {
 
 impl Raft {
     /// A follower that goes on with what was on its disk.
-    pub(crate) fn new(
-        config: MembershipConfig,
-        incarnation: Incarnation,
-        from: Restored,
-        now: Time,
-    ) -> Self {
+    pub(crate) fn new(config: MembershipConfig, incarnation: Incarnation, from: Restored, now: Time) -> Self {
         let (index, term, view) = from.snapshot;
         let mut log = Log::behind(index, term);
         for entry in from.entries {
             log.push(entry);
         }
         let latest = log.last_term();
-        let (term, voted_for) = if from.term >= latest { (from.term, from.voted_for) } else { (latest, None) };
+        let (term, voted_for) =
+            if from.term >= latest { (from.term, from.voted_for) } else { (latest, None) };
         let mut raft = Raft {
             me: config.node,
             incarnation,

@@ -129,7 +129,8 @@ impl View {
         for (node, member) in &self.members {
             let (name, node) = (&member.name, node.0);
             if member.identity == joiner.identity {
-                let text = format!("this identity is in already, as node {node} ({name:?}): remove that first");
+                let text =
+                    format!("this identity is in already, as node {node} ({name:?}): remove that first");
                 return Err(Refusal::new(Reason::IdentityTaken, text));
             }
             if *name == joiner.name {

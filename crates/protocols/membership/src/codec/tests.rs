@@ -50,8 +50,9 @@ fn requests_and_answers_come_back() {
         let bytes = encode_to_vec(&request);
         assert_eq!(Request::decode(request.kind(), &bytes), Ok(request));
     }
-    let suspects = [Suspicion::Silent, Suspicion::Died, Suspicion::Closed, Suspicion::Misbehaved, Suspicion::Refused]
-        .map(|cause| Suspect { node: NodeId(4), cause });
+    let suspects =
+        [Suspicion::Silent, Suspicion::Died, Suspicion::Closed, Suspicion::Misbehaved, Suspicion::Refused]
+            .map(|cause| Suspect { node: NodeId(4), cause });
     let answers = [
         Answer::Joined { node: NodeId(3), view: 8 },
         Answer::Done,

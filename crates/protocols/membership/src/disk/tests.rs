@@ -1,4 +1,4 @@
-use super::recovery::{read, Damage, Recovered};
+use super::recovery::{Damage, Recovered, read};
 use super::{Life, Record, Writer};
 use crate::change::{Change, Entry};
 use crate::view::View;
@@ -76,7 +76,11 @@ fn every_changed_byte_is_named_and_nothing_is_guessed() {
             Err(Damage { offset, .. }) => assert!(offset <= at, "{at}: damage at {offset}"),
             Ok(cut) => {
                 let (_, last) = file(&whole());
-                assert!(cut.length >= last && at >= cut.length && at - cut.length < 4, "{at}: cut at {}", cut.length);
+                assert!(
+                    cut.length >= last && at >= cut.length && at - cut.length < 4,
+                    "{at}: cut at {}",
+                    cut.length
+                );
             }
         }
     }

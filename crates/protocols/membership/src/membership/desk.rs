@@ -97,7 +97,9 @@ impl Desk {
         }
         let Ok(given) = Answer::decode(frame.kind, frame.body) else { return true };
         let is_expected = self.handed_on.get(&frame.token.0).is_some_and(|held| held.to == from.node);
-        if let (true, Some(mut held)) = (is_expected, self.handed_on.remove(&frame.token.0).filter(|_| is_expected)) {
+        if let (true, Some(mut held)) =
+            (is_expected, self.handed_on.remove(&frame.token.0).filter(|_| is_expected))
+        {
             match given {
                 Answer::Error(Refusal { reason: Reason::NotLeader, .. }) => {
                     held.ask.not_before = now + self.timing.heartbeat;
@@ -294,6 +296,8 @@ impl Membership {
             })
             .collect();
         let (view, missing) = (open.raft.view.number, missing.join(", "));
-        format!("no majority of the voters answers, for {since} so far; view {view} is what was known; not heard of: {missing}")
+        format!(
+            "no majority of the voters answers, for {since} so far; view {view} is what was known; not heard of: {missing}"
+        )
     }
 }

@@ -40,7 +40,8 @@ impl Membership {
         loop {
             let Phase::Open(open) = &mut self.phase else { return };
             let effects = std::mem::take(&mut open.raft.effects);
-            let has_more = !effects.is_empty() || self.unsaid.front().is_some_and(|(batch, ..)| open.writer.is_durable(*batch));
+            let has_more = !effects.is_empty()
+                || self.unsaid.front().is_some_and(|(batch, ..)| open.writer.is_durable(*batch));
             if !has_more {
                 return;
             }
@@ -98,12 +99,14 @@ impl Membership {
                 self.sight.forget(node);
                 self.lives.remove(&node);
                 if node == me.0 {
-                    let text = format!("this machine, node {}, was removed from the cluster in view {view}", node.0);
+                    let text =
+                        format!("this machine, node {}, was removed from the cluster in view {view}", node.0);
                     self.close(Refusal::new(Reason::Removed, text), out);
                 }
             }
             Change::Revive(node, incarnation) if node == me.0 && incarnation > me.1 => {
-                let text = format!("life {} of node {} has come after this one, {}", incarnation.0, node.0, me.1.0);
+                let text =
+                    format!("life {} of node {} has come after this one, {}", incarnation.0, node.0, me.1.0);
                 self.close(Refusal::new(Reason::Removed, text), out);
             }
             _ => {}

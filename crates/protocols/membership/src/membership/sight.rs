@@ -86,7 +86,8 @@ impl Sight {
     pub(super) fn unheard(&self, now: Time, of: BTreeSet<NodeId>) -> impl Iterator<Item = NodeId> {
         let limit = self.patience();
         let is_unheard = move |node: &NodeId| {
-            self.heard.get(node).is_none_or(|heard| now.since(*heard) >= limit) || self.suspects.contains_key(node)
+            self.heard.get(node).is_none_or(|heard| now.since(*heard) >= limit)
+                || self.suspects.contains_key(node)
         };
         of.into_iter().filter(is_unheard)
     }

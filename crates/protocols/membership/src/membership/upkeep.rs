@@ -41,7 +41,9 @@ impl Membership {
         let mut members = open.raft.view.members.keys().copied();
         let is_gone = |node: &NodeId| {
             let since = self.sight.suspected_since(*node);
-            limit > Span::ZERO && *node != self.config.node && since.is_some_and(|since| now.since(since) >= limit)
+            limit > Span::ZERO
+                && *node != self.config.node
+                && since.is_some_and(|since| now.since(since) >= limit)
         };
         members.find(is_gone).map(Change::Remove)
     }

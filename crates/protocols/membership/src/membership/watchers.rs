@@ -39,7 +39,8 @@ impl Watchers {
                 match view.change(next) {
                     Some(change) => Answer::Changed { view: next, change: change.clone() },
                     None => {
-                        let text = format!("view {next} is not kept any more, {} is: ask for that", view.number);
+                        let text =
+                            format!("view {next} is not kept any more, {} is: ask for that", view.number);
                         Answer::Error(Refusal::new(Reason::TooFarBehind, text))
                     }
                 }

@@ -103,7 +103,8 @@ impl Cluster {
             0 => Start::Found { name: "m0".to_owned(), identity: identity(0) },
             _ => Start::Joined,
         };
-        let mut config = MembershipConfig::new(CLUSTER, NodeId(node), start, self.style.seed ^ self.lives << 32);
+        let mut config =
+            MembershipConfig::new(CLUSTER, NodeId(node), start, self.style.seed ^ self.lives << 32);
         config.max_voters = self.style.max_voters;
         config.entries_at_once = self.style.entries_at_once;
         config.timing = self.style.timing;

@@ -136,8 +136,12 @@ impl Observer {
         let Some(view) = view_of(&cluster.run, node) else {
             return self.violate(format!("machine {node} knows no view in the end"));
         };
-        let lost: Vec<NodeId> =
-            self.joined.values().copied().filter(|node| !view.members.contains_key(node) && !view.has_lost(*node)).collect();
+        let lost: Vec<NodeId> = self
+            .joined
+            .values()
+            .copied()
+            .filter(|node| !view.members.contains_key(node) && !view.has_lost(*node))
+            .collect();
         let back: Vec<NodeId> =
             self.left.iter().copied().filter(|node| view.members.contains_key(node)).collect();
         if !lost.is_empty() || !back.is_empty() {

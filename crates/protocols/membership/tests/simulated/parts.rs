@@ -60,7 +60,14 @@ impl Outbox for Counting<'_> {
         self.out.commit(len);
     }
 
-    fn send_bulk(&mut self, to: Address, kind: Kind, token: Token, head: &[u8], bulk: Bytes) -> Result<(), SendError> {
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        head: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
         self.out.send_bulk(to, kind, token, head, bulk)
     }
 

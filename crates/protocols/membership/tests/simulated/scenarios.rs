@@ -15,7 +15,11 @@ fn reason(answer: Option<Answer>) -> Option<Reason> {
 }
 
 fn leader(cluster: &mut Cluster) -> u16 {
-    assert!(cluster.run.run_until(SOON, |run| (0..3).any(|node| at(run, node).is_some_and(|member| member.leads()))));
+    assert!(
+        cluster
+            .run
+            .run_until(SOON, |run| (0..3).any(|node| at(run, node).is_some_and(|member| member.leads())))
+    );
     cluster.leader().expect("it was waited for")
 }
 
@@ -67,7 +71,10 @@ fn a_minority_decides_nothing_and_says_who_is_missing() {
     assert_eq!(cluster.member(leader).committed(), before, "nothing was decided");
     assert!(cluster.watcher(leader).news.is_stale && !cluster.watcher(one).news.is_stale);
     assert!(!cluster.member(leader).leads(), "it has stepped down");
-    assert_eq!(reason(cluster.ask_for(leader, &Request::View { agreed: true }, SOON)), Some(Reason::NoMajority));
+    assert_eq!(
+        reason(cluster.ask_for(leader, &Request::View { agreed: true }, SOON)),
+        Some(Reason::NoMajority)
+    );
     let known = cluster.ask_for(leader, &Request::View { agreed: false }, SOON);
     assert!(matches!(known, Some(Answer::Current(_))), "what it knew it tells");
     let joined = cluster.ask_for(one, &join("new", 51), SOON);
@@ -89,7 +96,10 @@ fn names_identities_and_clusters_that_do_not_fit_are_refused() {
     assert_eq!(ask(&mut cluster, "m9", identity(2), 7), Some(Reason::IdentityTaken));
     assert_eq!(ask(&mut cluster, "m9", identity(60), 8), Some(Reason::WrongCluster));
     assert_eq!(ask(&mut cluster, "", identity(60), 7), Some(Reason::BadName));
-    assert_eq!(reason(cluster.ask_for(1, &Request::Leave { node: NodeId(40) }, SOON)), Some(Reason::UnknownNode));
+    assert_eq!(
+        reason(cluster.ask_for(1, &Request::Leave { node: NodeId(40) }, SOON)),
+        Some(Reason::UnknownNode)
+    );
     assert_eq!(ask(&mut cluster, "m9", Identity([1; 32]), 7), None);
     assert_eq!(ask(&mut cluster, "m9", Identity([1; 32]), 7), None, "asked again, it is answered as before");
 }
@@ -106,7 +116,9 @@ fn who_is_lost_is_suspected_at_once_and_removed_after_the_time_that_is_set() {
     let suspect = Suspect { node: NodeId(lost), cause: Suspicion::Died };
     assert!((0..5).filter(|node| *node != lost).all(|node| cluster.watcher(node).news.suspects == [suspect]));
     cluster.run.run_for(Span::from_secs(2));
-    let is_in = |cluster: &Cluster| cluster.member(leader).view().is_some_and(|view| view.members.contains_key(&NodeId(lost)));
+    let is_in = |cluster: &Cluster| {
+        cluster.member(leader).view().is_some_and(|view| view.members.contains_key(&NodeId(lost)))
+    };
     assert!(is_in(&cluster), "a short time removes nobody");
     cluster.run.run_for(Span::from_secs(3));
     assert!(!is_in(&cluster));
@@ -144,8 +156,15 @@ fn the_leader_itself_can_leave() {
     assert_eq!(cluster.ask_for(other, &Request::Leave { node: NodeId(leader) }, SOON), Some(Answer::Done));
     cluster.run.run_for(Span::from_secs(3));
     assert_eq!(cluster.member(leader).closed().map(|refusal| refusal.reason), Some(Reason::Removed));
-    assert!(matches!(cluster.ask_for(other, &join("new", 70), SOON), Some(Answer::Joined { node: NodeId(5), .. })));
-    assert_eq!(cluster.ask_for(other, &Request::Leave { node: NodeId(leader) }, SOON), Some(Answer::Done), "it has left before");
+    assert!(matches!(
+        cluster.ask_for(other, &join("new", 70), SOON),
+        Some(Answer::Joined { node: NodeId(5), .. })
+    ));
+    assert_eq!(
+        cluster.ask_for(other, &Request::Leave { node: NodeId(leader) }, SOON),
+        Some(Answer::Done),
+        "it has left before"
+    );
 }
 
 #[test]

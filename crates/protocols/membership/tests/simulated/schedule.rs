@@ -178,7 +178,9 @@ impl Schedule {
         let latest = (0..size).map(|node| term(&self.cluster.run, node)).max().unwrap_or(0);
         let stands = |run: &Simulation| (0..size).find(|node| term(run, *node) > latest);
         let observer = &mut self.observer;
-        self.cluster.run.run_until(Span::from_millis(300), |run| observer.look(run, size) || stands(run).is_some());
+        self.cluster
+            .run
+            .run_until(Span::from_millis(300), |run| observer.look(run, size) || stands(run).is_some());
         let Some(candidate) = stands(&self.cluster.run) else { return self.pass(Span::ZERO) };
         let share = *[0, 500_000, 1_000_000].get(usize::from(self.any()) % 3).expect("one of three");
         self.cut_off(candidate, share);
@@ -202,7 +204,9 @@ impl Schedule {
         self.identities += 1;
         let requests =
             [join(&format!("x{}", self.identities), self.identities), Request::View { agreed: true }];
-        for (node, request, span) in [(other, &requests[0], 150), (other, &requests[1], 50), (leader, &requests[1], 100)] {
+        for (node, request, span) in
+            [(other, &requests[0], 150), (other, &requests[1], 50), (leader, &requests[1], 100)]
+        {
             if self.state[usize::from(node)] == State::Runs {
                 let token = self.cluster.ask(node, request);
                 self.observer.asks(token, node, request.clone());
@@ -306,7 +310,10 @@ impl Schedule {
             self.observer.asks(token, node, request.clone());
             self.pass(Span::from_secs(3))?;
             if !self.observer.joined.contains_key(&999) {
-                return Err(format!("machine {node} gets nothing done though all is mended: {}", self.state()));
+                return Err(format!(
+                    "machine {node} gets nothing done though all is mended: {}",
+                    self.state()
+                ));
             }
             self.observer.joined.retain(|of, _| *of != 999);
         }
@@ -318,13 +325,22 @@ impl Schedule {
     }
 }
 
-#[test]
-fn random_schedules_break_nothing() {
-    let schedules = std::env::var("QUINTET_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
-    for seed in 0..schedules {
+fn break_nothing(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let run = Schedule::new(seed, |_| {}).run(40);
         assert_eq!(run, Ok(()), "seed {seed}");
     }
+}
+
+#[test]
+fn random_schedules_break_nothing() {
+    break_nothing(0..1_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_more_schedules_break_nothing() {
+    break_nothing(1_000..20_000);
 }
 
 #[test]

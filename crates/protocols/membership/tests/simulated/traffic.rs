@@ -12,6 +12,7 @@ fn sent(cluster: &Cluster) -> (u64, u64) {
     counted.fold((0, 0), |(frames, bytes), one| (frames + one.frames, bytes + one.bytes))
 }
 
+#[expect(clippy::disallowed_macros, reason = "it prints what it measures")]
 #[test]
 fn a_change_costs_a_few_frames_a_member() {
     println!("members  frames  bytes  all know it after  idle frames/s  idle bytes/s");
@@ -33,7 +34,9 @@ fn a_change_costs_a_few_frames_a_member() {
             assert!(matches!(joined, Some(Answer::Joined { .. })), "{joined:?}");
             let all = (0..size).map(crate::cluster::caller).collect::<Vec<_>>();
             let all_know = cluster.run.run_until(Span::from_secs(1), |run| {
-                all.iter().all(|at| run.get::<crate::parts::Watcher>(*at).is_some_and(|one| one.views.len() > known))
+                all.iter().all(|at| {
+                    run.get::<crate::parts::Watcher>(*at).is_some_and(|one| one.views.len() > known)
+                })
             });
             assert!(all_know);
             let after = sent(&cluster);

@@ -2,15 +2,18 @@
 
 #![cfg(not(loom))]
 
+mod ends;
 mod pairs;
 mod tls_pairs;
 
 use bytes::Bytes;
 use core::time::Duration;
+use ends::{
+    PATIENCE, ROUTE, drain, end_of, pattern, readable, readable_within, receive, route, send, send_together,
+};
 use quintet_contract::limits::MAX_BODY_BYTES;
-use quintet_contract::{Address, Kind, OwnedFrame, SendError, Token};
+use quintet_contract::{OwnedFrame, SendError, Token};
 use quintet_link::{Buffer, End, LinkError, Receiver, Route, Sender};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::thread;
 
@@ -59,81 +62,6 @@ conformance!(stream_with_checksums, crate::pairs::checked_pair);
 conformance!(shared_memory_impaired_by_nothing, crate::pairs::impaired_shared_memory_pair);
 conformance!(tcp_impaired_by_nothing, crate::pairs::impaired_tcp_pair);
 conformance!(tls_impaired_by_nothing, crate::tls_pairs::impaired_tls_pair);
-
-const ROUTE: Route =
-    Route { from: Address::new(1, 2), to: Address::new(3, 4), kind: Kind(0xf0), token: Token(7) };
-
-fn route(token: u64) -> Route {
-    Route { token: Token(token), ..ROUTE }
-}
-
-/// Not the system's random bytes: the same in every run.
-fn pattern(seed: usize, len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(131)) as u8).collect()
-}
-
-fn send(sender: &mut dyn Sender, route: Route, body: &[u8]) -> Result<(), SendError> {
-    sender.begin(route, body.len())?.copy_from_slice(body);
-    sender.commit(body.len());
-    sender.flush().expect("the peer is there");
-    Ok(())
-}
-
-/// Commits frames of one byte, and flushes them together: so they arrive together.
-fn send_together(sender: &mut dyn Sender, tokens: core::ops::Range<u64>) {
-    for token in tokens {
-        sender.begin(route(token), 1).expect("room").copy_from_slice(b"x");
-        sender.commit(1);
-    }
-    sender.flush().expect("the peer is there");
-}
-
-/// So many frames, which were sent before. The sending end writes on what its link could not take at once.
-fn receive(left: &mut End, right: &mut End, count: usize) -> Vec<(Route, OwnedFrame)> {
-    let mut frames = Vec::new();
-    while frames.len() < count {
-        left.sender.flush().expect("the peer is there");
-        let more = &mut |route, frame: quintet_contract::Frame<'_>| frames.push((route, frame.to_owned()));
-        if right.receiver.poll(count, more).expect("the link is whole") == 0 {
-            right.receiver.wait(Some(Duration::from_millis(1)));
-        }
-    }
-    assert_eq!(frames.len(), count, "more came than was sent");
-    frames
-}
-
-/// What an end says when nothing more comes.
-fn end_of(receiver: &mut dyn Receiver) -> LinkError {
-    loop {
-        match receiver.poll(1, &mut |_, _| panic!("nothing was left")) {
-            Ok(_) => receiver.wait(None),
-            Err(error) => return error,
-        }
-    }
-}
-
-fn drain(receiver: &mut dyn Receiver) -> Vec<(Route, OwnedFrame)> {
-    let mut frames = Vec::new();
-    while receiver
-        .poll(usize::MAX, &mut |route, frame| frames.push((route, frame.to_owned())))
-        .expect("the link is whole")
-        > 0
-    {}
-    frames
-}
-
-fn readable(receiver: &dyn Receiver) -> bool {
-    readable_within(receiver, Duration::ZERO)
-}
-
-fn readable_within(receiver: &dyn Receiver, limit: Duration) -> bool {
-    let fd = receiver.fd();
-    let timeout = Timespec::try_from(limit).expect("short");
-    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).expect("poll") == 1
-}
-
-/// Long enough for a loaded machine: a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn frames_arrive_in_order_and_whole(pair: Pair) {
     let (mut left, mut right) = pair();

@@ -6,7 +6,7 @@
 //! CREDIT    slots u32, bytes u32      credit returned alone
 //! ANNOUNCE  the eight bytes above, total u32, kind u8, zero [u8; 3], then the message's body; its token in the header
 //! GRANT     nothing                   the oldest announcement not yet granted may send
-//! FRAGMENT  the next bytes of the oldest announced message, as bulk, or as body where the link takes no bulk
+//! FRAGMENT  the next bytes of the oldest announced message, all of them or 64 KiB at most, as bulk, or as body where the link takes no bulk
 //! PROCEED   fragments u32             as many more fragments may come
 //! REFUSED   code u16                  the channel is cut, and why
 //! PACK      the eight bytes above, then several messages (`pack.rs`)

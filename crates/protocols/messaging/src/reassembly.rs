@@ -1,6 +1,7 @@
 //! Large data put together from fragments.
 
 use quintet_contract::Bytes;
+use quintet_contract::limits::FRAGMENT_BYTES;
 
 /// Memory taken at the first fragment. Beyond it the buffer doubles as data arrives, so that a peer that announces much and sends
 /// little takes little.
@@ -44,11 +45,17 @@ impl Reassembly {
         }
     }
 
-    /// Takes the next fragment, from a frame's bulk or body. False if it is empty or more than is missing.
+    /// Takes the next fragment, from a frame's bulk or body. False if it is empty, more than is missing, or longer than a piece of what
+    /// is cut: a window of fragments is all that comes before there is room.
     pub(crate) fn add(&mut self, body: &[u8], bulk: &Bytes) -> bool {
         let fragment: &[u8] = if bulk.is_empty() { body } else { bulk };
         let missing = self.total - self.arrived();
-        if fragment.is_empty() || fragment.len() > missing || !(bulk.is_empty() || body.is_empty()) {
+        let is_too_long = fragment.len() > FRAGMENT_BYTES && fragment.len() < self.total;
+        if fragment.is_empty()
+            || fragment.len() > missing
+            || is_too_long
+            || !(bulk.is_empty() || body.is_empty())
+        {
             return false;
         }
         match &mut self.data {
@@ -106,6 +113,15 @@ mod tests {
         assert!(!reassembly.add(b"c", &Bytes::from_static(b"d")), "both");
         assert!(reassembly.add(b"", &Bytes::from_static(b"cde")) && reassembly.is_complete());
         assert_eq!(reassembly.finish(), Bytes::from_static(b"abcde"));
+    }
+
+    #[test]
+    fn a_long_piece_is_all_of_it() {
+        let long = Bytes::from(vec![7; FRAGMENT_BYTES + 1]);
+        let mut reassembly = Reassembly::new(FRAGMENT_BYTES + 2);
+        assert!(!reassembly.add(&[], &long) && !reassembly.has_begun());
+        assert!(reassembly.add(&[], &long.slice(1..)) && reassembly.add(&[], &long.slice(..2)));
+        assert!(Reassembly::new(FRAGMENT_BYTES + 1).add(&[], &long));
     }
 
     #[test]

@@ -225,6 +225,8 @@ impl<P: Protocol> Messages<P> {
     /// The peer broke the protocol: it is told why, nothing more is taken from it, and its link is closed.
     fn cut(&mut self, now: Time, from: Address, code: Code, out: &mut dyn Outbox) {
         self.counters.cut += 1;
+        // Best effort, as what follows: answers to what came before.
+        let _ = self.channel(from).map(|channel| channel.send_pack(out));
         // Best effort: a peer that does not hear it learns of the link's end.
         let _ = send(out, from, REFUSED, Token(0), &Refused(code));
         self.down(now, from, DownCause::Misbehaved, out);

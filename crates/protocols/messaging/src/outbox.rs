@@ -232,6 +232,8 @@ impl Outbox for MessagingOutbox<'_> {
     fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
         if let Some(channel) = self.peers.get_mut(peer).and_then(|peer| peer.channel.as_mut()) {
+            // What was committed before goes as far as it can: after this nobody takes it.
+            let _ = channel.send_pack(self.out);
             channel.is_closing = true;
         }
         self.out.disconnect(peer, how);

@@ -3,10 +3,10 @@
 use crate::network::talker::{ANSWER, ONE_WAY, REQUEST, Talker};
 use crate::{A, B, C, class, message, messages};
 use quintet_contract::{
-    Address, Bytes, Disconnect, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, Outbox,
-    OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
+    Address, Bytes, Disconnect, Effect, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo,
+    Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time, Token,
 };
-use quintet_messaging::{Messages, MessagingConfig, OPEN, PACK};
+use quintet_messaging::{Messages, MessagingConfig, OPEN, PACK, REFUSED};
 
 /// An outbox that can be full, and notes which frames are to be stamped.
 #[derive(Default)]
@@ -242,7 +242,7 @@ fn peers_do_not_share_packs() {
     assert_eq!(sent, [(B.node, ONE_WAY), (C.node, ONE_WAY), (B.node, PACK), (C.node, PACK)]);
 }
 
-/// Asks for stamps for everything, or closes the link at its second message.
+/// Asks for stamps for everything, or answers each message and closes the link at its second.
 struct Other {
     heard: u32,
     closes: bool,
@@ -263,6 +263,7 @@ impl Protocol for Other {
         }
         assert_eq!(frame.kind, ONE_WAY);
         self.heard += 1;
+        out.send(from, ONE_WAY, frame.token, b"").expect("there is room and credit");
         if self.closes && self.heard == 2 {
             out.disconnect(from, Disconnect::ForGood);
         }
@@ -305,4 +306,40 @@ fn nothing_of_a_pack_is_shown_after_the_link_was_to_be_closed() {
         layer.handle(Time(6), Input::Frame(B, frame.borrow()), &mut out);
     }
     assert_eq!(layer.inner().heard, 2);
+}
+
+/// The kinds of what was sent, and None for the end of the link.
+fn told(out: &mut Narrow) -> Vec<Option<Kind>> {
+    let kind = |effect| match effect {
+        Effect::Sent(_, frame) => Some(frame.kind),
+        _ => None,
+    };
+    out.effects.drain().map(kind).collect()
+}
+
+#[test]
+fn what_gathered_goes_before_the_link_is_closed() {
+    let (mut a, _) = sides();
+    a.say(Time(5), &[small(ONE_WAY, 1), small(ONE_WAY, 2)]);
+    a.end_burst(Time(5));
+    let (mut layer, mut out) = other(true);
+    for frame in a.sent() {
+        layer.handle(Time(6), Input::Frame(B, frame.borrow()), &mut out);
+    }
+    assert_eq!(told(&mut out), [Some(ONE_WAY), Some(ONE_WAY), None], "both answers, then the end");
+}
+
+#[test]
+fn what_gathered_goes_before_the_peer_is_cut_off() {
+    let (mut a, _) = sides();
+    a.say(Time(5), &[small(ONE_WAY, 1), small(ONE_WAY, 2), small(ONE_WAY, 3)]);
+    a.end_burst(Time(5));
+    let mut sent = a.sent();
+    sent[1].body = sent[1].body.slice(..sent[1].body.len() - 1);
+    let (mut layer, mut out) = other(false);
+    for frame in sent {
+        layer.handle(Time(6), Input::Frame(B, frame.borrow()), &mut out);
+    }
+    assert_eq!(layer.inner().heard, 2);
+    assert_eq!(told(&mut out), [Some(ONE_WAY), Some(ONE_WAY), Some(REFUSED), None]);
 }

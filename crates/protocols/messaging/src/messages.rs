@@ -51,8 +51,10 @@ pub struct Messages<P> {
     budget: Budget,
     /// When `handle` was last called.
     now: Time,
-    /// Some channel may have messages that gathered, fragments, or a grant, that can go in another `handle`.
+    /// Some channel may have fragments, or a grant, that can go in another `handle`.
     more: bool,
+    /// Who has messages that gathered, perhaps more than once.
+    gathering: Vec<Address>,
     /// Kept for its room.
     head: Vec<u8>,
 }
@@ -88,7 +90,8 @@ impl<P: Protocol> Messages<P> {
     pub fn new(config: MessagingConfig, inner: P) -> Self {
         let (peers, counters, now) = (PeerMap::new(), Counters::default(), Time::ZERO);
         let budget = Budget::new(config.total_budget_bytes as u64);
-        Messages { config, inner, peers, counters, budget, now, more: false, head: Vec::new() }
+        let (gathering, head) = (Vec::new(), Vec::new());
+        Messages { config, inner, peers, counters, budget, now, more: false, gathering, head }
     }
 
     /// The protocol above.
@@ -136,7 +139,7 @@ impl<P: Protocol> Messages<P> {
             counters: &mut self.counters,
             head: &mut self.head,
             out,
-            more: &mut self.more,
+            gathering: &mut self.gathering,
             begun: Begun::Untouched,
         };
         self.inner.handle(now, input, &mut out);
@@ -308,14 +311,22 @@ impl<P: Protocol> Messages<P> {
         self.settle(now, address, out);
     }
 
-    fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
+    /// Ends the burst with everybody for whom something waits for that, in the order of their addresses. Who has nothing is not looked at.
+    fn end_bursts(&mut self, now: Time, out: &mut dyn Outbox) {
+        let mut due = core::mem::take(&mut self.gathering);
         if core::mem::take(&mut self.more) {
             let more = |peer: &Peer| peer.channel.as_ref().is_some_and(|channel| channel.has_more());
-            let due: Vec<_> = self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at).collect();
-            for address in due {
-                self.end_burst(now, address, out);
-            }
+            due.extend(self.peers.iter().filter(|(_, peer)| more(peer)).map(|(at, _)| at));
         }
+        due.sort_unstable();
+        due.dedup();
+        for address in due {
+            self.end_burst(now, address, out);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
+        self.end_bursts(now, out);
         if self.inner.deadline().is_some_and(|at| at <= now) {
             self.tell(now, Input::Wake, out);
         }
@@ -339,7 +350,7 @@ impl<P: Protocol> Protocol for Messages<P> {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let more = self.more.then_some(self.now);
+        let more = (self.more || !self.gathering.is_empty()).then_some(self.now);
         match (more, self.inner.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

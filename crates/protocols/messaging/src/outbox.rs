@@ -21,8 +21,8 @@ pub(crate) struct MessagingOutbox<'a> {
     /// Room in which a prefix is put in front of the body that goes with bulk.
     pub(crate) head: &'a mut Vec<u8>,
     pub(crate) out: &'a mut dyn Outbox,
-    /// Something has to go at the end of the burst.
-    pub(crate) more: &'a mut bool,
+    /// To whom something has to go at the end of the burst.
+    pub(crate) gathering: &'a mut Vec<Address>,
     pub(crate) begun: Begun,
 }
 
@@ -180,7 +180,9 @@ impl Outbox for MessagingOutbox<'_> {
                 assert!(len <= at_most, "{len} bytes are more than the room that was given");
                 self.counters.sent += 1;
                 self.counters.packed += 1;
-                *self.more = true;
+                if self.gathering.last() != Some(&to) {
+                    self.gathering.push(to);
+                }
                 let now = self.now;
                 let channel = self.channel(to);
                 channel.pack.commit(item, len);

@@ -326,10 +326,11 @@ impl<P: Protocol> Messages<P> {
     }
 
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
-        self.end_bursts(now, out);
         if self.inner.deadline().is_some_and(|at| at <= now) {
             self.tell(now, Input::Wake, out);
         }
+        // What it said then goes in this burst as well.
+        self.end_bursts(now, out);
     }
 }
 

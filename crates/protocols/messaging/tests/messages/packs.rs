@@ -343,3 +343,34 @@ fn what_gathered_goes_before_the_peer_is_cut_off() {
     assert_eq!(layer.inner().heard, 2);
     assert_eq!(told(&mut out), [Some(ONE_WAY), Some(ONE_WAY), Some(REFUSED), None]);
 }
+
+/// Says three words when it is woken, once.
+struct Sleeper {
+    until: Option<Time>,
+}
+
+impl Protocol for Sleeper {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        if matches!(input, Input::Wake) && self.until.take().is_some() {
+            (0..3)
+                .for_each(|token| out.send(B, ONE_WAY, Token(token), b"").expect("there is room and credit"));
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.until
+    }
+}
+
+#[test]
+fn what_is_said_at_a_wake_goes_with_it() {
+    let until = Some(Time(5));
+    let mut layer = Messages::new(MessagingConfig::new(A, class), Sleeper { until });
+    let mut out = Narrow::default();
+    layer.handle(Time(1), Input::Peer(B, &UP), &mut out);
+    let open = out.effects.frames().remove(0).1;
+    layer.handle(Time(1), Input::Frame(B, open.borrow()), &mut out);
+    layer.handle(Time(5), Input::Wake, &mut out);
+    assert_eq!(told(&mut out), [Some(ONE_WAY), Some(PACK)]);
+    assert_eq!(layer.deadline(), None, "no other wake is needed, before which the host may have ended");
+}

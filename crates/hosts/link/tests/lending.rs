@@ -164,6 +164,15 @@ fn mapped_bytes() -> usize {
 }
 
 #[test]
+fn a_buffer_too_long_to_be_kept_takes_the_place_of_no_other() {
+    let _alone = alone();
+    drop(full_of(7, LEN));
+    drop(Buffer::new(65 << 20).expect("descriptors and memory"));
+    let again = Buffer::new(LEN).expect("it was kept");
+    assert!(is_full_of(&again, 7), "a new one is zeros");
+}
+
+#[test]
 fn copies_leave_places_for_what_is_not_copied() {
     let _alone = alone();
     let (mut left, mut right) = pair();

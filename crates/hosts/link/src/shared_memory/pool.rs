@@ -144,8 +144,11 @@ impl Drop for Owned {
     }
 }
 
-/// Keeps it for the next buffer. The oldest ones that are too many then, to be dropped without the lock.
+/// Keeps it for the next buffer, unless it alone is too long. The oldest ones that are too many then, to be dropped without the lock.
 fn keep(segment: Arc<Segment>) -> Vec<Arc<Segment>> {
+    if segment.size() > IDLE_BYTES {
+        return vec![segment];
+    }
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     pool.push(segment);
     let mut bytes: usize = pool.iter().map(|segment| segment.size()).sum();

@@ -26,7 +26,7 @@ pub struct WorkCosts {
     /// Copying the data of a frame into a link or out of it, at each end; a long frame at both at once. A link copies all its frames at the
     /// pace of the largest data that it moves: these decide what stays in the caches.
     pub copying: Copying,
-    /// Copying data of 4 KiB to 1 MiB into memory that is lent over shared memory, in place of the above: once, by who puts them. Nobody
+    /// Copying data of 4 KiB to 64 MiB into memory that is lent over shared memory, in place of the above: once, by who puts them. Nobody
     /// copies them again; the space lends on what it was lent. Longer data are copied so at both ends.
     pub lending: Copying,
     /// How long a process that waits looks for frames before it sleeps.

@@ -110,7 +110,7 @@ pub static COSTS: Table = Table {
             "lend",
             Other("as `copy`"),
             Value("20 GB/s"),
-            "How fast data of 4 KiB to 1 MiB are copied into memory that is lent, between processes of one machine: in place of \
+            "How fast data of 4 KiB to 64 MiB are copied into memory that is lent, between processes of one machine: in place of \
              `copy`, once, by who puts them. Longer data are copied so at each end.",
         ),
         time("patience", "8 us", "How long a process that waits looks for frames before it sleeps."),

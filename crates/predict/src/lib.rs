@@ -20,7 +20,7 @@
 //!
 //! Costs: see [`WorkCosts`]; `quintet bench predict` measures them, and how far predictions are off. A process stays on the
 //! core where it was put, which processes share by time slices: a system moves processes, and lets those that woke go
-//! first. A frame costs both ends a copy, a long one in pieces at the same time; but what shared memory lends, data of 4 KiB to 1 MiB, costs one copy
+//! first. A frame costs both ends a copy, a long one in pieces at the same time; but what shared memory lends, data of 4 KiB to 64 MiB, costs one copy
 //! to who puts it, and none to others. (A link lends eight such copies at a time, which is not modelled.) What a byte costs follows from
 //! the largest data that a job has ([`Copying`]), as what is moved decides what stays in the caches; who else uses caches and
 //! memory is not modelled. Between machines the layers run as over shared memory, on a network that loses nothing.

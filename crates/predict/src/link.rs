@@ -15,10 +15,12 @@ pub enum Link {
     Tcp,
 }
 
-/// The largest bulk of one frame, over each of them.
+/// The largest bulk of one frame over a socket.
 const BULK_BYTES: usize = 1 << 20;
-/// Bytes of the bulk that shared memory lends. What is longer goes in fragments.
-pub(crate) const LENT: RangeInclusive<u64> = 4096..=BULK_BYTES as u64;
+/// The largest bulk that shared memory lends in a copy.
+const LENT_BYTES: usize = 64 << 20;
+/// Bytes of the bulk that shared memory lends. What is longer, and not in memory that can be lent, goes in fragments.
+pub(crate) const LENT: RangeInclusive<u64> = 4096..=LENT_BYTES as u64;
 
 impl Link {
     /// How frames travel that take so long.
@@ -26,7 +28,7 @@ impl Link {
         LinkModel {
             delay_min: latency,
             delay_max: latency,
-            max_bulk_bytes: BULK_BYTES,
+            max_bulk_bytes: if self == Link::SharedMemory { LENT_BYTES } else { BULK_BYTES },
             class: LinkClass::Machine,
             // A session keeps what goes over a socket until it is acknowledged.
             may_be_cut: self != Link::SharedMemory,

@@ -9,6 +9,8 @@
 //! the answer is there. [`Node`](crate::Node): one thread takes turns for ever. The receiving halves of the links stand apart, in
 //! [`Inlets`], so that one thread may wait at them while others use the engine.
 
+mod closing;
+
 use crate::calls::CallError;
 use crate::event::{Event, EventSink, no_sink};
 use crate::failure::{cause, is_cut, is_remarkable};
@@ -22,7 +24,7 @@ use crate::services::RunningServices;
 use crate::slots::Slots;
 use quintet_clock::LiveClock;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Span, Time, Token,
+    Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_link::{LinkError, Sender};
@@ -30,9 +32,6 @@ use quintet_messaging::relay;
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// How long the end of a node waits for peers whose sockets are full.
-const FAREWELL_LIMIT: Span = Span::from_secs(1);
 
 /// The host does not know which life of its node a link leads to; the session's handshake tells.
 const UNTOLD: Incarnation = Incarnation(0);
@@ -344,15 +343,6 @@ impl Engine {
         }
     }
 
-    /// Tells every peer that its link is closed, behind all that was sent. Waits for those whose sockets are full, together no longer
-    /// than [`FAREWELL_LIMIT`]: they see a cut, and may come again.
-    pub(crate) fn say_farewell(&mut self, clock: LiveClock) {
-        let until = clock.now() + FAREWELL_LIMIT;
-        for outlet in self.ways.outlets.iter_mut() {
-            outlet.sender.close_within(until.since(clock.now()).into());
-        }
-    }
-
     /// Closes the sending half, by which the peer learns of the end, and tells every instance that the link joined.
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
@@ -410,29 +400,6 @@ impl Engine {
     /// How the link failed, in words. None where it has not, and where the protocol had it closed.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.clone()
-    }
-
-    /// Ends every call because the program wants so, says farewell about each, and closes the links.
-    pub(crate) fn close(&mut self, clock: LiveClock, port: Port, farewell: &[&dyn Request]) {
-        if self.is_closed {
-            return;
-        }
-        let now = clock.now();
-        let unanswered = self.slots().unanswered();
-        self.slots().fail_all(Code::Closed);
-        for token in unanswered {
-            for words in farewell {
-                // Best effort: the peer learns of the link's end as well.
-                let _ = self.pass(now, port, token, *words);
-            }
-        }
-        self.is_closed = true;
-        self.end_burst(clock);
-        self.say_farewell(clock);
-        while let Some(outlet) = self.ways.outlets.pop() {
-            self.end(now, outlet, DownCause::Closed);
-        }
-        self.end_step(now);
     }
 
     /// Opens a slot and hands the request to the protocol. Where nothing crosses the link any more, only the protocol may know

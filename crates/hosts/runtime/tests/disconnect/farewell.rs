@@ -2,6 +2,7 @@
 
 use crate::guard::node;
 use crate::{PORT, WORD, guard_at};
+use quintet_contract::limits::HEADER_BYTES;
 use quintet_contract::{Address, Input, NodeId, Outbox, PeerChange, Protocol, Time, Token};
 use quintet_link::{Checksums, End, over_stream};
 use quintet_runtime::{Calls, Instance};
@@ -30,6 +31,28 @@ impl Protocol for Talkative {
     }
 }
 
+/// Says more than a link keeps to everybody who comes, as room comes.
+struct Persistent {
+    left: u64,
+}
+
+/// More than a link keeps.
+const MANY: u64 = 200_000;
+
+impl Protocol for Persistent {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        if let Input::Peer(peer, PeerChange::Up { .. }) | Input::Writable(peer) = input {
+            while self.left > 0 && out.send(peer, WORD, Token(self.left), b"word").is_ok() {
+                self.left -= 1;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
 /// An end whose socket takes little, and the other one.
 fn narrow() -> (End, UnixStream) {
     let (near, far) = UnixStream::pair().expect("two sockets are there");
@@ -37,10 +60,10 @@ fn narrow() -> (End, UnixStream) {
     (over_stream(near.into(), Checksums::Without).expect("descriptors are there"), far)
 }
 
-fn is_told_of_all(mut far: UnixStream) -> bool {
+fn is_told_of_all(mut far: UnixStream, frames: u64) -> bool {
     let mut told = Vec::new();
     far.read_to_end(&mut told).expect("the other side ends");
-    told.len() > FRAMES as usize * 4 && told.ends_with(&FAREWELL)
+    told.len() > frames as usize * HEADER_BYTES && told.ends_with(&FAREWELL)
 }
 
 #[test]
@@ -52,7 +75,21 @@ fn a_client_that_closes_says_farewell_behind_all_it_sent() {
             calls.close(&[]);
             drop(calls);
         });
-        assert!(is_told_of_all(far));
+        assert!(is_told_of_all(far, FRAMES));
+    });
+}
+
+#[test]
+fn what_the_link_had_no_room_for_goes_before_the_farewell() {
+    let (near, far) = narrow();
+    let instance = Instance::new(Persistent { left: MANY });
+    let calls = Calls::linked(guard_at(PORT), instance, PEER, near).expect("it is watched");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            calls.close(&[]);
+            drop(calls);
+        });
+        assert!(is_told_of_all(far, MANY));
     });
 }
 
@@ -66,7 +103,7 @@ fn a_node_that_stops_says_farewell_behind_all_it_sent() {
     handle.stop();
     std::thread::scope(|scope| {
         scope.spawn(move || node.run().expect("it can wait"));
-        assert!(is_told_of_all(far));
+        assert!(is_told_of_all(far, FRAMES));
     });
 }
 

@@ -263,3 +263,73 @@ fn sealing<Data>(
         _ => Err(EncryptError::EncryptExhausted),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_identity::{Authority, Validity};
+
+    /// Gives one what the other has to say, until it is taken. What it came to.
+    fn hand_over(from: &mut Session, to: &mut Session) -> Result<Step, Error> {
+        let mut records = from.take_said();
+        loop {
+            let (discard, step) = to.open(&mut records, &mut |_| panic!("nobody has sent data"));
+            records.drain(..discard);
+            if step != Ok(Step::Again) {
+                return step;
+            }
+        }
+    }
+
+    /// Both sides of a session whose handshake is over.
+    fn pair() -> [Session; 2] {
+        let identity = Authority::new().and_then(|authority| authority.issue("a", Validity::days(1)));
+        let credentials = Credentials::from_pem(identity.expect("randomness").as_bytes()).expect("valid now");
+        let mut near = Session::dialled(credentials.clone()).expect("it is configured");
+        let mut far = Session::listened(credentials).expect("it is configured");
+        let mut nobody = [];
+        while near.open(&mut nobody, &mut |_| {}).1 == Ok(Step::Again) {}
+        assert_eq!(near.peer(), Err(Error::HandshakeNotComplete));
+        assert_eq!(hand_over(&mut near, &mut far), Ok(Step::Blocked));
+        assert_eq!(hand_over(&mut far, &mut near), Ok(Step::Open));
+        assert_eq!(far.peer(), Err(Error::HandshakeNotComplete), "it waits for the proof");
+        assert_eq!(hand_over(&mut near, &mut far), Ok(Step::Open));
+        assert_eq!(near.peer(), far.peer(), "both have the same identity");
+        [near, far]
+    }
+
+    #[test]
+    fn a_session_that_has_failed_encrypts_no_more() {
+        let [mut near, mut far] = pair();
+        let mut out = [0; 1_000];
+        assert_eq!(near.seal(b"data", &mut out).expect("there is room"), 4 + RECORD_HEADER_BYTES + 17);
+        out[10] ^= 1;
+        let (_, step) = far.open(&mut out[..26], &mut |_| panic!("it was changed"));
+        assert_eq!(step, Err(Error::DecryptError));
+        assert!(far.seal(b"data", &mut out).is_err());
+        assert!(far.seal_close(&mut out).is_err());
+        assert!(!far.is_open() && near.is_open());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_later() {
+        let [mut near, mut far] = pair();
+        near.say(b"said before");
+        assert!(near.seal(b"data", &mut [0; 5]).is_err());
+        let mut out = [0; 1_000];
+        let count = near.seal(b"data", &mut out).expect("there is room");
+        assert_eq!((&out[..11], count), (&b"said before"[..], 11 + 26));
+        let (discard, step) = far.open(&mut out[11..count], &mut |data| assert_eq!(data, b"data"));
+        assert_eq!((discard, step), (26, Ok(Step::Took)));
+    }
+
+    #[test]
+    fn whole_records_are_counted_from_their_headers() {
+        let record = |len: u16| [&[0x17, 3, 3][..], &len.to_be_bytes(), &vec![0; len.into()]].concat();
+        let two = [record(0), record(300)].concat();
+        assert_eq!(whole_records(&two), 310);
+        assert_eq!(whole_records(&two[..309]), 5);
+        assert_eq!(whole_records(&two[..4]), 0);
+        assert_eq!(record_bytes(&two[5..10]), Some(305));
+    }
+}

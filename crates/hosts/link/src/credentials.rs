@@ -2,6 +2,7 @@
 //!
 //! Who belongs to a cluster has a certificate of the cluster's own certificate authority, and no other authority counts. The
 //! certificate names the cluster (`<id>.quintet.internal`) instead of a host: machines may move.
+#![cfg_attr(loom, allow(dead_code, reason = "loom knows no sockets"))]
 
 use core::fmt;
 use quintet_contract::Identity;

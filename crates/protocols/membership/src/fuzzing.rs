@@ -56,7 +56,7 @@ pub fn drive(bytes: &[u8]) {
     let start = if choice & 1 == 0 { found } else { Start::Joined };
     let mut config = MembershipConfig::new(7, ME, start, choice.into());
     config.timing.removal = Span::from_secs(u64::from(choice >> 5));
-    let mut driven = Driven { member: Membership::new(config), disk: disk.to_vec(), now: Time::ZERO };
+    let mut driven = Driven::new(config, disk.to_vec());
     driven.give(Input::Started);
     while let (Ok(action), Ok(kind)) = (reader.u8(), reader.u8()) {
         let Some(body) = counted(&mut reader) else { return };
@@ -80,25 +80,39 @@ fn counted<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
 }
 
 /// A member with a disk.
-struct Driven {
-    member: Membership,
-    disk: Vec<u8>,
-    now: Time,
+pub(crate) struct Driven {
+    pub(crate) member: Membership,
+    pub(crate) disk: Vec<u8>,
+    pub(crate) now: Time,
+    /// What it has said last, but to its disk.
+    pub(crate) said: Vec<(Address, OwnedFrame)>,
+    /// Whether its disk answers.
+    pub(crate) has_disk: bool,
 }
 
 impl Driven {
+    pub(crate) fn new(config: MembershipConfig, disk: Vec<u8>) -> Driven {
+        let member = Membership::new(config);
+        Driven { member, disk, now: Time::ZERO, said: Vec::new(), has_disk: true }
+    }
+
     /// Gives it an input, and then all that its disk answers.
-    fn give(&mut self, input: Input<'_>) {
+    pub(crate) fn give(&mut self, input: Input<'_>) {
+        self.said.clear();
         let mut effects = Effects::default();
         self.member.handle(self.now, input, &mut effects);
         let mut sent: VecDeque<(Address, OwnedFrame)> = effects.frames().into();
         while let Some((to, frame)) = sent.pop_front() {
-            if to == (Address { node: ME, port: PORT_DISK }) {
+            if to.port == PORT_DISK {
+                if !self.has_disk {
+                    continue;
+                }
                 let answer = self.serve(&frame);
                 self.member.handle(self.now, Input::Frame(to, answer.borrow()), &mut effects);
                 sent.extend(effects.frames());
             } else {
                 check(frame.kind, &frame.body);
+                self.said.push((to, frame));
             }
         }
     }

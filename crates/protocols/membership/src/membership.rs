@@ -4,6 +4,8 @@ mod desk;
 mod opening;
 mod pump;
 mod sight;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 mod watchers;
 

@@ -1,0 +1,147 @@
+//! One member by itself, with a disk: what it says to whom, and when not.
+
+use crate::change::{Change, Entry};
+use crate::codec::{self, Answer, Request};
+use crate::config::{MembershipConfig, Start};
+use crate::fuzzing::Driven;
+use crate::message::{Message, What};
+use crate::refusal::Reason;
+use crate::view::View;
+use quintet_contract::{Address, Frame, Identity, Incarnation, Input, Kind, NodeId, Span, Token};
+use quintet_wire::encode_to_vec;
+use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
+
+const CALLER: Address = Address { node: NodeId(4), port: PORT_CALLERS };
+const LEADER: Address = Address { node: NodeId(0), port: PORT_MEMBERSHIP };
+
+fn learner(disk: Vec<u8>) -> Driven {
+    let mut driven = Driven::new(MembershipConfig::new(7, NodeId(4), Start::Joined, 1), disk);
+    driven.give(Input::Started);
+    driven
+}
+
+fn founder(disk: Vec<u8>) -> Driven {
+    let start = Start::Found { name: "four".to_owned(), identity: Identity([4; 32]) };
+    let mut driven = Driven::new(MembershipConfig::new(7, NodeId(4), start, 1), disk);
+    driven.give(Input::Started);
+    driven.now += Span::from_secs(2);
+    driven.give(Input::Wake);
+    driven
+}
+
+fn hear(driven: &mut Driven, term: u64, incarnation: u64, what: What) {
+    let message = Message { incarnation: Incarnation(incarnation), term, what };
+    let body = encode_to_vec(&message);
+    driven.give(Input::Frame(LEADER, Frame::new(message.kind(), Token(0), &body)));
+}
+
+fn ask(driven: &mut Driven, request: &Request) {
+    let body = encode_to_vec(request);
+    driven.give(Input::Frame(CALLER, Frame::new(request.kind(), Token(3), &body)));
+}
+
+fn follow(driven: &mut Driven) {
+    let view = View::founded(NodeId(0), "zero", Identity([9; 32]));
+    hear(driven, 1, 1, What::Snapshot { index: 1, index_term: 0, round: 1, view });
+}
+
+fn said(driven: &Driven, kind: Kind) -> Vec<Token> {
+    driven.said.iter().filter(|(_, frame)| frame.kind == kind).map(|(_, frame)| frame.token).collect()
+}
+
+fn reason(driven: &Driven) -> Option<Reason> {
+    driven.member.closed().map(|refusal| refusal.reason)
+}
+
+#[test]
+fn what_two_lives_hand_on_has_different_tokens() {
+    let mut first = learner(Vec::new());
+    follow(&mut first);
+    ask(&mut first, &Request::View { agreed: true });
+    let mut second = learner(first.disk.clone());
+    follow(&mut second);
+    ask(&mut second, &Request::View { agreed: true });
+    let tokens = [said(&first, codec::VIEW), said(&second, codec::VIEW)];
+    assert!(tokens.iter().all(|tokens| tokens.len() == 1) && tokens[0] != tokens[1], "{tokens:?}");
+}
+
+#[test]
+fn nothing_is_said_before_the_life_is_on_the_disk() {
+    let mut first = founder(Vec::new());
+    ask(&mut first, &Request::Leave { node: NodeId(40) });
+    assert_eq!(said(&first, codec::ERROR).len(), 1, "it leads");
+    let config = MembershipConfig::new(7, NodeId(4), Start::Joined, 1);
+    let mut driven = Driven::new(config, Vec::new());
+    driven.has_disk = false;
+    driven.give(Input::Started);
+    follow(&mut driven);
+    ask(&mut driven, &Request::View { agreed: true });
+    driven.now += Span::from_secs(2);
+    driven.give(Input::Wake);
+    assert!(driven.said.is_empty() && driven.member.view().is_none());
+}
+
+#[test]
+fn what_waits_for_the_disk_is_not_said() {
+    let mut driven = learner(Vec::new());
+    follow(&mut driven);
+    driven.has_disk = false;
+    let entries = vec![Entry { term: 1, change: Change::Nothing }];
+    hear(&mut driven, 1, 1, What::Append { before: 1, before_term: 0, committed: 1, round: 2, entries });
+    assert!(said(&driven, codec::APPENDED).is_empty());
+    driven.now += Span::from_secs(10);
+    hear(&mut driven, 9, 1, What::Vote { asks_first: false, last: 9, last_term: 9 });
+    assert!(said(&driven, codec::VOTED).is_empty());
+}
+
+#[test]
+fn an_earlier_life_is_told_that_it_is_over_and_a_later_one_is_not() {
+    let mut driven = learner(Vec::new());
+    follow(&mut driven);
+    let revive = Entry { term: 1, change: Change::Revive(NodeId(0), Incarnation(3)) };
+    let append =
+        |before, entries| What::Append { before, before_term: before - 1, committed: 2, round: 2, entries };
+    hear(&mut driven, 1, 3, append(1, vec![revive]));
+    assert_eq!(driven.member.view().map(|view| view.number), Some(2));
+    hear(&mut driven, 1, 2, append(2, Vec::new()));
+    assert_eq!((said(&driven, codec::GONE).len(), said(&driven, codec::APPENDED).len()), (1, 0));
+    hear(&mut driven, 1, 4, append(2, Vec::new()));
+    assert_eq!((said(&driven, codec::GONE).len(), said(&driven, codec::APPENDED).len()), (0, 1));
+    hear(&mut driven, 1, 4, What::Gone { incarnation: Incarnation(2) });
+    assert_eq!(reason(&driven), None, "said of another life");
+    hear(&mut driven, 1, 4, What::Gone { incarnation: Incarnation(1) });
+    assert_eq!(reason(&driven), Some(Reason::Removed));
+    ask(&mut driven, &Request::View { agreed: false });
+    let (_, answer) = driven.said.last().expect("every request is answered");
+    let answer = Answer::decode(answer.kind, &answer.body);
+    assert!(matches!(answer, Ok(Answer::Error(refusal)) if refusal.reason == Reason::Removed));
+}
+
+#[test]
+fn a_log_of_another_cluster_or_node_and_a_damaged_one_are_refused() {
+    let disk = founder(Vec::new()).disk;
+    let start = |cluster, node, disk: Vec<u8>| {
+        let mut driven = Driven::new(MembershipConfig::new(cluster, NodeId(node), Start::Joined, 1), disk);
+        driven.give(Input::Started);
+        driven
+    };
+    assert_eq!(reason(&start(7, 4, disk.clone())), None);
+    assert_eq!(reason(&start(8, 4, disk.clone())), Some(Reason::WrongCluster));
+    assert_eq!(reason(&start(7, 5, disk.clone())), Some(Reason::WrongCluster));
+    let mut damaged = disk.clone();
+    damaged[60] ^= 1;
+    let damaged = start(7, 4, damaged);
+    assert_eq!(reason(&damaged), Some(Reason::Damaged));
+    let text = &damaged.member.closed().expect("it was asked").text;
+    assert!(text.contains("damaged at byte"), "{text}");
+    assert_eq!(reason(&start(7, 4, disk[..disk.len() - 1].to_vec())), None, "torn");
+}
+
+#[test]
+fn who_has_no_log_does_not_vote() {
+    let mut driven = learner(Vec::new());
+    hear(&mut driven, 5, 1, What::Vote { asks_first: false, last: 9, last_term: 4 });
+    let (_, voted) = driven.said.first().expect("it answers");
+    let voted = Message::decode(voted.kind, &voted.body).map(|message| message.what);
+    assert_eq!(voted, Ok(What::Voted { asks_first: false, given: false }));
+}

@@ -118,6 +118,29 @@ fn an_earlier_life_is_told_that_it_is_over_and_a_later_one_is_not() {
 }
 
 #[test]
+fn a_leader_that_contradicts_what_is_committed_is_not_followed() {
+    let mut driven = learner(Vec::new());
+    follow(&mut driven);
+    let revive = |term, life| Entry { term, change: Change::Revive(NodeId(0), Incarnation(life)) };
+    let append =
+        |before, before_term, entries| What::Append { before, before_term, committed: 2, round: 2, entries };
+    hear(&mut driven, 1, 1, append(1, 0, vec![revive(1, 2)]));
+    let before = driven.member.view().cloned();
+    hear(&mut driven, 2, 2, append(1, 0, vec![revive(2, 3)]));
+    let fits = |driven: &Driven| {
+        let (_, answer) = driven.said.last().expect("it answers");
+        match Message::decode(answer.kind, &answer.body).map(|message| message.what) {
+            Ok(What::Appended { fits, index, .. }) => (fits, index),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(fits(&driven), (false, 2));
+    assert_eq!((driven.member.view().cloned(), driven.member.committed()), (before, 2));
+    hear(&mut driven, 3, 2, append(2, 1, Vec::new()));
+    assert_eq!(fits(&driven), (true, 2), "what was committed is still there");
+}
+
+#[test]
 fn a_log_of_another_cluster_or_node_and_a_damaged_one_are_refused() {
     let disk = founder(Vec::new()).disk;
     let start = |cluster, node, disk: Vec<u8>| {

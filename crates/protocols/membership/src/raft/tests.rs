@@ -200,6 +200,42 @@ fn random_walks_commit_one_history() {
     assert!(committed > 15_000 && led > 15_000, "walks get somewhere: {committed} entries, {led} terms");
 }
 
+/// All that is said arrives, and all that is kept is durable, until nothing is left.
+fn calm(walk: &mut Walk) {
+    loop {
+        (0..SIZE.into()).for_each(|at| assert_eq!(walk.settle(at), None));
+        (0..SIZE.into()).for_each(|at| walk.sync(at));
+        if walk.mail.is_empty() {
+            return;
+        }
+        let (from, to, message) = walk.mail.remove(0);
+        walk.machines[usize::from(to.0)].raft.take(walk.now, from, message);
+    }
+}
+
+#[test]
+fn a_read_waits_for_answers_to_a_round_that_began_after_it() {
+    let mut walk = Walk::new(1, |_| {});
+    walk.now = walk.machines[0].raft.deadline();
+    walk.machines[0].raft.tick(walk.now);
+    calm(&mut walk);
+    let leader = &mut walk.machines[0].raft;
+    assert!(leader.may_read());
+    leader.tick(leader.deadline());
+    let earlier = std::mem::take(&mut leader.effects).said;
+    leader.read(walk.now, 9);
+    let later = std::mem::take(&mut leader.effects).said;
+    for (said, finished) in [(earlier, vec![]), (later, vec![9])] {
+        let one = said.into_iter().find(|said| said.to == NodeId(1)).expect("it speaks to all");
+        walk.machines[1].raft.take(walk.now, NodeId(0), one.message);
+        let answers = std::mem::take(&mut walk.machines[1].raft.effects).said;
+        for said in answers {
+            walk.machines[0].raft.take(walk.now, NodeId(1), said.message);
+        }
+        assert_eq!(walk.machines[0].raft.effects.read, finished);
+    }
+}
+
 #[cfg(feature = "seeded-defects")]
 mod defects {
     use super::Walk;

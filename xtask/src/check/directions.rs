@@ -23,7 +23,7 @@ const EDGES: [(&str, &[&str]); 27] = [
     ("testbed", &[]),
     ("clock", &["contract"]),
     ("link", &["contract", "wire", "errors", "clock"]),
-    ("stack", &["contract", "wire", "session", "messaging", "tuple-space"]),
+    ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership"]),
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
     // The interface.

@@ -2,6 +2,7 @@
 
 use crate::stacks::sessions_of;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
+use quintet_membership::MembershipConfig;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
 use quintet_tuple_space::SpaceConfig;
@@ -28,6 +29,8 @@ pub struct StackConfig {
     pub links: BTreeMap<NodeId, Reliability>,
     /// The space's limits. A client's are not used.
     pub space: SpaceConfig,
+    /// The member of the cluster that the node is, if it is one.
+    pub membership: Option<MembershipConfig>,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
     #[cfg(feature = "seeded-defects")]
     pub messaging_defect: Option<quintet_messaging::Defect>,
@@ -75,6 +78,7 @@ impl StackConfig {
             liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
+            membership: None,
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,
             #[cfg(feature = "seeded-defects")]

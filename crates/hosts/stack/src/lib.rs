@@ -36,7 +36,7 @@
 //! | --- | --- |
 //! | `stacks.rs` | the stacks: read this first |
 //! | `service.rs` | [`Service`], and the table of all |
-//! | `space.rs` | the row of the tuple space |
+//! | `space.rs`, `membership.rs` | the rows of the tuple space and of the membership |
 //! | `config.rs` | [`StackConfig`]: all that a stack is made with |
 //! | `codec.rs` | the same as a recording keeps it |
 //! | `error.rs` | [`StackError`]: what a recording's words may be refused for |
@@ -45,6 +45,7 @@
 mod codec;
 mod config;
 mod error;
+mod membership;
 mod service;
 mod space;
 mod stacks;
@@ -54,6 +55,6 @@ pub use config::{Liveness, StackConfig};
 pub use error::StackError;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{
-    CLIENT, EMBEDDED, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, make, node,
-    served, sessions_of, space, without_messages,
+    CLIENT, EMBEDDED, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, make,
+    member, node, served, sessions_of, space, without_messages,
 };

@@ -72,5 +72,6 @@ mod tests {
         for kind in [codec::CANCEL, codec::RETURN, codec::RENEW] {
             assert_eq!(class(kind), Class::Urgent);
         }
+        assert!((TUPLE_SPACE.first..=TUPLE_SPACE.last).all(|kind| class(Kind(kind)) != Class::OneWay));
     }
 }

@@ -5,10 +5,11 @@ use crate::error::StackError;
 use crate::service::{self, class};
 use crate::space::SERVICE;
 use quintet_contract::{Address, NodeId, Port, Protocol};
+use quintet_membership::Membership;
 use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
-use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION, PORT_SPACE};
+use quintet_wire::registry::{MEMBERSHIP, PORT_CALLERS, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE};
 
 /// The node of a space's process.
 pub const SPACE_NODE: NodeId = NodeId(0);
@@ -69,6 +70,17 @@ pub fn without_messages<P: Protocol>(
 pub fn space(config: &StackConfig) -> Placed<Space> {
     let protocol = Space::new(config.space);
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), protocol }
+}
+
+/// The member of the cluster that the node is, which speaks to the members on these nodes. Of two nodes either may say HELLO, or both.
+///
+/// # Panics
+/// The configuration has none.
+#[must_use]
+pub fn member(config: &StackConfig, others: &[NodeId]) -> Placed<Membership> {
+    let config = config.membership.clone().expect("the node is a member");
+    let asks = others.iter().map(|node| Address { node: *node, port: PORT_MEMBERSHIP }).collect();
+    Placed { port: PORT_MEMBERSHIP, kinds: MEMBERSHIP, asks, protocol: Membership::new(config) }
 }
 
 /// Another protocol that asks the space, at a port of its own.

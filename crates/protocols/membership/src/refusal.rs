@@ -60,6 +60,8 @@ reasons! {
     Malformed = 12, Malformed;
     /// The change is so long ago that it is not kept: ask for the whole view.
     TooFarBehind = 13, BadValue;
+    /// The member is the only voter, and cannot leave.
+    LastVoter = 14, BadValue;
 }
 
 /// Why a request failed, and what is particular to this time.

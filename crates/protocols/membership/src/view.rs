@@ -107,8 +107,9 @@ impl View {
             Change::Nothing => Ok(()),
             Change::Join(joiner) => self.check_join(joiner),
             Change::Remove(node) if votes == Some(true) && self.voters().count() == 1 => {
-                let text = format!("node {} is the only voter: a cluster ends with its last machine", node.0);
-                Err(Refusal::new(Reason::Full, text))
+                let text =
+                    format!("node {} is the only voter: nobody could decide anything without it", node.0);
+                Err(Refusal::new(Reason::LastVoter, text))
             }
             Change::Revive(node, incarnation) => match self.members.get(node) {
                 Some(member) if member.incarnation < *incarnation => Ok(()),
@@ -248,3 +249,7 @@ impl Decode<'_> for Member {
         Ok(Member { name, identity, incarnation, votes, ticket: reader.u64()? })
     }
 }
+
+#[cfg(test)]
+#[path = "view/tests.rs"]
+mod tests;

@@ -1,0 +1,90 @@
+use super::{KEPT_CHANGES, MAX_MEMBERS, View};
+use crate::change::{Change, Entry, Joiner};
+use crate::refusal::Reason;
+use quintet_contract::{Identity, Incarnation, NodeId};
+
+fn joiner(node: u16) -> Joiner {
+    let mut identity = [0; 32];
+    identity[..2].copy_from_slice(&node.to_le_bytes());
+    Joiner { node: NodeId(node), name: format!("m{node}"), identity: Identity(identity), ticket: node.into() }
+}
+
+fn founded() -> View {
+    let Joiner { node, name, identity, .. } = joiner(0);
+    View::founded(node, &name, identity)
+}
+
+fn apply(view: &mut View, change: Change) -> bool {
+    view.apply(&Entry { term: 1, change })
+}
+
+fn why(view: &View, change: &Change) -> Option<Reason> {
+    view.check(change).err().map(|refusal| refusal.reason)
+}
+
+#[test]
+fn a_number_is_never_given_twice_and_a_machine_may_come_back_under_another() {
+    let mut view = founded();
+    assert_eq!(view.next_node(), Some(NodeId(1)));
+    assert!(apply(&mut view, Change::Join(joiner(1))) && apply(&mut view, Change::Remove(NodeId(1))));
+    assert_eq!(why(&view, &Change::Join(joiner(1))), Some(Reason::Full));
+    assert_eq!(
+        (view.next_node(), view.has_lost(NodeId(1)), view.has_lost(NodeId(2))),
+        (Some(NodeId(2)), true, false)
+    );
+    assert!(apply(&mut view, Change::Join(Joiner { node: NodeId(2), ..joiner(1) })));
+    assert_eq!(view.joined_with(joiner(1).identity, 1), Some(NodeId(2)));
+    assert!(apply(&mut view, Change::Join(joiner(65_535))));
+    assert_eq!(view.next_node(), None, "all were given");
+}
+
+#[test]
+fn what_may_not_be_changed_changes_nothing_and_has_no_number() {
+    let mut view = founded();
+    assert!(apply(&mut view, Change::Join(joiner(1))));
+    let refused = [
+        (Change::Remove(NodeId(0)), Reason::LastVoter),
+        (Change::Demote(NodeId(0)), Reason::UnknownNode),
+        (Change::Promote(NodeId(0)), Reason::UnknownNode),
+        (Change::Demote(NodeId(1)), Reason::UnknownNode),
+        (Change::Remove(NodeId(9)), Reason::UnknownNode),
+        (Change::Revive(NodeId(1), Incarnation(1)), Reason::UnknownNode),
+        (Change::Join(Joiner { node: NodeId(2), ..joiner(1) }), Reason::IdentityTaken),
+        (Change::Join(Joiner { name: "m1".to_owned(), ..joiner(2) }), Reason::NameTaken),
+        (Change::Join(Joiner { name: String::new(), ..joiner(2) }), Reason::BadName),
+        (Change::Join(Joiner { name: "x".repeat(65), ..joiner(2) }), Reason::BadName),
+    ];
+    for (change, reason) in refused {
+        assert_eq!(why(&view, &change), Some(reason), "{change:?}");
+        let before = view.clone();
+        assert!(!apply(&mut view, change));
+        assert_eq!((view.number, &view.members), (before.number, &before.members));
+        assert_ne!(view.digest, before.digest, "the entry is part of the history");
+    }
+    assert!(apply(&mut view, Change::Promote(NodeId(1))) && apply(&mut view, Change::Remove(NodeId(0))));
+    assert_eq!(view.voters().collect::<Vec<_>>(), [NodeId(1)]);
+}
+
+#[test]
+fn the_latest_changes_are_kept_under_the_numbers_of_their_views() {
+    let mut view = founded();
+    assert!(!apply(&mut view, Change::Nothing));
+    let last = KEPT_CHANGES as u64 + 5;
+    for life in 2..=last {
+        assert!(apply(&mut view, Change::Revive(NodeId(0), Incarnation(life))));
+    }
+    assert_eq!(view.number, last);
+    let change = |number| view.change(number).cloned();
+    assert_eq!(change(last), Some(Change::Revive(NodeId(0), Incarnation(last))));
+    assert_eq!(change(6), Some(Change::Revive(NodeId(0), Incarnation(6))), "the oldest that is kept");
+    assert_eq!((change(5), change(last + 1), change(0)), (None, None, None));
+}
+
+#[test]
+fn a_cluster_has_so_many_members_and_no_more() {
+    let mut view = founded();
+    for node in 1..MAX_MEMBERS {
+        assert!(apply(&mut view, Change::Join(joiner(u16::try_from(node).expect("a few")))));
+    }
+    assert_eq!(why(&view, &Change::Join(joiner(60_000))), Some(Reason::Full));
+}

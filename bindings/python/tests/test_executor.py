@@ -166,7 +166,7 @@ def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
             self._space = space
 
         def begin(self):
-            return types.SimpleNamespace(take=self._space.begin().take, take_if=self._refuse)
+            return types.SimpleNamespace(out=self._space.begin().out, take=self._space.begin().take, take_if=self._refuse)
 
         def _refuse(self, *_template):
             raise quintet.PeerSilent(quintet.Code.PeerSilent)
@@ -178,15 +178,13 @@ def test_a_shutdown_that_cannot_cancel_ends_all_the_same(tmp_path, monkeypatch):
         monkeypatch.setenv("QUINTET_SPACE", str(tmp_path / "space"))
         executor = quintet.Executor()
         future = executor.submit(pow, 2, 3)
-        executor._space = Silent(executor.lab.space)
+        executor._pool.space = Silent(executor.lab.space)
         executor.shutdown(wait=False, cancel_futures=True)
         assert not future.cancelled()
         server.stop()
         with pytest.raises(ConnectionError):
             future.result(LONG_S)
-        for thread in threading.enumerate():
-            if thread.name == "quintet-finish":
-                thread.join(LONG_S)
+        executor.shutdown()
         assert executor.lab.closed
 
 
@@ -448,17 +446,6 @@ def test_an_executor_that_could_not_be_made_closes_its_lab(unlucky_thread, monke
     assert made[0].closed
 
 
-def test_a_shutdown_that_was_interrupted_can_be_made_again(unlucky_thread):
-    executor = quintet.Executor()
-    unlucky_thread("quintet-finish")
-    with pytest.raises(KeyboardInterrupt):
-        executor.shutdown()
-    again = threading.Thread(target=executor.shutdown, daemon=True)
-    again.start()
-    again.join(LONG_S)
-    assert not again.is_alive()
-
-
 class InterruptedSpace:
     """A space in which an interrupt comes as soon as a task was taken back."""
 
@@ -470,7 +457,7 @@ class InterruptedSpace:
         return getattr(self._space, name)
 
     def begin(self):
-        return types.SimpleNamespace(take=self._space.begin().take, take_if=self._take_if)
+        return types.SimpleNamespace(out=self._space.begin().out, take=self._space.begin().take, take_if=self._take_if)
 
     def _take_if(self, *template):
         self.taking = self._space.begin().take_if(*template)
@@ -487,7 +474,7 @@ def test_a_cancel_that_was_interrupted_has_ended_its_future(socket):
     with quintet.connect(f"quintet://{socket}") as lab:
         executor = quintet.Executor(lab)
         future = executor.submit(pow, 2, 3)
-        executor._space = InterruptedSpace(lab.space)
+        executor._pool.space = InterruptedSpace(lab.space)
         with pytest.raises(KeyboardInterrupt):
             future.cancel()
         assert future.cancelled()

@@ -16,7 +16,8 @@ match when number, types and values of the fields are equal.
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
-| `executor`, `tasks` | `Executor`, the tuples it speaks with |
+| `executor`, `pool`, `tasks` | `Executor`, its tasks under way, the tuples it speaks with |
+| `leaving` | a program that ends waits for its tasks |
 | `worker`, `ending`, `presence` | who does the work, how it is asked to end, who lives |
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |

@@ -12,7 +12,8 @@ from joblib.parallel import ParallelBackendBase
 
 from quintet import presence
 from quintet._native import Lab
-from quintet.executor import EMBEDDED_WORKERS, Executor, Future
+from quintet.executor import EMBEDDED_WORKERS, Executor
+from quintet.pool import Future
 
 
 class QuintetBackend(ParallelBackendBase):

@@ -1,0 +1,322 @@
+"""What an executor has in its space: its tasks, their futures, and the threads that see to them.
+
+A pool outlives its executor until nothing is under way: an executor that was shut down without waiting, or dropped, has its tasks
+done all the same, and a program that ends waits for them (`leaving`). Its threads end with its last task.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+from concurrent.futures import BrokenExecutor
+from concurrent.futures import Future as _Future
+from typing import Any
+
+from quintet import leaving, tasks
+from quintet._native import DEAD_LETTER, Lab, Pending, Space
+from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
+
+END = -1
+"""The id of the result that wakes the thread that collects."""
+
+LOOK_S = 0.25
+"""How late a dead letter, or that the executor was dropped, may be noticed."""
+
+
+class Future(_Future):
+    """The result of a task. It counts as pending until it is done: only the worker knows when it began."""
+
+    def __init__(self, pool: Pool, number: int) -> None:
+        super().__init__()
+        self._pool = pool
+        self.number = number
+        """The task's id in its pool."""
+
+    def cancel(self) -> bool:
+        """Takes the task back. False if a worker has it, it is done, or its space is gone."""
+        return self._pool.cancel(self)
+
+    def withdraw(self) -> bool:
+        """Marks it cancelled, its task being gone."""
+        cancelled = super().cancel()
+        if cancelled:
+            self.set_running_or_notify_cancel()
+        return cancelled
+
+
+class Pool:
+    """The tasks of one executor. It closes the lab at its end if the lab is its `own`."""
+
+    def __init__(self, lab: Lab, own: bool, ahead_tasks: int, ahead_bytes: int) -> None:
+        self.lab, self._own = lab, own
+        self.space: Space = lab.space
+        self.name = uuid.uuid4().hex
+        """Names its tasks and results."""
+        self.has_ended = False
+        """No more tasks are taken. Set without the lock when the executor is dropped, which may be at any moment."""
+        self.is_over = False
+        """It is collected no more."""
+        self.error: Error | None = None
+        """How the space was lost."""
+        self.lost = 0
+        """Tasks that were lost with it before anybody had said that there will be no more."""
+        self._numbers = itertools.count(1)
+        self._futures: dict[int, Future] = {}
+        self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
+        self._ahead: dict[int, int] = {}
+        """The tasks that were put and are not done: the bytes of each."""
+        self._kept: dict[int, bytes] = {}
+        """The payloads of the tasks that wait here, oldest first."""
+        self._feeder: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        """Told when a task ends, when one is kept, and when all is over."""
+        self._wake: Pending | None = None
+        self._events = tasks.events_wanted()
+        self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
+
+    def start(self) -> None:
+        """Collects from now on."""
+        leaving.add(self)
+        try:
+            self._collector.start()
+        except BaseException:
+            leaving.discard(self)
+            raise
+
+    def submit(self, call: tasks.Task) -> Future:
+        """See `Executor.submit`."""
+        payload = tasks.dumps(call)
+        future = Future(self, next(self._numbers))
+        with self._lock:
+            self._check_takes()
+            self._futures[future.number] = future
+            is_kept = bool(self._kept) or not self._has_room(len(payload))
+            if is_kept:
+                self._keep(future.number, payload)
+            else:
+                self._ahead[future.number] = len(payload)
+        if is_kept:
+            return future
+        # The collector may not wait for room: results would fill the space meanwhile.
+        timeout = 0.0 if threading.current_thread() is self._collector else None
+        try:
+            self._put(future.number, payload, timeout)
+        except SpaceFull:
+            with self._lock:
+                del self._ahead[future.number]
+                self._keep(future.number, payload)
+        except BaseException:
+            self._forget(future.number)
+            raise
+        return future
+
+    def _check_takes(self) -> None:
+        """Raises if no more tasks are taken. Under the lock."""
+        if self.error is not None:
+            raise BrokenExecutor(f"the executor has lost its space: {self.error}") from self.error
+        if self.has_ended:
+            raise RuntimeError("the executor was shut down")
+        if leaving.has_begun():
+            raise RuntimeError("no tasks are taken while the program ends")
+
+    def _put(self, number: int, payload: bytes, timeout: float | None = None) -> None:
+        puts: list[tuple[Any, ...]] = [(tasks.TASK, self.name, number, payload)]
+        if self._events:
+            puts.append(tasks.event(tasks.SUBMITTED, -1, number, 0))
+        self.space.out_many(puts, timeout)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether one more task of that size may be put. Under the lock."""
+        fits = len(self._ahead) < self._ahead_tasks and sum(self._ahead.values()) + size <= self._ahead_bytes
+        return fits or not self._ahead
+
+    def _keep(self, number: int, payload: bytes) -> None:
+        """Has a task put when there is room. Under the lock."""
+        self._kept[number] = payload
+        if self._feeder is None:
+            self._feeder = threading.Thread(target=self._feed, name="quintet-feed", daemon=True)
+            self._feeder.start()
+        self._changed.notify_all()
+
+    def _feed(self) -> None:
+        """Puts the tasks that were kept, each once there is room for it, in their order."""
+        while (kept := self._next_kept()) is not None:
+            number, payload = kept
+            try:
+                self._put(number, payload)
+            except GONE:
+                return  # The end of the collection is theirs.
+            except Exception as error:
+                future = self._forget(number)
+                if future is not None:
+                    _end(future, error)
+
+    def _next_kept(self) -> tuple[int, bytes] | None:
+        """Waits until one may be put. None: there will be none any more."""
+
+        def is_due() -> bool:
+            return self.is_over or bool(self._kept) and self._has_room(len(next(iter(self._kept.values()))))
+
+        with self._changed:
+            self._changed.wait_for(is_due)
+            if self.is_over:
+                return None
+            number = next(iter(self._kept))
+            payload = self._kept.pop(number)
+            self._ahead[number] = len(payload)
+            return number, payload
+
+    def end(self) -> list[Future]:
+        """Takes no more tasks. Returns the futures of those under way."""
+        with self._lock:
+            self.has_ended = True
+            self._wake_collector()
+            return list(self._futures.values())
+
+    def join(self) -> None:
+        """Waits until all is over. Returns at once in the thread that would have to bring that about."""
+        if threading.current_thread() is not self._collector:
+            self._collector.join()
+
+    def under_way(self) -> int:
+        """How many tasks are."""
+        return len(self._futures)
+
+    def _wake_collector(self) -> None:
+        """Has it see soon that all is done, if that is so: at the latest it sees that when it looks about. Under the lock."""
+        if not self.has_ended or self._futures or self.is_over or self._wake is not None:
+            return
+        try:
+            self._wake = self.space.begin().out(tasks.RESULT, self.name, END, True, b"", -1, 0)
+        except Error:
+            return  # The collection ends with the space.
+
+    def cancel(self, future: Future) -> bool:
+        """See `Future.cancel`."""
+        if future.done():
+            return future.cancelled()
+        with self._lock:
+            is_kept = self._kept.pop(future.number, None) is not None
+        if is_kept:
+            self._forget(future.number)
+            return future.withdraw()
+        try:
+            taking = self.space.begin().take_if(tasks.TASK, self.name, future.number, bytes)
+        except GONE:
+            return False  # Its end is that of the collection.
+        try:
+            return self._withdraw(future, taking)
+        except KeyboardInterrupt:
+            # It may have come when the task was taken back already, and nobody else would end its future.
+            self._withdraw(future, taking)
+            raise
+
+    def _withdraw(self, future: Future, taking: Pending) -> bool:
+        try:
+            if taking.result() is None:
+                return False
+        except GONE:
+            return False
+        self._forget(future.number)
+        return future.withdraw()
+
+    def _forget(self, number: int) -> Future | None:
+        with self._changed:
+            self._ahead.pop(number, None)
+            future = self._futures.pop(number, None)
+            if self._kept:
+                self._changed.notify_all()
+            if threading.current_thread() is not self._collector:
+                self._wake_collector()
+            return future
+
+    def _collect(self) -> None:
+        try:
+            self._collect_all()
+            self._leave()
+        except Error as error:
+            self._fail_all(error)
+        finally:
+            leaving.discard(self)
+            if self._own:
+                self.lab.close()
+
+    def _collect_all(self) -> None:
+        dead = self._dead_letter()
+        while not self._is_done():
+            result = self.space.begin().take(tasks.RESULT, self.name, int, bool, bytes, int, int)
+            while not _ready(result):
+                if dead.done():
+                    self._bury(dead.result())
+                    dead = self._dead_letter()
+                if self._is_done():
+                    return
+            _, _, number, ok, payload, _, _ = result.result()
+            if number != END:
+                self._settle(number, ok, payload)
+
+    def _is_done(self) -> bool:
+        """Whether nothing is under way, nor will be; then it is over."""
+        with self._changed:
+            if not self.has_ended or self._futures:
+                return False
+            self.is_over = True
+            self._changed.notify_all()
+            return True
+
+    def _leave(self) -> None:
+        """Leaves nothing in the space. Raises as `Space.take_if`."""
+        if self._wake is None:
+            return
+        self._wake.cancel()
+        self.space.take_if(tasks.RESULT, self.name, END, bool, bytes, int, int)
+
+    def _dead_letter(self) -> Pending:
+        return self.space.begin().take(DEAD_LETTER, str, int, tasks.TASK, self.name, int, bytes)
+
+    def _settle(self, number: int, ok: bool, payload: bytes) -> None:
+        future = self._forget(number)
+        if future is None:
+            return
+        try:
+            value = tasks.pickle.loads(payload) if ok else None
+            error = None if ok else tasks.exception_of(payload)
+        except BaseException as unreadable:
+            error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {tasks.told(unreadable)}")
+            error.__cause__ = unreadable
+        _end(future, error) if error is not None else future.set_result(value)
+
+    def _bury(self, letter: tuple[Any, ...]) -> None:
+        _, reason, attempts, _, _, number, _ = letter
+        future = self._forget(number)
+        if future is not None:
+            text = f"task {number} was given up after {attempts} attempts: {reason}"
+            _end(future, TaskFailed(Code.TaskFailed, text))
+
+    def _fail_all(self, error: Error) -> None:
+        with self._changed:
+            self.error, self.is_over = error, True
+            futures, self._futures = list(self._futures.values()), {}
+            self._kept.clear()
+            if not self.has_ended or leaving.has_begun():
+                self.lost = len(futures)
+                leaving.lose(self.lost, error)
+            self._changed.notify_all()
+        for future in futures:
+            _end(future, error)
+
+
+def _end(future: Future, error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def _ready(pending: Pending) -> bool:
+    """Whether the outcome came within the time in which nothing else need be looked at."""
+    try:
+        pending.result(LOOK_S)
+    except TimedOut:
+        return False
+    return True

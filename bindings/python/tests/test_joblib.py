@@ -29,6 +29,15 @@ def test_calls_in_order(workers):
     assert results == [n * n for n in range(50)]
 
 
+def test_small_calls_go_in_batches(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    worker()
+    with joblib.parallel_config(backend="quintet", n_jobs=2):
+        assert joblib.Parallel()(joblib.delayed(square)(n) for n in range(2000)) == [n * n for n in range(2000)]
+    with quintet.connect() as lab:
+        assert lab.space.count(tasks.EVENT, tasks.SUBMITTED, -1, int, int) < 1000
+
+
 def test_an_exception_comes_back(workers):
     def fail(number):
         if number == 3:
@@ -43,7 +52,7 @@ def test_each_task_is_told_of_when_events_are_wanted(worker, monkeypatch):
     monkeypatch.setenv("QUINTET_EVENTS", "1")
     worker()
     with joblib.parallel_config(backend="quintet", n_jobs=2):
-        assert joblib.Parallel()(joblib.delayed(square)(n) for n in range(5)) == [0, 1, 4, 9, 16]
+        assert joblib.Parallel(batch_size=1)(joblib.delayed(square)(n) for n in range(5)) == [0, 1, 4, 9, 16]
     with quintet.connect() as lab:
         for what, rank in ((tasks.SUBMITTED, -1), (tasks.HOLDING, 0), (tasks.DONE, 0)):
             assert lab.space.count(tasks.EVENT, what, rank, int, int) == 5

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor as _Executor
 from typing import Any, Callable
 
-from quintet import presence
+from quintet import presence, tasks
 from quintet._native import Lab
 from quintet.connecting import connect
 from quintet.pool import Future, Pool
@@ -63,6 +65,21 @@ class Executor(_Executor):
         """
         return self._pool.submit((fn, args, kwargs))
 
+    def map(
+        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1, **arguments: Any
+    ) -> Iterator[Any]:
+        """The results of the calls in their order, each raised or returned at its place. `chunksize` calls travel as one task: for calls
+        that take less than a millisecond, some hundred are ten times as fast. A call that raises is the last one done of its chunk.
+
+        The arguments are collected at once; `timeout`, and what else there is, as in the standard library.
+        """
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        if chunksize == 1:
+            return super().map(fn, *iterables, timeout=timeout, **arguments)
+        chunks = _chunks(zip(*iterables), chunksize)
+        return _flat(super().map(tasks.Chunk(fn), chunks, timeout=timeout, **arguments))
+
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
         return presence.count(self.lab)
@@ -77,6 +94,25 @@ class Executor(_Executor):
                 future.cancel()
         if wait:
             self._pool.join()
+
+
+def _chunks(calls: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
+    while chunk := list(itertools.islice(calls, size)):
+        yield chunk
+
+
+def _flat(chunks: Iterator[tuple[list[Any], bytes | None]]) -> Iterator[Any]:
+    """The results of chunks, one by one. Closed early, or at a failure, it takes back the chunks that no worker has."""
+    try:
+        for values, failure in chunks:
+            # As the standard library does: no result is kept once it was given.
+            values.reverse()
+            while values:
+                yield values.pop()
+            if failure is not None:
+                raise tasks.exception_of(failure)
+    finally:
+        chunks.close()  # type: ignore[attr-defined]
 
 
 def _drop(pool: Pool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable
 
+from joblib._parallel_backends import AutoBatchingMixin
 from joblib.parallel import ParallelBackendBase
 
 from quintet import presence
@@ -16,8 +17,11 @@ from quintet.executor import EMBEDDED_WORKERS, Executor
 from quintet.pool import Future
 
 
-class QuintetBackend(ParallelBackendBase):
-    """A backend of joblib over an `Executor`. `lab` is the connection to use, default `quintet.connect()`."""
+class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
+    """A backend of joblib over an `Executor`. `lab` is the connection to use, default `quintet.connect()`.
+
+    Calls that take little go in batches, as many as take a fifth of a second (joblib's `batch_size="auto"`).
+    """
 
     default_n_jobs = -1
     supports_retrieve_callback = True
@@ -60,6 +64,7 @@ class QuintetBackend(ParallelBackendBase):
 
     def terminate(self) -> None:
         """Ends the executor. The connection stays if it was given."""
+        self.reset_batch_stats()
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)

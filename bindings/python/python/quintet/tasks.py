@@ -80,6 +80,24 @@ class RemoteTraceback(Exception):
         return f'\n"""\n{self.text}"""'
 
 
+class Chunk:
+    """Calls a function with each of a list of arguments: the results, and the failure of the call that was the last, or None."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, calls: list[tuple[Any, ...]]) -> tuple[list[Any], bytes | None]:
+        values = []
+        for arguments in calls:
+            try:
+                values.append(self._function(*arguments))
+            except Ended:
+                raise
+            except BaseException as error:
+                return values, failure(error)
+        return values, None
+
+
 def run(payload: bytes) -> tuple[bool, bytes]:
     """Does a task: whether it succeeded, and the payload of its result. Raises only Ended: whatever a task raises fails it."""
     try:

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from quintet import presence, tasks
 from quintet._native import Lab
+from quintet.bulk import Sharing
 from quintet.connecting import connect
 from quintet.pool import Future, Pool
 
@@ -33,6 +34,9 @@ class Executor(_Executor):
 
     At most `ahead_tasks` tasks, of `ahead_bytes` bytes when pickled, lie in the space or with workers; those beyond wait here, in
     their order, so that a job of any length leaves the space room for its results, and others.
+
+    Arrays of 64 KiB and more travel apart from the pickle and are copied once on their way to a worker, which sees what cannot be
+    written. Tasks of one `map` send an array that they have in common once; it is not to be changed meanwhile.
 
     As with the standard library's executors, tasks under way are done also if the executor was dropped or the program ends: the end
     waits for them, unless ctrl-C ends it. Without a lab it connects as `quintet.connect()` and closes that connection at shutdown. In an embedded lab two threads
@@ -71,14 +75,16 @@ class Executor(_Executor):
         """The results of the calls in their order, each raised or returned at its place. `chunksize` calls travel as one task: for calls
         that take less than a millisecond, some hundred are ten times as fast. A call that raises is the last one done of its chunk.
 
-        The arguments are collected at once; `timeout`, and what else there is, as in the standard library.
+        The arguments are collected at once, and an array that many of the calls have is sent once for all; `timeout`, and what else there is, as in the standard library.
         """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
-        if chunksize == 1:
-            return super().map(fn, *iterables, timeout=timeout, **arguments)
-        chunks = _chunks(zip(*iterables), chunksize)
-        return _flat(super().map(tasks.Chunk(fn), chunks, timeout=timeout, **arguments))
+        with self._pool.share() as sharing:
+            together = _Together(self._pool, sharing)
+            if chunksize == 1:
+                return together.map(fn, *iterables, timeout=timeout, **arguments)
+            chunks = _chunks(zip(*iterables), chunksize)
+            return _flat(together.map(tasks.Chunk(fn), chunks, timeout=timeout, **arguments))
 
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
@@ -94,6 +100,16 @@ class Executor(_Executor):
                 future.cancel()
         if wait:
             self._pool.join()
+
+
+class _Together(_Executor):
+    """Submits tasks that may name the same large arrays."""
+
+    def __init__(self, pool: Pool, sharing: Sharing) -> None:
+        self._pool, self._sharing = pool, sharing
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        return self._pool.submit((fn, args, kwargs), self._sharing)
 
 
 def _chunks(calls: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:

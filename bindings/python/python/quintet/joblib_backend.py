@@ -13,6 +13,7 @@ from joblib.parallel import ParallelBackendBase
 
 from quintet import presence
 from quintet._native import Lab
+from quintet.bulk import Sharing
 from quintet.executor import EMBEDDED_WORKERS, Executor
 from quintet.pool import Future
 
@@ -32,6 +33,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
         self._lab = lab
         self._executor: Executor | None = None
         self._futures: set[Future] = set()
+        self._sharing: Sharing | None = None
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_arguments: Any) -> int:
         """Connects, if it has not, and says how many tasks can run at a time. Raises as `quintet.connect`."""
@@ -49,9 +51,19 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
         executor = self._get_executor()
         return max(executor.workers(), _announced(executor.lab), 1)
 
+    def start_call(self) -> None:
+        """The tasks from now on send a large array that they have in common once."""
+        self._sharing = self._get_executor()._pool.share_on()
+
+    def stop_call(self) -> None:
+        """No further task comes of this call."""
+        sharing, self._sharing = self._sharing, None
+        if sharing is not None:
+            sharing.end()
+
     def submit(self, func: Callable[[], Any], callback: Callable[[Future], Any] | None = None) -> Future:
         """Puts a batch of calls as a task; `callback` gets its future when it is done. Raises as `Executor.submit`."""
-        future = self._get_executor().submit(func)
+        future = self._get_executor()._pool.submit((func, (), {}), self._sharing)
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
         if callback is not None:
@@ -64,6 +76,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
 
     def terminate(self) -> None:
         """Ends the executor. The connection stays if it was given."""
+        self.stop_call()
         self.reset_batch_stats()
         executor, self._executor = self._executor, None
         if executor is not None:

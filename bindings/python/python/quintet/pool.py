@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 import threading
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from concurrent.futures import Future as _Future
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from quintet import leaving, tasks
+from quintet import bulk, leaving, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
 
@@ -45,6 +48,21 @@ class Future(_Future):
         return cancelled
 
 
+@dataclass(frozen=True)
+class _Put:
+    """A task that is to be put."""
+
+    payload: bytes
+    keys: list[str]
+    """Of its large arrays."""
+    bulk: list[tuple[Any, ...]]
+    """The tuples of those that are not there."""
+
+    @property
+    def size(self) -> int:
+        return len(self.payload) + sum(fields[3].nbytes for fields in self.bulk)
+
+
 class Pool:
     """The tasks of one executor. It closes the lab at its end if the lab is its `own`."""
 
@@ -66,8 +84,11 @@ class Pool:
         self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
         self._ahead: dict[int, int] = {}
         """The tasks that were put and are not done: the bytes of each."""
-        self._kept: dict[int, bytes] = {}
-        """The payloads of the tasks that wait here, oldest first."""
+        self._kept: dict[int, _Put] = {}
+        """The tasks that wait here, oldest first."""
+        self._keys: dict[int, list[str]] = {}
+        """Of the large arrays of the tasks that are not done."""
+        self._uses = bulk.Uses(self.space, self.name, ahead_bytes)
         self._feeder: threading.Thread | None = None
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -85,32 +106,73 @@ class Pool:
             leaving.discard(self)
             raise
 
-    def submit(self, call: tasks.Task) -> Future:
+    @contextmanager
+    def share(self) -> Iterator[bulk.Sharing]:
+        """For tasks that may name the same large arrays: those that are submitted in the block."""
+        sharing = self.share_on()
+        try:
+            yield sharing
+        finally:
+            sharing.end()
+            self._uses.tidy()
+
+    def share_on(self) -> bulk.Sharing:
+        """The same until it is ended."""
+        return self._uses.share()
+
+    def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None) -> Future:
         """See `Executor.submit`."""
-        payload = tasks.dumps(call)
+        packer = bulk.Packer()
+        payload = tasks.dumps(call, packer.keep)
+        keys, absent = self._uses.pack(packer.views, sharing)
+        put = self._pack(payload, keys, absent, sharing is not None)
         future = Future(self, next(self._numbers))
+        try:
+            is_kept = self._admit(future, put)
+        except BaseException:
+            self._uses.release(put.keys)
+            raise
+        if not is_kept and self._put_now(future.number, put) and sharing is not None:
+            for key, view in zip(keys, absent):
+                if view is not None:
+                    self._uses.offer(view, key, sharing)
+        return future
+
+    def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None], is_shared: bool) -> _Put:
+        if not keys:
+            return _Put(payload, [], [])
+        puts = [bulk.tuple_of(self.name, key, view) for key, view in zip(keys, absent) if view is not None]
+        return _Put(tasks.dumps(bulk.Pickled(payload, keys, [is_shared] * len(keys))), keys, puts)
+
+    def _put_now(self, number: int, put: _Put) -> bool:
+        """Puts a task. False if it was kept, there being no room in the space."""
+        # The collector may not wait for room: results would fill the space meanwhile. Nor is there a wait with large arrays: what has to
+        # go before there is room may be shared by this task and those that follow.
+        timeout = 0.0 if put.bulk or threading.current_thread() is self._collector else None
+        try:
+            self._put(number, put, timeout)
+        except SpaceFull:
+            with self._lock:
+                del self._ahead[number]
+                self._keep(number, put)
+            return False
+        except BaseException:
+            self._forget(number)
+            raise
+        return True
+
+    def _admit(self, future: Future, put: _Put) -> bool:
+        """Takes it in. Returns whether it is kept here, there being no room for it."""
         with self._lock:
             self._check_takes()
             self._futures[future.number] = future
-            is_kept = bool(self._kept) or not self._has_room(len(payload))
+            self._keys[future.number] = put.keys
+            is_kept = bool(self._kept) or not self._has_room(put.size)
             if is_kept:
-                self._keep(future.number, payload)
+                self._keep(future.number, put)
             else:
-                self._ahead[future.number] = len(payload)
-        if is_kept:
-            return future
-        # The collector may not wait for room: results would fill the space meanwhile.
-        timeout = 0.0 if threading.current_thread() is self._collector else None
-        try:
-            self._put(future.number, payload, timeout)
-        except SpaceFull:
-            with self._lock:
-                del self._ahead[future.number]
-                self._keep(future.number, payload)
-        except BaseException:
-            self._forget(future.number)
-            raise
-        return future
+                self._ahead[future.number] = put.size
+            return is_kept
 
     def _check_takes(self) -> None:
         """Raises if no more tasks are taken. Under the lock."""
@@ -121,8 +183,8 @@ class Pool:
         if leaving.has_begun():
             raise RuntimeError("no tasks are taken while the program ends")
 
-    def _put(self, number: int, payload: bytes, timeout: float | None = None) -> None:
-        puts: list[tuple[Any, ...]] = [(tasks.TASK, self.name, number, payload)]
+    def _put(self, number: int, put: _Put, timeout: float | None = None) -> None:
+        puts: list[tuple[Any, ...]] = [*put.bulk, (tasks.TASK, self.name, number, put.payload)]
         if self._events:
             puts.append(tasks.event(tasks.SUBMITTED, -1, number, 0))
         self.space.out_many(puts, timeout)
@@ -132,41 +194,47 @@ class Pool:
         fits = len(self._ahead) < self._ahead_tasks and sum(self._ahead.values()) + size <= self._ahead_bytes
         return fits or not self._ahead
 
-    def _keep(self, number: int, payload: bytes) -> None:
+    def _keep(self, number: int, put: _Put) -> None:
         """Has a task put when there is room. Under the lock."""
-        self._kept[number] = payload
+        self._kept[number] = put
         if self._feeder is None:
             self._feeder = threading.Thread(target=self._feed, name="quintet-feed", daemon=True)
             self._feeder.start()
         self._changed.notify_all()
 
     def _feed(self) -> None:
-        """Puts the tasks that were kept, each once there is room for it, in their order."""
+        """Puts the tasks that were kept, each once there is room for it, in their order; but those pass that have less than one with
+        large arrays that finds no room: room may come only when they are done.
+        """
         while (kept := self._next_kept()) is not None:
-            number, payload = kept
+            number, put = kept
             try:
-                self._put(number, payload)
+                self._put(number, put, LOOK_S if put.bulk else None)
             except GONE:
                 return  # The end of the collection is theirs.
+            except SpaceFull:
+                with self._lock:
+                    del self._ahead[number]
+                    self._kept[number] = put
             except Exception as error:
                 future = self._forget(number)
                 if future is not None:
                     _end(future, error)
 
-    def _next_kept(self) -> tuple[int, bytes] | None:
+    def _next_kept(self) -> tuple[int, _Put] | None:
         """Waits until one may be put. None: there will be none any more."""
 
         def is_due() -> bool:
-            return self.is_over or bool(self._kept) and self._has_room(len(next(iter(self._kept.values()))))
+            return self.is_over or bool(self._kept) and self._has_room(next(iter(self._kept.values())).size)
 
         with self._changed:
             self._changed.wait_for(is_due)
             if self.is_over:
                 return None
             number = next(iter(self._kept))
-            payload = self._kept.pop(number)
-            self._ahead[number] = len(payload)
-            return number, payload
+            put = self._kept.pop(number)
+            self._ahead[number] = put.size
+            return number, put
 
     def end(self) -> list[Future]:
         """Takes no more tasks. Returns the futures of those under way."""
@@ -226,11 +294,15 @@ class Pool:
         with self._changed:
             self._ahead.pop(number, None)
             future = self._futures.pop(number, None)
+            keys = self._keys.pop(number, [])
             if self._kept:
                 self._changed.notify_all()
             if threading.current_thread() is not self._collector:
                 self._wake_collector()
-            return future
+        if keys:
+            self._uses.release(keys)
+        self._uses.tidy()
+        return future
 
     def _collect(self) -> None:
         try:
@@ -268,6 +340,7 @@ class Pool:
 
     def _leave(self) -> None:
         """Leaves nothing in the space. Raises as `Space.take_if`."""
+        self._uses.end()
         if self._wake is None:
             return
         self._wake.cancel()
@@ -281,12 +354,17 @@ class Pool:
         if future is None:
             return
         try:
-            value = tasks.pickle.loads(payload) if ok else None
+            value = tasks.loads(payload, self._arrays) if ok else None
             error = None if ok else tasks.exception_of(payload)
         except BaseException as unreadable:
             error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {tasks.told(unreadable)}")
             error.__cause__ = unreadable
         _end(future, error) if error is not None else future.set_result(value)
+
+    def _arrays(self, pickled: bulk.Pickled) -> list[bytearray]:
+        """The large arrays of a result: the program may write them."""
+        found = [self.space.take_if(*bulk.template_of(self.name, key)) for key in pickled.keys]
+        return [bytearray(fields[3]) for fields in found if fields is not None]
 
     def _bury(self, letter: tuple[Any, ...]) -> None:
         _, reason, attempts, _, _, number, _ = letter

@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | ("quintet.task", pool: str, id: int, payload: bytes) | executor | worker, under a lease |
 | ("quintet.result", pool: str, id: int, ok: bool, payload: bytes, worker: int, attempt: int) | worker | executor |
+| ("quintet.bulk", pool: str, key: str, data: array of u1) | executor; worker, with a result | worker, which reads it; executor |
 | ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody; `presence.count` removes those of the dead |
 | ("quintet.event", what: str, rank: int, task: int, attempt: int), if QUINTET_EVENTS=1 | both | who watches |
 
@@ -12,7 +13,7 @@ the result.
 
 A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a
 pickled (pickled exception or None, its text, traceback): a failure can be read also where the exception's class is unknown.
-Pickles are code: they are spoken only between processes of one user.
+Large arrays of either are apart (`bulk`). Pickles are code: they are spoken only between processes of one user.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import pickle
 import traceback
 from typing import Any, Callable
 
+from quintet.bulk import Pickled
 from quintet.errors import Code, TaskFailed
 
 TASK = "quintet.task"
@@ -46,12 +48,12 @@ def event(what: str, rank: int, task: int, attempt: int) -> tuple[str, str, int,
     return (EVENT, what, rank, task, attempt)
 
 
-def dumps(value: Any) -> bytes:
-    """Pickles, functions of the main program included if cloudpickle is there.
+def dumps(value: Any, keep: Callable[[pickle.PickleBuffer], bool] | None = None) -> bytes:
+    """Pickles, functions of the main program included if cloudpickle is there. `keep` says which buffers stay in the pickle.
 
     Raises what pickling raises.
     """
-    return _pickler().dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    return _pickler().dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
 
 
 @functools.lru_cache(maxsize=None)
@@ -99,14 +101,33 @@ class Chunk:
 
 
 def run(payload: bytes) -> tuple[bool, bytes]:
-    """Does a task: whether it succeeded, and the payload of its result. Raises only Ended: whatever a task raises fails it."""
+    """Does a task without arrays apart: whether it succeeded, and the payload of its result. Raises only Ended: whatever a task
+    raises fails it.
+    """
+    return attempt(payload, _no_arrays, dumps)
+
+
+def attempt(
+    payload: bytes, arrays: Callable[[Pickled], list[Any]], pickled: Callable[[Any], bytes]
+) -> tuple[bool, bytes]:
+    """Does a task as `run`, its arrays being looked up, and its result pickled, by these."""
     try:
-        function, arguments, keywords = pickle.loads(payload)
-        return True, dumps(function(*arguments, **keywords))
+        function, arguments, keywords = loads(payload, arrays)
+        return True, pickled(function(*arguments, **keywords))
     except Ended:
         raise
     except BaseException as error:
         return False, failure(error)
+
+
+def loads(payload: bytes, arrays: Callable[[Pickled], list[Any]]) -> Any:
+    """What was pickled. Raises what unpickling raises."""
+    value = pickle.loads(payload)
+    return pickle.loads(value.body, buffers=arrays(value)) if isinstance(value, Pickled) else value
+
+
+def _no_arrays(_pickled: Pickled) -> list[Any]:
+    raise ValueError("it has arrays apart")
 
 
 def failure(error: BaseException) -> bytes:

@@ -14,11 +14,11 @@ import sys
 from collections import deque
 from typing import Any
 
-from quintet import presence, tasks
+from quintet import bulk, presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
 from quintet.connecting import connect
 from quintet.ending import Ending
-from quintet.errors import GONE, BadValue, Code, Error, LeaseLost, TooLarge
+from quintet.errors import GONE, BadValue, Code, Error, LeaseLost, TimedOut, TooLarge
 
 THREAD_SETTINGS = (
     "OMP_NUM_THREADS",
@@ -33,16 +33,19 @@ THREAD_SETTINGS = (
 RESULT_BYTES = MAX_BYTES - 64 * 1024
 """The payload that surely fits into a message beside the other fields."""
 
+CACHED_S = 1.0
+"""How long a worker without a task keeps the arrays of earlier ones."""
+
 
 def work(space: Space, rank: int, ending: Ending | None = None) -> None:
     """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process, whose `ending`
     interrupts it.
     """
-    events, ending = _Events(space, rank), ending or Ending()
+    events, reader, ending = _Events(space, rank), bulk.Reader(space), ending or Ending()
     try:
         with presence.announced(space, rank):
             while True:
-                _work_once(space, rank, events, ending)
+                _work_once(space, rank, events, reader, ending)
     except GONE:
         return
 
@@ -71,34 +74,65 @@ class _Events:
         self._puts.append(self._space.begin().out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
 
 
-def _work_once(space: Space, rank: int, events: _Events, ending: Ending) -> None:
-    lease = ending.within(space.lease, tasks.TASK, str, int, bytes)
+def _work_once(space: Space, rank: int, events: _Events, reader: bulk.Reader, ending: Ending) -> None:
+    lease = _next_task(space, reader, ending)
+    result = _Result(lease, rank)
     try:
         events.tell(tasks.HOLDING, lease)
-        ok, result = ending.within(tasks.run, lease[3])
+        ending.within(result.make, reader)
     except BaseException:
         _give_back(lease)
         raise
-    if len(result) > RESULT_BYTES:
-        too_large = TooLarge(Code.TooLarge, f"the task's result has {len(result)} bytes; {RESULT_BYTES} may travel")
-        ok, result = False, tasks.failure(too_large)
     # Before the result: whoever has all results has been told of all tasks.
     events.tell(tasks.DONE, lease)
     try:
-        ending.within(
-            lease.acknowledge,
-            _result(lease, rank, ok, result),
-            instead=lambda error: [_result(lease, rank, False, tasks.failure(error))],
-        )
+        ending.within(lease.acknowledge, *result.tuples(), instead=result.fail)
     except LeaseLost:
         return  # Somebody else does it: this worker was not heard for too long.
     except TooLarge:
         return  # Not even the failure fits. The task has returned, and the space gives it up after some attempts.
 
 
-def _result(lease: Lease, rank: int, ok: bool, result: bytes) -> tuple[Any, ...]:
-    _, pool, number, _ = lease
-    return (tasks.RESULT, pool, number, ok, result, rank, lease.attempt)
+def _next_task(space: Space, reader: bulk.Reader, ending: Ending) -> Lease:
+    template = (tasks.TASK, str, int, bytes)
+    try:
+        return ending.within(space.lease, *template, timeout=CACHED_S)
+    except TimedOut:
+        reader.forget()
+    return ending.within(space.lease, *template)
+
+
+class _Result:
+    """What a task comes to."""
+
+    def __init__(self, lease: Lease, rank: int) -> None:
+        _, self._pool, self._number, self._task = lease
+        self._rank, self._attempt = rank, lease.attempt
+        self._bulk: list[tuple[Any, ...]] = []
+
+    def make(self, reader: bulk.Reader) -> None:
+        """Does the task. Raises Ended."""
+        self._ok, self._payload = tasks.attempt(self._task, lambda pickled: reader.arrays(self._pool, pickled), self._pickle)
+        if len(self._payload) > RESULT_BYTES:
+            text = f"the task's result has {len(self._payload)} bytes; {RESULT_BYTES} may travel"
+            self.fail(TooLarge(Code.TooLarge, text))
+
+    def _pickle(self, value: Any) -> bytes:
+        packer = bulk.Packer()
+        payload = tasks.dumps(value, packer.keep)
+        keys = [f"result {self._number} {self._attempt} {n}" for n in range(len(packer.views))]
+        self._bulk = [bulk.tuple_of(self._pool, key, view) for key, view in zip(keys, packer.views)]
+        return tasks.dumps(bulk.Pickled(payload, keys, [False] * len(keys))) if keys else payload
+
+    def fail(self, error: Error) -> list[tuple[Any, ...]]:
+        """It comes to this error. Returns `tuples`."""
+        self._ok, self._payload, self._bulk = False, tasks.failure(error), []
+        return self.tuples()
+
+    def tuples(self) -> list[tuple[Any, ...]]:
+        """Those that are put in the task's place."""
+        result = (tasks.RESULT, self._pool, self._number, self._ok, self._payload, self._rank, self._attempt)
+        return [*self._bulk, result]
 
 
 def _give_back(lease: Lease) -> None:

@@ -1,0 +1,249 @@
+"""Large arrays of arguments and results: each is a tuple of its own, ("quintet.bulk", pool, key, bytes as an array of u1).
+
+Where a pickle has an array of `SHORTEST_BYTES` or more, it has a key in its place (`Pickled`). The tuple is put with the task or the
+result, and lies where workers look at it without a copy. A worker's arguments are such views, which cannot be written; what a
+task gives back is copied once more, so that whoever gets it can write it.
+
+Within one `Executor.map` or one call of joblib's Parallel an array that several tasks have goes once, with the first of them, and the
+others name it (`Sharing`). It is known by where it lies: whoever changes it meanwhile does not change what workers see.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import threading
+import weakref
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from typing import Any
+
+from quintet._native import MAX_BYTES, Space
+from quintet.errors import GONE, Code, SpaceFull, TooLarge
+
+BULK = "quintet.bulk"
+
+SHORTEST_BYTES = 64 * 1024
+"""Below it an array is copied into the pickle: a tuple of its own would cost more."""
+
+CACHED_ARRAYS = 8
+"""How many shared arrays a worker keeps, those used last."""
+
+READ_WITHIN_S = 60.0
+"""An array was put no later than the task that names it. If it is not there its task was given up meanwhile."""
+
+
+@dataclass(frozen=True)
+class Pickled:
+    """A pickle with arrays apart."""
+
+    body: bytes
+    keys: list[str]
+    """Of the arrays, in the pickle's order."""
+    shared: list[bool]
+    """Whether other tasks may name it as well."""
+
+
+class Packer:
+    """Pickles, and keeps the large arrays of what it pickles apart."""
+
+    def __init__(self) -> None:
+        self.views: list[memoryview] = []
+
+    def keep(self, buffer: pickle.PickleBuffer) -> bool:
+        """For `pickle.dumps`: whether the buffer stays in the pickle. Raises TooLarge."""
+        try:
+            view = buffer.raw()
+        except BufferError:
+            return True  # Not in one piece.
+        if view.nbytes < SHORTEST_BYTES:
+            return True
+        if view.nbytes > MAX_BYTES:
+            raise TooLarge(Code.TooLarge, f"an array of {view.nbytes} bytes; {MAX_BYTES} may travel")
+        self.views.append(view)
+        return False
+
+
+def tuple_of(pool: str, key: str, view: memoryview) -> tuple[str, str, str, Any]:
+    """The tuple with these bytes, copied now."""
+    return (BULK, pool, key, _copied(view))
+
+
+def _copied(view: memoryview) -> Any:
+    import numpy
+
+    from quintet._native import empty
+
+    array = empty(view.nbytes, "u1")
+    array[:] = numpy.frombuffer(view, "u1")
+    return array
+
+
+def template_of(pool: str, key: str) -> tuple[Any, ...]:
+    """What matches the tuple."""
+    from quintet._native import array
+
+    return (BULK, pool, key, array("u1", 1))
+
+
+def take_away(space: Space, pool: str, keys: list[str]) -> None:
+    """Removes the tuples, if they are there and the space is."""
+    try:
+        for key in keys:
+            space.take_if(*template_of(pool, key))
+    except GONE:
+        return
+
+
+Place = tuple[int, int]
+"""Where an array lies, and how many bytes it has."""
+
+
+class Sharing:
+    """The arrays of the tasks of one call, by where they lie."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Place, str] = {}
+        self._roots: dict[Place, Any] = {}
+        self.dropped: deque[str] = deque()
+        """Keys of arrays that are no more: no further task can have them."""
+        self.has_ended = False
+
+    def key(self, view: memoryview) -> str | None:
+        """The array's key, if an earlier task had it."""
+        return self._keys.get(_place(view))
+
+    def name(self, view: memoryview, key: str) -> bool:
+        """Has later tasks name it. False if it cannot be known again."""
+        import numpy
+
+        root = view.obj
+        if not isinstance(root, numpy.ndarray):
+            return False
+        while isinstance(root.base, numpy.ndarray):
+            root = root.base
+        place = _place(view)
+        self._keys[place] = key
+        # Before its memory can be another array's.
+        self._roots[place] = weakref.ref(root, lambda _gone: self._drop(place))
+        return True
+
+    def end(self) -> None:
+        """No further task comes."""
+        for place in list(self._keys):
+            self._drop(place)
+        self.has_ended = True
+
+    def _drop(self, place: Place) -> None:
+        self._roots.pop(place, None)
+        key = self._keys.pop(place, None)
+        if key is not None:
+            self.dropped.append(key)
+
+
+def _place(view: memoryview) -> Place:
+    import numpy
+
+    return (numpy.frombuffer(view, "u1").__array_interface__["data"][0], view.nbytes)
+
+
+class Uses:
+    """Which arrays of a pool lie in its space, and how many have to do with each: its tasks, and the call that shares it."""
+
+    def __init__(self, space: Space, pool: str, most_bytes: int) -> None:
+        self._space, self._pool, self._most_bytes = space, pool, most_bytes
+        self._numbers = itertools.count(1)
+        self._uses: dict[str, int] = {}
+        self._shared: dict[str, int] = {}
+        """The bytes of those that are shared."""
+        self._sharings: list[Sharing] = []
+        self._lock = threading.Lock()
+
+    def share(self) -> Sharing:
+        """For the tasks of one call; to be ended."""
+        sharing = Sharing()
+        with self._lock:
+            self._sharings.append(sharing)
+        return sharing
+
+    def pack(self, views: list[memoryview], sharing: Sharing | None) -> tuple[list[str], list[memoryview | None]]:
+        """The keys of a task's arrays, and of each that is not there the array."""
+        self.tidy()
+        keys, absent = [], []
+        for view in views:
+            key = None if sharing is None else sharing.key(view)
+            absent.append(view if key is None else None)
+            keys.append(str(next(self._numbers)) if key is None else key)
+            with self._lock:
+                self._uses[keys[-1]] = self._uses.get(keys[-1], 0) + 1
+        return keys, absent
+
+    def offer(self, view: memoryview, key: str, sharing: Sharing) -> None:
+        """Has later tasks name an array that was put. It stays as long as there may be some, unless that would be too many bytes."""
+        with self._lock:
+            if self._shared and sum(self._shared.values()) + view.nbytes > self._most_bytes:
+                return
+            if key not in self._uses or not sharing.name(view, key):
+                return
+            self._uses[key] += 1
+            self._shared[key] = view.nbytes
+
+    def tidy(self) -> None:
+        """Removes what was shared and is no more."""
+        dropped = []
+        with self._lock:
+            for sharing in self._sharings:
+                # Asked before: what is dropped later is seen the next time.
+                is_last = sharing.has_ended
+                while sharing.dropped:
+                    dropped.append(sharing.dropped.popleft())
+                if is_last:
+                    self._sharings = [other for other in self._sharings if other is not sharing]
+        self.release(dropped)
+
+    def release(self, keys: list[str]) -> None:
+        """One fewer has to do with each; those that nobody has are removed."""
+        unused = []
+        with self._lock:
+            for key in keys:
+                if key not in self._uses:
+                    continue  # All was removed.
+                self._uses[key] -= 1
+                if self._uses[key] == 0:
+                    del self._uses[key]
+                    self._shared.pop(key, None)
+                    unused.append(key)
+        take_away(self._space, self._pool, unused)
+
+
+    def end(self) -> None:
+        """Removes all."""
+        with self._lock:
+            left, self._uses = list(self._uses), {}
+        take_away(self._space, self._pool, left)
+
+
+class Reader:
+    """A worker's view of the arrays of its tasks."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._cached: OrderedDict[tuple[str, str], Any] = OrderedDict()
+
+    def arrays(self, pool: str, pickled: Pickled) -> list[Any]:
+        """The arrays of a task's pickle, which cannot be written. Raises as `Space.read`."""
+        return [self._array(pool, key, shared) for key, shared in zip(pickled.keys, pickled.shared)]
+
+    def _array(self, pool: str, key: str, is_shared: bool) -> Any:
+        found = self._cached.pop((pool, key), None)
+        if found is None:
+            found = self._space.read(*template_of(pool, key), timeout=READ_WITHIN_S)[3]
+        if is_shared:
+            self._cached[pool, key] = found
+            if len(self._cached) > CACHED_ARRAYS:
+                self._cached.popitem(last=False)
+        return found
+
+    def forget(self) -> None:
+        """Keeps none any more."""
+        self._cached.clear()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import joblib
 import pytest
 from conftest import LONG_S
@@ -91,3 +94,46 @@ def test_scikit_learn_finds_the_same(workers):
     for column in serial.cv_results_:
         if "score" in column and "time" not in column:
             assert (parallel.cv_results_[column] == serial.cv_results_[column]).all()
+
+
+def test_no_more_tasks_are_with_workers_than_jobs_were_asked_for(socket, monkeypatch):
+    monkeypatch.setenv("QUINTET_SPACE", str(socket))
+    seen = []
+
+    def run_all(lab):
+        """A worker that sees how many tasks it could have had."""
+        with contextlib.suppress(*quintet.errors.GONE):
+            collect(lab)
+
+    def collect(lab):
+        while True:
+            held = [lab.space.lease(tasks.TASK, str, int, bytes)]
+            while lab.space.count(tasks.TASK, str, int, bytes) > 0:
+                held.append(lab.space.lease(tasks.TASK, str, int, bytes))
+            seen.append(len(held))
+            for task in held:
+                task.acknowledge((tasks.RESULT, task[1], task[2], *tasks.run(task[3]), 0, 1))
+
+    with quintet.connect() as lab:
+        threading.Thread(target=run_all, args=(lab,), daemon=True).start()
+        with joblib.parallel_config(backend="quintet", n_jobs=2):
+            assert joblib.Parallel(pre_dispatch="all", batch_size=1)(joblib.delayed(square)(n) for n in range(30)) == [
+                n * n for n in range(30)
+            ]
+    assert max(seen) <= 2
+
+
+@pytest.mark.parametrize("jobs, effective", [(-1, 5), (-2, 4), (-5, 1), (-9, 1), (3, 3), (None, 5)])
+def test_jobs_count_from_the_workers_as_joblibs(socket, monkeypatch, jobs, effective):
+    from quintet.joblib_backend import QuintetBackend
+
+    monkeypatch.setenv("QUINTET_SPACE", str(socket))
+    monkeypatch.setenv("QUINTET_WORKERS", "5")
+    backend = QuintetBackend()
+    assert backend.effective_n_jobs(jobs) == effective
+    backend.terminate()
+
+
+def test_no_jobs_are_refused(workers):
+    with joblib.parallel_config(backend="quintet"), pytest.raises(ValueError, match="n_jobs == 0"):
+        joblib.Parallel(n_jobs=0)(joblib.delayed(square)(n) for n in range(3))

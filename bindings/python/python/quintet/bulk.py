@@ -26,11 +26,18 @@ BULK = "quintet.bulk"
 SHORTEST_BYTES = 64 * 1024
 """Below it an array is copied into the pickle: a tuple of its own would cost more."""
 
+INITIALIZER = "initializer"
+"""The key under which a pool's pickled initializer and its arguments lie."""
+
 CACHED_ARRAYS = 8
 """How many shared arrays a worker keeps, those used last."""
 
 READ_WITHIN_S = 60.0
 """An array was put no later than the task that names it. If it is not there its task was given up meanwhile."""
+
+
+class InitializerFailed(Exception):
+    """An initializer raised in a worker; the text says what."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Pickled:
     """Of the arrays, in the pickle's order."""
     shared: list[bool]
     """Whether other tasks may name it as well."""
+    is_prepared: bool = False
+    """Whether the pool has an initializer, which the worker runs before its first task."""
 
 
 class Packer:
@@ -201,6 +210,11 @@ class Uses:
                     self._sharings = [other for other in self._sharings if other is not sharing]
         self.release(dropped)
 
+    def put_initializer(self, pickled: bytes) -> None:
+        """Puts a pickled initializer and its arguments, for as long as there are tasks. Raises as `Space.out`."""
+        self._space.out(*tuple_of(self._pool, INITIALIZER, memoryview(pickled)))
+        self._uses[INITIALIZER] = 1
+
     def release(self, keys: list[str]) -> None:
         """One fewer has to do with each; those that nobody has are removed."""
         unused = []
@@ -229,10 +243,23 @@ class Reader:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._cached: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._initialized: set[str] = set()
 
     def arrays(self, pool: str, pickled: Pickled) -> list[Any]:
-        """The arrays of a task's pickle, which cannot be written. Raises as `Space.read`."""
+        """The arrays of a task's pickle, which cannot be written. Runs the pool's initializer if that was not done. Raises as
+        `Space.read`; InitializerFailed.
+        """
+        if pickled.is_prepared and pool not in self._initialized:
+            self._initialize(pool)
         return [self._array(pool, key, shared) for key, shared in zip(pickled.keys, pickled.shared)]
+
+    def _initialize(self, pool: str) -> None:
+        try:
+            initializer, arguments = pickle.loads(self._array(pool, INITIALIZER, False))
+            initializer(*arguments)
+        except Exception as error:
+            raise InitializerFailed(f"{type(error).__name__}: {error}") from error
+        self._initialized.add(pool)
 
     def _array(self, pool: str, key: str, is_shared: bool) -> Any:
         found = self._cached.pop((pool, key), None)

@@ -44,16 +44,28 @@ class Executor(_Executor):
     """
 
     def __init__(
-        self, lab: Lab | None = None, *, ahead_tasks: int = AHEAD_TASKS, ahead_bytes: int = AHEAD_BYTES
+        self,
+        lab: Lab | None = None,
+        *,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        ahead_tasks: int = AHEAD_TASKS,
+        ahead_bytes: int = AHEAD_BYTES,
     ) -> None:
-        """Raises as `quintet.connect` does."""
+        """`initializer(*initargs)` is called by each worker before its first task; if it raises the executor is broken.
+
+        Raises as `quintet.connect` does, and what pickling the initializer raises.
+        """
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        pickled = None if initializer is None else tasks.dumps((initializer, initargs))
         own = lab is None
         self.lab = connect() if lab is None else lab
         """The connection it uses."""
         try:
             if self.lab.is_embedded:
                 _ensure_workers(self.lab)
-            self._pool = Pool(self.lab, own, ahead_tasks, ahead_bytes)
+            self._pool = Pool(self.lab, own, ahead_tasks, ahead_bytes, pickled)
             self._pool.start()
         except BaseException:
             if own:
@@ -65,7 +77,7 @@ class Executor(_Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Puts a task, or keeps it until others are done. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error,
-        after the space was lost, what pickling raises, and as `Space.out`; what a kept task's `Space.out` raises, its future raises.
+        after the space was lost or the initializer failed, what pickling raises, and as `Space.out`; what a kept task's `Space.out` raises, its future raises.
         """
         return self._pool.submit((fn, args, kwargs))
 

@@ -14,7 +14,7 @@ from joblib.parallel import ParallelBackendBase
 from quintet import presence
 from quintet._native import Lab
 from quintet.bulk import Sharing
-from quintet.executor import EMBEDDED_WORKERS, Executor
+from quintet.executor import AHEAD_TASKS, EMBEDDED_WORKERS, Executor
 from quintet.pool import Future
 
 
@@ -28,28 +28,53 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
     supports_retrieve_callback = True
     supports_inner_max_num_threads = False
 
-    def __init__(self, nesting_level: int | None = None, lab: Lab | None = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        nesting_level: int | None = None,
+        lab: Lab | None = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        **arguments: Any,
+    ) -> None:
+        unknown = arguments.keys() - {"inner_max_num_threads"}
+        if unknown:
+            raise TypeError(f"the backend quintet takes no {', '.join(sorted(unknown))}")
         super().__init__(nesting_level=nesting_level, **arguments)
         self._lab = lab
+        self._initializer, self._initargs = initializer, initargs
         self._executor: Executor | None = None
         self._futures: set[Future] = set()
         self._sharing: Sharing | None = None
 
-    def configure(self, n_jobs: int = 1, parallel: Any = None, **_arguments: Any) -> int:
-        """Connects, if it has not, and says how many tasks can run at a time. Raises as `quintet.connect`."""
+    def configure(
+        self,
+        n_jobs: int = 1,
+        parallel: Any = None,
+        initializer: Callable[..., Any] | None = None,
+        initargs: tuple[Any, ...] = (),
+        **_arguments: Any,
+    ) -> int:
+        """Connects, if it has not, and says how many tasks can run at a time: no more do, unless `n_jobs` is -1. Raises as
+        `quintet.connect`.
+        """
         self.parallel = parallel
-        return self.effective_n_jobs(n_jobs)
+        if initializer is not None:
+            self._initializer, self._initargs = initializer, initargs
+        jobs = self.effective_n_jobs(n_jobs)
+        self._get_executor()._pool.limit(AHEAD_TASKS if n_jobs in (-1, None) else jobs)
+        return jobs
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """`n_jobs`, or without a positive one the number of workers that live, or are said to be there and were not found
-        dead: at the start of a job some have yet to announce themselves.
+        """`n_jobs`, or for -1 the number of workers that live, or are said to be there and were not found dead: at the start of a
+        job some have yet to announce themselves. -2 is one fewer, and so on.
         """
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
             return n_jobs
         executor = self._get_executor()
-        return max(executor.workers(), _announced(executor.lab), 1)
+        workers = max(executor.workers(), _announced(executor.lab), 1)
+        return workers if n_jobs is None else max(workers + 1 + n_jobs, 1)
 
     def start_call(self) -> None:
         """The tasks from now on send a large array that they have in common once."""
@@ -92,7 +117,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
 
     def _get_executor(self) -> Executor:
         if self._executor is None:
-            self._executor = Executor(self._lab)
+            self._executor = Executor(self._lab, initializer=self._initializer, initargs=self._initargs)
         return self._executor
 
 

@@ -66,7 +66,7 @@ class _Put:
 class Pool:
     """The tasks of one executor. It closes the lab at its end if the lab is its `own`."""
 
-    def __init__(self, lab: Lab, own: bool, ahead_tasks: int, ahead_bytes: int) -> None:
+    def __init__(self, lab: Lab, own: bool, ahead_tasks: int, ahead_bytes: int, initializer: bytes | None) -> None:
         self.lab, self._own = lab, own
         self.space: Space = lab.space
         self.name = uuid.uuid4().hex
@@ -77,6 +77,9 @@ class Pool:
         """It is collected no more."""
         self.error: Error | None = None
         """How the space was lost."""
+        self._broken: BrokenExecutor | None = None
+        """How its initializer failed."""
+        self._initializer = initializer
         self.lost = 0
         """Tasks that were lost with it before anybody had said that there will be no more."""
         self._numbers = itertools.count(1)
@@ -98,7 +101,9 @@ class Pool:
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
 
     def start(self) -> None:
-        """Collects from now on."""
+        """Collects from now on. Raises as `Space.out` if there is an initializer."""
+        if self._initializer is not None:
+            self._uses.put_initializer(self._initializer)
         leaving.add(self)
         try:
             self._collector.start()
@@ -139,10 +144,11 @@ class Pool:
         return future
 
     def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None], is_shared: bool) -> _Put:
-        if not keys:
+        is_prepared = self._initializer is not None
+        if not keys and not is_prepared:
             return _Put(payload, [], [])
         puts = [bulk.tuple_of(self.name, key, view) for key, view in zip(keys, absent) if view is not None]
-        return _Put(tasks.dumps(bulk.Pickled(payload, keys, [is_shared] * len(keys))), keys, puts)
+        return _Put(tasks.dumps(bulk.Pickled(payload, keys, [is_shared] * len(keys), is_prepared)), keys, puts)
 
     def _put_now(self, number: int, put: _Put) -> bool:
         """Puts a task. False if it was kept, there being no room in the space."""
@@ -178,6 +184,8 @@ class Pool:
         """Raises if no more tasks are taken. Under the lock."""
         if self.error is not None:
             raise BrokenExecutor(f"the executor has lost its space: {self.error}") from self.error
+        if self._broken is not None:
+            raise BrokenExecutor(str(self._broken)) from self._broken.__cause__
         if self.has_ended:
             raise RuntimeError("the executor was shut down")
         if leaving.has_begun():
@@ -235,6 +243,12 @@ class Pool:
             put = self._kept.pop(number)
             self._ahead[number] = put.size
             return number, put
+
+    def limit(self, most_tasks: int) -> None:
+        """Has no more tasks in the space, or with workers, from now on."""
+        with self._changed:
+            self._ahead_tasks = most_tasks
+            self._changed.notify_all()
 
     def end(self) -> list[Future]:
         """Takes no more tasks. Returns the futures of those under way."""
@@ -359,7 +373,28 @@ class Pool:
         except BaseException as unreadable:
             error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {tasks.told(unreadable)}")
             error.__cause__ = unreadable
-        _end(future, error) if error is not None else future.set_result(value)
+        if isinstance(error, bulk.InitializerFailed):
+            self._break(error)
+            error = self._broken
+        if error is not None:
+            _end(future, error)
+        elif not future.done():
+            future.set_result(value)
+
+    def _break(self, error: bulk.InitializerFailed) -> None:
+        """Fails all tasks. The results of those that workers have are still collected, and dropped."""
+        broken = BrokenExecutor(f"the initializer failed in a worker: {error}")
+        broken.__cause__ = error.__cause__
+        with self._lock:
+            self._broken, self.has_ended = broken, True
+            futures, kept = list(self._futures.values()), list(self._kept)
+            self._kept.clear()
+        for future in futures:
+            _end(future, broken)
+        for number in kept:
+            self._forget(number)
+        while (task := self.space.take_if(tasks.TASK, self.name, int, bytes)) is not None:
+            self._forget(task[2])
 
     def _arrays(self, pickled: bulk.Pickled) -> list[bytearray]:
         """The large arrays of a result: the program may write them."""

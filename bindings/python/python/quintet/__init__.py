@@ -17,6 +17,8 @@ match when number, types and values of the fields are equal.
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
 | `executor`, `pool`, `tasks` | `Executor`, its tasks under way, the tuples it speaks with |
+| `bulk` | large arrays of tasks and results |
+| `stalls` | says why nothing goes on |
 | `leaving` | a program that ends waits for its tasks |
 | `worker`, `ending`, `presence` | who does the work, how it is asked to end, who lives |
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |

@@ -35,6 +35,9 @@ class Executor(_Executor):
     At most `ahead_tasks` tasks, of `ahead_bytes` bytes when pickled, lie in the space or with workers; those beyond wait here, in
     their order, so that a job of any length leaves the space room for its results, and others.
 
+    A task may submit tasks to an executor of its own. If it waits for them it keeps its worker meanwhile: once every worker does so,
+    nothing goes on. That is said as a warning, as it is when there is no worker at all (logger "quintet", after two seconds).
+
     Arrays of 64 KiB and more travel apart from the pickle and are copied once on their way to a worker, which sees what cannot be
     written. Tasks of one `map` send an array that they have in common once; it is not to be changed meanwhile.
 

@@ -19,6 +19,7 @@ from typing import Any
 from quintet import bulk, leaving, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
+from quintet.stalls import Stall
 
 END = -1
 """The id of the result that wakes the thread that collects."""
@@ -98,6 +99,7 @@ class Pool:
         """Told when a task ends, when one is kept, and when all is over."""
         self._wake: Pending | None = None
         self._events = tasks.events_wanted()
+        self._stall = Stall(lab, self.name)
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
 
     def start(self) -> None:
@@ -171,6 +173,9 @@ class Pool:
         """Takes it in. Returns whether it is kept here, there being no room for it."""
         with self._lock:
             self._check_takes()
+            self._stall.submit()
+            if not self._futures:
+                self._stall.go_on()
             self._futures[future.number] = future
             self._keys[future.number] = put.keys
             is_kept = bool(self._kept) or not self._has_room(put.size)
@@ -339,6 +344,9 @@ class Pool:
                     dead = self._dead_letter()
                 if self._is_done():
                     return
+                if self._futures:
+                    self._stall.look()
+            self._stall.go_on()
             _, _, number, ok, payload, _, _ = result.result()
             if number != END:
                 self._settle(number, ok, payload)

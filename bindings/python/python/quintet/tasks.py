@@ -22,7 +22,10 @@ import functools
 import importlib
 import os
 import pickle
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable
 
 from quintet.bulk import Pickled
@@ -65,6 +68,24 @@ def _pickler() -> Any:
         except ImportError:
             continue
     return pickle
+
+
+_doing = threading.local()
+
+
+@contextmanager
+def doing(number: int) -> Iterator[None]:
+    """This thread does that task in the block."""
+    _doing.number = number
+    try:
+        yield
+    finally:
+        _doing.number = None
+
+
+def current() -> int | None:
+    """The task that this thread does, if it does one."""
+    return getattr(_doing, "number", None)
 
 
 class Ended(BaseException):

@@ -9,6 +9,7 @@ It takes tasks also from a space that is full, and is not counted as a worker un
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections import deque
@@ -112,7 +113,9 @@ class _Result:
 
     def make(self, reader: bulk.Reader) -> None:
         """Does the task. Raises Ended."""
-        self._ok, self._payload = tasks.attempt(self._task, lambda pickled: reader.arrays(self._pool, pickled), self._pickle)
+        with tasks.doing(self._number):
+            arrays = functools.partial(reader.arrays, self._pool)
+            self._ok, self._payload = tasks.attempt(self._task, arrays, self._pickle)
         if len(self._payload) > RESULT_BYTES:
             text = f"the task's result has {len(self._payload)} bytes; {RESULT_BYTES} may travel"
             self.fail(TooLarge(Code.TooLarge, text))

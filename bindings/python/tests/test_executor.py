@@ -31,6 +31,12 @@ def fail(text):
     raise KeyError(text)
 
 
+def never_end():
+    """Until a signal's handler raises, also if the signal comes before this."""
+    while True:
+        threading.Event().wait(0.01)
+
+
 class Unreadable:
     """Cannot be unpickled."""
 
@@ -402,11 +408,24 @@ def test_a_task_is_given_back_on_sigterm(worker, monkeypatch):
     lab = quintet.connect()
     with lab:
         executor = quintet.Executor(lab)
-        future = executor.submit(signal.pause)
+        future = executor.submit(never_end)
         lab.space.take(tasks.EVENT, tasks.HOLDING, 0, future.number, 1, timeout=LONG_S)
         process.terminate()
         assert process.wait(LONG_S) == 0
-        assert lab.space.lease(tasks.TASK, str, int, bytes, timeout=LONG_S).attempt == 2
+        assert lab.space.lease(tasks.TASK, str, int, bytes, timeout=LONG_S).attempt == 1, "the task is not blamed"
+
+
+def test_a_task_outlives_any_number_of_workers_that_are_asked_to_end(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_EVENTS", "1")
+    with quintet.connect() as lab, quintet.Executor(lab) as executor:
+        future = executor.submit(never_end)
+        for n in range(7):
+            process = worker()
+            lab.space.take(tasks.EVENT, tasks.HOLDING, n, future.number, 1, timeout=LONG_S)
+            process.terminate()
+            assert process.wait(LONG_S) == 0
+        assert not future.done() and lab.space.status().dead_letters == 0
+        assert future.cancel()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Does the tasks of a space: `python -m quintet.worker`.
 
 The space is that of `quintet.connect()` (QUINTET_SPACE); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
-space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space. If it cannot begin it says why in
+space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space, and that is no attempt. If it cannot begin it says why in
 one line, and its exit status is that of the error.
 
 It takes tasks also from a space that is full, and is not counted as a worker until there was room for its two tuples.
@@ -33,6 +33,9 @@ THREAD_SETTINGS = (
 
 RESULT_BYTES = MAX_BYTES - 64 * 1024
 """The payload that surely fits into a message beside the other fields."""
+
+GIVE_BACK_S = 1.0
+"""How long a worker that ends waits for room for its task, which itself made that room."""
 
 CACHED_S = 1.0
 """How long a worker without a task keeps the arrays of earlier ones."""
@@ -139,10 +142,17 @@ class _Result:
 
 
 def _give_back(lease: Lease) -> None:
+    """Puts the task again in its own place, so that this is no attempt: a worker that ends because it was asked to is no fault of the
+    task's. It goes behind the others.
+    """
+    put = None
     try:
-        lease.release()
+        put = lease.begin_acknowledge(lease.fields)
+        put.result(GIVE_BACK_S)
     except Error:
-        return  # It has returned by itself, or there is no space left.
+        # It has returned by itself, there is no space left, or no room: then it returns as an attempt.
+        if put is not None:
+            put.cancel()
 
 
 def _rank() -> int:

@@ -19,6 +19,7 @@ match when number, types and values of the fields are equal.
 | `executor`, `pool`, `tasks` | `Executor`, its tasks under way, the tuples it speaks with |
 | `bulk` | large arrays of tasks and results |
 | `stalls` | says why nothing goes on |
+| `masters` | what a program leaves that dies before its tasks |
 | `leaving` | a program that ends waits for its tasks |
 | `worker`, `ending`, `presence` | who does the work, how it is asked to end, who lives |
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |

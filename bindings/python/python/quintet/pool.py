@@ -6,17 +6,18 @@ done all the same, and a program that ends waits for them (`leaving`). Its threa
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from concurrent.futures import Future as _Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from quintet import bulk, leaving, tasks
+from quintet import bulk, leaving, masters, presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
 from quintet.stalls import Stall
@@ -325,14 +326,18 @@ class Pool:
 
     def _collect(self) -> None:
         try:
-            self._collect_all()
-            self._leave()
+            with contextlib.nullcontext() if self.lab.is_embedded else self._present():
+                self._collect_all()
+                self._leave()
         except Error as error:
             self._fail_all(error)
         finally:
             leaving.discard(self)
             if self._own:
                 self.lab.close()
+
+    def _present(self) -> AbstractContextManager[None]:
+        return presence.holding(self.space, masters.MASTER, self.name, masters.this_process())
 
     def _collect_all(self) -> None:
         dead = self._dead_letter()

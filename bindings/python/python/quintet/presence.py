@@ -13,6 +13,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from quintet import tasks
 from quintet._native import DEAD_LETTER, Lab, Space
@@ -49,10 +50,20 @@ def held(space: Space, rank: int) -> Iterator[None]:
 
     Raises as `Begin.lease` and `Begin.out`.
     """
-    presence = (PRESENCE, rank, os.getpid(), uuid.uuid4().hex)
-    # Asked for before it is put: nobody who counts finds it in between and takes it for a dead worker's.
-    lease = space.begin().lease(*presence)
-    put = space.begin().out(*presence)
+    with holding(space, PRESENCE, rank, os.getpid(), uuid.uuid4().hex):
+        yield
+
+
+@contextmanager
+def holding(space: Space, *fields: Any) -> Iterator[None]:
+    """Has a tuple of its own under a lease in the block, which does not wait until there is room for it: it returns to the space if the
+    process dies.
+
+    Raises as `Begin.lease` and `Begin.out`.
+    """
+    # Asked for before it is put: nobody who looks finds it in between and takes its process for dead.
+    lease = space.begin().lease(*fields)
+    put = space.begin().out(*fields)
     try:
         yield
     finally:
@@ -61,7 +72,7 @@ def held(space: Space, rank: int) -> Iterator[None]:
             put.result()
             lease.result().acknowledge()
         except Error:
-            lease.cancel()  # It was not put yet, the space has ended, or it took this worker for dead.
+            lease.cancel()  # It was not put yet, the space has ended, or it took this process for dead.
 
 
 def count(lab: Lab) -> int:

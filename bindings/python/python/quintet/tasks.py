@@ -6,6 +6,7 @@
 | ("quintet.result", pool: str, id: int, ok: bool, payload: bytes, worker: int, attempt: int) | worker | executor |
 | ("quintet.bulk", pool: str, key: str, data: array of u1) | executor; worker, with a result | worker, which reads it; executor |
 | ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody; `presence.count` removes those of the dead |
+| ("quintet.master", pool: str, process: str) | executor, which holds it under a lease | workers, if its program dies (`masters`) |
 | ("quintet.event", what: str, rank: int, task: int, attempt: int), if QUINTET_EVENTS=1 | both | who watches |
 
 A worker's events are put when there is room for them, in their order: "holding" when it begins a task, "done" just before

@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from typing import Any
 
-from quintet import bulk, presence, tasks
+from quintet import bulk, masters, presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
 from quintet.connecting import connect
 from quintet.ending import Ending
@@ -56,6 +56,7 @@ def work(space: Space, rank: int, ending: Ending | None = None) -> None:
 
 def _work_present(space: Space, rank: int, ending: Ending | None = None) -> None:
     try:
+        masters.start_to_sweep(space)
         with presence.held(space, rank):
             work(space, rank, ending)
     except GONE:

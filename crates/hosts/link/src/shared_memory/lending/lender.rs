@@ -16,6 +16,9 @@ const LEND_FROM: usize = SHORTEST_BYTES;
 /// The most places with such copies out: the others are for what is not copied.
 const COPIES: usize = PLACES / 2;
 
+/// The number of none.
+const NO_SEGMENT: u64 = u64::MAX;
+
 /// What one end has lent to its peer.
 #[derive(Debug)]
 pub(crate) struct Lender {
@@ -93,7 +96,11 @@ impl Lender {
         let is_copy = matches!(way, Way::Copied);
         let (segment, bulk) = match way {
             Way::InPlace(segment) => (segment, bulk.clone()),
-            Way::Copied => copy(bulk)?,
+            Way::Copied => {
+                // Not to copy in vain.
+                self.place_for((NO_SEGMENT, Buffer::size_for(bulk.len())), places(peer))?;
+                copy(bulk)?
+            }
         };
         let (number, size) = (segment.number(), segment.size());
         let (place, is_new) = self.place_for((number, size), places(peer))?;

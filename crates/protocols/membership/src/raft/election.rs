@@ -12,7 +12,9 @@ impl Raft {
     pub(super) fn ask_for_votes(&mut self, now: Time) {
         self.wait_for_leader(now);
         self.leader = None;
-        if !self.voters().contains(&self.me) {
+        // One whose vote ends by an entry that is not committed may be the only one that has that entry (Ongaro, section 4.2.2).
+        let may_stand = self.voters().contains(&self.me) || self.view.voters().any(|node| node == self.me);
+        if !may_stand {
             // It asks all the same, so that one that was removed while it was away is told.
             self.role = Role::Follower;
             return self.campaign(true, self.others());

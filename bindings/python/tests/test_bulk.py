@@ -140,13 +140,17 @@ def test_an_array_above_every_limit_is_refused(monkeypatch):
 
 def test_more_arrays_than_the_space_holds_wait_for_their_turn(tmp_path):
     with quintet.serve(tmp_path / "space", max_bytes=30_000_000) as server, quintet.connect(server.address) as lab:
-        other = quintet.connect(server.address)
-        threading.Thread(target=work, args=(other.space, 0), daemon=True).start()
-        with quintet.Executor(lab) as executor:
-            arrays = [numpy.full(LARGE, float(n)) for n in range(10)]
-            twice = [array for array in arrays for _ in range(2)]
-            assert list(executor.map(sum_of, twice)) == [float(n // 2) * LARGE for n in range(20)]
-        other.close()
+        executor = quintet.Executor(lab)
+        arrays = [numpy.full(LARGE, float(n)) for n in range(10)]
+        results = executor.map(sum_of, [array for array in arrays for _ in range(2)])
+        kept = executor._pool._kept
+        first = min(kept)
+        while next(iter(kept), first) <= first:
+            threading.Event().wait(0.01)
+        with quintet.connect(server.address) as other:
+            threading.Thread(target=work, args=(other.space, 0), daemon=True).start()
+            assert list(results) == [float(n // 2) * LARGE for n in range(20)], "others passed one that found no room"
+        executor.shutdown()
 
 
 def test_what_a_cancelled_task_would_have_had_goes(socket):

@@ -242,7 +242,7 @@ def test_workers_join_a_space_that_is_full_of_tasks(tmp_path, monkeypatch, event
         for thread in (threading.Thread(target=watch, daemon=True), submit):
             thread.start()
         while space.status().parked == 0:
-            threading.Event().wait(0)
+            threading.Event().wait(0.001)
         with quintet.connect(server.address) as first, quintet.connect(server.address) as second:
             for rank, other in enumerate((first, second)):
                 threading.Thread(target=_work_present, args=(other.space, rank), daemon=True).start()
@@ -253,7 +253,7 @@ def test_workers_join_a_space_that_is_full_of_tasks(tmp_path, monkeypatch, event
             assert executor.workers() == 2, "both are present"
         if events == "1":
             while told[tasks.DONE] < 50:
-                threading.Event().wait(0)
+                threading.Event().wait(0.001)
             assert told == {tasks.SUBMITTED: 50, tasks.HOLDING: 50, tasks.DONE: 50}
 
 

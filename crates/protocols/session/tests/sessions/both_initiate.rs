@@ -4,7 +4,7 @@ use crate::network::Conditions;
 use crate::resume::{DIED, Talking, UP, other, pair_with};
 use crate::{A, B, retain, say, talker, word};
 use quintet_contract::{Address, DownCause, Input, OwnedFrame, Protocol, Random, Span};
-use quintet_session::{HELLO, PeerConfig, SessionConfig};
+use quintet_session::{HELLO, PeerConfig, SessionConfig, WELCOME};
 
 /// Both say HELLO over every link.
 fn both_initiate(config: &mut SessionConfig) {
@@ -33,6 +33,16 @@ fn both_may_say_hello_over_every_link() {
             assert_eq!(network.nodes[&at].inner().changes, [(other(at), UP)], "seed {seed}: {at}");
         }
     }
+}
+
+#[test]
+fn of_two_hellos_that_cross_that_of_the_lower_address_is_answered() {
+    let mut network = pair_with(1, Conditions::reliable(), retain(4, 100_000), both_initiate);
+    network.run(Span::from_millis(1));
+    let welcome =
+        |(from, _, frame): &(Address, Address, OwnedFrame)| (frame.kind == WELCOME).then_some(*from);
+    let answered: Vec<Address> = network.trace.iter().filter_map(welcome).collect();
+    assert_eq!(answered, [A.max(B)]);
 }
 
 /// The last HELLO that a node said.

@@ -8,7 +8,7 @@ use quintet_contract::{
     Token,
 };
 use quintet_errors::Code;
-use quintet_session::{HELLO, Reliability, WELCOME};
+use quintet_session::{HELLO, PING, Reliability, WELCOME};
 
 const LIMIT: Span = Span::from_millis(700);
 
@@ -81,5 +81,18 @@ fn a_frame_of_an_ended_session_is_not_answered_where_nothing_is_lost() {
         node.handle(Time::ZERO, Input::Frame(A, frame), &mut out);
         assert_eq!(out.drain().count(), 0);
         assert_eq!(node.counters().fenced, 1);
+    }
+}
+
+#[test]
+fn who_names_a_session_that_is_not_known_is_counted() {
+    let (mut node, mut out) = (node(config(B, Reliability::Link)), Effects::default());
+    let link = LinkInfo::new(LinkClass::Machine, 64_000);
+    let up = PeerChange::Up { incarnation: Incarnation(1), link };
+    node.handle(Time::ZERO, Input::Peer(A, &up), &mut out);
+    for count in 1..=3 {
+        let session = 7u64.to_le_bytes();
+        node.handle(Time::ZERO, Input::Frame(A, Frame::new(PING, Token(0), &session)), &mut out);
+        assert_eq!(node.counters().fenced, count);
     }
 }

@@ -281,3 +281,11 @@ fn a_template_keeps_its_head_once_made() {
     let long = template!["x".repeat(MAX_IN_PLACE_BYTES + 1), ?i64];
     assert_eq!(long.head(), Ok(None), "its head alone is not the whole of it");
 }
+
+#[test]
+fn a_head_has_a_longest_length() {
+    let refused = |len: usize| View::decode_tuple(&vec![0xff; len], &Bytes::new()).expect_err("no types");
+    let longest = MAX_HEAD_BYTES + DEAD_LETTER_BYTES;
+    assert!(!matches!(refused(longest), DecodeError::TooLarge { field: "head", .. }));
+    assert!(matches!(refused(longest + 1), DecodeError::TooLarge { field: "head", .. }));
+}

@@ -55,8 +55,8 @@ pub(crate) fn type_string(element: ElementType) -> String {
 }
 
 /// An array of this shape and dtype, of any content, for data that are to be put: whole and in C order it is put without a copy where
-/// the space is reached over shared memory, or lies in this process. Above a MiB, below 4 KiB, and where the system has too few
-/// descriptors, it is an ordinary array, which is copied.
+/// the space is reached over shared memory, or lies in this process. Below 4 KiB, and where the system has too few descriptors, it is
+/// an ordinary array, which is copied.
 ///
 /// Once it was given to an operation that puts (`out`, `out_many`, `acknowledge`, those of `begin`), it can only be read, also if that
 /// failed. A part of it that was made before (`part = image[:10]`) can still be written, and whoever takes the tuple sees that: leave

@@ -35,7 +35,7 @@ settings! {
         name: "cluster.identity",
         default: no_place,
         default_text: "none",
-        text: "What this machine proves itself with over tls: links: the name of a cluster that `quintet init` made, or the path, with a slash in it, of its folder or of a file that `quintet identity issue` wrote. Without one nothing is listened at or dialled over TLS.",
+        text: "What this machine proves itself with over tls: links: the name of a cluster that `quintet init` made, or the path, with a slash in it, of its folder or of a file that `quintet identity issue` wrote. Without one nothing is listened at or dialled over TLS. It has nothing to do with cluster.name; cluster.id must fit besides.",
     };
     /// `space.address`
     SPACE_ADDRESS: Location = {
@@ -122,7 +122,7 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 10..=86_400_000,
-        text: "How long the server may leave that unanswered, and a client's first words; then the client gives it up, and all that waits for it fails; a link over a Unix socket or TCP it tries to make again before that, for link.resume_window_ms. Longer than any pause that a program shall survive.",
+        text: "How long the server may leave that unanswered, and a client's first words; then the client gives it up, and all that waits for it fails; a link over a Unix socket, TCP or TLS it tries to make again before that, for link.resume_window_ms. Longer than any pause that a program shall survive.",
     };
     /// `link.resume_window_ms`
     LINK_RESUME_WINDOW_MS: Number = {
@@ -130,7 +130,7 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 0..=86_400_000,
-        text: "How long a link over a Unix socket or TCP that was cut is made again, with nothing lost. A client that died is missed at once over a Unix socket, and over TCP for so long; its leases end in their own time then.",
+        text: "How long a link over a Unix socket, TCP or TLS that was cut is made again, with nothing lost. A client that died is missed at once over a Unix socket, and over TCP or TLS for so long; its leases end in their own time then.",
     };
     /// `run.workers`
     RUN_WORKERS: Number = {

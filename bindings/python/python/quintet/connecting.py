@@ -15,7 +15,8 @@ _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 def connect(address: str | None = None) -> Lab:
     """Connects to a space.
 
-    `address` is "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", or a path with a slash, which
+    `address` is "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", "tls:HOST:PORT" for the machines of a
+    cluster (the setting cluster.identity, QUINTET_IDENTITY, names what this one proves itself with), or a path with a slash, which
     means shared memory; "quintet:///path/to/socket" is the same. A path with a colon needs a slash or a kind before it: "./a:b",
     "shm:a:b". Without one the settings decide: the space is at space.address
     (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else the lab
@@ -27,7 +28,7 @@ def connect(address: str | None = None) -> Lab:
     until it ends: if the parent dies before it, the space notices that when the leases run out. Arrays that were taken or put
     stay there as they were at the fork; what is written to one of `quintet.empty` that was not put yet, both see.
 
-    Raises BadValue for an address or a setting that cannot be read, BadFile for a settings file; Unreachable, PeerSilent,
+    Raises BadValue for an address or a setting that cannot be read, BadFile for a settings file or an identity; Unreachable, PeerSilent,
     NotAllowed, WrongCluster, VersionMismatch or Resource.
     """
     settings = Settings()
@@ -42,8 +43,8 @@ def serve(
 ) -> Server:
     """Serves a space at `address`, from a thread of this process: a path object, a path without a colon, or what `connect` takes.
 
-    It is for the processes of this user on this machine; TCP is listened at on loopback only. Port 0 is a free one: the server's
-    `address` says which.
+    It is for the processes of this user on this machine, and TCP is listened at on loopback only; over "tls:HOST:PORT" it is for
+    whoever has an identity of the same cluster (QUINTET_IDENTITY). Port 0 is a free one: the server's `address` says which.
 
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
     no room waits.

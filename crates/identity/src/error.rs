@@ -83,7 +83,7 @@ impl fmt::Display for IdentityError {
             IdentityError::Missing { path } => write!(
                 f,
                 "there is no identity at {}; make one with quintet init NAME, or carry one there from the machine where the \
-                 cluster was made (quintet identity issue)",
+                 cluster was made (quintet identity issue); a path is written with a slash in it, ./b.identity for example",
                 path.display()
             ),
             IdentityError::OpenToOthers { path, mode } => write!(

@@ -113,17 +113,23 @@ impl fmt::Display for AddressError {
                 write!(f, "{text:?} has a zero byte in its path: write one without")
             }
             AddressError::NoHost(text) => {
-                write!(f, "{text:?} names no host: write tcp:HOST:PORT, tcp:127.0.0.1:7400 for example")
+                write!(
+                    f,
+                    "{text:?} names no host: write tcp:HOST:PORT or tls:HOST:PORT, tcp:127.0.0.1:7400 for example"
+                )
             }
             AddressError::BadHost(text) => {
-                write!(f, "{text:?} has a host that is neither a name nor an address: write tcp:HOST:PORT")
+                write!(
+                    f,
+                    "{text:?} has a host that is neither a name nor an address: write tcp:HOST:PORT or tls:HOST:PORT"
+                )
             }
             AddressError::BadIpv6(text) => {
                 write!(f, "{text:?}: write an IPv6 address in brackets, tcp:[::1]:7400 for example")
             }
             AddressError::BadPort(text) => write!(
                 f,
-                "{text:?} does not end with a port: write tcp:HOST:PORT with a number from 0 to 65535"
+                "{text:?} does not end with a port: write tcp:HOST:PORT or tls:HOST:PORT, with a number from 0 to 65535"
             ),
         }
     }

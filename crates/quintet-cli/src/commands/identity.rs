@@ -26,7 +26,7 @@ enum Command {
     after_help = "The file holds a private key: carry it over a way that nobody else can read, and delete it here. It is valid for 90 days; issue a new one before.\n\nExample:\n  quintet identity issue --cluster lab --name b --out b.identity\n  scp b.identity b: && ssh b QUINTET_IDENTITY=./b.identity quintet status --space tls:a:7400"
 )]
 struct IssueArguments {
-    /// The cluster, by the name that `quintet init` was given, or the path of its folder
+    /// The cluster, by the name that `quintet init` was given, or the path, with a slash in it, of its folder
     #[arg(long, value_name = "NAME")]
     cluster: String,
     /// What to call the machine
@@ -52,7 +52,10 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Command::Issue(issue) = &arguments.command;
     let folder = quintet_identity::place(&issue.cluster, &environment).map_err(refused)?;
-    let issued = quintet_identity::issue(&folder, &issue.name, &issue.out).map_err(refused)?;
+    let issued = quintet_identity::issue(&folder, &issue.name, &issue.out).map_err(|error| match error {
+        IdentityError::NotAnAuthority => Error::new(error.code(), format!("{}: {error}", folder.display())),
+        other => refused(other),
+    })?;
     show(
         &issued,
         issue.json,

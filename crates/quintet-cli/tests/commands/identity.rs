@@ -62,7 +62,7 @@ fn who_has_no_identity_of_the_cluster_is_refused_with_what_to_do() {
     let (code, said) = status(&address, &other);
     assert!(code == 77 && said.contains("use identities of one cluster on both sides"), "{said}");
     let (code, said) = result(quintet(["status", "--space", &address]));
-    assert!(code == 77 && said.contains("quintet init NAME") && said.contains("QUINTET_IDENTITY"), "{said}");
+    assert!(code == 77 && said.contains("quintet init NAME") && said.contains("cluster.identity"), "{said}");
     let plain = address.replace("tls:", "tcp:");
     let (code, said) = result(quintet(["status", "--space", &plain]));
     assert!(code == 65 && said.contains("write tls: instead of tcp:"), "{said}");
@@ -92,6 +92,7 @@ fn an_identity_that_others_may_read_is_refused_and_no_key_is_ever_shown() {
     assert!(code == 65 && damaged.contains("this is no identity"), "{damaged}");
     let (code, missing) = status("tls:127.0.0.1:1", &folder.join("nowhere"));
     assert!(code == 65 && missing.contains("there is no identity at"), "{missing}");
+    assert!(missing.contains("with a slash in it"), "{missing}");
     for said in [open, damaged, missing] {
         assert!(!said.contains(key), "{said}");
     }
@@ -108,6 +109,9 @@ fn a_name_leads_to_the_folder_below_this_users_configuration() {
     let named = [configuration[0], ("QUINTET_IDENTITY", "lab")];
     let (code, said) = result(start(["status", "--space", "tls:127.0.0.1:1"], &named));
     assert!(code == 69 && said.contains("nobody listens there"), "{said}");
+    let issue = ["identity", "issue", "--cluster", "other", "--name", "b", "--out", "b.identity"];
+    let (code, said) = result(start(issue, &configuration));
+    assert!(code == 65 && said.contains("/quintet/other: there is no key of an authority"), "{said}");
     for bad in ["..", "a b", ""] {
         let (code, said) = result(start(["init", bad], &configuration));
         assert!(code == 65 && said.contains("is no name"), "{said}");

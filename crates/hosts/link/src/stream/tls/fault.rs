@@ -88,8 +88,8 @@ impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TlsFault::NoIdentity => f.write_str(
-                "a tls: link needs an identity; make one with quintet init NAME, and name it with the setting identity \
-                 (QUINTET_IDENTITY)",
+                "a tls: link needs an identity; make one with quintet init NAME, and name it with the setting \
+                 cluster.identity (QUINTET_IDENTITY)",
             ),
             TlsFault::PeerExpired => f.write_str(
                 "the other side's certificate has expired; issue it a new one with quintet identity issue, and check both clocks",

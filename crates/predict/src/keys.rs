@@ -89,7 +89,7 @@ pub static MEMORY: Table = Table {
 /// `[costs]`.
 pub static COSTS: Table = Table {
     heading: "[costs]",
-    text: "What work takes at speed 1. `quintet bench predict` measures these.",
+    text: "What work takes at speed 1.",
     keys: &[
         time("call", "180 ns", "One operation in a program's interface."),
         time("match", "180 ns", "The space compares one tuple, or looks one up."),

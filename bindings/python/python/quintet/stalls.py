@@ -55,7 +55,7 @@ class Stall:
 
 
 _NO_WORKERS = (
-    "%d tasks wait, and no worker has announced itself at %s: start some (python -m quintet.worker with QUINTET_SPACE set to that "
+    "tasks wait (%d), and no worker has announced itself at %s: start some (python -m quintet.worker with QUINTET_SPACE set to that "
     "address), or the program with them (quintet run -n 4 PROGRAM)"
 )
 _WAITING = (

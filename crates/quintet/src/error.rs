@@ -103,7 +103,9 @@ fn why(code: Code) -> &'static str {
         Code::Closed => "this lab was closed by the program",
         Code::PeerSilent => "nothing was heard of the space for too long; the connection is over",
         Code::Malformed => "one side broke the protocol; the connection is over",
-        Code::WrongCluster => "the space's cluster has another number; set cluster.id to the same on both sides",
+        Code::WrongCluster => {
+            "the space's cluster has another number; set cluster.id to the same on both sides"
+        }
         Code::VersionMismatch | Code::DuplicateNode | Code::NotAllowed => "the space refused this connection",
         _ => "the space has ended, or closed the connection",
     }

@@ -25,7 +25,7 @@ mod turns;
 use crate::output::{print_line, tell};
 use case::{Case, Group};
 use clap::Args;
-use quintet::Error;
+use quintet::{Code, Error};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -83,8 +83,13 @@ fn known(name: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let wanted: Vec<Case> = cases().into_iter().filter(|case| arguments.wants(case)).collect();
+    if wanted.is_empty() {
+        let text = "no case fits all that is asked for; quintet bench --list names them with their groups";
+        return Err(Error::new(Code::BadValue, text));
+    }
     let mut failed = None;
-    for case in cases().iter().filter(|case| arguments.wants(case)) {
+    for case in &wanted {
         let line = if arguments.list { Ok(arguments.describe(case)) } else { arguments.measure(case) };
         let line = match line {
             Ok(line) => line,

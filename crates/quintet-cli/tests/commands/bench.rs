@@ -106,8 +106,12 @@ fn an_unknown_case_is_told_with_those_there_are() {
 }
 
 #[test]
-fn a_case_outside_the_group_measures_nothing() {
-    assert_eq!(result(quintet(["bench", "space", "--case", QUICK])), (0, String::new()));
+fn what_fits_no_case_is_refused() {
+    for wanted in [["bench", "space", "--case", QUICK], ["bench", "predict", "--link", "tls"]] {
+        let (status, said) = result(quintet(wanted));
+        assert_eq!(status, 65, "{said}");
+        assert!(said.contains("no case fits all that is asked for"), "{said}");
+    }
 }
 
 #[test]

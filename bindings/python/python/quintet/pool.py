@@ -11,7 +11,7 @@ import itertools
 import threading
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -435,7 +435,8 @@ class Pool:
 
 
 def _end(future: Future, error: BaseException) -> None:
-    if not future.done():
+    """Unless it has ended: at this moment it may be, in the thread that takes it back."""
+    with contextlib.suppress(InvalidStateError):
         future.set_exception(error)
 
 

@@ -104,3 +104,13 @@ def test_processes_are_told_apart():
     assert masters._began(child.pid) == "", "it has ended, and nobody has waited for it"
     child.wait()
     assert masters._began(child.pid) == ""
+
+
+@pytest.mark.parametrize("process", ["", "nonsense", "{}/not a number/1", "{}/\0/1", f"{{}}/{'9' * 5000}/1"])
+def test_what_names_no_process_stops_no_worker(socket, process):
+    process = process.format(masters._machine())
+    assert not masters.lives(process)
+    with quintet.connect(str(socket)) as lab:
+        lab.space.out(masters.MASTER, "pool", process)
+        masters.start_to_sweep(lab.space)
+        wait_until(lambda: left(lab.space, "pool") == 0 and lab.space.status().hidden == 0)

@@ -24,13 +24,13 @@ LOOK_S = 1.0
 
 def this_process() -> str:
     """Names this process as no other one on this machine: boot, namespace, number, and when it began."""
-    return f"{_machine()}/{os.getpid()}/{_began(os.getpid())}"
+    return f"{_machine()}/{os.getpid()}/{_began(str(os.getpid()))}"
 
 
 def lives(process: str) -> bool:
-    """Whether it does. Of another machine or namespace it cannot be seen: there its lease counts."""
-    machine, number, began = process.rsplit("/", 2)
-    return machine == _machine() and began == _began(int(number))
+    """Whether it does. Of another machine or namespace it cannot be seen: there its lease counts, as it does for what names none."""
+    machine, number, began = ["", "", *process.rsplit("/", 2)][-3:]
+    return machine == _machine() and number.isdecimal() and began == _began(number)
 
 
 def _machine() -> str:
@@ -40,7 +40,7 @@ def _machine() -> str:
         return "unknown"
 
 
-def _began(number: int) -> str:
+def _began(number: str) -> str:
     """Ticks since the boot; nothing if there is no such process, or it has ended and is only waited for."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()

@@ -199,3 +199,25 @@ def test_a_shared_array_goes_with_the_program_that_had_it():
     del array
     gc.collect()
     assert list(sharing.dropped) == ["key"]
+
+
+def test_a_task_does_not_name_an_array_that_goes_at_this_moment():
+    with quintet.connect() as lab:
+        uses = bulk.Uses(lab.space, "pool", LARGE)
+        sharing, view = uses.share(), memoryview(numpy.zeros(LARGE, "u1"))
+        (key,), _ = uses.pack([view], sharing)
+        uses.offer(view, key, sharing)
+        uses.release([key])
+        assert uses.pack([view], sharing) == ([key], [None])
+        uses.release([key])
+        known = sharing.key
+
+        def known_until_now(view):
+            key = known(view)
+            sharing.end()
+            uses.tidy()
+            return key
+
+        sharing.key = known_until_now
+        (another,), absent = uses.pack([view], sharing)
+        assert another != key and absent == [view]

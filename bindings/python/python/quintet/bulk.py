@@ -181,10 +181,12 @@ class Uses:
         keys, absent = [], []
         for view in views:
             key = None if sharing is None else sharing.key(view)
-            absent.append(view if key is None else None)
-            keys.append(str(next(self._numbers)) if key is None else key)
             with self._lock:
+                # Where the call was ended meanwhile, it may be gone.
+                is_there = key in self._uses
+                keys.append(key if key is not None and is_there else str(next(self._numbers)))
                 self._uses[keys[-1]] = self._uses.get(keys[-1], 0) + 1
+            absent.append(None if is_there else view)
         return keys, absent
 
     def offer(self, view: memoryview, key: str, sharing: Sharing) -> None:

@@ -19,6 +19,8 @@ use std::time::Instant;
 const SOCKET: u64 = 1;
 /// Events taken by one look.
 const EVENTS: usize = 64;
+/// Connections taken by one look. The rest waits for the next.
+const ADMITTED: usize = 64;
 
 /// What a listener grants to connections that have not made themselves known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,9 +108,11 @@ impl StreamListener {
         if has_callers { self.admit(now) } else { Ok(None) }
     }
 
-    /// Takes everybody who connects and is allowed to, until one of them is a connection that is complete.
+    /// Takes who connects and is allowed to, until one of them is a connection that is complete: not all of them, as strangers may
+    /// connect faster than they are taken, and whoever calls has others to see to.
     fn admit(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
-        while let Some(socket) = self.take()? {
+        for _ in 0..ADMITTED {
+            let Some(socket) = self.take()? else { break };
             let until = now + self.pending.limits().preamble;
             let greeting =
                 self.credentials.as_ref().map(|credentials| self.greet(credentials)).transpose()?;

@@ -195,6 +195,19 @@ fn a_thousand_that_say_nothing_leave_room_for_one_that_does() {
 }
 
 #[test]
+fn one_look_takes_a_bounded_number_however_many_come() {
+    let authority = authority();
+    let (mut listener, port) = listener(&authority, ListenLimits::default());
+    let silent: Vec<_> = (0..100).map(|_| bare_socket(port)).collect();
+    assert!(listener.accept().expect("they said nothing").is_none());
+    assert!(is_ready(listener.fd()), "the rest waits for the next look");
+    assert!(listener.accept().expect("they said nothing").is_none());
+    assert!(!is_ready(listener.fd()), "all were taken");
+    serves(&mut listener);
+    drop(silent);
+}
+
+#[test]
 fn somebody_of_the_cluster_who_speaks_another_language_is_told() {
     let authority = authority();
     let (mut listener, port) = listener(&authority, ListenLimits::default());

@@ -53,6 +53,7 @@ fn without_an_identity_nothing_is_listened_at_or_dialled() {
             assert!(error == expected || address.to_string().ends_with(":0"), "{error}");
         }
         assert!(expected.to_string().contains("quintet init NAME"), "{expected}");
+        assert!(expected.to_string().contains("the setting cluster.identity"), "{expected}");
     }
 }
 

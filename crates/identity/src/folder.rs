@@ -2,6 +2,7 @@
 
 use crate::authority::check_name;
 use crate::{Authority, IdentityError, Validity};
+use ring::rand::{Random, SystemRandom, generate};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -57,7 +58,7 @@ pub fn create(folder: &Path, machine: &str) -> Result<Issued, IdentityError> {
     }
     let authority = Authority::new()?;
     let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
-    let unfinished = beside(folder);
+    let unfinished = beside(folder)?;
     let made = make_folder(&unfinished).and_then(|()| {
         write_new(&unfinished.join(AUTHORITY), authority.certificate())?;
         write_new(&unfinished.join(AUTHORITY_KEY), &authority.key())?;
@@ -87,7 +88,7 @@ pub fn issue(folder: &Path, machine: &str, out: &Path) -> Result<Issued, Identit
     };
     let authority = Authority::from_pem(text(AUTHORITY)?, &text(AUTHORITY_KEY)?)?;
     let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
-    let unfinished = beside(out);
+    let unfinished = beside(out)?;
     let made = write_new(&unfinished, &identity).and_then(|()| move_new(&unfinished, out));
     if let Err(error) = made {
         let _ = std::fs::remove_file(&unfinished);
@@ -131,10 +132,17 @@ fn read_file(path: &Path) -> Result<Vec<u8>, IdentityError> {
     Ok(text)
 }
 
-/// A name in the same folder that nobody else uses at this time.
-fn beside(path: &Path) -> PathBuf {
+/// A name in the same folder that nobody else uses, nor can know before.
+///
+/// # Errors
+/// [`IdentityError::Refused`]: the system gives no randomness.
+fn beside(path: &Path) -> Result<PathBuf, IdentityError> {
+    let random: Random<[u8; 8]> = generate(&SystemRandom::new()).map_err(|_| IdentityError::Refused {
+        doing: format!("choose a name beside {}", path.display()),
+        why: "the system gives no randomness".to_owned(),
+    })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}", std::process::id()))
+    Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random.expose()))))
 }
 
 /// A folder for this user only, in folders that may have to be made.

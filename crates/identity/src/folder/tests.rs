@@ -48,6 +48,21 @@ fn an_identity_for_another_machine_is_one_file() {
 }
 
 #[test]
+fn what_another_process_is_making_stays() {
+    let folder = TempDir::new().expect("a folder");
+    // In another container a process may have the same number.
+    let number = std::process::id();
+    let (other_file, other_lab) =
+        (folder.join(&format!(".b.{number}")), folder.join(&format!(".lab.{number}")));
+    write_new(&other_file, "not whole").expect("nothing is there");
+    make_folder(&other_lab).expect("nothing is there");
+    create(&folder.join("lab"), "a").expect("nobody else's is in the way");
+    issue(&folder.join("lab"), "b", &folder.join("b")).expect("nobody else's is in the way");
+    assert_eq!(fs::read(&other_file).expect("it stays"), b"not whole");
+    assert!(other_lab.is_dir());
+}
+
+#[test]
 fn what_others_may_read_is_refused_with_what_to_type() {
     let folder = TempDir::new().expect("a folder");
     let lab = folder.join("lab");

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A day.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long an authority lives. Its clusters end with it.
+/// How long its certificate says that an authority lives. Members do not look: what ends is what it issued.
 const AUTHORITY_DAYS: u32 = 3650;
 /// How much the clock of another machine may be behind.
 const SKEW: Duration = Duration::from_secs(60 * 60);

@@ -113,29 +113,32 @@ impl fmt::Display for AddressError {
                 write!(f, "{text:?} has a zero byte in its path: write one without")
             }
             AddressError::NoHost(text) => {
-                write!(
-                    f,
-                    "{text:?} names no host: write tcp:HOST:PORT or tls:HOST:PORT, tcp:127.0.0.1:7400 for example"
-                )
+                let kind = kind_of(text);
+                write!(f, "{text:?} names no host: write {kind}:HOST:PORT, {kind}:127.0.0.1:7400 for example")
             }
             AddressError::BadHost(text) => {
-                write!(
-                    f,
-                    "{text:?} has a host that is neither a name nor an address: write tcp:HOST:PORT or tls:HOST:PORT"
-                )
+                let kind = kind_of(text);
+                write!(f, "{text:?} has a host that is neither a name nor an address: write {kind}:HOST:PORT")
             }
             AddressError::BadIpv6(text) => {
-                write!(f, "{text:?}: write an IPv6 address in brackets, tcp:[::1]:7400 for example")
+                let kind = kind_of(text);
+                write!(f, "{text:?}: write an IPv6 address in brackets, {kind}:[::1]:7400 for example")
             }
             AddressError::BadPort(text) => write!(
                 f,
-                "{text:?} does not end with a port: write tcp:HOST:PORT or tls:HOST:PORT, with a number from 0 to 65535"
+                "{text:?} does not end with a port: write {}:HOST:PORT with a number from 0 to 65535",
+                kind_of(text)
             ),
         }
     }
 }
 
 impl core::error::Error for AddressError {}
+
+/// What the kind is called of a text with a place in it: nobody who asked for TLS is told to go without.
+fn kind_of(text: &str) -> &str {
+    text.split_once(':').map_or("tcp", |(kind, _)| kind)
+}
 
 impl LinkAddress {
     /// The address, at which this side proves itself with these credentials if the kind of link wants that.
@@ -279,7 +282,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_write() {
         type Variant = fn(String) -> AddressError;
-        let cases: [(&str, Variant, &str); 22] = [
+        let cases: [(&str, Variant, &str); 26] = [
             ("", AddressError::Unknown, "write shm:PATH"),
             ("q.sock", AddressError::Unknown, "tcp:HOST:PORT"),
             ("udp:1.2.3.4:5", AddressError::UnknownKind, "tcp:HOST:PORT"),
@@ -302,6 +305,10 @@ mod tests {
             ("tcp:[host]:7400", AddressError::BadIpv6, "tcp:[::1]:7400"),
             ("tcp:a b:7400", AddressError::BadHost, "tcp:HOST:PORT"),
             ("tcp:user@host:7400", AddressError::BadHost, "tcp:HOST:PORT"),
+            ("tls:host", AddressError::BadPort, "write tls:HOST:PORT"),
+            ("tls::7400", AddressError::NoHost, "write tls:HOST:PORT, tls:127.0.0.1:7400"),
+            ("tls:::1:7400", AddressError::BadIpv6, "tls:[::1]:7400"),
+            ("tls:a b:7400", AddressError::BadHost, "write tls:HOST:PORT"),
         ];
         for (text, variant, advice) in cases {
             let error = parse(text).expect_err(text);

@@ -53,7 +53,7 @@ fn what_another_process_is_making_stays() {
     // In another container a process may have the same number.
     let number = std::process::id();
     let (other_file, other_lab) =
-        (folder.join(&format!(".b.{number}")), folder.join(&format!(".lab.{number}")));
+        (folder.join(format!(".b.{number}")), folder.join(format!(".lab.{number}")));
     write_new(&other_file, "not whole").expect("nothing is there");
     make_folder(&other_lab).expect("nothing is there");
     create(&folder.join("lab"), "a").expect("nobody else's is in the way");

@@ -18,7 +18,7 @@ import pytest
 from conftest import LONG_S
 
 import quintet
-from quintet import pool, presence, tasks
+from quintet import presence, tasks
 from quintet.executor import EMBEDDED_WORKERS
 from quintet.worker import _work_present, work
 
@@ -498,12 +498,3 @@ def test_a_cancel_that_was_interrupted_has_ended_its_future(socket):
             future.cancel()
         assert future.cancelled()
         executor.shutdown()
-
-
-def test_a_future_that_ends_at_this_moment_keeps_no_other_one_from_its_end(monkeypatch):
-    with quintet.Executor() as executor:
-        future = executor.submit(int)
-        assert future.result(LONG_S) == 0
-        monkeypatch.setattr(future, "done", lambda: False)
-        pool._end(future, ValueError())
-        assert future.exception() is None

@@ -15,7 +15,7 @@ import pytest
 from conftest import LONG_S
 
 import quintet
-from quintet import tasks
+from quintet import pool, tasks
 
 LEAVES = """
 import concurrent.futures, sys, time
@@ -145,3 +145,12 @@ def test_a_dropped_executor_leaves_no_thread_and_no_waiter(socket):
         while lab.space.status().waiters > before:
             threading.Event().wait(0)
         assert lab.space.status().tuples == 0
+
+
+def test_a_future_that_ends_at_this_moment_keeps_no_other_one_from_its_end(monkeypatch):
+    with quintet.Executor() as executor:
+        future = executor.submit(int)
+        assert future.result(LONG_S) == 0
+        monkeypatch.setattr(future, "done", lambda: False)
+        pool._end(future, ValueError())
+        assert future.exception() is None

@@ -98,7 +98,7 @@ def test_processes_are_told_apart():
     assert masters.lives(masters.this_process())
     machine, number, began = masters.this_process().rsplit("/", 2)
     assert not masters.lives(f"{machine}/{number}/{int(began) + 1}")
-    assert not masters.lives(f"another/{number}/{began}")
+    assert masters.lives(f"another/{number}/{int(began) + 1}"), "nobody here can see it"
     child = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert masters._began(child.pid) == "", "it has ended, and nobody has waited for it"

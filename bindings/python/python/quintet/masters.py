@@ -2,7 +2,7 @@
 
 An executor in a served space holds ("quintet.master", pool, process) under a lease as long as it has a use for results. When its
 program dies, however it dies, that tuple returns to the space. Each worker process waits for such ones in a thread: one of them gets it and, if the
-process is no more, takes the pool's tasks, results and arrays away, and those that come later from workers that had a task. A process
+process was one of its machine and is no more, takes the pool's tasks, results and arrays away, and those that come later from workers that had a task. A process
 that was frozen for longer than its lease lives: nothing of it is touched.
 """
 
@@ -28,9 +28,10 @@ def this_process() -> str:
 
 
 def lives(process: str) -> bool:
-    """Whether it does. Of another machine or namespace it cannot be seen: there its lease counts, as it does for what names none."""
+    """Whether it does. One of another machine or namespace cannot be seen and may only stand still: workers there see to it. What
+    names no process does not."""
     machine, number, began = ["", "", *process.rsplit("/", 2)][-3:]
-    return machine == _machine() and number.isdecimal() and began == _began(number)
+    return number.isdecimal() and (machine != _machine() or began == _began(number))
 
 
 def _machine() -> str:

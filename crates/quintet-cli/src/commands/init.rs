@@ -2,7 +2,7 @@
 
 use crate::commands::identity::{environment, refused, show};
 use clap::Args;
-use quintet::Error;
+use quintet::{Code, Error};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,11 +27,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let usual = quintet_identity::place(&arguments.name, &environment).map_err(refused)?;
-    let folder = arguments.dir.clone().unwrap_or(usual);
+    let chosen = arguments.dir.as_ref().map(std::path::absolute).transpose();
+    let chosen = chosen.map_err(|error| Error::new(Code::BadValue, format!("--dir: {error}")))?;
     let machine = arguments.machine.clone().unwrap_or_else(host_name);
-    let made = quintet_identity::create(&folder, &machine).map_err(refused)?;
-    let chosen = arguments.dir.is_some();
-    let named = if chosen { folder.display().to_string() } else { arguments.name.clone() };
+    let named = chosen.as_ref().map_or_else(|| arguments.name.clone(), |folder| folder.display().to_string());
+    let made = quintet_identity::create(&chosen.unwrap_or(usual), &machine).map_err(refused)?;
     let next = format!(
         "serve: QUINTET_IDENTITY={named} quintet serve --listen tls:0.0.0.0:7400\n\
          another machine: quintet identity issue --cluster {named} --name MACHINE --out MACHINE.identity"

@@ -320,8 +320,12 @@ impl<P: Protocol> Messages<P> {
         }
         due.sort_unstable();
         due.dedup();
-        for address in due {
+        for address in due.drain(..) {
             self.end_burst(now, address, out);
+        }
+        if self.gathering.is_empty() {
+            // Its room serves the next burst.
+            self.gathering = due;
         }
     }
 

@@ -18,6 +18,9 @@ pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const AUTHORITY_DAYS: u32 = 3650;
 /// How much the clock of another machine may be behind.
 const SKEW: Duration = Duration::from_secs(60 * 60);
+/// What every part of a PEM text begins with, and a certificate.
+const BEGIN: &str = "-----BEGIN ";
+const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
 /// Bytes of the key's fingerprint that name a cluster.
 const CLUSTER_BYTES: usize = 16;
 
@@ -71,6 +74,11 @@ impl Authority {
     /// [`IdentityError::NotAnAuthority`].
     pub fn from_pem(certificate: String, key: &str) -> Result<Authority, IdentityError> {
         let key = KeyPair::from_pem(key).map_err(|_| IdentityError::NotAnAuthority)?;
+        // All of it goes into every identity that is issued: nothing else may stand there, least of all a key.
+        let is_one = certificate.matches(BEGIN).count() == 1 && certificate.contains(CERTIFICATE);
+        if !is_one {
+            return Err(IdentityError::NotAnAuthority);
+        }
         let cluster = name(&key);
         Ok(Authority { key, certificate, cluster })
     }

@@ -99,7 +99,7 @@ impl fmt::Display for IdentityError {
                 write!(f, "{} is too long to be an identity; check the path", path.display())
             }
             IdentityError::NotAnAuthority => {
-                f.write_str("there is no key of an authority in that folder; issue identities where the cluster was made")
+                f.write_str("there is no key of an authority with its certificate in that folder; issue identities where the cluster was made")
             }
             IdentityError::NoHome => f.write_str(
                 "neither XDG_CONFIG_HOME nor HOME is set; write the identity's path, with a slash in it, instead of its name",

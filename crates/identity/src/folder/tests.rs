@@ -48,6 +48,20 @@ fn an_identity_for_another_machine_is_one_file() {
 }
 
 #[test]
+fn nothing_is_issued_with_anything_but_a_certificate_of_the_authority() {
+    let folder = TempDir::new().expect("a folder");
+    let lab = folder.join("lab");
+    create(&lab, "a").expect("nothing is there");
+    let text = |name: &str| fs::read_to_string(lab.join(name)).expect("a text");
+    let (certificate, key) = (text(AUTHORITY), text(AUTHORITY_KEY));
+    for other in [String::new(), "garbage".to_owned(), key.clone(), format!("{certificate}{key}")] {
+        fs::write(lab.join(AUTHORITY), other).expect("it can be written");
+        assert_eq!(issue(&lab, "b", &folder.join("b")), Err(IdentityError::NotAnAuthority));
+    }
+    assert_eq!(names(folder.path()), ["lab"], "nothing was made");
+}
+
+#[test]
 fn what_another_process_is_making_stays() {
     let folder = TempDir::new().expect("a folder");
     // In another container a process may have the same number.

@@ -3,7 +3,9 @@
 use crate::config::StackConfig;
 use crate::service::Service;
 use quintet_contract::{Identity, Incarnation, Kind, NodeId, Protocol, Span};
-use quintet_membership::{MAX_NAME_BYTES, Membership, MembershipConfig, Start, Timing, codec};
+use quintet_membership::{
+    MAX_ADDRESS_BYTES, MAX_NAME_BYTES, Membership, MembershipConfig, Start, Timing, codec,
+};
 use quintet_messaging::Class;
 use quintet_wire::registry::{MEMBERSHIP, PORT_MEMBERSHIP};
 use quintet_wire::{DecodeError, Reader, Sink};
@@ -32,7 +34,7 @@ fn nobody(config: &StackConfig) -> MembershipConfig {
 }
 
 /// Nothing where there is no member. Else cluster u128, node u16, incarnation u64, seed u64, most voters u8, entries at once u16, five spans u64,
-/// and, of a founder, its name and identity.
+/// and, of a founder, its name, identity, address and ticket u64.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     let Some(member) = &config.membership else { return };
     to.bytes(&member.cluster.to_le_bytes());
@@ -45,9 +47,11 @@ fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     for span in [heartbeat, election, silence, removal, request] {
         to.u64(span.0);
     }
-    if let Start::Found { name, identity } = &member.start {
+    if let Start::Found { name, identity, address, ticket } = &member.start {
         to.counted(name.as_bytes());
         to.bytes(&identity.0);
+        to.counted(address.as_bytes());
+        to.u64(*ticket);
     }
 }
 
@@ -71,7 +75,9 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
     };
     if reader.left() > 0 {
         let name = reader.text("name", MAX_NAME_BYTES)?.to_owned();
-        member.start = Start::Found { name, identity: Identity(reader.array()?) };
+        let identity = Identity(reader.array()?);
+        let address = reader.text("address", MAX_ADDRESS_BYTES)?.to_owned();
+        member.start = Start::Found { name, identity, address, ticket: reader.u64()? };
     }
     config.membership = Some(member);
     Ok(())
@@ -97,7 +103,12 @@ mod tests {
 
     #[test]
     fn a_member_of_each_start_comes_back() {
-        let found = Start::Found { name: "one".to_owned(), identity: Identity([3; 32]) };
+        let found = Start::Found {
+            name: "one".to_owned(),
+            identity: Identity([3; 32]),
+            address: String::new(),
+            ticket: 0,
+        };
         for start in [found, Start::Joined] {
             let mut config = StackConfig::of_server(7, Incarnation(2), 42);
             config.membership = Some(MembershipConfig::new(7, NodeId(1), start, 5));

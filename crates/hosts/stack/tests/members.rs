@@ -36,7 +36,12 @@ fn callers(of: u16) -> Address {
 
 fn start(run: &mut Simulation, number: u16) {
     let start = match number {
-        0 => Start::Found { name: "m0".to_owned(), identity: Identity([0; 32]) },
+        0 => Start::Found {
+            name: "m0".to_owned(),
+            identity: Identity([0; 32]),
+            address: String::new(),
+            ticket: 0,
+        },
         _ => Start::Joined,
     };
     let liveness = Liveness {
@@ -46,7 +51,8 @@ fn start(run: &mut Simulation, number: u16) {
     };
     let mut config = StackConfig::of_server(7, Incarnation(1), number.into()).with_liveness(liveness);
     config.membership = Some(MembershipConfig::new(7, NodeId(number), start, number.into()));
-    let others: Vec<NodeId> = (0..SIZE).filter(|other| *other != number).map(NodeId).collect();
+    // Whoever came first hears of the others by what those say.
+    let others: Vec<NodeId> = (0..number).map(NodeId).collect();
     run.add(callers(number), Callers::default());
     run.add(sessions_of(NodeId(number)), node(NodeId(number), &config, vec![member(&config, &others)]));
     for other in 0..number {
@@ -73,7 +79,13 @@ fn member_of(run: &Simulation, number: u16) -> &Membership {
 
 fn join(number: u16) -> Request {
     let identity = Identity([u8::try_from(number).expect("a few"); 32]);
-    Request::Join { cluster: 7, name: format!("m{number}"), identity, ticket: number.into() }
+    Request::Join {
+        cluster: 7,
+        name: format!("m{number}"),
+        identity,
+        address: "x:1".to_owned(),
+        ticket: number.into(),
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Bytes of a member's name.
 pub const MAX_NAME_BYTES: usize = 64;
+/// Bytes of a member's address.
+pub const MAX_ADDRESS_BYTES: usize = 100;
 
 /// A change of the membership.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +23,8 @@ pub enum Change {
     Promote(NodeId),
     /// A voter becomes a learner.
     Demote(NodeId),
+    /// A member is reached elsewhere from now on.
+    Move(NodeId, String),
 }
 
 /// A machine that comes.
@@ -32,6 +36,8 @@ pub struct Joiner {
     pub name: String,
     /// By what it proves who it is; no other member has it.
     pub identity: Identity,
+    /// Where it is reached, in words of the host's. Nothing here reads them.
+    pub address: String,
     /// Chosen by who asked: a join that is asked again with it is the same one.
     pub ticket: u64,
 }
@@ -52,9 +58,11 @@ impl Change {
         match self {
             Change::Nothing => None,
             Change::Join(joiner) => Some(joiner.node),
-            Change::Remove(node) | Change::Revive(node, _) | Change::Promote(node) | Change::Demote(node) => {
-                Some(*node)
-            }
+            Change::Remove(node)
+            | Change::Revive(node, _)
+            | Change::Promote(node)
+            | Change::Demote(node)
+            | Change::Move(node, _) => Some(*node),
         }
     }
 }
@@ -68,6 +76,7 @@ impl Encode for Change {
             Change::Revive(..) => 3,
             Change::Promote(_) => 4,
             Change::Demote(_) => 5,
+            Change::Move(..) => 6,
         };
         sink.u8(tag);
         if let Some(node) = self.node() {
@@ -77,9 +86,11 @@ impl Encode for Change {
             Change::Join(joiner) => {
                 sink.counted(joiner.name.as_bytes());
                 sink.bytes(&joiner.identity.0);
+                sink.counted(joiner.address.as_bytes());
                 sink.u64(joiner.ticket);
             }
             Change::Revive(_, incarnation) => sink.u64(incarnation.0),
+            Change::Move(_, address) => sink.counted(address.as_bytes()),
             _ => {}
         }
     }
@@ -91,7 +102,7 @@ impl Decode<'_> for Change {
         if tag == 0 {
             return Ok(Change::Nothing);
         }
-        if tag > 5 {
+        if tag > 6 {
             return Err(reader.invalid("change", tag, 1));
         }
         let node = NodeId(reader.u16()?);
@@ -100,12 +111,14 @@ impl Decode<'_> for Change {
                 node,
                 name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
                 identity: Identity(reader.array()?),
+                address: reader.text("address", MAX_ADDRESS_BYTES)?.to_owned(),
                 ticket: reader.u64()?,
             }),
             2 => Change::Remove(node),
             3 => Change::Revive(node, Incarnation(reader.u64()?)),
             4 => Change::Promote(node),
-            _ => Change::Demote(node),
+            5 => Change::Demote(node),
+            _ => Change::Move(node, reader.text("address", MAX_ADDRESS_BYTES)?.to_owned()),
         })
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | request | body | answer |
 //! | --- | --- | --- |
-//! | [`JOIN`] | cluster u128, name, identity 32 bytes, ticket u64 | [`JOINED`] |
+//! | [`JOIN`] | cluster u128, name, identity 32 bytes, address, ticket u64 | [`JOINED`] |
 //! | [`LEAVE`] | node u16 | [`DONE`], also where it has left before |
 //! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`] |
 //! | [`WATCH`] | view u64, news u64, longest wait u64 (nanoseconds) | [`CHANGED`]: the change that made the view after the one named; [`NEWS`]: what this member sees, where its number is another than the one named; [`DONE`]: none of the two in that time |
@@ -23,7 +23,7 @@ pub use request::Request;
 use quintet_contract::Kind;
 use quintet_wire::registry::MEMBERSHIP;
 
-/// Asks for a number.
+/// Asks for a number; asked again with another address, moves there.
 pub const JOIN: Kind = MEMBERSHIP.kind(0);
 /// Removes a member.
 pub const LEAVE: Kind = MEMBERSHIP.kind(1);

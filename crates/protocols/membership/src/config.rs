@@ -37,6 +37,10 @@ pub enum Start {
         name: String,
         /// By what its peers will know it.
         identity: Identity,
+        /// Where it is reached, in words of the host's.
+        address: String,
+        /// With what it asks to be moved when it is reached elsewhere.
+        ticket: u64,
     },
     /// It has joined by way of another member, and waits until the leader sends it the log.
     Joined,

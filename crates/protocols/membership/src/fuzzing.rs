@@ -9,8 +9,8 @@ use crate::message::{Message, What};
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Identity, Incarnation, Input, Kind, NodeId, OwnedFrame, PeerChange,
-    Protocol, Span, Time, Token,
+    Address, DownCause, Effect, Effects, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo,
+    NodeId, OwnedFrame, PeerChange, Protocol, Span, Time, Token,
 };
 use quintet_wire::registry::{
     DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_TRUNCATE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
@@ -52,7 +52,12 @@ pub fn drive(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let Ok(choice) = reader.u8() else { return };
     let Some(disk) = counted(&mut reader) else { return };
-    let found = Start::Found { name: "zero".to_owned(), identity: Identity([1; 32]) };
+    let found = Start::Found {
+        name: "zero".to_owned(),
+        identity: Identity([1; 32]),
+        address: String::new(),
+        ticket: 0,
+    };
     let start = if choice & 1 == 0 { found } else { Start::Joined };
     let mut config = MembershipConfig::new(7, ME, start, choice.into());
     config.timing.removal = Span::from_secs(u64::from(choice >> 5));
@@ -68,6 +73,11 @@ pub fn drive(bytes: &[u8]) {
         match action % 8 {
             0 => driven.give(Input::Wake),
             1 => driven.give(Input::Peer(peer, &PeerChange::Down(DownCause::Silent))),
+            7 => {
+                let identity = Some(Identity([kind % 16; 32]));
+                let link = LinkInfo { identity, ..LinkInfo::new(LinkClass::Network, 0) };
+                driven.give(Input::Peer(peer, &PeerChange::Up { incarnation: Incarnation(1), link }));
+            }
             _ => driven.give(Input::Frame(from, frame)),
         }
     }
@@ -86,6 +96,8 @@ pub(crate) struct Driven {
     pub(crate) now: Time,
     /// What it has said last, but to its disk.
     pub(crate) said: Vec<(Address, OwnedFrame)>,
+    /// Whose links it has ended.
+    pub(crate) disconnected: Vec<Address>,
     /// Whether its disk answers.
     pub(crate) has_disk: bool,
 }
@@ -93,7 +105,7 @@ pub(crate) struct Driven {
 impl Driven {
     pub(crate) fn new(config: MembershipConfig, disk: Vec<u8>) -> Driven {
         let member = Membership::new(config);
-        Driven { member, disk, now: Time::ZERO, said: Vec::new(), has_disk: true }
+        Driven { member, disk, now: Time::ZERO, said: Vec::new(), disconnected: Vec::new(), has_disk: true }
     }
 
     /// Gives it an input, and then all that its disk answers.
@@ -101,7 +113,14 @@ impl Driven {
         self.said.clear();
         let mut effects = Effects::default();
         self.member.handle(self.now, input, &mut effects);
-        let mut sent: VecDeque<(Address, OwnedFrame)> = effects.frames().into();
+        let mut sent = VecDeque::new();
+        for effect in effects.drain() {
+            match effect {
+                Effect::Sent(to, frame) => sent.push_back((to, frame)),
+                Effect::Disconnected(peer, _) => self.disconnected.push(peer),
+                Effect::Work(..) => {}
+            }
+        }
         while let Some((to, frame)) = sent.pop_front() {
             if to.port == PORT_DISK {
                 if !self.has_disk {
@@ -170,7 +189,13 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 #[must_use]
 pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     let with_kind = |kind: Kind, body: Vec<u8>| [&[kind.0 - MEMBERSHIP.first][..], &body].concat();
-    let view = View::founded(NodeId(1), "one", Identity([2; 32]));
+    let view = View::founded(Joiner {
+        node: NodeId(1),
+        name: "one".to_owned(),
+        identity: Identity([2; 32]),
+        address: String::new(),
+        ticket: 0,
+    });
     let error = Refusal::new(Reason::NameTaken, "another machine is named so");
     let answers = [
         Answer::Joined { node: NodeId(1), view: 2 },
@@ -206,12 +231,24 @@ fn step(action: u8, kind: Kind, from: u8, body: Vec<u8>) -> Vec<u8> {
 }
 
 fn joiner() -> Joiner {
-    Joiner { node: NodeId(9), name: "nine".to_owned(), identity: Identity([2; 32]), ticket: 5 }
+    Joiner {
+        node: NodeId(9),
+        name: "nine".to_owned(),
+        identity: Identity([2; 32]),
+        address: "x:1".to_owned(),
+        ticket: 5,
+    }
 }
 
 fn requests() -> [Request; 4] {
     [
-        Request::Join { cluster: 7, name: "one".to_owned(), identity: Identity([2; 32]), ticket: 5 },
+        Request::Join {
+            cluster: 7,
+            name: "one".to_owned(),
+            identity: Identity([2; 32]),
+            address: "x:1".to_owned(),
+            ticket: 5,
+        },
         Request::View { agreed: true },
         Request::Watch { view: 0, news: 0, wait: Span::from_secs(1) },
         Request::Leave { node: NodeId(1) },
@@ -225,7 +262,13 @@ fn messages() -> [Message; 7] {
     let append = What::Append { before: 0, before_term: 0, committed: 2, round: 1, entries };
     let other = vec![entry(2, Change::Remove(NodeId(9)))];
     let contradicts = What::Append { before: 1, before_term: 1, committed: 1, round: 2, entries: other };
-    let view = View::founded(NodeId(1), "one", Identity([2; 32]));
+    let view = View::founded(Joiner {
+        node: NodeId(1),
+        name: "one".to_owned(),
+        identity: Identity([2; 32]),
+        address: String::new(),
+        ticket: 0,
+    });
     let snapshot = What::Snapshot { index: 300, index_term: 2, round: 3, view };
     [
         said(1, append),

@@ -16,7 +16,7 @@
 //! | `membership.rs` | [`Membership`]: one machine's part |
 //! | `membership/desk.rs`, `membership/watchers.rs` | requests that wait; those who wait for the next view |
 //! | `membership/upkeep.rs` | what a leader changes by itself: removals, who votes |
-//! | `membership/sight.rs` | who does not seem to be there |
+//! | `membership/sight.rs`, `membership/proofs.rs` | who does not seem to be there; who peers have proved to be, and what they may ask |
 //! | `membership/opening.rs`, `membership/pump.rs` | reads the log back; carries out what follows from an input |
 //! | `view.rs`, `change.rs` | [`View`] and [`Change`]: what is agreed |
 //! | `raft.rs` | the agreement: read this first to know how |
@@ -39,7 +39,7 @@ mod raft;
 mod refusal;
 mod view;
 
-pub use change::{Change, Entry, Joiner, MAX_NAME_BYTES};
+pub use change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 pub use codec::{Answer, News, Request, Suspect, Suspicion};
 pub use config::{MembershipConfig, Start, Timing};
 #[cfg(feature = "seeded-defects")]

@@ -2,6 +2,7 @@
 
 mod desk;
 mod opening;
+mod proofs;
 mod pump;
 mod sight;
 #[cfg(test)]
@@ -18,7 +19,10 @@ use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use desk::{Ask, Desk};
 use opening::Opening;
-use quintet_contract::{Address, Frame, Incarnation, Input, NodeId, Outbox, Protocol, Time, Token};
+use proofs::Proofs;
+use quintet_contract::{
+    Address, Frame, Incarnation, Input, NodeId, Outbox, PeerChange, Protocol, Time, Token,
+};
 use quintet_wire::registry::{DISK_DATA, DISK_DONE, PORT_DISK, PORT_MEMBERSHIP, SERVICE_REFUSED};
 use quintet_wire::{Decode, send, services::DiskDone};
 use sight::Sight;
@@ -47,6 +51,7 @@ pub struct Membership {
     desk: Desk,
     watchers: Watchers,
     sight: Sight,
+    proofs: Proofs,
     /// Later lives of members than the view knows.
     lives: BTreeMap<NodeId, Incarnation>,
 }
@@ -78,6 +83,7 @@ impl Membership {
             sight: Sight::new(config.timing),
             unsaid: VecDeque::new(),
             watchers: Watchers::default(),
+            proofs: Proofs::default(),
             lives: BTreeMap::new(),
             config,
         }
@@ -133,7 +139,9 @@ impl Membership {
         }
         match Message::decode(frame.kind, frame.body) {
             Ok(message) if from.port == PORT_MEMBERSHIP && from.node != self.config.node => {
-                self.take_message(now, from.node, message, out);
+                if self.is_who_it_says(from, out) {
+                    self.take_message(now, from.node, message, out);
+                }
             }
             // What is no message, and what comes from elsewhere than from a member.
             _ if self.desk.take_answer(now, from, frame, out) => {}
@@ -173,8 +181,11 @@ impl Membership {
         if !(crate::codec::JOIN..=crate::codec::WATCH).contains(&frame.kind) {
             return;
         }
-        let refusal = match Request::decode(frame.kind, frame.body) {
-            Err(error) => Refusal::new(Reason::Malformed, error.to_string()),
+        let request = Request::decode(frame.kind, frame.body)
+            .map_err(|error| Refusal::new(Reason::Malformed, error.to_string()))
+            .and_then(|request| self.may_ask(from, &request).map(|()| request));
+        let refusal = match request {
+            Err(refusal) => refusal,
             Ok(_) if self.closed().is_some() => self.closed().expect("it was asked").clone(),
             Ok(Request::Join { cluster, .. }) if cluster != self.config.cluster => {
                 let text = format!("this is cluster {:032x}, not {cluster:032x}", self.config.cluster);
@@ -244,8 +255,12 @@ impl Protocol for Membership {
             Input::Started => self.begin_opening(out),
             Input::Frame(from, frame) => self.take_frame(now, from, frame, out),
             Input::Peer(peer, change) => {
+                self.proofs.take_change(peer, change);
                 self.sight.take_change(now, peer, change, self.config.node);
                 self.watchers.forget(peer, change);
+                if let (PORT_MEMBERSHIP, PeerChange::Up { .. }) = (peer.port, change) {
+                    self.greet(peer.node);
+                }
             }
             Input::Wake | Input::Writable(_) => {}
         }

@@ -178,7 +178,7 @@ impl Raft {
             match &entry.change {
                 Change::Promote(node) => _ = voters.insert(*node),
                 Change::Demote(node) | Change::Remove(node) => _ = voters.remove(node),
-                Change::Nothing | Change::Join(_) | Change::Revive(..) => {}
+                Change::Nothing | Change::Join(_) | Change::Revive(..) | Change::Move(..) => {}
             }
         }
         voters
@@ -255,6 +255,11 @@ impl Raft {
             _ if self.election_at <= now => self.ask_for_votes(now),
             _ => {}
         }
+    }
+
+    /// Says to another member how far this one is. To a leader that is the answer to nothing that it has sent, and to any other nothing.
+    pub(crate) fn greet(&mut self, to: NodeId) {
+        self.say(to, true, What::Appended { fits: false, index: self.commit, round: 0 });
     }
 
     /// Takes a message of another member, or of its own.

@@ -62,6 +62,10 @@ reasons! {
     TooFarBehind = 13, BadValue;
     /// The member is the only voter, and cannot leave.
     LastVoter = 14, BadValue;
+    /// The address is too long.
+    BadAddress = 15, BadValue;
+    /// Who asks has proved to be somebody who may not ask for this.
+    NotAllowed = 16, NotAllowed;
 }
 
 /// Why a request failed, and what is particular to this time.

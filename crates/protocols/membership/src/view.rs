@@ -1,6 +1,6 @@
 //! Who is in, as all that is committed says it.
 
-use crate::change::{Change, Entry, Joiner, MAX_NAME_BYTES};
+use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::message::{flag, number};
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Identity, Incarnation, NodeId};
@@ -19,6 +19,8 @@ pub struct Member {
     pub name: String,
     /// By what it proves who it is.
     pub identity: Identity,
+    /// Where it is reached, in words of the host's.
+    pub address: String,
     /// Its latest life: an earlier one is not heard any more.
     pub incarnation: Incarnation,
     /// Whether it votes; else it follows.
@@ -51,12 +53,9 @@ impl Default for View {
 
 impl View {
     /// View 1 of a cluster: its founder, who votes.
-    pub(crate) fn founded(node: NodeId, name: &str, identity: Identity) -> View {
-        let mut view = View::default();
-        view.apply(&Entry {
-            term: 0,
-            change: Change::Join(Joiner { node, name: name.to_owned(), identity, ticket: 0 }),
-        });
+    pub(crate) fn founded(founder: Joiner) -> View {
+        let (mut view, node) = (View::default(), founder.node);
+        view.apply(&Entry { term: 0, change: Change::Join(founder) });
         if let Some(founder) = view.members.get_mut(&node) {
             founder.votes = true;
         }
@@ -115,10 +114,13 @@ impl View {
                 Some(member) if member.incarnation < *incarnation => Ok(()),
                 _ => unknown(node),
             },
+            Change::Move(_, address) if votes.is_some() => check_address(address),
             Change::Promote(_) if votes == Some(false) => Ok(()),
             Change::Demote(_) if votes == Some(true) && self.voters().count() > 1 => Ok(()),
             Change::Remove(_) if votes.is_some() => Ok(()),
-            Change::Remove(node) | Change::Promote(node) | Change::Demote(node) => unknown(node),
+            Change::Remove(node) | Change::Promote(node) | Change::Demote(node) | Change::Move(node, _) => {
+                unknown(node)
+            }
         }
     }
 
@@ -127,6 +129,7 @@ impl View {
             let text = format!("a name has 1 to {MAX_NAME_BYTES} bytes, not {}", joiner.name.len());
             return Err(Refusal::new(Reason::BadName, text));
         }
+        check_address(&joiner.address)?;
         for (node, member) in &self.members {
             let (name, node) = (&member.name, node.0);
             if member.identity == joiner.identity {
@@ -166,6 +169,7 @@ impl View {
             Change::Revive(node, incarnation) => self.with(*node, |member| member.incarnation = *incarnation),
             Change::Promote(node) => self.with(*node, |member| member.votes = true),
             Change::Demote(node) => self.with(*node, |member| member.votes = false),
+            Change::Move(node, address) => self.with(*node, |member| member.address.clone_from(address)),
         }
         self.number += 1;
         if self.recent.len() == KEPT_CHANGES {
@@ -180,6 +184,7 @@ impl View {
         let member = Member {
             name: joiner.name.clone(),
             identity: joiner.identity,
+            address: joiner.address.clone(),
             incarnation: Incarnation(1),
             votes: false,
             ticket: joiner.ticket,
@@ -204,6 +209,7 @@ impl Encode for View {
             sink.u16(node.0);
             sink.counted(member.name.as_bytes());
             sink.bytes(&member.identity.0);
+            sink.counted(member.address.as_bytes());
             sink.u64(member.incarnation.0);
             sink.u8(u8::from(member.votes));
             sink.u64(member.ticket);
@@ -244,10 +250,20 @@ impl Decode<'_> for Member {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let name = reader.text("name", MAX_NAME_BYTES)?.to_owned();
         let identity = Identity(reader.array()?);
+        let address = reader.text("address", MAX_ADDRESS_BYTES)?.to_owned();
         let incarnation = Incarnation(reader.u64()?);
         let votes = flag(reader, "vote")?;
-        Ok(Member { name, identity, incarnation, votes, ticket: reader.u64()? })
+        Ok(Member { name, identity, address, incarnation, votes, ticket: reader.u64()? })
     }
+}
+
+/// An address may be empty: of a member that is reached by nobody, but reaches others.
+fn check_address(address: &str) -> Result<(), Refusal> {
+    if address.len() <= MAX_ADDRESS_BYTES {
+        return Ok(());
+    }
+    let text = format!("an address has at most {MAX_ADDRESS_BYTES} bytes, not {}", address.len());
+    Err(Refusal::new(Reason::BadAddress, text))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The bodies of requests.
 
 use super::{JOIN, LEAVE, VIEW, WATCH};
-use crate::change::MAX_NAME_BYTES;
+use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::message::flag;
 use quintet_contract::{Identity, Kind, NodeId, Span};
 use quintet_wire::{DecodeError, Encode, Reader, Sink};
@@ -9,7 +9,7 @@ use quintet_wire::{DecodeError, Encode, Reader, Sink};
 /// What a program asks of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// A machine wants to be in.
+    /// A machine wants to be in, or, where it is, to be reached at another address.
     Join {
         /// The cluster that it means.
         cluster: u128,
@@ -17,7 +17,10 @@ pub enum Request {
         name: String,
         /// By what it will prove who it is.
         identity: Identity,
-        /// Chosen by who asks, at random: a join that is asked again with it, as its answer was lost, is answered as before.
+        /// Where it is reached, in words of the host's.
+        address: String,
+        /// Chosen by who asks, at random: a join that is asked again with it, as its answer was lost or the address has changed, is
+        /// answered as before.
         ticket: u64,
     },
     /// A member is to be removed, for good.
@@ -64,6 +67,7 @@ impl Request {
                 cluster: u128::from_le_bytes(reader.array()?),
                 name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
                 identity: Identity(reader.array()?),
+                address: reader.text("address", MAX_ADDRESS_BYTES)?.to_owned(),
                 ticket: reader.u64()?,
             },
             LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
@@ -79,10 +83,11 @@ impl Request {
 impl Encode for Request {
     fn encode(&self, sink: &mut impl Sink) {
         match self {
-            Request::Join { cluster, name, identity, ticket } => {
+            Request::Join { cluster, name, identity, address, ticket } => {
                 sink.bytes(&cluster.to_le_bytes());
                 sink.counted(name.as_bytes());
                 sink.bytes(&identity.0);
+                sink.counted(address.as_bytes());
                 sink.u64(*ticket);
             }
             Request::Leave { node } => sink.u16(node.0),

@@ -11,7 +11,13 @@ use quintet_wire::{Encode, encode_to_vec};
 fn joiner(node: u16, name: String) -> Joiner {
     let mut identity = [0; 32];
     identity[..2].copy_from_slice(&node.to_le_bytes());
-    Joiner { node: NodeId(node), name, identity: Identity(identity), ticket: node.into() }
+    Joiner {
+        node: NodeId(node),
+        name,
+        identity: Identity(identity),
+        address: "x:1".to_owned(),
+        ticket: node.into(),
+    }
 }
 
 /// The longest view that there can be.
@@ -40,7 +46,13 @@ fn the_longest_view_fits_a_frame() {
 #[test]
 fn requests_and_answers_come_back() {
     let requests = [
-        Request::Join { cluster: u128::MAX, name: "a".to_owned(), identity: Identity([3; 32]), ticket: 9 },
+        Request::Join {
+            cluster: u128::MAX,
+            name: "a".to_owned(),
+            identity: Identity([3; 32]),
+            address: "x:1".to_owned(),
+            ticket: 9,
+        },
         Request::Leave { node: NodeId(65_535) },
         Request::View { agreed: true },
         Request::View { agreed: false },

@@ -1,5 +1,6 @@
 use super::recovery::{Damage, Recovered, read};
 use super::{Life, Record, Writer};
+use crate::change::Joiner;
 use crate::change::{Change, Entry};
 use crate::view::View;
 use proptest::prelude::*;
@@ -29,7 +30,13 @@ fn file(batches: &[Vec<Record>]) -> (Vec<u8>, usize) {
 }
 
 fn whole() -> Vec<Vec<Record>> {
-    let view = View::founded(NodeId(0), "zero", Identity([9; 32]));
+    let view = View::founded(Joiner {
+        node: NodeId(0),
+        name: "zero".to_owned(),
+        identity: Identity([9; 32]),
+        address: String::new(),
+        ticket: 0,
+    });
     vec![
         vec![life(1), Record::Snapshot { index: 1, term: 0, view }],
         vec![vote(3), entry(2, 3), entry(3, 3)],

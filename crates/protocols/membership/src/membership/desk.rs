@@ -255,19 +255,37 @@ impl Membership {
             Request::View { .. } | Request::Watch { .. } => return Turn::Read,
             Request::Leave { node } if view.has_lost(*node) => return Turn::Answer(Answer::Done),
             Request::Leave { node } => Change::Remove(*node),
-            Request::Join { name, identity, ticket, .. } => {
+            Request::Join { name, identity, address, ticket, .. } => {
                 if let Some(node) = view.joined_with(*identity, *ticket) {
-                    return Turn::Answer(Answer::Joined { node, view: view.number });
+                    return self.turn_of_member(node, address);
                 }
                 let Some(node) = latest.next_node() else {
                     let refusal = Refusal::new(Reason::Full, "every number was given");
                     return Turn::Answer(Answer::Error(refusal));
                 };
-                Change::Join(Joiner { node, name: name.clone(), identity: *identity, ticket: *ticket })
+                let (name, address) = (name.clone(), address.clone());
+                Change::Join(Joiner { node, name, identity: *identity, address, ticket: *ticket })
             }
         };
-        match latest.check(&change) {
-            _ if !raft.may_propose() => Turn::Wait,
+        self.turn_of_change(change)
+    }
+
+    /// A member asks to be in: it has not heard that it is, or is reached at another address now.
+    fn turn_of_member(&self, node: NodeId, address: &str) -> Turn {
+        let Phase::Open(open) = &self.phase else { return Turn::Wait };
+        let view = &open.raft.view;
+        match view.members.get(&node) {
+            Some(member) if member.address != address => {
+                self.turn_of_change(Change::Move(node, address.to_owned()))
+            }
+            _ => Turn::Answer(Answer::Joined { node, view: view.number }),
+        }
+    }
+
+    fn turn_of_change(&self, change: Change) -> Turn {
+        let Phase::Open(open) = &self.phase else { return Turn::Wait };
+        match open.raft.latest_view().check(&change) {
+            _ if !open.raft.may_propose() => Turn::Wait,
             Ok(()) => Turn::Propose(change),
             Err(refusal) => Turn::Answer(Answer::Error(refusal)),
         }

@@ -1,6 +1,7 @@
 //! Reads the log back at the start.
 
 use super::{Membership, Open, Phase};
+use crate::change::{Change, Joiner};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery::{self, Recovered};
 use crate::disk::{CUTTING, Life, READING, Record, SYNCING, Writer};
@@ -8,7 +9,7 @@ use crate::raft::Raft;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use quintet_contract::limits::FRAGMENT_BYTES;
-use quintet_contract::{Address, Frame, Incarnation, Outbox, SendError, Time};
+use quintet_contract::{Address, Frame, Incarnation, NodeId, Outbox, SendError, Time};
 use quintet_wire::registry::{DISK_DATA, DISK_READ, DISK_SYNC, DISK_TRUNCATE, PORT_DISK};
 use quintet_wire::send;
 use quintet_wire::services::{DiskRead, DiskTruncate};
@@ -110,19 +111,29 @@ impl Membership {
         let mut writer = Writer::new(Address { node, port: PORT_DISK }, recovered.length as u64);
         writer.keep([Record::Life(Life { cluster, node, incarnation })]);
         let mut state = recovered.state.take().unwrap_or_default();
-        if let (Start::Found { name, identity }, 0, true) =
+        if let (Start::Found { name, identity, address, ticket }, 0, true) =
             (&self.config.start, state.snapshot.0, state.entries.is_empty())
         {
-            let view = View::founded(node, name, *identity);
-            if view.members.is_empty() {
-                let text = format!("a cluster cannot be founded by a machine named {name:?}");
-                return self.close(Refusal::new(Reason::BadName, text), out);
+            let (name, address) = (name.clone(), address.clone());
+            let founder = Joiner { node, name, identity: *identity, address, ticket: *ticket };
+            if let Err(refusal) = View::default().check(&Change::Join(founder.clone())) {
+                return self.close(refusal, out);
             }
+            let view = View::founded(founder);
             state.snapshot = (1, 0, view.clone());
             writer.keep([Record::Snapshot { index: 1, term: 0, view }]);
         }
         self.desk.begin(incarnation);
         let raft = Raft::new(self.config.clone(), incarnation, state, now);
         self.phase = Phase::Open(Box::new(Open { raft, writer }));
+        let met: Vec<NodeId> = self.sight.met().collect();
+        met.into_iter().for_each(|node| self.greet(node));
+    }
+
+    /// Lets another member hear of this one, which it may not have been told of: ports tell of a peer when it has said something.
+    pub(super) fn greet(&mut self, node: NodeId) {
+        if let Phase::Open(open) = &mut self.phase {
+            open.raft.greet(node);
+        }
     }
 }

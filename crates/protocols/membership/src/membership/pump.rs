@@ -89,6 +89,7 @@ impl Membership {
         if let Some(ask) = self.desk.finish_change(now, index, entry.term) {
             let done = match &entry.change {
                 Change::Join(joiner) => Answer::Joined { node: joiner.node, view },
+                Change::Move(node, _) => Answer::Joined { node: *node, view },
                 _ => Answer::Done,
             };
             answer(ask.from, ask.token, &done, out);

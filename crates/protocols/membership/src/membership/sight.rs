@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Sight {
     timing: Timing,
     suspects: BTreeMap<NodeId, (Suspicion, Time)>,
+    /// Members whose links are up.
+    met: BTreeSet<NodeId>,
     /// When each member was heard last.
     heard: BTreeMap<NodeId, Time>,
     /// Counts the news.
@@ -22,7 +24,14 @@ pub(super) struct Sight {
 
 impl Sight {
     pub(super) fn new(timing: Timing) -> Sight {
-        Sight { timing, suspects: BTreeMap::new(), heard: BTreeMap::new(), number: 1, is_stale: false }
+        Sight {
+            timing,
+            suspects: BTreeMap::new(),
+            met: BTreeSet::new(),
+            heard: BTreeMap::new(),
+            number: 1,
+            is_stale: false,
+        }
     }
 
     /// A member's message came.
@@ -35,14 +44,25 @@ impl Sight {
         }
     }
 
+    /// The members whose links are up, as far as they were met.
+    pub(super) fn met(&self) -> impl Iterator<Item = NodeId> {
+        self.met.iter().copied()
+    }
+
     /// A peer came or went.
     pub(super) fn take_change(&mut self, now: Time, peer: Address, change: &PeerChange, me: NodeId) {
         if peer.port != PORT_MEMBERSHIP || peer.node == me {
             return;
         }
         match change {
-            PeerChange::Up { .. } => self.clear(peer.node),
+            PeerChange::Up { .. } => {
+                self.clear(peer.node);
+                if self.met.len() < 2 * MAX_MEMBERS {
+                    self.met.insert(peer.node);
+                }
+            }
             PeerChange::Down(cause) => {
+                self.met.remove(&peer.node);
                 let cause = match cause {
                     DownCause::Closed => Suspicion::Closed,
                     DownCause::Died => Suspicion::Died,

@@ -1,13 +1,15 @@
 //! One member by itself, with a disk: what it says to whom, and when not.
 
-use crate::change::{Change, Entry};
+use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, Request};
 use crate::config::{MembershipConfig, Start};
 use crate::fuzzing::Driven;
 use crate::message::{Message, What};
 use crate::refusal::Reason;
 use crate::view::View;
-use quintet_contract::{Address, Frame, Identity, Incarnation, Input, Kind, NodeId, Span, Token};
+use quintet_contract::{
+    Address, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId, PeerChange, Span, Token,
+};
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
 
@@ -21,7 +23,12 @@ fn learner(disk: Vec<u8>) -> Driven {
 }
 
 fn founder(disk: Vec<u8>) -> Driven {
-    let start = Start::Found { name: "four".to_owned(), identity: Identity([4; 32]) };
+    let start = Start::Found {
+        name: "four".to_owned(),
+        identity: Identity([4; 32]),
+        address: String::new(),
+        ticket: 0,
+    };
     let mut driven = Driven::new(MembershipConfig::new(7, NodeId(4), start, 1), disk);
     driven.give(Input::Started);
     driven.now += Span::from_secs(2);
@@ -41,7 +48,13 @@ fn ask(driven: &mut Driven, request: &Request) {
 }
 
 fn follow(driven: &mut Driven) {
-    let view = View::founded(NodeId(0), "zero", Identity([9; 32]));
+    let view = View::founded(Joiner {
+        node: NodeId(0),
+        name: "zero".to_owned(),
+        identity: Identity([9; 32]),
+        address: String::new(),
+        ticket: 0,
+    });
     hear(driven, 1, 1, What::Snapshot { index: 1, index_term: 0, round: 1, view });
 }
 
@@ -167,4 +180,92 @@ fn who_has_no_log_does_not_vote() {
     let (_, voted) = driven.said.first().expect("it answers");
     let voted = Message::decode(voted.kind, &voted.body).map(|message| message.what);
     assert_eq!(voted, Ok(What::Voted { asks_first: false, given: false }));
+}
+
+fn arrives(driven: &mut Driven, peer: Address, identity: Option<Identity>) {
+    let link = LinkInfo { identity, ..LinkInfo::new(LinkClass::Network, 0) };
+    driven.give(Input::Peer(peer, &PeerChange::Up { incarnation: Incarnation(1), link }));
+}
+
+/// The answer to what was asked last.
+fn answered(driven: &Driven) -> Option<Answer> {
+    let (_, frame) = driven.said.iter().find(|(to, _)| *to == CALLER)?;
+    Answer::decode(frame.kind, &frame.body).ok()
+}
+
+fn join(name: &str, identity: Identity, address: &str) -> Request {
+    Request::Join { cluster: 7, name: name.to_owned(), identity, address: address.to_owned(), ticket: 0 }
+}
+
+#[test]
+fn a_member_that_joins_again_with_another_address_is_moved_there() {
+    let mut driven = founder(Vec::new());
+    let request = join("four", Identity([4; 32]), "b:7400");
+    for view in [2, 2] {
+        ask(&mut driven, &request);
+        assert_eq!(answered(&driven), Some(Answer::Joined { node: NodeId(4), view }));
+    }
+    let again = founder(driven.disk.clone());
+    let address = again.member.view().map(|view| view.members[&NodeId(4)].address.clone());
+    assert_eq!(address.as_deref(), Some("b:7400"), "it is on the disk");
+    ask(&mut driven, &join("four", Identity([4; 32]), &"x".repeat(101)));
+    assert!(matches!(answered(&driven), Some(Answer::Error(refusal)) if refusal.reason == Reason::Malformed));
+}
+
+#[test]
+fn whoever_is_no_member_may_ask_to_be_let_in_as_itself_and_for_nothing_else() {
+    let mut driven = founder(Vec::new());
+    let reason = |driven: &mut Driven, request: &Request| {
+        ask(driven, request);
+        match answered(driven) {
+            Some(Answer::Error(refusal)) => Some(refusal.reason),
+            Some(_) => None,
+            None => panic!("every request is answered"),
+        }
+    };
+    let others = [
+        Request::View { agreed: false },
+        Request::Leave { node: NodeId(4) },
+        Request::Watch { view: 0, news: 0, wait: Span::ZERO },
+        join("other", Identity([6; 32]), "c:1"),
+    ];
+    arrives(&mut driven, CALLER, Some(Identity([5; 32])));
+    for request in &others {
+        assert_eq!(reason(&mut driven, request), Some(Reason::NotAllowed), "{request:?}");
+    }
+    assert_eq!(reason(&mut driven, &join("five", Identity([5; 32]), "b:1")), None);
+    assert_eq!(reason(&mut driven, &others[0]), None, "it is a member now");
+    arrives(&mut driven, CALLER, None);
+    assert_eq!(reason(&mut driven, &others[3]), None, "a process of this machine's user may ask for all");
+}
+
+#[test]
+fn what_another_than_the_member_says_under_its_number_does_not_count() {
+    let mut driven = learner(Vec::new());
+    follow(&mut driven);
+    let append = || What::Append {
+        before: 1,
+        before_term: 0,
+        committed: 2,
+        round: 2,
+        entries: vec![Entry { term: 1, change: Change::Nothing }],
+    };
+    arrives(&mut driven, LEADER, Some(Identity([8; 32])));
+    hear(&mut driven, 1, 1, append());
+    assert_eq!((driven.member.committed(), driven.disconnected.as_slice()), (1, &[LEADER][..]));
+    arrives(&mut driven, LEADER, Some(Identity([9; 32])));
+    hear(&mut driven, 1, 1, append());
+    assert_eq!((driven.member.committed(), driven.disconnected.len()), (2, 1));
+}
+
+#[test]
+fn a_member_lets_those_hear_of_it_that_come_up_also_while_its_disk_is_read() {
+    let mut driven = Driven::new(MembershipConfig::new(7, NodeId(4), Start::Joined, 1), Vec::new());
+    arrives(&mut driven, LEADER, None);
+    driven.give(Input::Started);
+    assert_eq!(said(&driven, codec::APPENDED).len(), 1);
+    arrives(&mut driven, LEADER, None);
+    assert_eq!(said(&driven, codec::APPENDED).len(), 1);
+    arrives(&mut driven, CALLER, None);
+    assert!(driven.said.is_empty(), "no member");
 }

@@ -37,10 +37,22 @@ struct Walk {
 
 /// A view with three voters.
 fn founded() -> View {
-    let mut view = View::founded(NodeId(0), "0", Identity([0; 32]));
+    let mut view = View::founded(Joiner {
+        node: NodeId(0),
+        name: "0".to_owned(),
+        identity: Identity([0; 32]),
+        address: String::new(),
+        ticket: 0,
+    });
     for node in 1..SIZE {
         let identity = Identity([u8::try_from(node).expect("a few"); 32]);
-        let joiner = Joiner { node: NodeId(node), name: node.to_string(), identity, ticket: 1 };
+        let joiner = Joiner {
+            node: NodeId(node),
+            name: node.to_string(),
+            identity,
+            address: "x:1".to_owned(),
+            ticket: 1,
+        };
         view.apply(&Entry { term: 0, change: Change::Join(joiner) });
         view.apply(&Entry { term: 0, change: Change::Promote(NodeId(node)) });
     }

@@ -6,12 +6,17 @@ use quintet_contract::{Identity, Incarnation, NodeId};
 fn joiner(node: u16) -> Joiner {
     let mut identity = [0; 32];
     identity[..2].copy_from_slice(&node.to_le_bytes());
-    Joiner { node: NodeId(node), name: format!("m{node}"), identity: Identity(identity), ticket: node.into() }
+    Joiner {
+        node: NodeId(node),
+        name: format!("m{node}"),
+        identity: Identity(identity),
+        address: "x:1".to_owned(),
+        ticket: node.into(),
+    }
 }
 
 fn founded() -> View {
-    let Joiner { node, name, identity, .. } = joiner(0);
-    View::founded(node, &name, identity)
+    View::founded(joiner(0))
 }
 
 fn apply(view: &mut View, change: Change) -> bool {

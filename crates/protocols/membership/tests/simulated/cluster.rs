@@ -62,7 +62,13 @@ pub fn identity(of: u64) -> Identity {
 }
 
 pub fn join(name: &str, of: u64) -> Request {
-    Request::Join { cluster: CLUSTER, name: name.to_owned(), identity: identity(of), ticket: of }
+    Request::Join {
+        cluster: CLUSTER,
+        name: name.to_owned(),
+        identity: identity(of),
+        address: "x:1".to_owned(),
+        ticket: of,
+    }
 }
 
 impl Cluster {
@@ -100,7 +106,12 @@ impl Cluster {
     fn make(&mut self, node: u16) -> (Counted, Watcher) {
         self.lives += 1;
         let start = match node {
-            0 => Start::Found { name: "m0".to_owned(), identity: identity(0) },
+            0 => Start::Found {
+                name: "m0".to_owned(),
+                identity: identity(0),
+                address: String::new(),
+                ticket: 0,
+            },
             _ => Start::Joined,
         };
         let mut config =

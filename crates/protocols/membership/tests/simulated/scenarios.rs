@@ -89,7 +89,13 @@ fn a_minority_decides_nothing_and_says_who_is_missing() {
 fn names_identities_and_clusters_that_do_not_fit_are_refused() {
     let mut cluster = Cluster::new(Style::new(6), 3);
     let ask = |cluster: &mut Cluster, name: &str, identity, number| {
-        let request = Request::Join { cluster: number, name: name.to_owned(), identity, ticket: 500 };
+        let request = Request::Join {
+            cluster: number,
+            name: name.to_owned(),
+            identity,
+            address: "x:1".to_owned(),
+            ticket: 500,
+        };
         reason(cluster.ask_for(1, &request, SOON))
     };
     assert_eq!(ask(&mut cluster, "m2", identity(60), 7), Some(Reason::NameTaken));

@@ -154,8 +154,13 @@ impl Inlets {
 
     /// Makes a link to a peer, as was said last.
     pub(crate) fn dial(&mut self, dialling: Dialling) {
-        self.dialling.retain(|other| other.peer() != dialling.peer());
+        self.leave_alone(dialling.peer());
         self.dialling.push(dialling);
+    }
+
+    /// Makes no link to a peer any more.
+    pub(crate) fn leave_alone(&mut self, peer: NodeId) {
+        self.dialling.retain(|dialling| dialling.peer() != peer);
     }
 
     /// Joins a node by a link, and tells the instances it joins. Where its receiving half is.

@@ -13,7 +13,7 @@
 //! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
 //! | `listening.rs`, `dialling.rs` | where new links come from; how this side makes one, and again when it was cut |
 //! | `poller.rs` | the one epoll set |
-//! | `mailbox.rs` | frames from other threads of the process |
+//! | `mailbox.rs` | frames and orders from other threads of the process |
 //! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |
 //! | `write_behind.rs` | writing many requests by one system call |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |

@@ -1,6 +1,7 @@
-//! Frames for a node's protocols from other threads of its process.
+//! What other threads of its process leave for a node: frames for its protocols, and orders for the host.
 
-use quintet_contract::{Address, OwnedFrame};
+use crate::dialling::Redial;
+use quintet_contract::{Address, NodeId, OwnedFrame, Port};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::io;
@@ -15,12 +16,23 @@ pub(crate) struct LocalFrame {
     pub(crate) frame: OwnedFrame,
 }
 
+/// What another thread has the host do.
+pub(crate) enum Order {
+    /// Dial a peer, now and whenever its link was cut; the link joins pairs of ports.
+    Dial(NodeId, Vec<(Port, Port)>, Redial),
+    /// Dial it no more.
+    LeaveAlone(NodeId),
+}
+
 /// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look.
 #[derive(Clone)]
 pub(crate) struct Mailbox(Arc<Shared>);
 
 struct Shared {
     frames: Mutex<VecDeque<LocalFrame>>,
+    orders: Mutex<Vec<Order>>,
+    /// Whether there are orders. Read in its every turn, too.
+    has_orders: AtomicBool,
     /// Whether the loop should look. Read in its every turn, so that an empty mailbox costs one load.
     rung: AtomicBool,
     stop: AtomicBool,
@@ -32,6 +44,8 @@ impl Mailbox {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(Mailbox(Arc::new(Shared {
             frames: Mutex::default(),
+            orders: Mutex::default(),
+            has_orders: AtomicBool::new(false),
             rung: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             bell,
@@ -44,6 +58,23 @@ impl Mailbox {
         frames.push_back(LocalFrame { from, to, frame });
         drop(frames);
         self.ring();
+    }
+
+    /// Leaves an order and rings.
+    pub(crate) fn order(&self, order: Order) {
+        self.0.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+        self.0.has_orders.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// Takes all orders left so far.
+    pub(crate) fn orders(&self) -> Vec<Order> {
+        if !self.0.has_orders.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        // An order left after that is seen in the next turn.
+        self.0.has_orders.store(false, Ordering::Release);
+        std::mem::take(&mut *self.0.orders.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks the loop to end.

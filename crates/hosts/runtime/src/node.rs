@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::event::EventSink;
 use crate::inlets::Inlets;
 use crate::instance::Instance;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, Order};
 use crate::services::Services;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, NodeId, OwnedFrame, Port, Time};
@@ -84,6 +84,16 @@ impl Node {
         self.inlets.dial(Dialling::begin(peer, joined.to_vec(), redial, self.clock.now()));
     }
 
+    /// Does what other threads have left to be done.
+    fn carry_out_orders(&mut self) {
+        for order in self.mailbox.orders() {
+            match order {
+                Order::Dial(peer, joined, redial) => self.dial(peer, &joined, redial),
+                Order::LeaveAlone(peer) => self.inlets.leave_alone(peer),
+            }
+        }
+    }
+
     /// Takes links from `listener` while running; a node may have several. A link joins `port` with the address from which its
     /// first frame comes. A link whose node is linked already waits for a moment until that one has ended, where it may have been
     /// cut, and else is closed; so is one over which nothing comes for five seconds.
@@ -102,6 +112,7 @@ impl Node {
     /// The system refuses to wait on the links' descriptors.
     pub fn run(&mut self) -> io::Result<()> {
         while !self.mailbox.is_stopped() {
+            self.carry_out_orders();
             let now = self.clock.now();
             if !self.engine.turn(&mut self.inlets, now) {
                 let limit = self.deadline().map(|deadline| deadline.since(now).into());
@@ -123,6 +134,16 @@ impl NodeHandle {
     pub fn send(&self, from: Port, port: Port, frame: OwnedFrame) {
         let at = |port| Address { node: self.node, port };
         self.mailbox.post(at(from), at(port), frame);
+    }
+
+    /// As [`Node::dial`], while the node runs.
+    pub fn dial(&self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
+        self.mailbox.order(Order::Dial(peer, joined.to_vec(), redial));
+    }
+
+    /// Has a peer dialled no more; the link that there is stays.
+    pub fn leave_alone(&self, peer: NodeId) {
+        self.mailbox.order(Order::LeaveAlone(peer));
     }
 
     /// Ends [`Node::run`] after its current turn.

@@ -67,6 +67,7 @@
 //! | `outbox.rs` | the way out for the protocol above |
 //! | `codec.rs` | layouts on the wire |
 //! | `relay.rs` | [`relay::Relay`]: the calling side of a service on another node |
+//! | `upcall.rs` | [`upcall::Upcalls`]: the serving side of one that the node's callers answer |
 //! | `config.rs`, `counters.rs` | what the host decides and learns |
 //! | `fuzzing.rs` | entry points for fuzzers |
 #![forbid(unsafe_code)]
@@ -87,6 +88,7 @@ mod pack;
 mod reassembly;
 pub mod relay;
 mod settle;
+pub mod upcall;
 
 pub use codec::{
     ANNOUNCE, ANNOUNCE_BYTES, CALL_FAILED, CREDIT, FRAGMENT, GRANT, OPEN, PACK, PREFIX_BYTES, PROCEED,

@@ -115,7 +115,8 @@ const PATIENT: Liveness =
 fn speaker(of: NodeId, other: NodeId) -> (Node, LinkAddress) {
     let peer = Address { node: other, port: PORT_USER };
     let config = StackConfig::of_client(7, Incarnation(1), u64::from(of.0)).with_liveness(PATIENT);
-    let instance = Placed { port: PORT_USER, kinds: USER, asks: vec![peer], protocol: Speaker::new(peer) };
+    let protocol = Speaker::new(peer);
+    let instance = Placed { port: PORT_USER, kinds: USER, asks: vec![peer], services: &[], protocol };
     let mut host = Node::new(of, Services::none()).expect("an event descriptor is there");
     let listener = listen(&LinkAddress::Tcp { host: "127.0.0.1".into(), port: 0 }).expect("there is a port");
     let address = listener.address();

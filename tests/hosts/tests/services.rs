@@ -41,7 +41,7 @@ fn ask_space(running: &Running, request: Request<'_>, token: u64) {
 fn ring(next: NodeId, first: bool) -> Placed<Service> {
     let next = Address { node: next, port: PROBE };
     let protocol: Service = Box::new(Ring::new(next, Span::from_micros(10), first));
-    Placed { port: PROBE, kinds: USER, asks: vec![next], protocol }
+    Placed { port: PROBE, kinds: USER, asks: vec![next], services: &[], protocol }
 }
 
 /// The services of both nodes: the space and one node of a ring; who asks the space, and the other.

@@ -9,7 +9,9 @@ use quintet_membership::Membership;
 use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
-use quintet_wire::registry::{MEMBERSHIP, PORT_CALLERS, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE};
+use quintet_wire::registry::{
+    MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE,
+};
 
 /// The node of a space's process.
 pub const SPACE_NODE: NodeId = NodeId(0);
@@ -39,7 +41,8 @@ pub const fn sessions_of(node: NodeId) -> Address {
 /// A node with these instances. It says HELLO to the nodes that they ask, and takes the sessions of all others.
 ///
 /// # Panics
-/// If there is no instance, two are at one port, or together they ask more than 32 addresses.
+/// If there is no instance, two are at one port or use one service of the host, or together they ask too many addresses
+/// ([`MAX_ASKED`](quintet_session::MAX_ASKED)).
 #[must_use]
 pub fn node<P: Protocol>(node: NodeId, config: &StackConfig, instances: Vec<Placed<P>>) -> Stack<P> {
     let under_messages = |placed: Placed<P>| {
@@ -69,7 +72,7 @@ pub fn without_messages<P: Protocol>(
 #[must_use]
 pub fn space(config: &StackConfig) -> Placed<Space> {
     let protocol = Space::new(config.space);
-    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), protocol }
+    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 
 /// The member of the cluster that the node is, which speaks to the members on these nodes. Of two nodes either may say HELLO, or both.
@@ -80,13 +83,19 @@ pub fn space(config: &StackConfig) -> Placed<Space> {
 pub fn member(config: &StackConfig, others: &[NodeId]) -> Placed<Membership> {
     let config = config.membership.clone().expect("the node is a member");
     let asks = others.iter().map(|node| Address { node: *node, port: PORT_MEMBERSHIP }).collect();
-    Placed { port: PORT_MEMBERSHIP, kinds: MEMBERSHIP, asks, protocol: Membership::new(config) }
+    Placed {
+        port: PORT_MEMBERSHIP,
+        kinds: MEMBERSHIP,
+        asks,
+        services: &[PORT_DISK],
+        protocol: Membership::new(config),
+    }
 }
 
 /// Another protocol that asks the space, at a port of its own.
 #[must_use]
 pub fn asking_space<P>(port: Port, protocol: P) -> Placed<P> {
-    Placed { port, kinds: SERVICE.kinds, asks: vec![SPACE], protocol }
+    Placed { port, kinds: SERVICE.kinds, asks: vec![SPACE], services: &[], protocol }
 }
 
 /// The stack of a space that serves other processes.

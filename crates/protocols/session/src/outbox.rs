@@ -30,8 +30,8 @@ pub struct SessionOutbox<'a> {
     pub(crate) begun: Begun,
     /// The instance that sends, where several share the session with a node: its frames say whose they are.
     pub(crate) port: Option<Port>,
-    /// Whether what the host's services answer finds that instance.
-    pub(crate) uses_services: bool,
+    /// The services of the host whose answers find that instance.
+    pub(crate) services: &'static [Port],
     /// Addresses to which that instance could not send for want of room.
     pub(crate) full: &'a mut Vec<Address>,
 }
@@ -79,7 +79,7 @@ impl SessionOutbox<'_> {
     /// Whether a frame may go to a port of the own node.
     #[inline]
     fn admit_within(&self, to: Port) -> Result<(), SendError> {
-        if self.uses_services || !is_service(to) { Ok(()) } else { Err(SendError::Unreachable) }
+        if !is_service(to) || self.services.contains(&to) { Ok(()) } else { Err(SendError::Unreachable) }
     }
 
     /// Where a frame to an address goes, and what says which instances it is between.

@@ -23,14 +23,14 @@
 //! | there is room | every instance that was refused, in the order of the refusals |
 //!
 //! A peer cannot make this side keep anything by naming ports: a pair is kept only for an instance that is there, and of one node
-//! no more than 32 of them.
+//! no more than 32 of them. How many nodes the instances were made to ask is another limit ([`MAX_ASKED`]): a cluster may have many.
 //!
 //! # Within the node
 //!
-//! Frames within a node carry no ports. One goes to the instance whose kinds it has, and else to the first: kinds are
-//! global, and of one node's callers each knows what it asks. The host's services answer the first instance only, and another one
-//! that sends to them is refused at once, as where there are none. Instances of one node do not send to each other: to the host,
-//! nothing is at their ports.
+//! Frames within a node carry no ports. What one of the host's services answers goes to the instance that uses it
+//! ([`Placed::services`]), of which there is one at most; another that sends to it is refused at once, as where there is none. Any other
+//! frame goes to the instance whose kinds it has, and else to the first: kinds are global, and of one node's callers each knows what it
+//! asks. Instances of one node do not send to each other: to the host, nothing is at their ports.
 //!
 //! `Ports` is no protocol of its own but a part of the sessions' way up, and what it puts in front goes with the session's own
 //! prefix: with an outbox of its own, a pair of out and take cost a tenth more instructions.
@@ -48,10 +48,15 @@ use crate::outbox::SessionOutbox;
 use node::{Known, MAX_PAIRS, Node};
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Frame, Input, Kind, Outbox, PeerChange, PeerMap, Port, Protocol, Time,
+    Address, Disconnect, DownCause, Frame, Input, Kind, NodeId, Outbox, PeerChange, PeerMap, Port, Protocol,
+    Time,
 };
 use quintet_errors::Code;
-use quintet_wire::registry::{KindRange, PORTS};
+use quintet_wire::registry::{KindRange, PORTS, is_service};
+use std::collections::BTreeMap;
+
+/// Addresses that the instances of a node may be made to ask, all together: four of each of 128 members' nodes.
+pub const MAX_ASKED: usize = 512;
 
 /// A protocol at a port of its node.
 #[derive(Debug)]
@@ -63,6 +68,8 @@ pub struct Placed<P> {
     /// The addresses that it was made to ask, of any nodes: it learns when they can be reached. Of others it learns by their
     /// first frames.
     pub asks: Vec<Address>,
+    /// The host's services that it uses, by their ports: what they answer is for it, and no other instance may send to them.
+    pub services: &'static [Port],
     /// The protocol.
     pub protocol: P,
 }
@@ -70,8 +77,8 @@ pub struct Placed<P> {
 impl<P> Placed<P> {
     /// Another protocol in the same place: this one under a layer, say.
     pub fn map<Q>(self, over: impl FnOnce(P) -> Q) -> Placed<Q> {
-        let Placed { port, kinds, asks, protocol } = self;
-        Placed { port, kinds, asks, protocol: over(protocol) }
+        let Placed { port, kinds, asks, services, protocol } = self;
+        Placed { port, kinds, asks, services, protocol: over(protocol) }
     }
 }
 
@@ -90,7 +97,7 @@ impl<P> Placed<P> {
 ///     }
 /// }
 /// let me = Address::new(1, PORT_SESSION.0);
-/// let silent = Placed { port: PORT_USER, kinds: USER, asks: vec![], protocol: Silent };
+/// let silent = Placed { port: PORT_USER, kinds: USER, asks: vec![], services: &[], protocol: Silent };
 /// let node = Sessions::new(SessionConfig::new(me, 7, Incarnation(1), 42), Ports::new(me, vec![silent]));
 /// assert!(node.inner().get(PORT_USER).is_some() && node.inner().get(Port(16)).is_none());
 /// ```
@@ -107,13 +114,15 @@ impl<P: Protocol> Ports<P> {
     /// These instances, over the sessions at `me`.
     ///
     /// # Panics
-    /// If there is none, two are at one port, or together they ask more than 32 addresses.
+    /// If there is none, two are at one port or use one service, what one uses is no service, or together they ask more than
+    /// [`MAX_ASKED`] addresses, or 32 of one node.
     #[must_use]
     pub fn new(me: Address, mut instances: Vec<Placed<P>>) -> Self {
         instances.sort_by_key(|placed| placed.port);
         let ports: Vec<Port> = instances.iter().map(|placed| placed.port).collect();
         assert!(!ports.is_empty() && ports.is_sorted_by(|a, b| a < b), "one instance a port: {ports:?}");
-        assert!(asks(&instances).count() <= MAX_PAIRS, "instances ask {MAX_PAIRS} addresses at most");
+        check_services(&instances);
+        check_asks(&instances);
         Ports { me, instances, nodes: PeerMap::new() }
     }
 
@@ -142,7 +151,7 @@ impl<P: Protocol> Ports<P> {
     #[inline]
     fn tell(&mut self, instance: usize, now: Time, input: Input<'_>, out: &mut SessionOutbox<'_>) {
         let placed = &mut self.instances[instance];
-        (out.port, out.uses_services) = (Some(placed.port), instance == 0);
+        (out.port, out.services) = (Some(placed.port), placed.services);
         placed.protocol.handle(now, input, out);
         if !out.full.is_empty() {
             self.note_refusals(instance, out);
@@ -164,8 +173,15 @@ impl<P: Protocol> Ports<P> {
 
     /// The instance that a frame of this node is for.
     #[inline]
-    fn instance_within(&self, kind: Kind) -> usize {
-        self.instances.iter().position(|placed| placed.kinds.contains(kind)).unwrap_or(0)
+    fn instance_within(&self, from: Port, kind: Kind) -> usize {
+        let owner = self.instances.iter().position(|placed| placed.kinds.contains(kind));
+        owner.unwrap_or_else(|| self.user_of(from))
+    }
+
+    /// The instance that uses a service of the host, or else the first. The kinds that services answer with are no instance's.
+    #[cold]
+    fn user_of(&self, service: Port) -> usize {
+        self.instances.iter().position(|placed| placed.services.contains(&service)).unwrap_or(0)
     }
 
     /// The instance that a frame of another node is for; makes of the frame what that is to see. What is for none, this has seen to.
@@ -306,12 +322,37 @@ fn asks<P>(instances: &[Placed<P>]) -> impl Iterator<Item = (usize, Address)> {
     numbered.flat_map(|(instance, placed)| placed.asks.iter().map(move |there| (instance, *there)))
 }
 
+/// Each service of the host has one user, as its answers do not say whose they are.
+fn check_services<P>(instances: &[Placed<P>]) {
+    let mut used: Vec<Port> = Vec::new();
+    for service in instances.iter().flat_map(|placed| placed.services) {
+        assert!(is_service(*service), "port {} is no service of the host", service.0);
+        assert!(!used.contains(service), "one instance a service: two use port {}", service.0);
+        used.push(*service);
+    }
+}
+
+fn check_asks<P>(instances: &[Placed<P>]) {
+    let mut of_nodes: BTreeMap<NodeId, usize> = BTreeMap::new();
+    asks(instances).for_each(|(_, there)| *of_nodes.entry(there.node).or_default() += 1);
+    assert!(of_nodes.values().sum::<usize>() <= MAX_ASKED, "instances ask {MAX_ASKED} addresses at most");
+    for (node, asked) in of_nodes {
+        assert!(
+            asked <= MAX_PAIRS,
+            "instances ask {MAX_PAIRS} addresses of a node at most: {asked} of {}",
+            node.0
+        );
+    }
+}
+
 impl<P: Protocol> Above for Ports<P> {
     #[inline]
     fn take(&mut self, now: Time, mut input: Input<'_>, out: &mut SessionOutbox<'_>) {
         // A frame is changed where it stands, for it would be copied otherwise.
         let instance = match &mut input {
-            Input::Frame(from, frame) if self.is_own(*from) => Some(self.instance_within(frame.kind)),
+            Input::Frame(from, frame) if self.is_own(*from) => {
+                Some(self.instance_within(from.port, frame.kind))
+            }
             Input::Frame(from, frame) => self.sort(now, from, frame, out),
             _ => return self.attend(now, input, out),
         };

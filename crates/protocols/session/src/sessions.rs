@@ -11,6 +11,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
+use quintet_wire::registry::HOST_SERVICE_PORTS;
 
 /// Sessions with all peers, under the protocol `P`.
 ///
@@ -195,7 +196,7 @@ impl<P: Above> Sessions<P> {
             over,
             begun: Begun::Untouched,
             port: None,
-            uses_services: true,
+            services: &HOST_SERVICE_PORTS,
             full: &mut self.full,
         };
         self.inner.take(now, input, &mut out);

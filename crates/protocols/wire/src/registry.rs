@@ -140,6 +140,9 @@ pub const PORT_MEASURE: Port = Port(22);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);
 
+/// The ports of the host's services.
+pub const HOST_SERVICE_PORTS: [Port; 3] = [PORT_DISK, PORT_DEVICE, PORT_PROCESS];
+
 /// Whether a port is one of the host's services. What the host does not provide is refused there at once.
 #[must_use]
 pub const fn is_service(port: Port) -> bool {

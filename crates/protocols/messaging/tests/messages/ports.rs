@@ -43,6 +43,7 @@ fn node(me: Address, ports: &[Port], reliability: Reliability, (slots, bytes): (
             port: *port,
             kinds: prompt_kind(*port),
             asks,
+            services: &[],
             protocol: Messages::new(messaging, Talker::new(at)),
         }
     };

@@ -131,7 +131,13 @@ const UP: PeerChange =
     PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 100) };
 
 fn instances() -> Vec<Placed<Mirror>> {
-    let placed = |port, kinds, asks| Placed { port: Port(port), kinds, asks, protocol: Mirror::default() };
+    let placed = |port, kinds, asks| Placed {
+        port: Port(port),
+        kinds,
+        asks,
+        services: &[],
+        protocol: Mirror::default(),
+    };
     let asks = vec![Address::new(2, 16), Address::new(2, 17)];
     vec![placed(16, TUPLE_SPACE, asks), placed(1024, USER, Vec::new())]
 }

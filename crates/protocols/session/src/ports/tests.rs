@@ -9,7 +9,10 @@ use quintet_contract::{
     Bytes, Effect, Effects, Incarnation, LinkClass, LinkInfo, OwnedFrame, SendError, Span, Token,
 };
 use quintet_wire::encode_to_vec;
-use quintet_wire::registry::{DISK_SYNC, MEASURE, PORT_CALLERS, PORT_DISK, PORT_SESSION, USER, VOTE};
+use quintet_wire::registry::{
+    DISK_SYNC, MEASURE, PORT_CALLERS, PORT_DEVICE, PORT_DISK, PORT_PROCESS, PORT_SESSION, SERVICE_REFUSED,
+    USER, VOTE,
+};
 
 const ME: Address = Address::new(1, PORT_SESSION.0);
 const PEER: Address = Address::new(2, PORT_SESSION.0);
@@ -125,6 +128,11 @@ impl Bench {
             port: Port(port),
             kinds,
             asks: asks.to_vec(),
+            services: match port {
+                20 => &[PORT_DISK],
+                1024 => &[PORT_PROCESS, PORT_DEVICE],
+                _ => &[],
+            },
             protocol: Listener::default(),
         };
         let first = placed(16, MEASURE, &[Address::new(2, 16), Address::new(3, 16)]);
@@ -387,15 +395,61 @@ fn within_the_node_kinds_say_whom_a_frame_is_for() {
         bench.give(Input::Frame(callers, Frame::new(kind, Token(1), b"asks")));
         assert_eq!(bench.told(port), [Told::Frame(callers, b"asks".to_vec())]);
     }
-    let disk = Address { port: PORT_DISK, ..ME };
-    for (port, to, said) in
-        [(16, disk, Ok(())), (20, disk, Err(SendError::Unreachable)), (20, callers, Ok(()))]
-    {
-        bench.listener(port).says.push((to, WORD));
-        bench.give(Input::Started);
-        assert_eq!(bench.listener(port).said.pop(), Some(said), "{port} to {to}");
+    bench.listener(20).says.push((callers, WORD));
+    bench.give(Input::Started);
+    assert_eq!(bench.sent().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [callers]);
+}
+
+#[test]
+fn a_service_of_the_host_is_asked_by_its_user_alone_and_answers_it() {
+    let mut bench = Bench::new();
+    for (service, user) in [(PORT_DISK, 20), (PORT_DEVICE, 1024), (PORT_PROCESS, 1024)] {
+        let service = Address { port: service, ..ME };
+        for port in [16, 20, 1024] {
+            bench.listener(port).says.push((service, WORD));
+            bench.give(Input::Started);
+            let expected = if port == user { Ok(()) } else { Err(SendError::Unreachable) };
+            assert_eq!(bench.listener(port).said.pop(), Some(expected), "{port} to {service}");
+        }
+        assert_eq!(bench.sent().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [service]);
+        [16, 20, 1024].into_iter().for_each(|port| drop(bench.told(port)));
+        for kind in [DISK_SYNC, SERVICE_REFUSED] {
+            bench.give(Input::Frame(service, Frame::new(kind, Token(1), b"answers")));
+            assert_eq!(bench.told(user), [Told::Frame(service, b"answers".to_vec())]);
+        }
+        assert_eq!([16, 20, 1024].map(|port| bench.told(port).len()), [0; 3]);
     }
-    assert_eq!(bench.sent().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [disk, callers]);
+}
+
+fn listening(port: u16, asks: Vec<Address>, services: &'static [Port]) -> Placed<Listener> {
+    Placed { port: Port(port), kinds: USER, asks, services, protocol: Listener::default() }
+}
+
+#[test]
+fn four_addresses_of_each_of_128_nodes_may_be_asked_and_no_more() {
+    let asks = |nodes: u16| (0..nodes).map(|at| Address::new(2 + at / 4, 16 + at % 4)).collect::<Vec<_>>();
+    let _ = Ports::new(ME, vec![listening(16, asks(512), &[])]);
+    let one_too_many = || Ports::new(ME, vec![listening(16, asks(513), &[])]);
+    assert!(std::panic::catch_unwind(one_too_many).is_err());
+}
+
+#[test]
+#[should_panic(expected = "32 addresses of a node at most: 33 of 2")]
+fn of_one_node_no_more_are_asked_than_pairs_are_kept() {
+    let asks = (16..49).map(|port| Address::new(2, port)).collect();
+    let _ = Ports::new(ME, vec![listening(16, asks, &[])]);
+}
+
+#[test]
+#[should_panic(expected = "two use port 2")]
+fn two_instances_that_use_one_service_are_a_mistake() {
+    let _ = Ports::new(ME, [16, 17].map(|port| listening(port, Vec::new(), &[PORT_DISK])).into());
+}
+
+#[test]
+#[should_panic(expected = "port 16 is no service")]
+fn a_service_that_is_none_is_a_mistake() {
+    let _ = Ports::new(ME, vec![listening(16, Vec::new(), &[Port(16)])]);
 }
 
 #[test]
@@ -427,6 +481,5 @@ fn a_link_that_an_instance_has_closed_is_the_nodes() {
 #[test]
 #[should_panic(expected = "one instance a port")]
 fn two_instances_at_one_port_are_a_mistake() {
-    let placed = || Placed { port: Port(16), kinds: USER, asks: Vec::new(), protocol: Listener::default() };
-    let _ = Ports::new(ME, vec![placed(), placed()]);
+    let _ = Ports::new(ME, [16, 16].map(|port| listening(port, Vec::new(), &[])).into());
 }

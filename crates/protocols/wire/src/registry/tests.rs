@@ -18,6 +18,6 @@ fn a_range_gives_no_kind_beyond_its_last() {
 
 #[test]
 fn the_ports_of_services_are_those_of_the_host() {
-    assert!([PORT_DISK, PORT_DEVICE, PORT_PROCESS].into_iter().all(is_service));
+    assert!(HOST_SERVICE_PORTS.into_iter().all(is_service));
     assert!(![PORT_CALLERS, PORT_SPACE, PORT_USER].into_iter().any(is_service));
 }

@@ -111,6 +111,22 @@ pub fn client(at: NodeId, config: &StackConfig) -> Stack<Relay> {
     node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class))])
 }
 
+/// A client of several services of one node, whose callers are at its node's port for them.
+///
+/// # Panics
+/// If there is no service at one of the ports.
+#[must_use]
+pub fn client_of(server: NodeId, services: &[Port], at: NodeId, config: &StackConfig) -> Stack<Relay> {
+    let callers = Address { node: at, port: PORT_CALLERS };
+    let relay = |port: &Port| {
+        let (service, there) =
+            (service::at(*port).expect("a service is there"), Address { node: server, port: *port });
+        let protocol = Relay::new(callers, there, class);
+        Placed { port: *port, kinds: service.kinds, asks: vec![there], services: &[], protocol }
+    };
+    node(at, config, services.iter().map(relay).collect())
+}
+
 /// Makes what a recording names, for a replay.
 ///
 /// # Errors

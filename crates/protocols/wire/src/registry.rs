@@ -58,6 +58,10 @@ pub const TCP: KindRange = range("tcp", 0xa0, 0xaf);
 pub const MEASURE: KindRange = range("measure", 0xb0, 0xbf);
 /// Which of a node's instances a frame is for.
 pub const PORTS: KindRange = range("ports", 0xc0, 0xc3);
+/// Jobs and their processes, started for peers.
+pub const LAUNCH: KindRange = range("launch", 0xc4, 0xc9);
+/// Machines that want to belong to a cluster.
+pub const ENROLMENT: KindRange = range("enrolment", 0xca, 0xcf);
 /// Modelled programs in the simulator.
 pub const MODELS: KindRange = range("models", 0xd0, 0xdf);
 /// Services that a host provides: disk, device, process.
@@ -65,8 +69,8 @@ pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
 /// Tests, probes and programs of a user's own.
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
-/// All ranges, in order. 0 is nobody's, and 0xc4 to 0xcf are free.
-pub const KINDS: [KindRange; 13] = [
+/// All ranges, in order. 0 is nobody's.
+pub const KINDS: [KindRange; 15] = [
     SESSION,
     MESSAGING,
     TUPLE_SPACE,
@@ -77,6 +81,8 @@ pub const KINDS: [KindRange; 13] = [
     TCP,
     MEASURE,
     PORTS,
+    LAUNCH,
+    ENROLMENT,
     MODELS,
     HOST_SERVICES,
     USER,
@@ -137,6 +143,10 @@ pub const PORT_VOTE: Port = Port(20);
 pub const PORT_TCP: Port = Port(21);
 /// Clocks and delays.
 pub const PORT_MEASURE: Port = Port(22);
+/// The launcher: starts processes for peers, and ends them.
+pub const PORT_LAUNCH: Port = Port(23);
+/// Where machines ask to belong to a cluster.
+pub const PORT_ENROLMENT: Port = Port(24);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);
 

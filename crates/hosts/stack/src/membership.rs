@@ -34,7 +34,7 @@ fn nobody(config: &StackConfig) -> MembershipConfig {
 }
 
 /// Nothing where there is no member. Else cluster u128, node u16, incarnation u64, seed u64, most voters u8, entries at once u16, five spans u64,
-/// and, of a founder, its name, identity, address and ticket u64.
+/// and, of a founder, its name, identity, address, grants u8 and ticket u64.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     let Some(member) = &config.membership else { return };
     to.bytes(&member.cluster.to_le_bytes());
@@ -47,10 +47,11 @@ fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     for span in [heartbeat, election, silence, removal, request] {
         to.u64(span.0);
     }
-    if let Start::Found { name, identity, address, ticket } = &member.start {
+    if let Start::Found { name, identity, address, grants, ticket } = &member.start {
         to.counted(name.as_bytes());
         to.bytes(&identity.0);
         to.counted(address.as_bytes());
+        to.u8(*grants);
         to.u64(*ticket);
     }
 }
@@ -77,7 +78,8 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
         let name = reader.text("name", MAX_NAME_BYTES)?.to_owned();
         let identity = Identity(reader.array()?);
         let address = reader.text("address", MAX_ADDRESS_BYTES)?.to_owned();
-        member.start = Start::Found { name, identity, address, ticket: reader.u64()? };
+        let (grants, ticket) = (reader.u8()?, reader.u64()?);
+        member.start = Start::Found { name, identity, address, grants, ticket };
     }
     config.membership = Some(member);
     Ok(())
@@ -107,6 +109,7 @@ mod tests {
             name: "one".to_owned(),
             identity: Identity([3; 32]),
             address: String::new(),
+            grants: 0,
             ticket: 0,
         };
         for start in [found, Start::Joined] {

@@ -40,6 +40,7 @@ fn start(run: &mut Simulation, number: u16) {
             name: "m0".to_owned(),
             identity: Identity([0; 32]),
             address: String::new(),
+            grants: 0,
             ticket: 0,
         },
         _ => Start::Joined,
@@ -84,6 +85,7 @@ fn join(number: u16) -> Request {
         name: format!("m{number}"),
         identity,
         address: "x:1".to_owned(),
+        grants: 0,
         ticket: number.into(),
     }
 }

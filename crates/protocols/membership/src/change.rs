@@ -38,6 +38,8 @@ pub struct Joiner {
     pub identity: Identity,
     /// Where it is reached, in words of the host's. Nothing here reads them.
     pub address: String,
+    /// What it may ask of others, in bits of the host's. Nothing here reads them.
+    pub grants: u8,
     /// Chosen by who asked: a join that is asked again with it is the same one.
     pub ticket: u64,
 }
@@ -87,6 +89,7 @@ impl Encode for Change {
                 sink.counted(joiner.name.as_bytes());
                 sink.bytes(&joiner.identity.0);
                 sink.counted(joiner.address.as_bytes());
+                sink.u8(joiner.grants);
                 sink.u64(joiner.ticket);
             }
             Change::Revive(_, incarnation) => sink.u64(incarnation.0),
@@ -112,6 +115,7 @@ impl Decode<'_> for Change {
                 name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
                 identity: Identity(reader.array()?),
                 address: reader.text("address", MAX_ADDRESS_BYTES)?.to_owned(),
+                grants: reader.u8()?,
                 ticket: reader.u64()?,
             }),
             2 => Change::Remove(node),

@@ -5,7 +5,7 @@
 //!
 //! | request | body | answer |
 //! | --- | --- | --- |
-//! | [`JOIN`] | cluster u128, name, identity 32 bytes, address, ticket u64 | [`JOINED`] |
+//! | [`JOIN`] | cluster u128, name, identity 32 bytes, address, grants u8, ticket u64 | [`JOINED`] |
 //! | [`LEAVE`] | node u16 | [`DONE`], also where it has left before |
 //! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`] |
 //! | [`WATCH`] | view u64, news u64, longest wait u64 (nanoseconds) | [`CHANGED`]: the change that made the view after the one named; [`NEWS`]: what this member sees, where its number is another than the one named; [`DONE`]: none of the two in that time |

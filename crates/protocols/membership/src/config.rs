@@ -39,6 +39,8 @@ pub enum Start {
         identity: Identity,
         /// Where it is reached, in words of the host's.
         address: String,
+        /// What it may ask of others, in bits of the host's.
+        grants: u8,
         /// With what it asks to be moved when it is reached elsewhere.
         ticket: u64,
     },

@@ -56,6 +56,7 @@ pub fn drive(bytes: &[u8]) {
         name: "zero".to_owned(),
         identity: Identity([1; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     };
     let start = if choice & 1 == 0 { found } else { Start::Joined };
@@ -194,6 +195,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         name: "one".to_owned(),
         identity: Identity([2; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     });
     let error = Refusal::new(Reason::NameTaken, "another machine is named so");
@@ -236,6 +238,7 @@ fn joiner() -> Joiner {
         name: "nine".to_owned(),
         identity: Identity([2; 32]),
         address: "x:1".to_owned(),
+        grants: 0,
         ticket: 5,
     }
 }
@@ -247,6 +250,7 @@ fn requests() -> [Request; 4] {
             name: "one".to_owned(),
             identity: Identity([2; 32]),
             address: "x:1".to_owned(),
+            grants: 0,
             ticket: 5,
         },
         Request::View { agreed: true },
@@ -267,6 +271,7 @@ fn messages() -> [Message; 7] {
         name: "one".to_owned(),
         identity: Identity([2; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     });
     let snapshot = What::Snapshot { index: 300, index_term: 2, round: 3, view };

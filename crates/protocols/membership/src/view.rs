@@ -21,6 +21,8 @@ pub struct Member {
     pub identity: Identity,
     /// Where it is reached, in words of the host's.
     pub address: String,
+    /// What it may ask of others, in bits of the host's.
+    pub grants: u8,
     /// Its latest life: an earlier one is not heard any more.
     pub incarnation: Incarnation,
     /// Whether it votes; else it follows.
@@ -185,6 +187,7 @@ impl View {
             name: joiner.name.clone(),
             identity: joiner.identity,
             address: joiner.address.clone(),
+            grants: joiner.grants,
             incarnation: Incarnation(1),
             votes: false,
             ticket: joiner.ticket,
@@ -210,6 +213,7 @@ impl Encode for View {
             sink.counted(member.name.as_bytes());
             sink.bytes(&member.identity.0);
             sink.counted(member.address.as_bytes());
+            sink.u8(member.grants);
             sink.u64(member.incarnation.0);
             sink.u8(u8::from(member.votes));
             sink.u64(member.ticket);
@@ -251,9 +255,10 @@ impl Decode<'_> for Member {
         let name = reader.text("name", MAX_NAME_BYTES)?.to_owned();
         let identity = Identity(reader.array()?);
         let address = reader.text("address", MAX_ADDRESS_BYTES)?.to_owned();
+        let grants = reader.u8()?;
         let incarnation = Incarnation(reader.u64()?);
         let votes = flag(reader, "vote")?;
-        Ok(Member { name, identity, address, incarnation, votes, ticket: reader.u64()? })
+        Ok(Member { name, identity, address, grants, incarnation, votes, ticket: reader.u64()? })
     }
 }
 

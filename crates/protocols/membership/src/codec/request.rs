@@ -19,6 +19,8 @@ pub enum Request {
         identity: Identity,
         /// Where it is reached, in words of the host's.
         address: String,
+        /// What it may ask of others, in bits of the host's; left aside where it is in.
+        grants: u8,
         /// Chosen by who asks, at random: a join that is asked again with it, as its answer was lost or the address has changed, is
         /// answered as before.
         ticket: u64,
@@ -68,6 +70,7 @@ impl Request {
                 name: reader.text("name", MAX_NAME_BYTES)?.to_owned(),
                 identity: Identity(reader.array()?),
                 address: reader.text("address", MAX_ADDRESS_BYTES)?.to_owned(),
+                grants: reader.u8()?,
                 ticket: reader.u64()?,
             },
             LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
@@ -83,11 +86,12 @@ impl Request {
 impl Encode for Request {
     fn encode(&self, sink: &mut impl Sink) {
         match self {
-            Request::Join { cluster, name, identity, address, ticket } => {
+            Request::Join { cluster, name, identity, address, grants, ticket } => {
                 sink.bytes(&cluster.to_le_bytes());
                 sink.counted(name.as_bytes());
                 sink.bytes(&identity.0);
                 sink.counted(address.as_bytes());
+                sink.u8(*grants);
                 sink.u64(*ticket);
             }
             Request::Leave { node } => sink.u16(node.0),

@@ -16,6 +16,7 @@ fn joiner(node: u16, name: String) -> Joiner {
         name,
         identity: Identity(identity),
         address: "x:1".to_owned(),
+        grants: 0,
         ticket: node.into(),
     }
 }
@@ -51,6 +52,7 @@ fn requests_and_answers_come_back() {
             name: "a".to_owned(),
             identity: Identity([3; 32]),
             address: "x:1".to_owned(),
+            grants: 0,
             ticket: 9,
         },
         Request::Leave { node: NodeId(65_535) },

@@ -35,6 +35,7 @@ fn whole() -> Vec<Vec<Record>> {
         name: "zero".to_owned(),
         identity: Identity([9; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     });
     vec![

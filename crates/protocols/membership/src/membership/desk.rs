@@ -255,7 +255,7 @@ impl Membership {
             Request::View { .. } | Request::Watch { .. } => return Turn::Read,
             Request::Leave { node } if view.has_lost(*node) => return Turn::Answer(Answer::Done),
             Request::Leave { node } => Change::Remove(*node),
-            Request::Join { name, identity, address, ticket, .. } => {
+            Request::Join { name, identity, address, grants, ticket, .. } => {
                 if let Some(node) = view.joined_with(*identity, *ticket) {
                     return self.turn_of_member(node, address);
                 }
@@ -264,7 +264,8 @@ impl Membership {
                     return Turn::Answer(Answer::Error(refusal));
                 };
                 let (name, address) = (name.clone(), address.clone());
-                Change::Join(Joiner { node, name, identity: *identity, address, ticket: *ticket })
+                let (identity, grants, ticket) = (*identity, *grants, *ticket);
+                Change::Join(Joiner { node, name, identity, address, grants, ticket })
             }
         };
         self.turn_of_change(change)

@@ -111,11 +111,12 @@ impl Membership {
         let mut writer = Writer::new(Address { node, port: PORT_DISK }, recovered.length as u64);
         writer.keep([Record::Life(Life { cluster, node, incarnation })]);
         let mut state = recovered.state.take().unwrap_or_default();
-        if let (Start::Found { name, identity, address, ticket }, 0, true) =
+        if let (Start::Found { name, identity, address, grants, ticket }, 0, true) =
             (&self.config.start, state.snapshot.0, state.entries.is_empty())
         {
             let (name, address) = (name.clone(), address.clone());
-            let founder = Joiner { node, name, identity: *identity, address, ticket: *ticket };
+            let (identity, grants, ticket) = (*identity, *grants, *ticket);
+            let founder = Joiner { node, name, identity, address, grants, ticket };
             if let Err(refusal) = View::default().check(&Change::Join(founder.clone())) {
                 return self.close(refusal, out);
             }

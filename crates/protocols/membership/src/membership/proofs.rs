@@ -3,12 +3,14 @@
 //! A link over which nobody proves anything (shared memory, a Unix socket) comes from a process of this machine's own user, who may ask for all. Over TLS
 //!
 //! - what a member says counts only where the link proves the identity that the view has for it;
-//! - members may ask for all; whoever is none may ask to be let in, as itself, and for nothing else.
+//! - members may ask for all, but to be let in or moved for themselves only; whoever is none may ask for nothing: agents let machines in,
+//!   which have seen their tokens.
 
 use super::Membership;
 use crate::codec::Request;
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Address, Disconnect, Identity, Outbox, PeerChange};
+use quintet_wire::registry::PORT_MEMBERSHIP;
 use std::collections::BTreeMap;
 
 /// What is proved of peers, as long as they are there.
@@ -47,13 +49,15 @@ impl Membership {
     pub(super) fn may_ask(&self, from: Address, request: &Request) -> Result<(), Refusal> {
         let Some(proved) = self.proofs.0.get(&from) else { return Ok(()) };
         let mut members = self.view().into_iter().flat_map(|view| view.members.values());
-        if members.any(|member| member.identity == *proved) {
-            return Ok(());
-        }
         let text = match request {
-            Request::Join { identity, .. } if identity == proved => return Ok(()),
-            Request::Join { .. } => "a machine that is no member joins as the one that its certificate names",
-            _ => "this machine is no member of the cluster: join it with quintet join first",
+            _ if !members.any(|member| member.identity == *proved) => {
+                "this machine is no member of the cluster: join it with quintet join first"
+            }
+            // Other members hand on what their callers ask.
+            Request::Join { identity, .. } if identity != proved && from.port != PORT_MEMBERSHIP => {
+                "a machine may ask for itself only: have its agent asked"
+            }
+            _ => return Ok(()),
         };
         Err(Refusal::new(Reason::NotAllowed, text))
     }

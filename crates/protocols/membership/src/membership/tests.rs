@@ -27,6 +27,7 @@ fn founder(disk: Vec<u8>) -> Driven {
         name: "four".to_owned(),
         identity: Identity([4; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     };
     let mut driven = Driven::new(MembershipConfig::new(7, NodeId(4), start, 1), disk);
@@ -53,6 +54,7 @@ fn follow(driven: &mut Driven) {
         name: "zero".to_owned(),
         identity: Identity([9; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     });
     hear(driven, 1, 1, What::Snapshot { index: 1, index_term: 0, round: 1, view });
@@ -194,7 +196,14 @@ fn answered(driven: &Driven) -> Option<Answer> {
 }
 
 fn join(name: &str, identity: Identity, address: &str) -> Request {
-    Request::Join { cluster: 7, name: name.to_owned(), identity, address: address.to_owned(), ticket: 0 }
+    Request::Join {
+        cluster: 7,
+        name: name.to_owned(),
+        identity,
+        address: address.to_owned(),
+        grants: 0,
+        ticket: 0,
+    }
 }
 
 #[test]
@@ -213,7 +222,7 @@ fn a_member_that_joins_again_with_another_address_is_moved_there() {
 }
 
 #[test]
-fn whoever_is_no_member_may_ask_to_be_let_in_as_itself_and_for_nothing_else() {
+fn whoever_is_no_member_may_ask_for_nothing_and_a_member_for_itself_only() {
     let mut driven = founder(Vec::new());
     let reason = |driven: &mut Driven, request: &Request| {
         ask(driven, request);
@@ -223,20 +232,24 @@ fn whoever_is_no_member_may_ask_to_be_let_in_as_itself_and_for_nothing_else() {
             None => panic!("every request is answered"),
         }
     };
+    let five = Identity([5; 32]);
     let others = [
+        join("other", Identity([6; 32]), "c:1"),
+        join("five", five, "b:1"),
         Request::View { agreed: false },
         Request::Leave { node: NodeId(4) },
         Request::Watch { view: 0, news: 0, wait: Span::ZERO },
-        join("other", Identity([6; 32]), "c:1"),
     ];
-    arrives(&mut driven, CALLER, Some(Identity([5; 32])));
+    arrives(&mut driven, CALLER, Some(five));
     for request in &others {
         assert_eq!(reason(&mut driven, request), Some(Reason::NotAllowed), "{request:?}");
     }
-    assert_eq!(reason(&mut driven, &join("five", Identity([5; 32]), "b:1")), None);
-    assert_eq!(reason(&mut driven, &others[0]), None, "it is a member now");
     arrives(&mut driven, CALLER, None);
-    assert_eq!(reason(&mut driven, &others[3]), None, "a process of this machine's user may ask for all");
+    assert_eq!(reason(&mut driven, &others[1]), None, "a process of this machine's user may ask for all");
+    arrives(&mut driven, CALLER, Some(five));
+    assert_eq!(reason(&mut driven, &others[2]), None, "it is a member now");
+    assert_eq!(reason(&mut driven, &join("five", five, "d:1")), None);
+    assert_eq!(reason(&mut driven, &others[0]), Some(Reason::NotAllowed));
 }
 
 #[test]

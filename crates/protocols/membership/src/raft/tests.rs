@@ -42,6 +42,7 @@ fn founded() -> View {
         name: "0".to_owned(),
         identity: Identity([0; 32]),
         address: String::new(),
+        grants: 0,
         ticket: 0,
     });
     for node in 1..SIZE {
@@ -51,6 +52,7 @@ fn founded() -> View {
             name: node.to_string(),
             identity,
             address: "x:1".to_owned(),
+            grants: 0,
             ticket: 1,
         };
         view.apply(&Entry { term: 0, change: Change::Join(joiner) });

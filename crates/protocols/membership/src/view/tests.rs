@@ -11,6 +11,7 @@ fn joiner(node: u16) -> Joiner {
         name: format!("m{node}"),
         identity: Identity(identity),
         address: "x:1".to_owned(),
+        grants: 0,
         ticket: node.into(),
     }
 }

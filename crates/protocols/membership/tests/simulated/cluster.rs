@@ -67,6 +67,7 @@ pub fn join(name: &str, of: u64) -> Request {
         name: name.to_owned(),
         identity: identity(of),
         address: "x:1".to_owned(),
+        grants: 0,
         ticket: of,
     }
 }
@@ -110,6 +111,7 @@ impl Cluster {
                 name: "m0".to_owned(),
                 identity: identity(0),
                 address: String::new(),
+                grants: 0,
                 ticket: 0,
             },
             _ => Start::Joined,

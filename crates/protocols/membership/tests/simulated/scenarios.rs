@@ -94,6 +94,7 @@ fn names_identities_and_clusters_that_do_not_fit_are_refused() {
             name: name.to_owned(),
             identity,
             address: "x:1".to_owned(),
+            grants: 0,
             ticket: 500,
         };
         reason(cluster.ask_for(1, &request, SOON))

@@ -21,8 +21,6 @@ const SKEW: Duration = Duration::from_secs(60 * 60);
 /// What every part of a PEM text begins with, and a certificate.
 const BEGIN: &str = "-----BEGIN ";
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
-/// Bytes of the key's fingerprint that name a cluster.
-const CLUSTER_BYTES: usize = 16;
 
 /// When a certificate is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +60,7 @@ impl Authority {
     /// [`IdentityError::Refused`]: the system gives no randomness.
     pub fn new() -> Result<Authority, IdentityError> {
         let key = KeyPair::generate().map_err(refused)?;
-        let cluster = name(&key);
+        let cluster = cluster_name(cluster_number(&key));
         let certificate = parameters(&cluster, Validity::days(AUTHORITY_DAYS));
         let certificate = certificate.self_signed(&key).map_err(refused)?.pem();
         Ok(Authority { key, certificate, cluster })
@@ -79,7 +77,7 @@ impl Authority {
         if !is_one {
             return Err(IdentityError::NotAnAuthority);
         }
-        let cluster = name(&key);
+        let cluster = cluster_name(cluster_number(&key));
         Ok(Authority { key, certificate, cluster })
     }
 
@@ -87,6 +85,12 @@ impl Authority {
     #[must_use]
     pub fn cluster(&self) -> &str {
         &self.cluster
+    }
+
+    /// Its cluster's number, which is the front of that name.
+    #[must_use]
+    pub fn cluster_number(&self) -> u128 {
+        cluster_number(&self.key)
     }
 
     /// Its certificate.
@@ -106,8 +110,19 @@ impl Authority {
     /// # Errors
     /// [`IdentityError::Refused`]: the system gives no randomness. [`IdentityError::BadName`].
     pub fn issue(&self, machine: &str, valid: Validity) -> Result<String, IdentityError> {
-        check_name(machine)?;
         let key = KeyPair::generate().map_err(refused)?;
+        let certificate = self.certify(&key, machine, valid)?;
+        Ok(identity_text(machine, &self.cluster, &certificate, &self.certificate, &key.serialize_pem()))
+    }
+
+    /// A certificate for that key, in PEM.
+    pub(crate) fn certify(
+        &self,
+        key: &impl PublicKeyData,
+        machine: &str,
+        valid: Validity,
+    ) -> Result<String, IdentityError> {
+        check_name(machine)?;
         let mut certificate = CertificateParams::new(vec![self.cluster.clone()]).map_err(refused)?;
         certificate.distinguished_name = named(machine);
         limit(&mut certificate, valid);
@@ -116,13 +131,22 @@ impl Authority {
         certificate.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
         let issuer = Issuer::new(parameters(&self.cluster, valid), &self.key);
-        let certificate = certificate.signed_by(&key, &issuer).map_err(refused)?.pem();
-        let (cluster, authority, key) = (&self.cluster, &self.certificate, key.serialize_pem());
-        Ok(format!(
-            "The identity of {machine} in the Quintet cluster {cluster}. It holds a private key: show it to nobody.\n\
-             {certificate}{authority}{key}"
-        ))
+        Ok(certificate.signed_by(key, &issuer).map_err(refused)?.pem())
     }
+}
+
+/// The text of an identity.
+pub(crate) fn identity_text(
+    machine: &str,
+    cluster: &str,
+    certificate: &str,
+    authority: &str,
+    key: &str,
+) -> String {
+    format!(
+        "The identity of {machine} in the Quintet cluster {cluster}. It holds a private key: show it to nobody.\n\
+         {certificate}{authority}{key}"
+    )
 }
 
 /// Whether a cluster or a machine may be called that.
@@ -135,12 +159,16 @@ pub(crate) fn check_name(name: &str) -> Result<(), IdentityError> {
     if good { Ok(()) } else { Err(IdentityError::BadName { name: name.chars().take(100).collect() }) }
 }
 
-/// The name of the cluster of a key.
-fn name(key: &KeyPair) -> String {
+/// The number of the cluster of a key.
+fn cluster_number(key: &KeyPair) -> u128 {
     let hash = digest(&SHA256, &key.subject_public_key_info());
-    let digits: Vec<String> =
-        hash.as_ref()[..CLUSTER_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}.quintet.internal", digits.concat())
+    let front = hash.as_ref().first_chunk().expect("SHA-256 has 32 bytes");
+    u128::from_be_bytes(*front)
+}
+
+/// The name of the cluster of that number.
+pub(crate) fn cluster_name(number: u128) -> String {
+    format!("{number:032x}.quintet.internal")
 }
 
 /// What an authority's certificate says. What is signed names its issuer as this does, so that it follows from the key alone.
@@ -168,6 +196,6 @@ fn limit(certificate: &mut CertificateParams, valid: Validity) {
     certificate.not_after = epoch + since_epoch(valid.until);
 }
 
-fn refused(error: rcgen::Error) -> IdentityError {
+pub(crate) fn refused(error: rcgen::Error) -> IdentityError {
     IdentityError::Refused { doing: "make a key or a certificate".to_owned(), why: error.to_string() }
 }

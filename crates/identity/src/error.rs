@@ -42,6 +42,16 @@ pub enum IdentityError {
     },
     /// The files are not an authority's.
     NotAnAuthority,
+    /// A machine's request for a certificate is none, or of another's key.
+    BadRequest {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A certificate is damaged, or not the one that was asked for.
+    BadCertificate {
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// The setting names an identity, and the environment says nowhere to look for it.
     NoHome,
     /// The system refused.
@@ -62,9 +72,11 @@ impl IdentityError {
                 Code::BadValue
             }
             IdentityError::OpenToOthers { .. } | IdentityError::OtherOwner { .. } => Code::NotAllowed,
-            IdentityError::Missing { .. } | IdentityError::TooLong { .. } | IdentityError::NotAnAuthority => {
-                Code::BadFile
-            }
+            IdentityError::Missing { .. }
+            | IdentityError::TooLong { .. }
+            | IdentityError::NotAnAuthority
+            | IdentityError::BadCertificate { .. } => Code::BadFile,
+            IdentityError::BadRequest { .. } => Code::Malformed,
             IdentityError::Refused { .. } => Code::Resource,
         }
     }
@@ -100,6 +112,12 @@ impl fmt::Display for IdentityError {
             }
             IdentityError::NotAnAuthority => {
                 f.write_str("there is no key of an authority with its certificate in that folder; issue identities where the cluster was made")
+            }
+            IdentityError::BadRequest { what } => {
+                write!(f, "the request for a certificate is refused: {what}")
+            }
+            IdentityError::BadCertificate { what } => {
+                write!(f, "the certificate cannot be used: {what}; ask for a new one")
             }
             IdentityError::NoHome => f.write_str(
                 "neither XDG_CONFIG_HOME nor HOME is set; write the identity's path, with a slash in it, instead of its name",

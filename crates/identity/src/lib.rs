@@ -7,20 +7,31 @@
 //!   machine.identity            this machine's certificate, the authority's, and this machine's key
 //! ```
 //!
-//! An identity is one text, so that it can be carried to another machine as one file. Nothing here looks into certificates: who uses
-//! an identity does (`quintet_link::Credentials`).
+//! An identity is one text, so that it can be carried to another machine as one file. Nothing here judges certificates: who uses
+//! an identity does (`quintet_link::Credentials`), but for the few things of them that enrolment asks for.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `authority.rs` | [`Authority`]: makes keys and certificates. Read this first |
+//! | `token.rs` | [`Token`]: one text that lets one machine join; the key that both sides derive from it |
+//! | `grants.rs` | [`Grants`]: what a token allows |
+//! | `enrolment.rs` | [`Enrolling`]: a machine asks for a certificate of its own key; [`Authority::sign`] makes it |
+//! | `certificate.rs` | what is read of certificates |
 //! | `folder.rs` | [`create`], [`issue`], [`read`], [`place`]: the files |
 //! | `error.rs` | [`IdentityError`] |
 #![forbid(unsafe_code)]
 
 mod authority;
+mod certificate;
+mod enrolment;
 mod error;
 mod folder;
+mod grants;
+mod token;
 
 pub use authority::{Authority, DAY, Validity};
+pub use enrolment::{Enrolling, valid_until};
 pub use error::IdentityError;
 pub use folder::{Issued, create, issue, place, read};
+pub use grants::{Grants, GrantsError};
+pub use token::{Token, TokenTextError};

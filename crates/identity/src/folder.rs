@@ -53,23 +53,11 @@ pub fn place(
 /// [`IdentityError`]. Then nothing is there that was not before.
 pub fn create(folder: &Path, machine: &str) -> Result<Issued, IdentityError> {
     check_name(machine)?;
-    if folder.symlink_metadata().is_ok() {
-        return Err(IdentityError::Exists { path: folder.to_owned() });
-    }
+    check_free(folder)?;
     let authority = Authority::new()?;
     let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
-    let unfinished = beside(folder)?;
-    let made = make_folder(&unfinished).and_then(|()| {
-        write_new(&unfinished.join(AUTHORITY), authority.certificate())?;
-        write_new(&unfinished.join(AUTHORITY_KEY), &authority.key())?;
-        write_new(&unfinished.join(MACHINE), &identity)?;
-        move_new(&unfinished, folder)
-    });
-    if let Err(error) = made {
-        // What was not made whole is nobody's.
-        let _ = std::fs::remove_dir_all(&unfinished);
-        return Err(error);
-    }
+    let (certificate, key) = (authority.certificate(), authority.key());
+    make_whole(folder, &[(AUTHORITY, certificate), (AUTHORITY_KEY, &key), (MACHINE, &identity)])?;
     let cluster = authority.cluster().to_owned();
     Ok(Issued { cluster, path: folder.to_owned(), days: MACHINE_DAYS })
 }
@@ -79,14 +67,7 @@ pub fn create(folder: &Path, machine: &str) -> Result<Issued, IdentityError> {
 /// # Errors
 /// [`IdentityError`]. Then nothing is there that was not before.
 pub fn issue(folder: &Path, machine: &str, out: &Path) -> Result<Issued, IdentityError> {
-    let text = |name| {
-        let text = read_file(&folder.join(name)).map_err(|error| match error {
-            IdentityError::Missing { .. } => IdentityError::NotAnAuthority,
-            other => other,
-        })?;
-        String::from_utf8(text).map_err(|_| IdentityError::NotAnAuthority)
-    };
-    let authority = Authority::from_pem(text(AUTHORITY)?, &text(AUTHORITY_KEY)?)?;
+    let authority = Authority::of_folder(folder)?;
     let identity = authority.issue(machine, Validity::days(MACHINE_DAYS))?;
     let unfinished = beside(out)?;
     let made = write_new(&unfinished, &identity).and_then(|()| move_new(&unfinished, out));
@@ -95,6 +76,49 @@ pub fn issue(folder: &Path, machine: &str, out: &Path) -> Result<Issued, Identit
         return Err(error);
     }
     Ok(Issued { cluster: authority.cluster().to_owned(), path: out.to_owned(), days: MACHINE_DAYS })
+}
+
+impl Authority {
+    /// The one in the folder that [`create`] made. Other members' folders have none.
+    ///
+    /// # Errors
+    /// [`IdentityError::NotAnAuthority`]; also where other users may read it.
+    pub fn of_folder(folder: &Path) -> Result<Authority, IdentityError> {
+        let text = |name| {
+            let text = read_file(&folder.join(name)).map_err(|error| match error {
+                IdentityError::Missing { .. } => IdentityError::NotAnAuthority,
+                other => other,
+            })?;
+            String::from_utf8(text).map_err(|_| IdentityError::NotAnAuthority)
+        };
+        Authority::from_pem(text(AUTHORITY)?, &text(AUTHORITY_KEY)?)
+    }
+}
+
+/// Makes the folder of a member: the authority's certificate, and the identity that it has issued.
+///
+/// # Errors
+/// [`IdentityError`]. Then nothing is there that was not before.
+pub fn create_member(folder: &Path, authority: &str, identity: &str) -> Result<(), IdentityError> {
+    make_whole(folder, &[(AUTHORITY, authority), (MACHINE, identity)])
+}
+
+/// Puts a renewed identity into the place of the one in that folder: at every moment one of both is there, whole.
+///
+/// # Errors
+/// [`IdentityError`]. Then the one that was there is there.
+pub fn write_identity(folder: &Path, identity: &str) -> Result<(), IdentityError> {
+    let machine = folder.join(MACHINE);
+    let unfinished = beside(&machine)?;
+    let written = write_new(&unfinished, identity).and_then(|()| {
+        let renamed = std::fs::rename(&unfinished, &machine);
+        renamed.map_err(|error| refused("write", &machine, &error))?;
+        sync_folder(&machine)
+    });
+    written.inspect_err(|_| {
+        // What was not written whole is nobody's.
+        let _ = std::fs::remove_file(&unfinished);
+    })
 }
 
 /// The text of the identity at that path: a file, or a folder that [`create`] made.
@@ -106,7 +130,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
 }
 
 /// A file of this user's own that nobody else may read.
-fn read_file(path: &Path) -> Result<Vec<u8>, IdentityError> {
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, IdentityError> {
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => IdentityError::Missing { path: path.to_owned() },
         _ => refused("read", path, &error),
@@ -132,11 +156,35 @@ fn read_file(path: &Path) -> Result<Vec<u8>, IdentityError> {
     Ok(text)
 }
 
+/// Whether nothing is there.
+fn check_free(folder: &Path) -> Result<(), IdentityError> {
+    match folder.symlink_metadata() {
+        Ok(_) => Err(IdentityError::Exists { path: folder.to_owned() }),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A new folder with these files, whole or not at all.
+fn make_whole(folder: &Path, files: &[(&str, &str)]) -> Result<(), IdentityError> {
+    check_free(folder)?;
+    let unfinished = beside(folder)?;
+    let made = make_folder(&unfinished).and_then(|()| {
+        for (name, text) in files {
+            write_new(&unfinished.join(name), text)?;
+        }
+        move_new(&unfinished, folder)
+    });
+    made.inspect_err(|_| {
+        // What was not made whole is nobody's.
+        let _ = std::fs::remove_dir_all(&unfinished);
+    })
+}
+
 /// A name in the same folder that nobody else uses, nor can know before.
 ///
 /// # Errors
 /// [`IdentityError::Refused`]: the system gives no randomness.
-fn beside(path: &Path) -> Result<PathBuf, IdentityError> {
+pub(crate) fn beside(path: &Path) -> Result<PathBuf, IdentityError> {
     let random: Random<[u8; 8]> = generate(&SystemRandom::new()).map_err(|_| IdentityError::Refused {
         doing: format!("choose a name beside {}", path.display()),
         why: "the system gives no randomness".to_owned(),
@@ -145,18 +193,23 @@ fn beside(path: &Path) -> Result<PathBuf, IdentityError> {
     Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random.expose()))))
 }
 
-/// A folder for this user only, in folders that may have to be made.
+/// A new folder for this user only, in folders that may have to be made.
 fn make_folder(folder: &Path) -> Result<(), IdentityError> {
-    let made = match folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => DirBuilder::new().recursive(true).mode(0o700).create(parent),
-        None => Ok(()),
-    };
-    made.and_then(|()| DirBuilder::new().mode(0o700).create(folder))
-        .map_err(|error| refused("make the folder", folder, &error))
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folders(parent)?;
+    }
+    let made = DirBuilder::new().mode(0o700).create(folder);
+    made.map_err(|error| refused("make the folder", folder, &error))
+}
+
+/// Folders that may be there; those that are not are made for this user only.
+pub(crate) fn make_folders(folder: &Path) -> Result<(), IdentityError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| refused("make the folder", folder, &error))
 }
 
 /// A file for this user only, which is on its disk when this returns.
-fn write_new(path: &Path, text: &str) -> Result<(), IdentityError> {
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), IdentityError> {
     let mut options = OpenOptions::new();
     let written = options.write(true).create_new(true).mode(0o600).open(path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
@@ -166,16 +219,22 @@ fn write_new(path: &Path, text: &str) -> Result<(), IdentityError> {
 }
 
 /// Gives what is whole its name, unless something has that.
-fn move_new(from: &Path, to: &Path) -> Result<(), IdentityError> {
+pub(crate) fn move_new(from: &Path, to: &Path) -> Result<(), IdentityError> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
         Err(rustix::io::Errno::EXIST) => return Err(IdentityError::Exists { path: to.to_owned() }),
+        Err(rustix::io::Errno::NOENT) => return Err(IdentityError::Missing { path: from.to_owned() }),
         Err(errno) => return Err(refused("name", to, &errno.into())),
     }
-    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sync_folder(to)
+}
+
+/// Has the folder in which that lies on its disk as it is.
+pub(crate) fn sync_folder(of: &Path) -> Result<(), IdentityError> {
+    let parent = of.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent)
         .and_then(|folder| folder.sync_all())
-        .map_err(|error| refused("write the folder of", to, &error))
+        .map_err(|error| refused("write the folder of", of, &error))
 }
 
 fn refused(doing: &str, path: &Path, error: &io::Error) -> IdentityError {

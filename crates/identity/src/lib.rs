@@ -5,7 +5,10 @@
 //!   authority.pem               the certificate that every member of the cluster knows
 //!   authority.key               what signs: stays on the machine where the cluster was made
 //!   machine.identity            this machine's certificate, the authority's, and this machine's key
+//!   tokens/                     what is known of the tokens that were made here
 //! ```
+//!
+//! The folder of a member that has joined is without `authority.key` and `tokens`.
 //!
 //! An identity is one text, so that it can be carried to another machine as one file. Nothing here judges certificates: who uses
 //! an identity does (`quintet_link::Credentials`), but for the few things of them that enrolment asks for.
@@ -17,7 +20,9 @@
 //! | `grants.rs` | [`Grants`]: what a token allows |
 //! | `enrolment.rs` | [`Enrolling`]: a machine asks for a certificate of its own key; [`Authority::sign`] makes it |
 //! | `certificate.rs` | what is read of certificates |
-//! | `folder.rs` | [`create`], [`issue`], [`read`], [`place`]: the files |
+//! | `folder.rs` | [`create`], [`create_member`], [`issue`], [`read`], [`place`]: the files of an identity |
+//! | `tokens.rs` | [`issue_token`], [`tokens()`], [`consume`], [`revoke_token`]: the files of tokens |
+//! | `token_error.rs` | [`TokenError`] |
 //! | `error.rs` | [`IdentityError`] |
 #![forbid(unsafe_code)]
 
@@ -28,10 +33,16 @@ mod error;
 mod folder;
 mod grants;
 mod token;
+mod token_error;
+mod tokens;
 
 pub use authority::{Authority, DAY, Validity};
 pub use enrolment::{Enrolling, valid_until};
 pub use error::IdentityError;
-pub use folder::{Issued, create, issue, place, read};
+pub use folder::{Issued, create, create_member, issue, place, read, write_identity};
 pub use grants::{Grants, GrantsError};
 pub use token::{Token, TokenTextError};
+pub use token_error::TokenError;
+pub use tokens::{
+    NewToken, TokenRecord, TokenState, consume, issue_token, outstanding, revoke_token, tokens,
+};

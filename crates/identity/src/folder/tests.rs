@@ -122,3 +122,24 @@ fn a_name_leads_to_a_folder_of_this_user_and_a_path_to_itself() {
         assert!(matches!(at(bad, "/c", "/h"), Err(IdentityError::BadName { .. })), "{bad:?}");
     }
 }
+
+#[test]
+fn a_members_folder_has_no_authority_and_its_identity_is_replaced_whole() {
+    let folder = TempDir::new().expect("a folder");
+    let (lab, member) = (folder.join("lab"), folder.join("member"));
+    create(&lab, "a").expect("nothing is there");
+    let authority = fs::read_to_string(lab.join(AUTHORITY)).expect("a text");
+    create_member(&member, &authority, "identity").expect("nothing is there");
+    assert_eq!(names(&member), [AUTHORITY, MACHINE]);
+    assert_eq!((mode(&member), mode(&member.join(MACHINE))), (0o700, 0o600));
+    assert_eq!(create_member(&member, "", ""), Err(IdentityError::Exists { path: member.clone() }));
+    assert_eq!(Authority::of_folder(&member).map(|_| ()), Err(IdentityError::NotAnAuthority));
+    write_identity(&member, "renewed").expect("it is this user's");
+    assert_eq!(read(&member), Ok(b"renewed".to_vec()));
+    assert_eq!(
+        (names(&member), mode(&member.join(MACHINE))),
+        (vec![AUTHORITY.into(), MACHINE.into()], 0o600)
+    );
+    let nowhere = write_identity(&folder.join("nowhere"), "renewed");
+    assert!(matches!(nowhere, Err(IdentityError::Refused { .. })), "{nowhere:?}");
+}

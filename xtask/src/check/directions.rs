@@ -6,7 +6,7 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 27] = [
+const EDGES: [(&str, &[&str]); 28] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
@@ -19,6 +19,7 @@ const EDGES: [(&str, &[&str]); 27] = [
     ("messaging", &["contract", "wire", "errors"]),
     ("tuple-space", &["contract", "wire", "errors"]),
     ("membership", &["contract", "wire", "errors"]),
+    ("launch", &["contract", "wire", "errors"]),
     // Hosts.
     ("testbed", &[]),
     ("clock", &["contract"]),

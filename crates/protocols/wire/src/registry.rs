@@ -115,6 +115,11 @@ pub const DISK_READ: Kind = HOST_SERVICES.kind(6);
 pub const DISK_DATA: Kind = HOST_SERVICES.kind(7);
 /// To the host's disk: body is a [`DiskTruncate`](crate::services::DiskTruncate). Durable and answered as [`DISK_APPEND`] is.
 pub const DISK_TRUNCATE: Kind = HOST_SERVICES.kind(8);
+/// To the host's processes: body is a [`ProcessRequest`](crate::services::process::ProcessRequest), which says what travels in the bulk. Answered
+/// with [`PROCESS_ANSWER`], also long after.
+pub const PROCESS_REQUEST: Kind = HOST_SERVICES.kind(9);
+/// The answer to [`PROCESS_REQUEST`]: body is a [`ProcessAnswer`](crate::services::process::ProcessAnswer).
+pub const PROCESS_ANSWER: Kind = HOST_SERVICES.kind(10);
 /// A service could not read the request. No body.
 pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 
@@ -124,7 +129,7 @@ pub const PORT_CALLERS: Port = Port(1);
 pub const PORT_DISK: Port = Port(2);
 /// The host's device.
 pub const PORT_DEVICE: Port = Port(3);
-/// The host's processes: programs that it starts. No host provides it yet.
+/// The host's processes: programs that it starts.
 pub const PORT_PROCESS: Port = Port(4);
 /// A node's sessions, the same on every node: what one node sends another goes from here to there, and says itself which of the
 /// nodes' instances it is for.

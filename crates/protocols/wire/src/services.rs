@@ -3,6 +3,8 @@
 //! A request is answered with its token, once. What a service cannot read is answered with
 //! [`SERVICE_REFUSED`](crate::registry::SERVICE_REFUSED); a service that the host does not provide refuses the frame at once, as unreachable.
 
+pub mod process;
+
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// The body of [`DISK_READ`](crate::registry::DISK_READ): which bytes.

@@ -1,31 +1,50 @@
 //! What a process proves itself with over TLS, and by what it knows its peers.
 //!
 //! Who belongs to a cluster has a certificate of the cluster's own certificate authority, and no other authority counts. The
-//! certificate names the cluster (`<id>.quintet.internal`) instead of a host: machines may move.
+//! certificate names the cluster (`<id>.quintet.internal`) instead of a host: machines may move. Beside them, who listens may have a rule
+//! ([`Credentials::admitting`]) that decides about each peer, and may let in the holders of tokens: they have a key that no authority
+//! knows, and know a cluster by its number.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `admission.rs` | [`Proof`], and who asks the rule about it |
+//! | `pinned.rs` | by what the holder of a token knows the cluster |
+//! | `shown.rs` | the certificate that is shown, until it is renewed |
+//! | `error.rs` | [`CredentialsError`] |
 #![cfg_attr(loom, allow(dead_code, reason = "loom knows no sockets"))]
 
+mod admission;
+mod error;
+mod pinned;
+mod shown;
+
+pub use admission::{Admission, Proof};
+pub use error::CredentialsError;
+
+use admission::{Doorkeeper, is_outsider};
 use core::fmt;
+use pinned::Pinned;
 use quintet_contract::Identity;
 use ring::digest::{SHA256, digest};
-use rustls::client::{Resumption, WebPkiServerVerifier, danger::ServerCertVerifier, verify_server_name};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring as provider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
-use rustls::{CertificateError, ClientConfig, Error, RootCertStore, ServerConfig};
-use std::fmt::Write;
+use rustls::{ClientConfig, Error, RootCertStore, ServerConfig};
+use shown::Shown;
 use std::sync::Arc;
 
 /// What both sides must want to speak: a browser is turned away.
 pub(crate) const PROTOCOL: &[u8] = b"quintet/1";
 /// What a file may be long that holds two certificates and a key.
 const LONGEST_TEXT: usize = 64 * 1024;
-/// Bytes of the authority's fingerprint that name a cluster.
-const CLUSTER_BYTES: usize = 16;
 
-/// A certificate with its key, and the authority of its cluster. Its text and its comparison know the certificate only.
+/// A certificate with its key, and the authority of its cluster. Its text and its comparison know the key's fingerprint only.
 #[derive(Clone)]
 pub struct Credentials {
     inner: Arc<Inner>,
@@ -33,76 +52,15 @@ pub struct Credentials {
 
 struct Inner {
     dialling: Arc<ClientConfig>,
-    listening: Arc<ServerConfig>,
+    /// None of a token: its holder only dials.
+    listening: Option<Arc<ServerConfig>>,
+    /// By what this process knows who listens, and who dials.
+    servers: Arc<dyn ServerCertVerifier>,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
     /// The name that every certificate of the cluster bears.
     cluster: ServerName<'static>,
     own: Identity,
-}
-
-/// Why credentials cannot be used. No variant shows anything of a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum CredentialsError {
-    /// It is no text of a certificate, its authority's and a key.
-    NotCredentials(&'static str),
-    /// The key belongs to another certificate.
-    OtherKey,
-    /// The certificate was valid until some time ago.
-    Expired,
-    /// The certificate becomes valid later.
-    NotYetValid,
-    /// The authority that stands beside it did not sign it for its cluster.
-    OtherAuthority,
-    /// Something else is wrong with the certificate.
-    BadCertificate(String),
-}
-
-impl fmt::Display for CredentialsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CredentialsError::NotCredentials(what) => {
-                write!(f, "this is no identity: {what}; make one with quintet init or quintet identity issue")
-            }
-            CredentialsError::OtherKey => {
-                f.write_str("key and certificate do not belong together; issue the identity anew")
-            }
-            CredentialsError::Expired => {
-                f.write_str("its certificate has expired; issue a new one with quintet identity issue")
-            }
-            CredentialsError::NotYetValid => {
-                f.write_str("its certificate is not valid yet; check this machine's clock")
-            }
-            CredentialsError::OtherAuthority => {
-                f.write_str("another authority signed its certificate; issue the identity anew")
-            }
-            CredentialsError::BadCertificate(what) => {
-                write!(f, "its certificate cannot be used: {what}; issue the identity anew")
-            }
-        }
-    }
-}
-
-impl core::error::Error for CredentialsError {}
-
-impl From<Error> for CredentialsError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::InvalidCertificate(
-                CertificateError::Expired | CertificateError::ExpiredContext { .. },
-            ) => CredentialsError::Expired,
-            Error::InvalidCertificate(
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-            ) => CredentialsError::NotYetValid,
-            Error::InvalidCertificate(
-                CertificateError::UnknownIssuer
-                | CertificateError::BadSignature
-                | CertificateError::NotValidForName
-                | CertificateError::NotValidForNameContext { .. },
-            ) => CredentialsError::OtherAuthority,
-            Error::InconsistentKeys(_) => CredentialsError::OtherKey,
-            other => CredentialsError::BadCertificate(other.to_string()),
-        }
-    }
+    shown: Arc<Shown>,
 }
 
 impl Credentials {
@@ -119,14 +77,34 @@ impl Credentials {
         let certificates = certificates.map_err(|_| NotCredentials("a certificate in it is damaged"))?;
         let [own, authority] = <[CertificateDer<'static>; 2]>::try_from(certificates)
             .map_err(|_| NotCredentials("it does not hold two certificates, its own and the authority's"))?;
-        let mut keys = PrivateKeyDer::pem_slice_iter(text);
-        let (Some(Ok(key)), None) = (keys.next(), keys.next()) else {
-            return Err(NotCredentials("it does not hold one key"));
-        };
-        Credentials::new(own, authority, key)
+        Credentials::of_member(own, authority, only_key(text)?)
     }
 
-    fn new(
+    /// From what `quintet_identity::Token::key` gives, a key and the certificate that it signed itself in PEM, and the number of the cluster.
+    /// With it a process can dial, where the token is outstanding, and not listen.
+    ///
+    /// # Errors
+    /// [`CredentialsError`].
+    pub fn of_token(text: &[u8], cluster: u128) -> Result<Credentials, CredentialsError> {
+        use CredentialsError::NotCredentials;
+        if text.len() > LONGEST_TEXT {
+            return Err(NotCredentials("it is too long"));
+        }
+        let own =
+            CertificateDer::from_pem_slice(text).map_err(|_| NotCredentials("it has no certificate"))?;
+        let provider = Arc::new(suites());
+        let own_identity = fingerprint(&own)?;
+        let shown = Arc::new(Shown::new(certified(&provider, own, only_key(text)?)?, None));
+        let cluster = name_of(cluster);
+        let servers: Arc<dyn ServerCertVerifier> =
+            Arc::new(Pinned::new(cluster.clone(), Arc::clone(&provider)));
+        let dialling = Arc::new(dialling(provider, Arc::clone(&servers), &shown)?);
+        let (listening, clients) = (None, None);
+        let inner = Inner { dialling, listening, servers, clients, cluster, own: own_identity, shown };
+        Ok(Credentials { inner: Arc::new(inner) })
+    }
+
+    fn of_member(
         own: CertificateDer<'static>,
         authority: CertificateDer<'static>,
         key: PrivateKeyDer<'static>,
@@ -134,39 +112,65 @@ impl Credentials {
         let provider = Arc::new(suites());
         let cluster = cluster_of(&authority)?;
         let mut roots = RootCertStore::empty();
-        roots.add(authority)?;
+        roots.add(authority.clone())?;
         let roots = Arc::new(roots);
+        let unusable = |what: String| CredentialsError::BadCertificate(what);
         let servers = WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
             .build()
-            .map_err(|error| CredentialsError::BadCertificate(error.to_string()))?;
+            .map_err(|error| unusable(error.to_string()))?;
         // Peers will look at it in the same way.
         servers.verify_server_cert(&own, &[], &cluster, &[], UnixTime::now())?;
         let identity = fingerprint(&own)?;
-        let key = provider.key_provider.load_private_key(key)?;
-        let certified = CertifiedKey::new(vec![own], key);
-        certified.keys_match()?;
-        let certified = Arc::new(rustls::sign::SingleCertAndKey::from(certified));
         let clients = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
             .clear_root_hint_subjects()
             .build()
-            .map_err(|error| CredentialsError::BadCertificate(error.to_string()))?;
+            .map_err(|error| unusable(error.to_string()))?;
+        let shown = Arc::new(Shown::new(certified(&provider, own, key)?, Some(authority)));
+        let dialling = dialling(Arc::clone(&provider), Arc::clone(&servers) as _, &shown)?;
+        let listening = Some(Arc::new(listening(provider, Arc::clone(&clients), &shown)?));
+        let (dialling, clients) = (Arc::new(dialling), Some(clients));
+        let inner = Inner { dialling, listening, servers, clients, cluster, own: identity, shown };
+        Ok(Credentials { inner: Arc::new(inner) })
+    }
 
-        let mut dialling = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&TLS13])?
-            .with_webpki_verifier(servers)
-            .with_client_cert_resolver(Arc::clone(&certified) as _);
-        dialling.alpn_protocols = vec![PROTOCOL.to_vec()];
-        dialling.resumption = Resumption::disabled();
-        dialling.enable_sni = false;
-        let mut listening = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13])?
-            .with_client_cert_verifier(clients)
-            .with_cert_resolver(certified);
-        listening.alpn_protocols = vec![PROTOCOL.to_vec()];
-        listening.session_storage = Arc::new(NoServerSessionStorage {});
-        listening.send_tls13_tickets = 0;
-        let (dialling, listening) = (Arc::new(dialling), Arc::new(listening));
-        Ok(Credentials { inner: Arc::new(Inner { dialling, listening, cluster, own: identity }) })
+    /// The same, where this rule decides about each peer besides: about who dials, once it has proved who it is, and about who is dialled.
+    /// It alone can let in who has no certificate of the cluster, which must be the holder of a token then. It is asked while a link is
+    /// made, by the thread that makes it, and must not wait.
+    ///
+    /// # Errors
+    /// [`CredentialsError::BadCertificate`]: the library refuses its own configuration.
+    pub fn admitting(&self, rule: Admission) -> Result<Credentials, CredentialsError> {
+        let Inner { servers, clients, cluster, own, shown, .. } = &*self.inner;
+        let provider = Arc::new(suites());
+        let servers: Arc<dyn ServerCertVerifier> =
+            Arc::new(Doorkeeper::new(Arc::clone(servers), Arc::clone(&rule)));
+        let clients = clients.as_ref().map(|clients| {
+            let doorkeeper = Doorkeeper::new(Arc::clone(clients), rule);
+            Arc::new(doorkeeper) as Arc<dyn ClientCertVerifier>
+        });
+        let dialling = Arc::new(dialling(Arc::clone(&provider), Arc::clone(&servers), shown)?);
+        let listening = clients.clone().map(|clients| listening(provider, clients, shown)).transpose()?;
+        let listening = listening.map(Arc::new);
+        let (cluster, own, shown) = (cluster.clone(), *own, Arc::clone(shown));
+        let inner = Inner { dialling, listening, servers, clients, cluster, own, shown };
+        Ok(Credentials { inner: Arc::new(inner) })
+    }
+
+    /// Shows another certificate for the same key from now on, given as the text of an identity: in links that are made later, of listeners
+    /// that are there too, and wherever these credentials were copied to. Links that are there stay.
+    ///
+    /// # Errors
+    /// [`CredentialsError`]: it is none, or not valid now, or for another key ([`CredentialsError::OtherKey`]). Then all is as before.
+    pub fn renew(&self, text: &[u8]) -> Result<(), CredentialsError> {
+        let new = Credentials::from_pem(text)?;
+        if new.inner.own != self.inner.own {
+            return Err(CredentialsError::OtherKey);
+        }
+        if new.inner.cluster != self.inner.cluster {
+            return Err(CredentialsError::OtherAuthority);
+        }
+        self.inner.shown.take_over(&new.inner.shown);
+        Ok(())
     }
 
     /// The fingerprint of the key: who this process proves to be.
@@ -179,8 +183,9 @@ impl Credentials {
         Arc::clone(&self.inner.dialling)
     }
 
-    pub(crate) fn listening(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.inner.listening)
+    /// None of a token.
+    pub(crate) fn listening(&self) -> Option<Arc<ServerConfig>> {
+        self.inner.listening.clone()
     }
 
     /// The name that every certificate of the cluster bears.
@@ -188,12 +193,14 @@ impl Credentials {
         &self.inner.cluster
     }
 
-    /// Who the holder of a certificate is, whose chain was verified.
+    /// Who the holder of a certificate is, which the handshake has found good.
     ///
     /// # Errors
     /// The certificate is another cluster's, or none.
     pub(crate) fn known(&self, certificate: &CertificateDer<'_>) -> Result<Identity, Error> {
-        verify_server_name(&ParsedCertificate::try_from(certificate)?, &self.inner.cluster)?;
+        if !is_outsider(certificate)? {
+            verify_server_name(&ParsedCertificate::try_from(certificate)?, &self.inner.cluster)?;
+        }
         fingerprint(certificate)
     }
 }
@@ -228,6 +235,59 @@ fn suites() -> CryptoProvider {
     CryptoProvider { cipher_suites, ..provider::default_provider() }
 }
 
+/// How a process dials, that knows who listens by that.
+fn dialling(
+    provider: Arc<CryptoProvider>,
+    servers: Arc<dyn ServerCertVerifier>,
+    shown: &Arc<Shown>,
+) -> Result<ClientConfig, Error> {
+    let mut dialling = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(servers)
+        .with_client_cert_resolver(Arc::clone(shown) as _);
+    dialling.alpn_protocols = vec![PROTOCOL.to_vec()];
+    dialling.resumption = Resumption::disabled();
+    dialling.enable_sni = false;
+    Ok(dialling)
+}
+
+/// How it listens, and knows who dials by that.
+fn listening(
+    provider: Arc<CryptoProvider>,
+    clients: Arc<dyn ClientCertVerifier>,
+    shown: &Arc<Shown>,
+) -> Result<ServerConfig, Error> {
+    let mut listening = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(clients)
+        .with_cert_resolver(Arc::clone(shown) as _);
+    listening.alpn_protocols = vec![PROTOCOL.to_vec()];
+    listening.session_storage = Arc::new(NoServerSessionStorage {});
+    listening.send_tls13_tickets = 0;
+    Ok(listening)
+}
+
+/// The only key of a text.
+fn only_key(text: &[u8]) -> Result<PrivateKeyDer<'static>, CredentialsError> {
+    let mut keys = PrivateKeyDer::pem_slice_iter(text);
+    match (keys.next(), keys.next()) {
+        (Some(Ok(key)), None) => Ok(key),
+        _ => Err(CredentialsError::NotCredentials("it does not hold one key")),
+    }
+}
+
+/// A certificate with its key, that belong together.
+fn certified(
+    provider: &CryptoProvider,
+    certificate: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+) -> Result<CertifiedKey, Error> {
+    let certified = CertifiedKey::new(vec![certificate], provider.key_provider.load_private_key(key)?);
+    certified.keys_match()?;
+    Ok(certified)
+}
+
 /// SHA-256 of the public key of a certificate.
 fn fingerprint(certificate: &CertificateDer<'_>) -> Result<Identity, Error> {
     let key = ParsedCertificate::try_from(certificate)?.subject_public_key_info();
@@ -238,10 +298,12 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Result<Identity, Error> {
 /// The name of the cluster of an authority: the front of its fingerprint.
 fn cluster_of(authority: &CertificateDer<'_>) -> Result<ServerName<'static>, Error> {
     let Identity(hash) = fingerprint(authority)?;
-    let mut name = String::new();
-    for byte in &hash[..CLUSTER_BYTES] {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name.push_str(".quintet.internal");
-    Ok(ServerName::try_from(name).expect("hexadecimal digits are a name"))
+    let front = hash.first_chunk().expect("SHA-256 has 32 bytes");
+    Ok(name_of(u128::from_be_bytes(*front)))
+}
+
+/// The name of the cluster of that number.
+fn name_of(cluster: u128) -> ServerName<'static> {
+    let name = format!("{cluster:032x}.quintet.internal");
+    ServerName::try_from(name).expect("hexadecimal digits are a name")
 }

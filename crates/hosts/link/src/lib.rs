@@ -62,7 +62,7 @@ pub use burst::Burst;
 #[cfg(not(loom))]
 pub use contract::{Dialer, Listener};
 pub use contract::{LinkError, Receiver, Route, Sender};
-pub use credentials::{Credentials, CredentialsError};
+pub use credentials::{Admission, Credentials, CredentialsError, Proof};
 #[cfg(not(loom))]
 pub use dial::{connect, dial, listen};
 pub use impaired::{Impairment, impaired};

@@ -6,7 +6,7 @@ use super::tls::greeting::Greeting;
 use super::{Checksums, end_at, end_over_tls_at, tcp, tcp_peer};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
-use crate::{BootstrapError, Credentials, End, LinkAddress, Listener};
+use crate::{BootstrapError, Credentials, End, LinkAddress, Listener, TlsFault};
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::{Timespec, epoll};
@@ -61,6 +61,9 @@ impl StreamListener {
     /// [`BootstrapError`].
     pub fn bind(address: &LinkAddress, limits: ListenLimits) -> Result<Self, BootstrapError> {
         let credentials = address.credentials()?.cloned();
+        if credentials.as_ref().is_some_and(|credentials| credentials.listening().is_none()) {
+            return Err(BootstrapError::Tls { address: address.clone(), fault: TlsFault::TokenListens });
+        }
         let (socket, address, file) = match address {
             LinkAddress::Tcp { .. } | LinkAddress::Tls { .. } => {
                 let (socket, address) = tcp::listen_at(address)?;

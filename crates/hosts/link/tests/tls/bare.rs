@@ -6,10 +6,12 @@ use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::crypto::{CryptoProvider, ring::default_provider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::TLS13;
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
-    SignatureScheme, StreamOwned,
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
+    ServerConnection, SignatureScheme, StreamOwned,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -70,13 +72,22 @@ fn fastest() -> CryptoProvider {
 
 /// Connects, and shows that identity if there is one.
 pub(crate) fn client(port: u16, identity: Option<&str>, protocols: &[&str]) -> Client {
+    let shown = identity.map(|identity| {
+        let (chain, key) = parts(identity);
+        CertifiedKey::new(chain, default_provider().key_provider.load_private_key(key).expect("it is one"))
+    });
+    client_showing(port, shown, protocols)
+}
+
+/// Connects, and shows that certificate if there is one, with that key, which may be another's.
+pub(crate) fn client_showing(port: u16, shown: Option<CertifiedKey>, protocols: &[&str]) -> Client {
     let config = ClientConfig::builder_with_provider(Arc::new(fastest()))
         .with_protocol_versions(&[&TLS13])
         .expect("it has them")
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody(default_provider())));
-    let mut config = match identity.map(parts) {
-        Some((chain, key)) => config.with_client_auth_cert(chain, key).expect("they fit"),
+    let mut config = match shown {
+        Some(shown) => config.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(shown))),
         None => config.with_no_client_auth(),
     };
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
@@ -91,15 +102,46 @@ pub(crate) fn client(port: u16, identity: Option<&str>, protocols: &[&str]) -> C
 /// Serves whoever has connected, and shows that identity, until the connection ends.
 pub(crate) fn serve(socket: TcpStream, identity: &str) {
     let (chain, key) = parts(identity);
-    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    serve_showing(socket, chain, key);
+}
+
+/// The same with that chain.
+pub(crate) fn serve_showing(
+    socket: TcpStream,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) {
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])
         .expect("it has them")
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .expect("they fit");
+    told(StreamOwned::new(server(config), socket));
+}
+
+/// Serves whoever has connected, and finds out what certificates it shows, of that authority.
+pub(crate) fn certificates_of(socket: TcpStream, identity: &str) -> Vec<CertificateDer<'static>> {
+    let (chain, key) = parts(identity);
+    let authority = CertificateDer::pem_slice_iter(identity.as_bytes()).nth(1).expect("it has two");
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.expect("it is one")).expect("it is an authority");
+    let provider = Arc::new(default_provider());
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .expect("it has them")
+        .with_client_cert_verifier(clients.expect("it has a root"))
+        .with_single_cert(chain, key)
+        .expect("they fit");
+    let mut peer = StreamOwned::new(server(config), socket);
+    peer.read_exact(&mut [0; 16]).expect("its preamble");
+    peer.conn.peer_certificates().expect("it has shown one").to_vec()
+}
+
+fn server(mut config: ServerConfig) -> ServerConnection {
     config.alpn_protocols = vec![b"quintet/1".to_vec()];
-    let connection = ServerConnection::new(Arc::new(config)).expect("it is configured");
-    told(StreamOwned::new(connection, socket));
+    ServerConnection::new(Arc::new(config)).expect("it is configured")
 }
 
 /// What it is told until the connection ends, and how that was put.

@@ -2,7 +2,7 @@
 
 use quintet_identity::{Authority, DAY, Validity};
 use quintet_link::{
-    BootstrapError, Credentials, End, LinkAddress, ListenLimits, Listener, StreamListener, connect,
+    BootstrapError, Credentials, End, LinkAddress, ListenLimits, Listener, StreamListener, TlsFault, connect,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::thread::{self, JoinHandle};
@@ -36,8 +36,12 @@ pub(crate) fn at(port: u16, credentials: Option<Credentials>) -> LinkAddress {
 
 /// A listener of that cluster, and its port.
 pub(crate) fn listener(authority: &Authority, limits: ListenLimits) -> (StreamListener, u16) {
-    let address = at(0, Some(credentials(&identity(authority))));
-    let listener = StreamListener::bind(&address, limits).expect("a free port");
+    listening(credentials(&identity(authority)), limits)
+}
+
+/// A listener that shows these, and its port.
+pub(crate) fn listening(shown: Credentials, limits: ListenLimits) -> (StreamListener, u16) {
+    let listener = StreamListener::bind(&at(0, Some(shown)), limits).expect("a free port");
     let LinkAddress::Tls { port, .. } = listener.address() else { panic!("it listens over TLS") };
     (listener, port)
 }
@@ -59,6 +63,21 @@ pub(crate) fn refusal(listener: &mut dyn Listener) -> BootstrapError {
 
 pub(crate) fn connecting(address: LinkAddress) -> JoinHandle<Result<End, BootstrapError>> {
     thread::spawn(move || connect(&address, PATIENCE))
+}
+
+pub(crate) fn fault(error: BootstrapError) -> TlsFault {
+    match error {
+        BootstrapError::Tls { fault, .. } => fault,
+        other => panic!("{other}"),
+    }
+}
+
+/// Who dials is refused: what the listener says of it, and what it says itself.
+pub(crate) fn both_refusals(listener: &mut dyn Listener, address: LinkAddress) -> (TlsFault, TlsFault) {
+    let refused = connecting(address);
+    let seen = fault(refusal(listener));
+    let told = refused.join().expect("it does not panic").map(|_| ()).expect_err("it is refused");
+    (seen, fault(told))
 }
 
 /// Somebody of the cluster gets through.

@@ -2,7 +2,7 @@
 
 use crate::bare::{self, client, told};
 use crate::cluster::{
-    PATIENCE, at, authority, connecting, credentials, expired, identity, listener, refusal, serves,
+    PATIENCE, at, authority, connecting, credentials, expired, fault, identity, listener, refusal, serves,
 };
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, ListenLimits, Listener, TlsFault};
@@ -15,13 +15,6 @@ use std::thread;
 use std::time::Duration;
 
 const OURS: &[&str] = &["quintet/1"];
-
-fn fault(error: BootstrapError) -> TlsFault {
-    match error {
-        BootstrapError::Tls { fault, .. } => fault,
-        other => panic!("{other}"),
-    }
-}
 
 fn bare_socket(port: u16) -> TcpStream {
     let socket = TcpStream::connect(("127.0.0.1", port)).expect("it listens");

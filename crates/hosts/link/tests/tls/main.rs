@@ -2,8 +2,11 @@
 
 #![cfg(not(loom))]
 
+mod admission;
 mod bare;
 mod cluster;
 mod ending;
 mod hostile;
 mod meeting;
+mod renewal;
+mod tokens;

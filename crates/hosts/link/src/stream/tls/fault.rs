@@ -24,6 +24,12 @@ pub enum TlsFault {
     Expired,
     /// To the other side, this side's certificate is of another cluster.
     OfAnotherCluster,
+    /// This side's rule does not let in who the other side has proved to be.
+    PeerNotAdmitted,
+    /// The other side's rule does not let in who this side has proved to be.
+    NotAdmitted,
+    /// A token was to be listened with.
+    TokenListens,
     /// The other side wants a certificate.
     CertificateWanted,
     /// Both speak TLS, and not the same protocol above it: a browser, for example.
@@ -70,6 +76,7 @@ fn of_certificate(error: CertificateError) -> TlsFault {
         | CertificateError::BadSignature
         | CertificateError::NotValidForName
         | CertificateError::NotValidForNameContext { .. } => TlsFault::PeerOfAnotherCluster,
+        CertificateError::ApplicationVerificationFailure => TlsFault::PeerNotAdmitted,
         other => TlsFault::PeerBadCertificate(other.to_string()),
     }
 }
@@ -78,6 +85,7 @@ fn of_alert(alert: AlertDescription) -> TlsFault {
     match alert {
         AlertDescription::CertificateExpired => TlsFault::Expired,
         AlertDescription::UnknownCA | AlertDescription::DecryptError => TlsFault::OfAnotherCluster,
+        AlertDescription::AccessDenied => TlsFault::NotAdmitted,
         AlertDescription::CertificateRequired => TlsFault::CertificateWanted,
         AlertDescription::NoApplicationProtocol => TlsFault::OtherProtocol,
         other => TlsFault::Broken(format!("it says {other:?}")),
@@ -114,6 +122,16 @@ impl fmt::Display for TlsFault {
             TlsFault::OfAnotherCluster => f.write_str(
                 "the other side does not know the authority of this side's certificate; use an identity of its cluster",
             ),
+            TlsFault::PeerNotAdmitted => f.write_str(
+                "the other side is not admitted: it is no member of the cluster, or its token was used, was revoked or has expired",
+            ),
+            TlsFault::NotAdmitted => f.write_str(
+                "the other side does not admit this one: it is no member of the cluster, or its token was used, was revoked or \
+                 has expired; make a new token with quintet token create, and join with it",
+            ),
+            TlsFault::TokenListens => {
+                f.write_str("who has only a token cannot be listened to; join the cluster first, with quintet join")
+            }
             TlsFault::CertificateWanted => {
                 f.write_str("the other side wants a certificate; use an identity of its cluster")
             }

@@ -73,7 +73,9 @@ impl Session {
     }
 
     pub(super) fn listened(credentials: Credentials) -> Result<Self, Error> {
-        let connection = UnbufferedServerConnection::new(credentials.listening())?;
+        let listening = credentials.listening();
+        let listening = listening.ok_or(Error::General("who has a token only dials".to_owned()))?;
+        let connection = UnbufferedServerConnection::new(listening)?;
         Ok(Session::new(Side::Listened(Box::new(connection)), credentials))
     }
 

@@ -117,6 +117,14 @@ impl Authority {
     }
 }
 
+/// Who the holder of a certificate proves to be: the SHA-256 of its public key.
+///
+/// # Errors
+/// [`IdentityError::BadCertificate`].
+pub fn identity_of(certificate: &str) -> Result<[u8; 32], IdentityError> {
+    Certificate::alone(certificate).map(|certificate| certificate.identity())
+}
+
 /// Until when the certificate of an identity is valid.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ mod token_error;
 mod tokens;
 
 pub use authority::{Authority, DAY, Validity};
-pub use enrolment::{Enrolling, valid_until};
+pub use enrolment::{Enrolling, identity_of, valid_until};
 pub use error::IdentityError;
 pub use folder::{Issued, create, create_member, issue, place, read, write_identity};
 pub use grants::{Grants, GrantsError};

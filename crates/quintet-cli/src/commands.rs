@@ -1,5 +1,6 @@
 //! The commands.
 
+pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exit_status;

@@ -84,6 +84,11 @@ impl Cluster {
 }
 
 impl SpaceArguments {
+    /// Whether somebody named a space: on the command line, in a file, in the environment.
+    pub(crate) fn names_a_space(&self) -> Result<bool, Error> {
+        Ok(self.space.is_some() || self.cluster.load()?.has_chosen_address())
+    }
+
     /// Connects to it.
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
         let cluster = self.cluster.load()?;

@@ -34,6 +34,7 @@ mod python;
 mod whole_file;
 
 use clap::{Parser, Subcommand};
+use commands::cluster::{down, join, leave, up};
 use commands::{
     completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
     status, supervise_child, supervise_job,
@@ -60,6 +61,14 @@ struct CommandLine {
 enum Command {
     /// Make a cluster: its certificate authority, and this machine's identity
     Init(init::Arguments),
+    /// Start this machine's agent: its part in a cluster
+    Up(up::Arguments),
+    /// Join a cluster with a token, and start this machine's agent
+    Join(join::Arguments),
+    /// End this machine's agent, and all that it has started
+    Down(down::Arguments),
+    /// Take a machine out of the cluster for good
+    Leave(leave::Arguments),
     /// Issue identities for other machines of a cluster
     Identity(identity::Arguments),
     /// Run a job: a space, workers and a master, all ended together
@@ -102,6 +111,8 @@ impl Command {
     fn is_for_a_program(&self) -> bool {
         match self {
             Command::Init(arguments) => arguments.json,
+            Command::Up(arguments) => arguments.json,
+            Command::Join(arguments) => arguments.json,
             Command::Identity(arguments) => arguments.is_for_a_program(),
             Command::Run(arguments) => arguments.json,
             Command::Serve(arguments) => arguments.json,
@@ -119,6 +130,10 @@ impl Command {
     fn run(self) -> Result<ExitCode, Error> {
         match self {
             Command::Init(arguments) => init::run(&arguments),
+            Command::Up(arguments) => up::run(&arguments),
+            Command::Join(arguments) => join::run(&arguments),
+            Command::Down(arguments) => down::run(&arguments),
+            Command::Leave(arguments) => leave::run(&arguments),
             Command::Identity(arguments) => identity::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Serve(arguments) => serve::run(&arguments),

@@ -6,7 +6,7 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 28] = [
+const EDGES: [(&str, &[&str]); 29] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
@@ -27,6 +27,21 @@ const EDGES: [(&str, &[&str]); 28] = [
     ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership"]),
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
+    (
+        "agent",
+        &[
+            "errors",
+            "identity",
+            "contract",
+            "wire",
+            "session",
+            "messaging",
+            "membership",
+            "link",
+            "stack",
+            "runtime",
+        ],
+    ),
     // The interface.
     (
         "quintet",
@@ -46,6 +61,8 @@ const EDGES: [(&str, &[&str]); 28] = [
             "identity",
             "link",
             "simulate",
+            "membership",
+            "agent",
             "quintet",
             "explore",
             "model",

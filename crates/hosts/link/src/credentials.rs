@@ -173,6 +173,14 @@ impl Credentials {
         Ok(())
     }
 
+    /// The cluster's number: the front of the fingerprint of its authority.
+    #[must_use]
+    pub fn cluster_number(&self) -> u128 {
+        let name = self.inner.cluster.to_str();
+        let digits = name.split_once('.').map_or(&*name, |(digits, _)| digits);
+        u128::from_str_radix(digits, 16).expect("the name begins with the number's digits")
+    }
+
     /// The fingerprint of the key: who this process proves to be.
     #[must_use]
     pub fn identity(&self) -> Identity {

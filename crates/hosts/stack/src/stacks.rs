@@ -10,7 +10,7 @@ use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
 use quintet_wire::registry::{
-    MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE,
+    MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE, PORT_USER,
 };
 
 /// The node of a space's process.
@@ -111,7 +111,8 @@ pub fn client(at: NodeId, config: &StackConfig) -> Stack<Relay> {
     node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class))])
 }
 
-/// A client of several services of one node, whose callers are at its node's port for them.
+/// A client of several services of one node, whose callers are at its node's port for them. Its relays are at ports where no service is: what comes from
+/// a service's own port is one of its kind, another member say.
 ///
 /// # Panics
 /// If there is no service at one of the ports.
@@ -122,7 +123,8 @@ pub fn client_of(server: NodeId, services: &[Port], at: NodeId, config: &StackCo
         let (service, there) =
             (service::at(*port).expect("a service is there"), Address { node: server, port: *port });
         let protocol = Relay::new(callers, there, class);
-        Placed { port: *port, kinds: service.kinds, asks: vec![there], services: &[], protocol }
+        let at = Port(PORT_USER.0 + port.0);
+        Placed { port: at, kinds: service.kinds, asks: vec![there], services: &[], protocol }
     };
     node(at, config, services.iter().map(relay).collect())
 }

@@ -31,7 +31,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let chosen = chosen.map_err(|error| Error::new(Code::BadValue, format!("--dir: {error}")))?;
     let machine = arguments.machine.clone().unwrap_or_else(host_name);
     let named = chosen.as_ref().map_or_else(|| arguments.name.clone(), |folder| folder.display().to_string());
-    let made = quintet_identity::create(&chosen.unwrap_or(usual), &machine).map_err(refused)?;
+    let folder = chosen.unwrap_or(usual);
+    let made = quintet_identity::create(&folder, &machine).map_err(refused)?;
+    quintet_agent::found(&folder, &machine).map_err(|error| Error::new(error.code(), error.to_string()))?;
     let next = format!(
         "serve: QUINTET_IDENTITY={named} quintet serve --listen tls:0.0.0.0:7400\n\
          another machine: quintet identity issue --cluster {named} --name MACHINE --out MACHINE.identity"
@@ -40,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 /// The machine's name, if that can be a name here.
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     if name.is_empty() { "machine".to_owned() } else { name }
 }

@@ -1,5 +1,6 @@
 //! `quintet status`.
 
+use super::cluster::machines::Machines;
 use crate::connection::SpaceArguments;
 use crate::output::{print, print_line};
 use clap::Args;
@@ -8,7 +9,9 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quintet status --space tcp:127.0.0.1:7400 --json")]
+#[command(
+    after_help = "Of a machine whose agent runs, the machines of its cluster are shown as well, unless a space is named.\n\nExamples:\n  quintet status\n  quintet status --space tcp:127.0.0.1:7400 --json"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     space: SpaceArguments,
@@ -18,11 +21,26 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let state = arguments.space.lab()?.space().status()?;
+    let machines = if arguments.space.names_a_space()? { None } else { Machines::of_this_cluster()? };
+    let state = arguments.space.lab().and_then(|lab| lab.space().status());
+    let Some(machines) = machines else {
+        let state = state?;
+        if arguments.json {
+            print_line(as_json(&state))?
+        } else {
+            print(&as_table(&state))?
+        };
+        return Ok(ExitCode::SUCCESS);
+    };
+    // A machine of a cluster need not serve a space.
+    let state = state.ok();
     if arguments.json {
-        print_line(as_json(&state))?;
+        let mut object = state.as_ref().map_or_else(|| json!({}), as_json);
+        object["cluster"] = machines.as_json();
+        print_line(object)?;
     } else {
-        print(&as_table(&state))?;
+        let space = state.as_ref().map(|state| format!("\n{}", as_table(state)));
+        print(&(machines.as_table() + &space.unwrap_or_default()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,67 @@
+//! Where an agent listens, and where others reach it.
+
+use crate::AgentError;
+use quintet_link::{AddressError, Credentials, LinkAddress};
+use std::net::{IpAddr, UdpSocket};
+
+/// The address of a TLS link at `HOST:PORT`.
+///
+/// # Errors
+/// [`AgentError::BadValue`]: it is no such text.
+pub(crate) fn tls(place: &str, credentials: &Credentials) -> Result<LinkAddress, AgentError> {
+    let address: LinkAddress = format!("tls:{place}").parse().map_err(|error: AddressError| {
+        AgentError::BadValue(format!("{place:?} is no place to listen at, or to be reached at: {error}"))
+    })?;
+    Ok(address.identified(Some(credentials)))
+}
+
+/// Where others reach who listens there: the place itself, or, where it is every address of the machine, the one that
+/// packets leave from.
+///
+/// # Errors
+/// [`AgentError::BadValue`]: the machine has none that could be known.
+pub(crate) fn reached(listening: &LinkAddress) -> Result<String, AgentError> {
+    let LinkAddress::Tls { host, port, .. } = listening else {
+        return Err(AgentError::BadValue(format!("{listening} is no place that other machines reach")));
+    };
+    let is_any = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+    let host = if is_any { own_host().ok_or_else(unknown)? } else { host.clone() };
+    Ok(place(&host, *port))
+}
+
+fn unknown() -> AgentError {
+    AgentError::BadValue(
+        "this machine's address cannot be known: say where others reach it, with --address HOST:PORT"
+            .to_owned(),
+    )
+}
+
+/// `HOST:PORT`, an IPv6 address in brackets.
+pub(crate) fn place(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// The address from which packets to the world leave. Nothing is sent: the system only looks for the way. The address is of those that
+/// are kept for documents (RFC 5737).
+fn own_host() -> Option<String> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let own = socket.local_addr().ok()?.ip();
+    (!own.is_unspecified() && !own.is_loopback()).then(|| own.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_reached_where_it_is_unless_it_is_everywhere() {
+        let listening = |text: &str| text.parse::<LinkAddress>().expect("an address");
+        assert_eq!(reached(&listening("tls:10.1.2.3:7400")).expect("it has one"), "10.1.2.3:7400");
+        assert_eq!(reached(&listening("tls:[::1]:1")).expect("it has one"), "[::1]:1");
+        if let Ok(place) = reached(&listening("tls:0.0.0.0:7400")) {
+            assert!(place.ends_with(":7400") && !place.starts_with("0.0.0.0"), "{place}");
+        }
+        assert!(reached(&listening("unix:/x")).is_err());
+    }
+}

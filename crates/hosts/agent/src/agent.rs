@@ -1,0 +1,219 @@
+//! The agent: a node with a member, a launcher and the enrolment, and the keeper beside it.
+
+use crate::admission::Admission;
+use crate::callers::{Callers, Inbox};
+use crate::client::{incarnation, random};
+use crate::keeper::{Keeper, Notice};
+use crate::record::Record;
+use crate::{AgentError, LISTEN, address, credentials};
+use quintet_contract::{NodeId, Protocol, Span};
+use quintet_link::{Credentials, LinkAddress, listen};
+use quintet_membership::{MembershipConfig, Start};
+use quintet_runtime::{Event, Instance, Node, NodeHandle, Services};
+use quintet_session::Placed;
+use quintet_stack::enrolment::enrolment;
+use quintet_stack::{Liveness, StackConfig, member, node};
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// A machine that stands still for some seconds is not lost; one that was cut off is noticed by its membership before.
+const LIVENESS: Liveness = Liveness {
+    keep_alive: Span::from_millis(500),
+    silence_limit: Span::from_secs(10),
+    resume_window: Span::from_secs(10),
+};
+
+/// Takes what an agent has to tell, on any of its threads: it must not wait.
+pub type Told = Arc<dyn Fn(&Notice) + Send + Sync>;
+
+/// What an agent is started with.
+#[derive(Clone)]
+pub struct AgentConfig {
+    /// The cluster's folder.
+    pub folder: PathBuf,
+    /// Where it listens, `HOST:PORT`; else where it did before, or at [`LISTEN`].
+    pub listen: Option<String>,
+    /// Where others reach that, `HOST:PORT`; else as it was before, or as it can be known.
+    pub address: Option<String>,
+    /// Is told what happens.
+    pub told: Told,
+}
+
+/// A running agent. Dropped, it ends.
+pub struct Agent {
+    keeper: Keeper,
+    handle: NodeHandle,
+    thread: Option<JoinHandle<std::io::Result<()>>>,
+    inbox: Receiver<Inbox>,
+    ending: Sender<Inbox>,
+    listening: LinkAddress,
+}
+
+/// Reaches an agent from other threads.
+#[derive(Clone)]
+pub struct AgentHandle(Sender<Inbox>);
+
+impl AgentHandle {
+    /// Has the agent end. It fails only if it has.
+    pub fn end(&self) {
+        let _ = self.0.send(Inbox::End);
+    }
+}
+
+impl Agent {
+    /// Starts the agent of this machine.
+    ///
+    /// # Errors
+    /// The folder is no member's, another agent runs there, or the system refuses.
+    pub fn start(config: &AgentConfig) -> Result<Agent, AgentError> {
+        let folder = &config.folder;
+        let (credentials, cluster) = credentials(folder)?;
+        let mut record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.clone()))?;
+        let admission = Admission::new(folder.clone(), record.peers.iter().map(|peer| peer.identity));
+        let admitting = {
+            let admission = admission.clone();
+            let rule = Arc::new(move |proof: &_| admission.admits(proof));
+            credentials.admitting(rule).map_err(|error| AgentError::Credentials(folder.clone(), error))?
+        };
+        record.listen = config.listen.clone().unwrap_or(record.listen);
+        // First of all the socket: two agents with one folder would have one log.
+        let local = listen(&LinkAddress::Unix(Record::socket(folder)))?;
+        let remote = listen(&address::tls(&record.listen, &admitting)?)?;
+        let listening = remote.address();
+        record.address = match &config.address {
+            Some(address) => address.clone(),
+            None if record.address.is_empty() => address::reached(&listening)?,
+            None => record.address,
+        };
+        address::tls(&record.address, &credentials)?;
+        record.write(folder)?;
+
+        let services = Services::none()
+            .with_disk(&Record::log(folder))
+            .map_err(|error| AgentError::system("open", &Record::log(folder), error))?;
+        let mut node = Node::new(record.node, services).map_err(node_refused)?;
+        let told = Arc::clone(&config.told);
+        node.set_events(Arc::new(move |event: &Event| told(&Notice::Host(event.clone()))));
+        node.add(PORT_SESSION, Instance::new(stack(&record, &credentials, cluster)));
+        let (ending, inbox) = channel();
+        node.add(PORT_CALLERS, Instance::new(Callers(ending.clone())));
+        node.listen(local, PORT_SESSION).map_err(node_refused)?;
+        node.listen(remote, PORT_SESSION).map_err(node_refused)?;
+        let handle = node.handle();
+        let keeper = Keeper::new(
+            handle.clone(),
+            folder.clone(),
+            record,
+            cluster,
+            credentials,
+            admission,
+            Arc::clone(&config.told),
+        );
+        let ended = ending.clone();
+        let thread = std::thread::Builder::new().name("quintet-agent".to_owned());
+        let thread = thread.spawn(move || {
+            let how = node.run();
+            // Where nobody listens any more, nobody is to be told.
+            let _ = ended.send(Inbox::End);
+            how
+        });
+        let thread = Some(thread.map_err(node_refused)?);
+        Ok(Agent { keeper, handle, thread, inbox, ending, listening })
+    }
+
+    /// Where it listens, with the port that the system gave where 0 was asked for.
+    #[must_use]
+    pub fn listening(&self) -> &LinkAddress {
+        &self.listening
+    }
+
+    /// What it remembers of its cluster.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        self.keeper.record()
+    }
+
+    /// A way to end it while it runs.
+    #[must_use]
+    pub fn handle(&self) -> AgentHandle {
+        AgentHandle(self.ending.clone())
+    }
+
+    /// Runs until it is told to end.
+    ///
+    /// # Errors
+    /// The machine was removed from its cluster, its log is damaged, or the system refuses.
+    pub fn run(mut self) -> Result<(), AgentError> {
+        let how = self.keeper.run(&self.inbox);
+        let ended = self.end();
+        how.and(ended)
+    }
+
+    fn end(&mut self) -> Result<(), AgentError> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.handle.stop();
+        thread.join().expect("the node's thread does not panic").map_err(node_refused)
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // Whoever drops it does not want to know.
+        let _ = self.end();
+    }
+}
+
+fn node_refused(error: std::io::Error) -> AgentError {
+    AgentError::System { doing: "start this machine's node".to_owned(), error }
+}
+
+/// The node's instances. It asks the members that it knows, and hears of later ones by what those say.
+fn stack(record: &Record, credentials: &Credentials, cluster: u128) -> impl Protocol + Send + 'static {
+    let start = match record.founding {
+        true => Start::Found {
+            name: record.name.clone(),
+            identity: credentials.identity(),
+            address: record.address.clone(),
+            grants: u8::MAX,
+            ticket: record.ticket,
+        },
+        false => Start::Joined,
+    };
+    let seed = random();
+    let mut config = StackConfig::of_server(cluster, incarnation(), seed).with_liveness(LIVENESS);
+    let mut membership = MembershipConfig::new(cluster, record.node, start, seed);
+    // A machine that is off for the night is still a member in the morning.
+    membership.timing.removal = Span::ZERO;
+    config.membership = Some(membership);
+    let others: Vec<NodeId> = record.peers.iter().map(|peer| peer.node).collect();
+    node(record.node, &config, vec![boxed(member(&config, &others)), boxed(enrolment(record.node))])
+}
+
+fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Protocol + Send>> {
+    placed.map(|protocol| Box::new(protocol) as Box<dyn Protocol + Send>)
+}
+
+/// What a machine remembers that founds a cluster.
+#[must_use]
+pub(crate) fn founder(name: &str) -> Record {
+    Record {
+        name: name.to_owned(),
+        node: NodeId(0),
+        ticket: random(),
+        founding: true,
+        listen: LISTEN.to_owned(),
+        address: String::new(),
+        peers: Vec::new(),
+    }
+}
+
+/// Writes into a cluster's folder that this machine founds it.
+///
+/// # Errors
+/// [`AgentError::System`].
+pub fn found(folder: &Path, name: &str) -> Result<(), AgentError> {
+    founder(name).write(folder)
+}

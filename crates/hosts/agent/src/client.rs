@@ -1,0 +1,149 @@
+//! A command's connection to an agent.
+
+use crate::record::Record;
+use crate::{AgentError, Membership};
+use quintet_contract::{Incarnation, Kind, NodeId, Outbox, Port, SendError, Token};
+use quintet_errors::Code;
+use quintet_link::{BootstrapError, LinkAddress};
+use quintet_membership::{Answer, Request};
+use quintet_runtime::{Calls, Instance};
+use quintet_stack::enrolment::END_AGENT;
+use quintet_stack::{StackConfig, client_of, sessions_of};
+use quintet_wire::registry::{PORT_ENROLMENT, PORT_MEMBERSHIP};
+use quintet_wire::{Encode, Sink, send};
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What clients may ask an agent for.
+const SERVICES: [Port; 2] = [PORT_MEMBERSHIP, PORT_ENROLMENT];
+/// How long a connection may take to be made.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// How long an answer may take: longer than a request waits for a majority.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// The numbers of clients are drawn from the upper half; members count up from 0.
+const CLIENTS: u16 = 0x8000;
+
+/// Between two looks at whether an agent has ended.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// No body.
+pub(crate) struct Nothing;
+
+impl Encode for Nothing {
+    fn encode(&self, _: &mut impl Sink) {}
+}
+
+/// A connection to an agent.
+pub struct Client {
+    calls: Calls,
+    whom: LinkAddress,
+}
+
+impl Client {
+    /// To the agent of this machine that has this cluster's folder.
+    ///
+    /// # Errors
+    /// [`AgentError::NoMember`], [`AgentError::NotRunning`]; or the agent does not answer.
+    pub fn local(folder: &Path) -> Result<Client, AgentError> {
+        let record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
+        let socket = Record::socket(folder);
+        let (_, cluster) = crate::credentials(folder)?;
+        Client::connect(LinkAddress::Unix(socket.clone()), record.node, cluster).map_err(
+            |error| match error {
+                AgentError::Link(BootstrapError::NobodyListens { .. }) => AgentError::NotRunning(socket),
+                other => other,
+            },
+        )
+    }
+
+    /// To the agent that listens there and has this number.
+    ///
+    /// # Errors
+    /// Nobody listens there, or whoever does refuses.
+    pub fn connect(whom: LinkAddress, server: NodeId, cluster: u128) -> Result<Client, AgentError> {
+        let end = quintet_link::connect(&whom, CONNECT_LIMIT)?;
+        let random = random();
+        let at = NodeId(CLIENTS | (random % u64::from(CLIENTS)) as u16);
+        let config = StackConfig::of_client(cluster, incarnation(), random);
+        let instance = Instance::new(client_of(server, &SERVICES, at, &config));
+        let calls = Calls::linked(sessions_of(at), instance, sessions_of(server), end)
+            .map_err(|error| AgentError::System { doing: format!("watch the link to {whom}"), error })?;
+        Ok(Client { calls, whom })
+    }
+
+    /// Asks its member.
+    ///
+    /// # Errors
+    /// [`AgentError::Refused`], [`AgentError::Lost`].
+    pub fn ask_member(&self, request: &Request) -> Result<Answer, AgentError> {
+        let (kind, body) = self.ask(request.kind(), request)?;
+        match Answer::decode(kind, &body) {
+            Ok(Answer::Error(refusal)) => Err(AgentError::Refused(refusal)),
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(AgentError::Malformed("an answer of the agent")),
+        }
+    }
+
+    /// Who is in, and what the agent's member sees.
+    ///
+    /// # Errors
+    /// As of [`Client::ask_member`].
+    pub fn membership(&self, agreed: bool) -> Result<Membership, AgentError> {
+        let Answer::Current(view) = self.ask_member(&Request::View { agreed })? else {
+            return Err(AgentError::Malformed("an answer of the agent"));
+        };
+        let watch = Request::Watch { view: view.number, news: 0, wait: quintet_contract::Span::ZERO };
+        let news = match self.ask_member(&watch)? {
+            Answer::News(news) => news,
+            // The view has changed in between; what is seen is asked for the next time.
+            _ => quintet_membership::News::default(),
+        };
+        Ok(Membership { view: *view, news })
+    }
+
+    /// Ends the agent, and waits until nobody listens at its socket any more.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn end_agent(self, folder: &Path) -> Result<(), AgentError> {
+        match self.ask(END_AGENT, &Nothing) {
+            // Its link may end before its answer is there.
+            Ok(_) | Err(AgentError::Lost { code: Code::PeerDied | Code::Closed, .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let (socket, until) = (Record::socket(folder), Instant::now() + ANSWER_LIMIT);
+        while quintet_link::connect(&LinkAddress::Unix(socket.clone()), CONNECT_LIMIT).is_ok() {
+            if Instant::now() > until {
+                return Err(AgentError::Lost { whom: self.whom, code: Code::TimedOut });
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Asks for anything, and waits for the answer.
+    ///
+    /// # Errors
+    /// [`AgentError::Lost`].
+    pub(crate) fn ask(&self, kind: Kind, body: &impl Encode) -> Result<(Kind, Vec<u8>), AgentError> {
+        let lost = |code| AgentError::Lost { whom: self.whom.clone(), code };
+        let write = |out: &mut dyn Outbox, to, token: Token, _| -> Result<(), SendError> {
+            send(out, to, kind, token, body)
+        };
+        let pending = self.calls.begin(&write).map_err(|_| lost(Code::Unreachable))?;
+        let answer = self.calls.wait(pending, ANSWER_LIMIT).ok_or_else(|| lost(Code::TimedOut))?;
+        answer.map(|answer| (answer.kind, answer.body)).map_err(lost)
+    }
+}
+
+/// Larger than that of every earlier life, as far as the machine's clock goes forward.
+pub(crate) fn incarnation() -> Incarnation {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Incarnation(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A number from the system's randomness.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

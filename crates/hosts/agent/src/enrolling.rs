@@ -1,0 +1,150 @@
+//! A machine with a token is let in, and a member's certificate is made anew.
+
+use crate::codec::{Enrol, Enrolled};
+use crate::keeper::{Keeper, Purpose};
+use crate::record::Peer;
+use quintet_contract::{Identity, Kind, NodeId, Token};
+use quintet_errors::Code;
+use quintet_identity::{Authority, Grants, Validity, consume, identity_of, outstanding};
+use quintet_membership::{Answer, Request};
+use quintet_stack::enrolment::{ENROL, ENROLLED, RENEW};
+use quintet_wire::Decode;
+use std::time::SystemTime;
+
+/// How long a machine's certificate is valid.
+const DAYS: u32 = 90;
+/// The bits under which the view keeps what a member may ask of others.
+const RUN: u8 = 1;
+const CODE: u8 = 2;
+
+/// A machine that is let in, while the members agree on that.
+pub(crate) struct Joining {
+    /// Of what it has asked.
+    token: Token,
+    certificate: String,
+    authority: String,
+    /// Its number, once it has one.
+    node: Option<NodeId>,
+}
+
+/// Why a machine is not let in.
+type Refused = (Code, String);
+
+impl Keeper {
+    /// A peer that has proved who it is asks for a certificate.
+    pub(crate) fn take_enrolment(&mut self, kind: Kind, token: Token, proved: Identity, body: &[u8]) {
+        let done = match (kind, Enrol::decode_all(body)) {
+            (ENROL, Ok(enrol)) => self.enrol(token, proved, &enrol),
+            (RENEW, Ok(enrol)) => self.renew(token, proved, &enrol),
+            _ => Err((Code::Malformed, "the request cannot be read".to_owned())),
+        };
+        if let Err((code, text)) = done {
+            self.refuse(token, code, &text);
+        }
+    }
+
+    fn enrol(&mut self, token: Token, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
+        let (now, folder) = (SystemTime::now(), self.folder.clone());
+        let refused = |error: quintet_identity::TokenError| (error.code(), error.to_string());
+        // All that may be wrong is looked at before the token is used up.
+        let allowed = outstanding(&folder, &proved.0, now).map_err(refused)?;
+        if !allowed.join {
+            return Err((Code::NotAllowed, "this token does not let a machine join".to_owned()));
+        }
+        check_version(&enrol.version)?;
+        let (certificate, authority, identity) = self.certify(proved, &enrol.name, &enrol.request)?;
+        if let Some(taken) = self.member_like(&enrol.name, identity) {
+            let text = format!(
+                "another machine is named {taken:?}: choose another name, or remove that one with quintet leave"
+            );
+            return Err((Code::DuplicateNode, text));
+        }
+        let grants = bits(consume(&folder, &proved.0, now).map_err(refused)?);
+        let (name, address) = (enrol.name.clone(), enrol.address.clone());
+        let request =
+            Request::Join { cluster: self.cluster, name, identity, address, grants, ticket: enrol.ticket };
+        let joining = Joining { token, certificate, authority, node: None };
+        self.ask(Purpose::Join(Box::new(joining)), &request);
+        Ok(())
+    }
+
+    /// A member's certificate is made anew, for the key that it has.
+    fn renew(&mut self, token: Token, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
+        let mut members = self.view.members.iter();
+        let Some((node, member)) = members.find(|(_, member)| member.identity == proved) else {
+            return Err((Code::NotAllowed, "this machine is no member of the cluster".to_owned()));
+        };
+        let (node, name) = (*node, member.name.clone());
+        let (certificate, authority, identity) = self.certify(proved, &name, &enrol.request)?;
+        if identity != proved {
+            return Err((Code::NotAllowed, "a certificate is made anew for the same key only".to_owned()));
+        }
+        self.answer(ENROLLED, token, &Enrolled { node, certificate, authority, peers: Vec::new() });
+        Ok(())
+    }
+
+    /// The certificate for a request, the authority's own, and whose the certificate is.
+    fn certify(
+        &self,
+        asker: Identity,
+        name: &str,
+        request: &str,
+    ) -> Result<(String, String, Identity), Refused> {
+        let refused = |error: quintet_identity::IdentityError| (error.code(), error.to_string());
+        let authority = Authority::of_folder(&self.folder).map_err(|error| {
+            let text = format!(
+                "this machine cannot sign certificates ({error}): ask the one where the cluster was made"
+            );
+            (error.code(), text)
+        })?;
+        let certificate = authority.sign(request, &asker.0, name, Validity::days(DAYS)).map_err(refused)?;
+        let identity = Identity(identity_of(&certificate).map_err(refused)?);
+        Ok((certificate, authority.certificate().to_owned(), identity))
+    }
+
+    /// The members have agreed on a machine that is let in, or not; or the view is there that it is in.
+    pub(crate) fn finish_joining(&mut self, mut joining: Joining, answer: Answer) {
+        match (answer, joining.node) {
+            (Answer::Joined { node, .. }, _) => {
+                joining.node = Some(node);
+                self.ask(Purpose::Join(Box::new(joining)), &Request::View { agreed: false });
+            }
+            (Answer::Current(view), Some(node)) => {
+                // From here on it is let in over TLS as well; what the view brings besides is carried out as always.
+                if let Err(error) = self.see(*view) {
+                    return self.refuse(joining.token, error.code(), &error.to_string());
+                }
+                let peers = self.view.members.iter().filter(|(other, _)| **other < node);
+                let peer = |(node, member): (&NodeId, &quintet_membership::Member)| Peer {
+                    node: *node,
+                    identity: member.identity,
+                    address: member.address.clone(),
+                };
+                let (certificate, authority) = (joining.certificate, joining.authority);
+                let enrolled = Enrolled { node, certificate, authority, peers: peers.map(peer).collect() };
+                self.answer(ENROLLED, joining.token, &enrolled);
+            }
+            (Answer::Error(refusal), _) => {
+                let text = format!("{}; make another token, this one is used up", refusal.text);
+                self.refuse(joining.token, refusal.reason.code(), &text);
+            }
+            _ => self.refuse(joining.token, Code::Malformed, "the members answered something else"),
+        }
+    }
+}
+
+/// Refuses a machine whose program is of another version, in words that say which to install where.
+fn check_version(theirs: &str) -> Result<(), Refused> {
+    let ours = env!("CARGO_PKG_VERSION");
+    if theirs == ours {
+        return Ok(());
+    }
+    let text = format!(
+        "this cluster runs quintet {ours}, that machine runs {theirs}: install the same version on all machines"
+    );
+    Err((Code::VersionMismatch, text))
+}
+
+fn bits(grants: Grants) -> u8 {
+    u8::from(grants.run) * RUN + u8::from(grants.code) * CODE
+}

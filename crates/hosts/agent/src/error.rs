@@ -1,0 +1,127 @@
+//! Why an agent, or a command that asks one, cannot go on.
+
+use core::fmt;
+use quintet_errors::Code;
+use quintet_identity::IdentityError;
+use quintet_link::{BootstrapError, CredentialsError, LinkAddress};
+use quintet_membership::Refusal;
+use std::path::{Path, PathBuf};
+
+/// Why an agent, or a command that asks one, cannot go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The machine's identity, or a token.
+    Identity(IdentityError),
+    /// The identity at a place cannot be used.
+    Credentials(PathBuf, CredentialsError),
+    /// Nobody can be reached there, or nothing be listened at.
+    Link(BootstrapError),
+    /// What the machine remembers of its cluster is no such file.
+    BadRecord {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The folder is that of no cluster to which this machine belongs.
+    NoMember(PathBuf),
+    /// The agent of this machine does not run.
+    NotRunning(PathBuf),
+    /// Who was asked does not answer any more.
+    Lost {
+        /// Who.
+        whom: LinkAddress,
+        /// How it was lost.
+        code: Code,
+    },
+    /// The membership refused.
+    Refused(Refusal),
+    /// The agent refused.
+    NotEnrolled {
+        /// The code that programs see.
+        code: Code,
+        /// In words.
+        text: String,
+    },
+    /// What was said cannot be read: another version, or no agent.
+    Malformed(&'static str),
+    /// What a user has given cannot be used.
+    BadValue(String),
+    /// The system refused.
+    System {
+        /// What was tried.
+        doing: String,
+        /// What it said.
+        error: std::io::Error,
+    },
+}
+
+impl AgentError {
+    /// The code under which it exits.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            AgentError::Identity(error) => error.code(),
+            AgentError::Credentials(..) | AgentError::BadRecord { .. } => Code::BadFile,
+            AgentError::Link(error) => error.code(),
+            AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
+            AgentError::NotRunning(_) => Code::Unreachable,
+            AgentError::Lost { code, .. } | AgentError::NotEnrolled { code, .. } => *code,
+            AgentError::Refused(refusal) => refusal.reason.code(),
+            AgentError::Malformed(_) => Code::Malformed,
+            AgentError::System { .. } => Code::Resource,
+        }
+    }
+
+    pub(crate) fn system(doing: &str, path: &Path, error: std::io::Error) -> AgentError {
+        AgentError::System { doing: format!("{doing} {}", path.display()), error }
+    }
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentError::Identity(error) => error.fmt(f),
+            AgentError::Credentials(path, error) => write!(f, "{}: {error}", path.display()),
+            AgentError::Link(error) => error.fmt(f),
+            AgentError::BadRecord { path, problem } => {
+                write!(f, "{}: {problem}; remove the file, and join the cluster anew", path.display())
+            }
+            AgentError::NoMember(folder) => write!(
+                f,
+                "{}: this machine belongs to no such cluster; make one with quintet init, or join one with quintet join",
+                folder.display()
+            ),
+            AgentError::NotRunning(socket) => write!(
+                f,
+                "this machine's agent does not run (nobody listens at {}); start it with quintet up",
+                socket.display()
+            ),
+            AgentError::Lost { whom, code } => {
+                write!(f, "the agent at {whom} does not answer any more ({})", code.name())
+            }
+            AgentError::Refused(refusal) => refusal.fmt(f),
+            AgentError::NotEnrolled { text, .. } => f.write_str(text),
+            AgentError::Malformed(what) => {
+                write!(f, "{what} cannot be read: use the same version of quintet on all machines")
+            }
+            AgentError::BadValue(text) => f.write_str(text),
+            AgentError::System { doing, error } => write!(f, "{doing}: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for AgentError {}
+
+impl From<IdentityError> for AgentError {
+    fn from(error: IdentityError) -> Self {
+        AgentError::Identity(error)
+    }
+}
+
+impl From<BootstrapError> for AgentError {
+    fn from(error: BootstrapError) -> Self {
+        AgentError::Link(error)
+    }
+}

@@ -1,0 +1,123 @@
+//! A machine joins a cluster: it asks an agent for a certificate with the key of its token, and remembers what it was told.
+
+use crate::address::place;
+use crate::client::{Client, random};
+use crate::codec::{Enrol, Enrolled, NotEnrolled};
+use crate::record::Record;
+use crate::{AgentError, LISTEN};
+use quintet_contract::NodeId;
+use quintet_errors::Code;
+use quintet_identity::{Enrolling, Token, create_member};
+use quintet_link::{Credentials, LinkAddress};
+use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED};
+use quintet_wire::Decode;
+use std::net::{ToSocketAddrs, UdpSocket};
+use std::path::PathBuf;
+
+/// With what a machine joins.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// Where the agent is that has issued the token.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The token's text.
+    pub token: String,
+    /// The folder that is made.
+    pub folder: PathBuf,
+    /// What this machine is to be called.
+    pub name: String,
+    /// Where its agent will listen, `HOST:PORT`; else at [`LISTEN`].
+    pub listen: Option<String>,
+    /// Where others will reach that; else the address from which this machine reaches the agent, with the port of `listen`.
+    pub address: Option<String>,
+}
+
+/// A machine that has joined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Joined {
+    /// Its number.
+    pub node: NodeId,
+    /// Where others will reach it.
+    pub address: String,
+    /// How many members there were before.
+    pub members: usize,
+}
+
+/// Joins a cluster: makes the folder of a member. Its agent is started after that.
+///
+/// # Errors
+/// The token is none, was used, or has expired; the agent is another cluster's; the folder is there; the name is taken.
+pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
+    let Invitation { host, port, folder, name, .. } = invitation;
+    if folder.symlink_metadata().is_ok() {
+        return Err(quintet_identity::IdentityError::Exists { path: folder.clone() }.into());
+    }
+    let token: Token = invitation.token.parse().map_err(|error| {
+        AgentError::BadValue(format!("this is no token: {error}; quintet token create makes one"))
+    })?;
+    let credentials = Credentials::of_token(token.key()?.as_bytes(), token.cluster())
+        .map_err(|error| AgentError::Credentials("the token".into(), error))?;
+    let listen = invitation.listen.clone().unwrap_or_else(|| LISTEN.to_owned());
+    let address = match &invitation.address {
+        Some(address) => address.clone(),
+        None => own_place(host, *port, &listen)?,
+    };
+    let whom = LinkAddress::Tls { host: host.clone(), port: *port, credentials: Some(credentials) };
+    let client = Client::connect(whom, NodeId(token.node()), token.cluster())?;
+    let (enrolling, ticket) = (Enrolling::new(&token, name)?, random());
+    let enrol = Enrol {
+        name: name.clone(),
+        address: address.clone(),
+        ticket,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: enrolling.request()?,
+    };
+    let Enrolled { node, certificate, authority, peers } = ask(&client, &enrol)?;
+    let members = peers.len();
+    let record =
+        Record { name: name.clone(), node, ticket, founding: false, listen, address: address.clone(), peers };
+    create_member(folder, &authority, &enrolling.finish(&certificate, &authority)?)?;
+    record.write(folder)?;
+    Ok(Joined { node, address, members })
+}
+
+fn ask(client: &Client, enrol: &Enrol) -> Result<Enrolled, AgentError> {
+    let (kind, body) = client.ask(ENROL, enrol)?;
+    let malformed = |_| AgentError::Malformed("what the agent has answered");
+    match kind {
+        ENROLLED => Enrolled::decode_all(&body).map_err(malformed),
+        NOT_ENROLLED => {
+            let NotEnrolled { code, text } = NotEnrolled::decode_all(&body).map_err(malformed)?;
+            let code = Code::from_number(code).unwrap_or(Code::NotAllowed);
+            Err(AgentError::NotEnrolled { code, text })
+        }
+        _ => Err(AgentError::Malformed("what the agent has answered")),
+    }
+}
+
+/// Where others will reach this machine: the address from which packets to that agent leave. Nothing is sent to learn it.
+fn own_place(host: &str, port: u16, listen: &str) -> Result<String, AgentError> {
+    let unknown = |error: std::io::Error| AgentError::System {
+        doing: format!(
+            "find the way to {host}: say where others reach this machine, with --address HOST:PORT"
+        ),
+        error,
+    };
+    let there = (host, port)
+        .to_socket_addrs()
+        .map_err(unknown)?
+        .next()
+        .ok_or_else(|| AgentError::BadValue(format!("{host} has no address")))?;
+    let any = if there.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any).map_err(unknown)?;
+    socket.connect(there).map_err(unknown)?;
+    let own = socket.local_addr().map_err(unknown)?.ip().to_string();
+    let (_, own_port) = listen.rsplit_once(':').ok_or_else(|| {
+        AgentError::BadValue(format!("--listen {listen}: write HOST:PORT, {LISTEN} for example"))
+    })?;
+    own_port
+        .parse()
+        .map(|port| place(&own, port))
+        .map_err(|_| AgentError::BadValue(format!("--listen {listen}: the port is a number from 1 to 65535")))
+}

@@ -1,0 +1,374 @@
+//! The keeper: the agent's own thread. It follows the views that the member learns, and does what follows from them.
+
+use crate::admission::Admission;
+use crate::callers::Inbox;
+use crate::client::{Nothing, random};
+use crate::codec::NotEnrolled;
+use crate::record::{Peer, Record};
+use crate::{AgentError, Told, address};
+use bytes::Bytes;
+use core::fmt;
+use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Span, Token};
+use quintet_errors::Code;
+use quintet_link::Credentials;
+use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, View};
+use quintet_runtime::{Event, NodeHandle, Redial};
+use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, NOT_ENROLLED};
+use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
+use quintet_wire::{Encode, encode_to_vec};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// A member is dialled as long as it is one.
+const DIAL_WINDOW: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+/// How long one request waits for the next view.
+const WATCH: Span = Span::from_secs(60);
+/// Between two looks at what time alone brings.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// What an agent has to tell.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A machine is in from now on.
+    Came {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+        /// The view's number.
+        view: u64,
+    },
+    /// A machine is in no more.
+    Left {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+        /// The view's number.
+        view: u64,
+    },
+    /// A member does not seem to be there.
+    Suspected {
+        /// Its name.
+        name: String,
+        /// How that was noticed.
+        suspect: Suspect,
+    },
+    /// It is there again.
+    Back {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+    },
+    /// No majority of the voters is heard, or one is again.
+    Stale(bool),
+    /// A machine asked to be let in, and was not.
+    NotEnrolled {
+        /// Why not.
+        text: String,
+    },
+    /// The host saw something.
+    Host(Event),
+}
+
+/// What an answer of the member is for.
+pub(crate) enum Purpose {
+    View,
+    Watch,
+    /// This machine is reached elsewhere.
+    Move,
+    /// A machine is let in: the token of what it asked, and what it is told.
+    Join(Box<crate::enrolling::Joining>),
+}
+
+/// The agent's own thread.
+pub(crate) struct Keeper {
+    pub(crate) handle: NodeHandle,
+    pub(crate) folder: PathBuf,
+    pub(crate) record: Record,
+    pub(crate) cluster: u128,
+    pub(crate) credentials: Credentials,
+    admission: Admission,
+    pub(crate) told: Told,
+    pub(crate) view: View,
+    news: News,
+    /// The members to which sessions say HELLO: those that were known when the node was made.
+    asked: BTreeSet<NodeId>,
+    /// Where each of them is dialled.
+    dialled: BTreeMap<NodeId, String>,
+    /// What was asked of the member and not answered yet.
+    open: BTreeMap<u64, Purpose>,
+    next: u64,
+    /// Requests that came before the view was known.
+    early: Vec<OwnedFrame>,
+    is_ending: bool,
+}
+
+impl Keeper {
+    #[allow(clippy::too_many_arguments, reason = "made in one place")]
+    pub(crate) fn new(
+        handle: NodeHandle,
+        folder: PathBuf,
+        record: Record,
+        cluster: u128,
+        credentials: Credentials,
+        admission: Admission,
+        told: Told,
+    ) -> Keeper {
+        let asked = record.peers.iter().map(|peer| peer.node).collect();
+        let mut keeper = Keeper {
+            handle,
+            folder,
+            record,
+            cluster,
+            credentials,
+            admission,
+            told,
+            view: View::default(),
+            news: News::default(),
+            asked,
+            dialled: BTreeMap::new(),
+            open: BTreeMap::new(),
+            next: 0,
+            early: Vec::new(),
+            is_ending: false,
+        };
+        let known: Vec<(NodeId, String)> =
+            keeper.record.peers.iter().map(|peer| (peer.node, peer.address.clone())).collect();
+        known.into_iter().for_each(|(node, address)| keeper.dial(node, &address));
+        keeper
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Follows what happens until the agent is to end.
+    ///
+    /// # Errors
+    /// The member takes no part any more.
+    pub(crate) fn run(&mut self, inbox: &Receiver<Inbox>) -> Result<(), AgentError> {
+        self.ask(Purpose::View, &Request::View { agreed: false });
+        while !self.is_ending {
+            match inbox.recv_timeout(LOOK) {
+                Ok(Inbox::Frame(frame)) => self.take(&frame)?,
+                Ok(Inbox::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the member.
+    pub(crate) fn ask(&mut self, purpose: Purpose, request: &Request) {
+        self.next += 1;
+        self.open.insert(self.next, purpose);
+        self.say(request.kind(), Token(self.next), request);
+    }
+
+    /// Answers what was handed up.
+    pub(crate) fn answer(&self, kind: Kind, token: Token, body: &impl Encode) {
+        self.say(kind, token, body);
+    }
+
+    fn say(&self, kind: Kind, token: Token, body: &impl Encode) {
+        let body = encode_to_vec(body).into();
+        let frame = OwnedFrame { kind, token, body, bulk: Bytes::new() };
+        self.handle.send(PORT_CALLERS, PORT_SESSION, frame);
+    }
+
+    fn take(&mut self, frame: &OwnedFrame) -> Result<(), AgentError> {
+        if ENROLMENT.contains(frame.kind) {
+            self.take_request(frame);
+            return Ok(());
+        }
+        let Some(purpose) = self.open.remove(&frame.token.0).filter(|_| MEMBERSHIP.contains(frame.kind))
+        else {
+            return Ok(());
+        };
+        let answer = Answer::decode(frame.kind, &frame.body)
+            .map_err(|_| AgentError::Malformed("an answer of this machine's own member"))?;
+        self.take_answer(purpose, answer)
+    }
+
+    fn take_answer(&mut self, purpose: Purpose, answer: Answer) -> Result<(), AgentError> {
+        match (purpose, answer) {
+            (Purpose::Join(joining), answer) => self.finish_joining(*joining, answer),
+            (_, Answer::Error(refusal)) if is_final(&refusal) => return Err(AgentError::Refused(refusal)),
+            (Purpose::View, Answer::Current(view)) => {
+                self.see(*view)?;
+                self.watch();
+                let early = if self.view.number > 0 { std::mem::take(&mut self.early) } else { Vec::new() };
+                early.iter().for_each(|frame| self.take_request(frame));
+            }
+            (Purpose::View, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
+            (Purpose::Watch, Answer::News(news)) => {
+                self.hear(news);
+                self.watch();
+            }
+            (Purpose::Watch, Answer::Done) => self.watch(),
+            (Purpose::Watch, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
+            // Who cannot be moved now is asked for again with the next view.
+            (Purpose::Move, _) => {}
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self) {
+        let request = Request::Watch { view: self.view.number, news: self.news.number, wait: WATCH };
+        self.ask(Purpose::Watch, &request);
+    }
+
+    /// There is another view.
+    pub(crate) fn see(&mut self, view: View) -> Result<(), AgentError> {
+        if view.number <= self.view.number {
+            return Ok(());
+        }
+        self.tell_changes(&view);
+        self.view = view;
+        let members = &self.view.members;
+        self.admission.set(members.values().map(|member| member.identity).collect());
+        let me = self.record.node;
+        let others = members.iter().filter(|(node, _)| **node != me);
+        let peers: Vec<Peer> = others
+            .map(|(node, member)| Peer {
+                node: *node,
+                identity: member.identity,
+                address: member.address.clone(),
+            })
+            .collect();
+        for Peer { node, address, .. } in &peers {
+            if self.asked.contains(node) {
+                self.dial(*node, address);
+            }
+        }
+        let gone: Vec<NodeId> =
+            self.dialled.keys().copied().filter(|node| !self.view.members.contains_key(node)).collect();
+        for node in gone {
+            self.dialled.remove(&node);
+            self.handle.leave_alone(node);
+        }
+        if self.record.founding || self.record.peers != peers {
+            (self.record.founding, self.record.peers) = (false, peers);
+            self.record.write(&self.folder)?;
+        }
+        self.move_if_elsewhere();
+        Ok(())
+    }
+
+    fn tell_changes(&self, view: &View) {
+        let number = view.number;
+        for (node, member) in view.members.iter().filter(|(node, _)| !self.view.members.contains_key(node)) {
+            (self.told)(&Notice::Came { name: member.name.clone(), node: *node, view: number });
+        }
+        for (node, member) in self.view.members.iter().filter(|(node, _)| !view.members.contains_key(node)) {
+            (self.told)(&Notice::Left { name: member.name.clone(), node: *node, view: number });
+        }
+    }
+
+    /// Has the view say where this machine is reached.
+    fn move_if_elsewhere(&mut self) {
+        let (node, ticket) = (self.record.node, self.record.ticket);
+        let (name, address) = (self.record.name.clone(), self.record.address.clone());
+        let Some(own) = self.view.members.get(&node) else { return };
+        if own.address != address {
+            let (identity, grants) = (self.credentials.identity(), own.grants);
+            let request = Request::Join { cluster: self.cluster, name, identity, address, grants, ticket };
+            self.ask(Purpose::Move, &request);
+        }
+    }
+
+    /// The member sees something else than before.
+    fn hear(&mut self, news: News) {
+        let is_new = |suspect: &&Suspect| !self.news.suspects.contains(suspect);
+        for suspect in news.suspects.iter().filter(is_new) {
+            (self.told)(&Notice::Suspected { name: self.name(suspect.node), suspect: *suspect });
+        }
+        let is_back = |before: &&Suspect| news.suspects.iter().all(|suspect| suspect.node != before.node);
+        for Suspect { node, .. } in self.news.suspects.iter().filter(is_back) {
+            (self.told)(&Notice::Back { name: self.name(*node), node: *node });
+        }
+        if news.is_stale != self.news.is_stale {
+            (self.told)(&Notice::Stale(news.is_stale));
+        }
+        // One that has closed its link in order is not dialled again by itself.
+        for Suspect { node, .. } in &news.suspects {
+            let address = self.view.members.get(node).map(|member| member.address.clone());
+            if let (Some(address), true) = (address, self.dialled.remove(node).is_some()) {
+                self.dial(*node, &address);
+            }
+        }
+        self.news = news;
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        self.view.members.get(&node).map_or_else(|| format!("node {}", node.0), |member| member.name.clone())
+    }
+
+    /// Dials a member, if it is not dialled there already.
+    fn dial(&mut self, node: NodeId, place: &str) {
+        if self.dialled.get(&node).is_some_and(|dialled| dialled == place) {
+            return;
+        }
+        // A member that nobody reaches dials by itself.
+        let Ok(address) = address::tls(place, &self.credentials) else { return };
+        let redial = Redial { address, window: DIAL_WINDOW, seed: random() };
+        self.handle.dial(node, &[(PORT_SESSION, PORT_SESSION)], redial);
+        self.dialled.insert(node, place.to_owned());
+    }
+
+    /// What was handed up: a request of a machine that wants in, or of a command of this user.
+    fn take_request(&mut self, frame: &OwnedFrame) {
+        let Some((proved, body)) = quintet_messaging::upcall::split(&frame.body) else { return };
+        match (frame.kind, proved) {
+            (END_AGENT, None) => {
+                self.answer(AGENT_ENDS, frame.token, &Nothing);
+                self.is_ending = true;
+            }
+            (_, Some(_)) if self.view.number == 0 => self.early.push(frame.clone()),
+            (_, Some(proved)) => self.take_enrolment(frame.kind, frame.token, proved, body),
+            (_, None) => self.refuse(frame.token, Code::NotAllowed, "a machine is let in over TLS only"),
+        }
+    }
+
+    /// Refuses what was handed up.
+    pub(crate) fn refuse(&self, token: Token, code: Code, text: &str) {
+        (self.told)(&Notice::NotEnrolled { text: text.to_owned() });
+        self.answer(NOT_ENROLLED, token, &NotEnrolled { code: code as u16, text: text.to_owned() });
+    }
+
+    /// Who is in with this identity, and is called that.
+    pub(crate) fn member_like(&self, name: &str, identity: Identity) -> Option<String> {
+        let mut members = self.view.members.values();
+        let taken = members.find(|member| member.name == name || member.identity == identity)?;
+        Some(taken.name.clone())
+    }
+}
+
+/// Whether a member that says this takes no part any more.
+fn is_final(refusal: &Refusal) -> bool {
+    matches!(refusal.reason, Reason::Removed | Reason::Damaged | Reason::WrongCluster | Reason::BadName)
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Came { name, node, view } => write!(f, "{name} (node {}) is in (view {view})", node.0),
+            Notice::Left { name, node, view } => write!(f, "{name} (node {}) has left (view {view})", node.0),
+            Notice::Suspected { name, suspect } => {
+                write!(f, "{name} (node {}) does not seem to be there: {:?}", suspect.node.0, suspect.cause)
+            }
+            Notice::Back { name, node } => write!(f, "{name} (node {}) is there again", node.0),
+            Notice::Stale(true) => f.write_str(
+                "no majority of the voters is heard: nothing can be decided here, and the view may be old",
+            ),
+            Notice::Stale(false) => f.write_str("a majority of the voters is heard again"),
+            Notice::NotEnrolled { text } => write!(f, "a machine was not let in: {text}"),
+            Notice::Host(event) => event.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A machine's agent: its part in a cluster, and the way of commands to it.
+//!
+//! ```text
+//!   commands of this user ── Unix socket ──┐                              ┌── TLS ── agents of other members
+//!                                          │   one node, its number given │
+//!   keeper (a thread of its own) ── callers│   by the membership          │── TLS ── machines with a token
+//!     what has to be signed or written     │   member · launcher ·        │
+//!     whom to dial, whom to let in         └── enrolment ─────────────────┘
+//! ```
+//!
+//! The protocols are those of `quintet-stack`. What stands here is what is no protocol: files, keys, and who is dialled and let in, which
+//! follows from the views that the member learns.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `agent.rs` | [`Agent`]: starts the node. Read this first |
+//! | `keeper.rs` | the thread that follows the views: dials, lets in, answers what is handed up |
+//! | `admission.rs` | who is let in over TLS |
+//! | `enrolling.rs` | a machine with a token is let in |
+//! | `joining.rs` | [`join`]: the other side of it |
+//! | `client.rs` | [`Client`]: a command's connection to an agent |
+//! | `record.rs` | [`Record`]: what a machine remembers of its cluster |
+//! | `codec.rs`, `callers.rs` | requests that are handed up; the keeper as a caller |
+//! | `address.rs` | where an agent listens, and where others reach it |
+//! | `error.rs` | [`AgentError`] |
+#![forbid(unsafe_code)]
+
+mod address;
+mod admission;
+mod agent;
+mod callers;
+mod client;
+mod codec;
+mod enrolling;
+mod error;
+mod joining;
+mod keeper;
+mod record;
+
+pub use agent::{Agent, AgentConfig, AgentHandle, Told, found};
+pub use client::Client;
+pub use error::AgentError;
+pub use joining::{Invitation, Joined, join};
+pub use keeper::Notice;
+pub use record::{Peer, Record};
+
+use quintet_link::Credentials;
+use quintet_membership::{News, View};
+use std::path::Path;
+
+/// Where an agent listens unless it is told otherwise.
+pub const LISTEN: &str = "0.0.0.0:7400";
+
+/// The membership as a member knows it.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    /// Who is in.
+    pub view: View,
+    /// What the member sees by itself.
+    pub news: News,
+}
+
+/// The credentials in a cluster's folder, and the cluster's number.
+pub(crate) fn credentials(folder: &Path) -> Result<(Credentials, u128), AgentError> {
+    let text = quintet_identity::read(folder)?;
+    let credentials =
+        Credentials::from_pem(&text).map_err(|error| AgentError::Credentials(folder.to_owned(), error))?;
+    let number = credentials.cluster_number();
+    Ok((credentials, number))
+}

@@ -1,0 +1,276 @@
+//! What a machine remembers of its cluster, as a file: `agent.toml` in the cluster's folder.
+//!
+//! ```toml
+//! name = "a"                  # what the machine is called
+//! node = 0                    # its number
+//! ticket = "5577006791947779" # with which it asks to be moved
+//! founding = true             # until its log is on the disk: it founds the cluster
+//! listen = "0.0.0.0:7400"     # where its agent listens
+//! address = "a.example:7400"  # where others reach that; empty: nobody is told
+//!
+//! [[peer]]                    # the other members, when it saw them last
+//! node = 1
+//! identity = "5f3a..."
+//! address = "b.example:7400"
+//! ```
+
+use crate::AgentError;
+use quintet_contract::{Identity, NodeId};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+
+/// Bytes of the file, at most: 128 members take a quarter.
+const LONGEST: u64 = 128 * 1024;
+
+/// What a machine remembers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What it is called.
+    pub name: String,
+    /// Its number in the cluster.
+    pub node: NodeId,
+    /// With which it asks to be moved, or, if the answer to its join was lost, to be let in again.
+    pub ticket: u64,
+    /// Whether it founds the cluster: it has no log so far.
+    pub founding: bool,
+    /// Where its agent listens: `HOST:PORT`.
+    pub listen: String,
+    /// Where other machines reach that.
+    pub address: String,
+    /// The other members, when it saw them last.
+    pub peers: Vec<Peer>,
+}
+
+/// Another member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Peer {
+    /// Its number.
+    pub node: NodeId,
+    /// By what it proves who it is.
+    pub identity: Identity,
+    /// Where it is reached.
+    pub address: String,
+}
+
+impl Record {
+    /// The file's name.
+    pub const FILE: &str = "agent.toml";
+
+    /// Reads the record of a cluster's folder; none if there is none.
+    ///
+    /// # Errors
+    /// [`AgentError::BadRecord`], [`AgentError::System`].
+    pub fn read(folder: &Path) -> Result<Option<Record>, AgentError> {
+        let path = folder.join(Record::FILE);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(AgentError::system("read", &path, error)),
+        };
+        let mut text = String::new();
+        file.take(LONGEST)
+            .read_to_string(&mut text)
+            .map_err(|error| AgentError::system("read", &path, error))?;
+        let bad = |problem: String| AgentError::BadRecord { path: path.clone(), problem };
+        let table = DeTable::parse(&text).map_err(|error| bad(error.message().to_owned()))?;
+        Record::of(table.get_ref())
+            .map(Some)
+            .map_err(|key| bad(format!("`{key}` is missing, or no such value")))
+    }
+
+    /// The name of the key that is wrong, if one is.
+    fn of(table: &DeTable<'_>) -> Result<Record, &'static str> {
+        let peers = match table.get("peer").map(|peers| peers.get_ref()) {
+            None => Vec::new(),
+            Some(DeValue::Array(peers)) => {
+                peers.iter().map(|peer| Peer::of(peer.get_ref())).collect::<Result<_, _>>()?
+            }
+            Some(_) => return Err("peer"),
+        };
+        Ok(Record {
+            name: text(table, "name")?,
+            node: NodeId(number(table, "node")?),
+            ticket: text(table, "ticket")?.parse().map_err(|_| "ticket")?,
+            founding: match table.get("founding").map(|value| value.get_ref()) {
+                Some(DeValue::Boolean(founding)) => *founding,
+                _ => return Err("founding"),
+            },
+            listen: text(table, "listen")?,
+            address: text(table, "address")?,
+            peers,
+        })
+    }
+
+    /// Writes it: whole, and on the disk when this returns, or not at all.
+    ///
+    /// # Errors
+    /// [`AgentError::System`].
+    pub fn write(&self, folder: &Path) -> Result<(), AgentError> {
+        let (path, new) = (folder.join(Record::FILE), folder.join(format!(".{}.new", Record::FILE)));
+        let written = write_synced(&new, &self.to_toml()).and_then(|()| std::fs::rename(&new, &path));
+        let written = written.and_then(|()| File::open(folder)?.sync_all());
+        written.map_err(|error| AgentError::system("write", &path, error))
+    }
+
+    /// Removes it, and the log: the machine is no member any more.
+    ///
+    /// # Errors
+    /// [`AgentError::System`].
+    pub fn remove(folder: &Path) -> Result<(), AgentError> {
+        for path in [folder.join(Record::FILE), Record::log(folder)] {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(AgentError::system("remove", &path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn to_toml(&self) -> String {
+        let Record { name, node, ticket, founding, listen, address, peers } = self;
+        let (name, listen, address) = (quoted(name), quoted(listen), quoted(address));
+        let mut text = format!(
+            "# Written by the agent: what this machine is in its cluster.\nname = {name}\nnode = {}\nticket = \"{ticket}\"\n\
+             founding = {founding}\nlisten = {listen}\naddress = {address}\n",
+            node.0
+        );
+        for Peer { node, identity, address } in peers {
+            let (identity, address) = (hexadecimal(identity), quoted(address));
+            let _ = write!(
+                text,
+                "\n[[peer]]\nnode = {}\nidentity = \"{identity}\"\naddress = {address}\n",
+                node.0
+            );
+        }
+        text
+    }
+
+    /// Where the membership's log lies in a cluster's folder.
+    #[must_use]
+    pub fn log(folder: &Path) -> PathBuf {
+        folder.join("membership.log")
+    }
+
+    /// Where commands of this user reach the agent of a cluster's folder.
+    #[must_use]
+    pub fn socket(folder: &Path) -> PathBuf {
+        folder.join("agent.socket")
+    }
+}
+
+impl Peer {
+    fn of(value: &DeValue<'_>) -> Result<Peer, &'static str> {
+        let DeValue::Table(table) = value else { return Err("peer") };
+        let identity = of_hexadecimal(&text(table, "identity")?).ok_or("identity")?;
+        Ok(Peer { node: NodeId(number(table, "node")?), identity, address: text(table, "address")? })
+    }
+}
+
+fn text(table: &DeTable<'_>, key: &'static str) -> Result<String, &'static str> {
+    match table.get(key).map(|value| value.get_ref()) {
+        Some(DeValue::String(text)) => Ok(text.to_string()),
+        _ => Err(key),
+    }
+}
+
+fn number(table: &DeTable<'_>, key: &'static str) -> Result<u16, &'static str> {
+    match table.get(key).map(|value| value.get_ref()) {
+        Some(DeValue::Integer(number)) if number.radix() == 10 => number.as_str().parse().map_err(|_| key),
+        _ => Err(key),
+    }
+}
+
+/// As TOML has a text on one line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            _ if character.is_control() => _ = write!(quoted, "\\u{:04x}", u32::from(character)),
+            _ => quoted.push(character),
+        }
+    }
+    quoted + "\""
+}
+
+/// 64 digits.
+fn hexadecimal(identity: &Identity) -> String {
+    identity.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn of_hexadecimal(text: &str) -> Option<Identity> {
+    let mut identity = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in identity.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(Identity(identity))
+}
+
+fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_testbed::TempDir;
+
+    fn record() -> Record {
+        let peer = |node| Peer {
+            node: NodeId(node),
+            identity: Identity([node.to_le_bytes()[0]; 32]),
+            address: format!("m{node}:7400"),
+        };
+        Record {
+            name: "a \"quoted\" name".to_owned(),
+            node: NodeId(3),
+            ticket: u64::MAX,
+            founding: true,
+            listen: "0.0.0.0:7400".to_owned(),
+            address: String::new(),
+            peers: vec![peer(1), peer(200)],
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_and_another_takes_its_place() {
+        let folder = TempDir::new().expect("a temporary directory");
+        assert_eq!(Record::read(folder.path()).expect("it is no error"), None);
+        let mut record = record();
+        for founding in [true, false] {
+            record.founding = founding;
+            record.write(folder.path()).expect("the folder is there");
+            assert_eq!(Record::read(folder.path()).expect("it was written"), Some(record.clone()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused_with_what_is_wrong() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let good = record().to_toml();
+        let cases = [
+            ("ticket", good.replace("ticket =", "tickets =")),
+            ("node", good.replace("node = 3", "node = 65536")),
+            ("founding", good.replace("= true", "= 1")),
+            ("identity", good.replace("010101\"", "01010\"")),
+            ("peer", good.replace("[[peer]]", "[[other]]").replacen("name =", "peer = 1\nname =", 1)),
+            ("key with no value", good.replacen("name =", "name", 1)),
+        ];
+        for (expected, text) in cases {
+            std::fs::write(folder.join(Record::FILE), text).expect("the folder is there");
+            let error = Record::read(folder.path()).expect_err(expected).to_string();
+            assert!(error.contains(expected) && error.contains(Record::FILE), "{error}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Agents of several machines, in one process each as good as its own: joined by tokens, lost, back again, removed.
+
+use quintet_agent::{
+    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Record, found, join,
+};
+use quintet_contract::NodeId;
+use quintet_errors::Code;
+use quintet_identity::{Grants, NewToken, create, issue_token};
+use quintet_link::LinkAddress;
+use quintet_membership::{Reason, Request, Suspicion, View};
+use quintet_testbed::TempDir;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Longer than anything here takes, also on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// An agent that runs.
+struct Running {
+    folder: PathBuf,
+    address: LinkAddress,
+    handle: AgentHandle,
+    thread: Option<JoinHandle<Result<(), AgentError>>>,
+    notices: Receiver<Notice>,
+}
+
+impl Running {
+    fn start(folder: &Path) -> Running {
+        let (tell, notices) = channel();
+        let tell = Mutex::new(tell);
+        let config = AgentConfig {
+            folder: folder.to_owned(),
+            listen: None,
+            address: None,
+            told: Arc::new(move |notice: &Notice| {
+                let _ = tell.lock().expect("no other panicked").send(notice.clone());
+            }),
+        };
+        let agent = Agent::start(&config).expect("it starts");
+        let (address, handle) = (agent.listening().clone(), agent.handle());
+        let thread = Some(std::thread::spawn(move || agent.run()));
+        Running { folder: folder.to_owned(), address, handle, thread, notices }
+    }
+
+    fn client(&self) -> Client {
+        Client::local(&self.folder).expect("its agent runs")
+    }
+
+    fn view(&self) -> View {
+        self.client().membership(false).expect("it answers").view
+    }
+
+    fn end(mut self) -> Result<(), AgentError> {
+        self.handle.end();
+        self.thread.take().expect("it was started").join().expect("it does not panic")
+    }
+
+    /// Returns when it tells of that.
+    fn wait_for(&self, what: impl Fn(&Notice) -> bool) {
+        let until = Instant::now() + LONG;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let notice = self.notices.recv_timeout(left).expect("it tells of it in time");
+            if what(&notice) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.handle.end();
+    }
+}
+
+fn wait_until(what: &str, mut it_is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + LONG;
+    while !it_is_so() {
+        assert!(Instant::now() < until, "it is still not so: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A free port, which nobody else is given in the meantime, as long as few ask.
+fn place() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has one").to_string()
+}
+
+/// Has an agent listen there from the first start on.
+fn listens(folder: &Path) {
+    let mut record = Record::read(folder).expect("it can be read").expect("it is there");
+    (record.listen, record.address) = (place(), String::new());
+    record.write(folder).expect("the folder is there");
+}
+
+/// A cluster with one machine, whose agent runs.
+fn founded(folder: &TempDir) -> Running {
+    let lab = folder.join("a");
+    create(&lab, "a").expect("it is made");
+    found(&lab, "a").expect("the folder is there");
+    listens(&lab);
+    Running::start(&lab)
+}
+
+fn token(of: &Running, allows: Grants) -> String {
+    let new = NewToken { node: 0, allows, now: SystemTime::now(), valid_for: LONG, note: "" };
+    issue_token(&of.folder, &new).expect("it has the authority").0.text()
+}
+
+fn invitation(from: &Running, folder: PathBuf, name: &str, token: String) -> Invitation {
+    let LinkAddress::Tls { host, port, .. } = &from.address else { panic!("agents listen over TLS") };
+    Invitation {
+        host: host.clone(),
+        port: *port,
+        token,
+        folder,
+        name: name.to_owned(),
+        listen: Some(place()),
+        address: None,
+    }
+}
+
+/// A machine that has joined, and whose agent runs.
+fn joined(from: &Running, folder: &TempDir, name: &str) -> Running {
+    let invitation = invitation(from, folder.join(name), name, token(from, Grants::JOIN));
+    join(&invitation).expect("it is let in");
+    Running::start(&invitation.folder)
+}
+
+fn code(error: &AgentError) -> Code {
+    error.code()
+}
+
+#[test]
+fn machines_join_by_tokens_and_all_know_the_same_view() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let b = joined(&a, &folder, "b");
+    let c = joined(&a, &folder, "c");
+    let all = [&a, &b, &c];
+    wait_until("three voters everywhere", || all.iter().all(|agent| agent.view().voters().count() == 3));
+    let views: Vec<View> = all.iter().map(|agent| agent.view()).collect();
+    assert!(views.iter().all(|view| *view == views[0]));
+    let names: Vec<&str> = views[0].members.values().map(|member| member.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let agreed = c.client().membership(true).expect("a majority is there");
+    assert_eq!(agreed.view.number, views[0].number);
+}
+
+#[test]
+fn the_cluster_outlives_its_founder_which_comes_back_elsewhere() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let (b, c) = (joined(&a, &folder, "b"), joined(&a, &folder, "c"));
+    wait_until("three voters", || c.view().voters().count() == 3);
+    let lab = a.folder.clone();
+    a.end().expect("nothing is wrong");
+    b.wait_for(|notice| matches!(notice, Notice::Suspected { name, suspect } if name == "a" && suspect.cause == Suspicion::Closed));
+    wait_until("the others agree without it", || {
+        b.client().membership(true).is_ok() && c.client().membership(true).is_ok()
+    });
+    // It is reached at another place from now on.
+    listens(&lab);
+    let a = Running::start(&lab);
+    let moved = Record::read(&lab).expect("it can be read").expect("it is there").address;
+    let is_known = |agent: &Running| agent.view().members[&NodeId(0)].address == moved;
+    wait_until("all know where it is", || [&a, &b, &c].into_iter().all(is_known));
+    b.wait_for(|notice| matches!(notice, Notice::Back { name, .. } if name == "a"));
+    let lives = |agent: &Running| agent.view().members[&NodeId(0)].incarnation.0;
+    wait_until("it has a later life", || lives(&c) == 2);
+}
+
+#[test]
+fn a_token_lets_one_machine_in_and_says_why_not_another() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let token_of = |allows| token(&a, allows);
+    let invite = |name: &str, token: &str| {
+        let place =
+            folder.join(&format!("{name}-{}", quintet_identity::Token::new(0, 0).expect("random").text()));
+        let joined = join(&invitation(&a, place.clone(), name, token.to_owned()));
+        assert_eq!(joined.is_ok(), place.exists(), "a folder is made if it joins, and only then");
+        joined
+    };
+    let good = token_of(Grants::JOIN);
+    let taken = invite("a", &good).expect_err("the name is taken");
+    assert!(
+        code(&taken) == Code::DuplicateNode && taken.to_string().contains("choose another name"),
+        "{taken}"
+    );
+    assert_eq!(invite("b", &good).expect("the token was not used up").node, NodeId(1));
+    let used = invite("c", &good).expect_err("it lets in once");
+    assert_eq!(code(&used), Code::NotAllowed, "{used}");
+    let other = invite("c", &token_of(Grants { join: false, run: true, code: false }));
+    assert!(other.expect_err("it lets nobody join").to_string().contains("does not let a machine join"));
+    let mistyped = good.replace(&good[..1], if good.starts_with('a') { "b" } else { "a" });
+    let error = invite("c", &mistyped).expect_err("it is none");
+    assert!(error.to_string().contains("quintet token create"), "{error}");
+}
+
+#[test]
+fn an_agent_of_another_cluster_lets_nobody_in_and_learns_nothing() {
+    let folders =
+        [TempDir::new().expect("a temporary directory"), TempDir::new().expect("a temporary directory")];
+    let (a, other) = (founded(&folders[0]), founded(&folders[1]));
+    let mine = token(&a, Grants::JOIN);
+    let error =
+        join(&invitation(&other, folders[0].join("b"), "b", mine.clone())).expect_err("another cluster");
+    assert!(matches!(error, AgentError::Link(_)), "{error}");
+    join(&invitation(&a, folders[0].join("b"), "b", mine)).expect("the token is as good as before");
+}
+
+#[test]
+fn who_was_removed_is_let_in_nowhere_and_stops() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let mut b = joined(&a, &folder, "b");
+    wait_until("b knows that it is in", || b.view().members.len() == 2);
+    a.client().ask_member(&Request::Leave { node: NodeId(1) }).expect("a may remove it");
+    let how = b.thread.take().expect("it was started").join().expect("it does not panic");
+    let Err(AgentError::Refused(refusal)) = how else { panic!("{how:?}") };
+    assert_eq!(refusal.reason, Reason::Removed);
+    // Its certificate is as good as before, and of no use.
+    let text = quintet_identity::read(&b.folder).expect("it is there");
+    let credentials = quintet_link::Credentials::from_pem(&text).expect("it is good");
+    let address = a.address.clone().identified(Some(&credentials));
+    let asked = Client::connect(address, NodeId(0), credentials.cluster_number())
+        .and_then(|client| client.membership(false).map(drop));
+    assert!(asked.is_err(), "it was let in");
+}
+
+#[test]
+fn one_folder_has_one_agent_and_no_member_has_none() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let config = AgentConfig {
+        folder: a.folder.clone(),
+        listen: Some(place()),
+        address: None,
+        told: Arc::new(|_| {}),
+    };
+    let second = Agent::start(&config).map(drop).expect_err("one runs");
+    assert_eq!(code(&second), Code::AddressInUse, "{second}");
+    let none = folder.join("none");
+    create(&none, "x").expect("it is made");
+    let config = AgentConfig { folder: none, ..config };
+    let stranger = Agent::start(&config).map(drop).expect_err("it belongs to no cluster");
+    assert!(stranger.to_string().contains("quintet join"), "{stranger}");
+}

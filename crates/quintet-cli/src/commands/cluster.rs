@@ -1,0 +1,17 @@
+//! The commands of a cluster: they start, ask and end this machine's agent.
+
+pub(crate) mod down;
+pub(crate) mod join;
+pub(crate) mod leave;
+pub(crate) mod machines;
+mod place;
+mod starting;
+pub(crate) mod up;
+
+use quintet::Error;
+use quintet_agent::AgentError;
+
+/// The error as every command has it.
+fn refused(error: AgentError) -> Error {
+    Error::new(error.code(), error.to_string())
+}

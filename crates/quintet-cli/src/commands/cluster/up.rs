@@ -1,0 +1,89 @@
+//! `quintet up`.
+
+use super::place::ClusterName;
+use super::refused;
+use super::starting::{self, READY};
+use crate::descriptors;
+use crate::interrupt::on_interrupt;
+use crate::output::{print_line, tell};
+use clap::Args;
+use quintet::Error;
+use quintet_agent::{Agent, AgentConfig, Notice, Record};
+use rustix::process::setsid;
+use serde_json::json;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(Args)]
+#[command(
+    after_help = "The agent is this machine's part in the cluster: it keeps who is in, starts the processes of jobs, and lets machines in that have a token. It goes on in the background, and what it has to tell goes to agent.log in the cluster's folder; `quintet down` ends it. It listens at port 7400 of every address, over TLS: only members, and machines with a token, are let in.\n\nExamples:\n  quintet up\n  quintet up lab --listen 10.1.0.1:7400\n  quintet up lab --listen 0.0.0.0:7400 --address lab.example:7400 --foreground"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterName,
+    #[command(flatten)]
+    places: Places,
+    /// Stay here until ctrl-C, and tell what happens on standard error
+    #[arg(long)]
+    foreground: bool,
+    /// With --foreground: leave the terminal, as what `up` starts in the background does
+    #[arg(long, hide = true)]
+    detached: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where an agent listens, and where others reach it.
+#[derive(Args, Clone)]
+pub(crate) struct Places {
+    /// Listen here; else where it did before, or at 0.0.0.0:7400
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Where other machines reach that; else as before, or the address from which this machine's packets leave
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) address: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let folder = arguments.cluster.folder()?;
+    if arguments.detached {
+        // Else it would get the signals of the terminal from which it was started.
+        setsid().map_err(|errno| crate::connection::refused("leave the terminal")(errno.into()))?;
+    }
+    if arguments.foreground {
+        return stay(&folder, &arguments.places, arguments.json);
+    }
+    let started = starting::start(&folder, &arguments.places)?;
+    started.show(arguments.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Is the agent, until it is asked to end.
+fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error> {
+    descriptors::raise();
+    let config = AgentConfig {
+        folder: folder.to_owned(),
+        listen: places.listen.clone(),
+        address: places.address.clone(),
+        told: Arc::new(|notice: &Notice| tell(notice)),
+    };
+    let agent = Agent::start(&config).map_err(refused)?;
+    let handle = agent.handle();
+    on_interrupt(move |_| handle.end())?;
+    announce(agent.record(), &agent.listening().to_string(), as_json)?;
+    agent.run().map_err(refused)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn announce(record: &Record, listening: &str, as_json: bool) -> Result<bool, Error> {
+    let Record { name, node, address, .. } = record;
+    if as_json {
+        let process = std::process::id();
+        return print_line(
+            json!({"name": name, "node": node.0, "listening": listening, "address": address, "process": process}),
+        );
+    }
+    print_line(format!("{READY}{name} (node {}) at {address}; ctrl-C ends it", node.0))
+}

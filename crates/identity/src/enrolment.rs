@@ -2,7 +2,7 @@
 //!
 //! What the machine asks with is a line of text: its public key, and a signature by that key, so that nobody has a certificate made for
 //! another's key. The signature covers who asks, as the link between both has proved it: what one has asked is of no use to another.
-//! (A PKCS#10 request would say the same, and more that nobody may say; it would take a parser of X.509, with its fifteen crates, beside the one
+//! (A PKCS#10 request would say the same, and more that nobody may say; it would take a parser of X.509, and 25 crates more, beside the one
 //! that the links have.)
 
 use crate::authority::{check_name, cluster_name, identity_text, refused};

@@ -52,6 +52,18 @@ pub enum IdentityError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// No cluster was named, and not just one was made here.
+    NotOneCluster {
+        /// Where they were looked for.
+        home: PathBuf,
+        /// How many there are.
+        count: usize,
+    },
+    /// The file of an agent does not say which node it is.
+    BadAgentFile {
+        /// Where.
+        path: PathBuf,
+    },
     /// The setting names an identity, and the environment says nowhere to look for it.
     NoHome,
     /// The system refused.
@@ -68,13 +80,15 @@ impl IdentityError {
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
-            IdentityError::BadName { .. } | IdentityError::Exists { .. } | IdentityError::NoHome => {
-                Code::BadValue
-            }
+            IdentityError::BadName { .. }
+            | IdentityError::Exists { .. }
+            | IdentityError::NotOneCluster { .. }
+            | IdentityError::NoHome => Code::BadValue,
             IdentityError::OpenToOthers { .. } | IdentityError::OtherOwner { .. } => Code::NotAllowed,
             IdentityError::Missing { .. }
             | IdentityError::TooLong { .. }
             | IdentityError::NotAnAuthority
+            | IdentityError::BadAgentFile { .. }
             | IdentityError::BadCertificate { .. } => Code::BadFile,
             IdentityError::BadRequest { .. } => Code::Malformed,
             IdentityError::Refused { .. } => Code::Resource,
@@ -119,6 +133,19 @@ impl fmt::Display for IdentityError {
             IdentityError::BadCertificate { what } => {
                 write!(f, "the certificate cannot be used: {what}; ask for a new one")
             }
+            IdentityError::NotOneCluster { home, count: 0 } => write!(
+                f,
+                "no cluster was made below {}; name one with --cluster, or make one with quintet init NAME",
+                home.display()
+            ),
+            IdentityError::NotOneCluster { home, count } => {
+                write!(f, "{count} clusters were made below {}; say which with --cluster NAME", home.display())
+            }
+            IdentityError::BadAgentFile { path } => write!(
+                f,
+                "{} does not say which node this machine's agent is (node = 3, say); join the cluster again",
+                path.display()
+            ),
             IdentityError::NoHome => f.write_str(
                 "neither XDG_CONFIG_HOME nor HOME is set; write the identity's path, with a slash in it, instead of its name",
             ),

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 const AUTHORITY: &str = "authority.pem";
 const AUTHORITY_KEY: &str = "authority.key";
 const MACHINE: &str = "machine.identity";
+const AGENT: &str = "agent.toml";
 /// Bytes of a file, at most.
 const LONGEST: u64 = 64 * 1024;
 /// How long a machine's certificate is valid.
@@ -42,9 +43,58 @@ pub fn place(
         return Ok(PathBuf::from(setting));
     }
     check_name(setting)?;
+    Ok(home(environment)?.join(setting))
+}
+
+/// Where the folders of this user's clusters lie.
+///
+/// # Errors
+/// [`IdentityError::NoHome`].
+fn home(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, IdentityError> {
     let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let configuration = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    Ok(configuration.ok_or(IdentityError::NoHome)?.join("quintet").join(setting))
+    Ok(configuration.ok_or(IdentityError::NoHome)?.join("quintet"))
+}
+
+/// The folder of the one cluster of this user whose authority is here, where no other is named.
+///
+/// # Errors
+/// [`IdentityError::NotOneCluster`]: there is none, or there are several. [`IdentityError::NoHome`].
+pub fn only_cluster(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, IdentityError> {
+    let home = home(environment)?;
+    let entries = match std::fs::read_dir(&home) {
+        Ok(entries) => entries.collect::<Result<Vec<_>, _>>(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    let entries = entries.map_err(|error| refused("read the folder", &home, &error))?;
+    let folders = entries.into_iter().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = folders.filter(|folder| folder.join(AUTHORITY_KEY).is_file()).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(folder), true) => Ok(folder),
+        (last, _) => {
+            Err(IdentityError::NotOneCluster { home, count: found.len() + usize::from(last.is_some()) })
+        }
+    }
+}
+
+/// The node of the agent of the machine with that folder: what `agent.toml` in it says. The machine where the cluster was made is 0.
+///
+/// # Errors
+/// [`IdentityError::BadAgentFile`], [`IdentityError::Refused`].
+pub fn agent_node(folder: &Path) -> Result<u16, IdentityError> {
+    let path = folder.join(AGENT);
+    let text = match read_file(&path) {
+        Err(IdentityError::Missing { .. }) => return Ok(0),
+        other => other?,
+    };
+    let bad = || IdentityError::BadAgentFile { path: path.clone() };
+    let text = core::str::from_utf8(&text).map_err(|_| bad())?;
+    let table = toml::de::DeTable::parse(text).map_err(|_| bad())?;
+    match table.get_ref().get("node").map(|node| node.get_ref()) {
+        Some(toml::de::DeValue::Integer(node)) => node.as_str().parse().map_err(|_| bad()),
+        _ => Err(bad()),
+    }
 }
 
 /// Makes a cluster: its authority, and the identity of this machine, in a new folder.

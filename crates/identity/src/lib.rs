@@ -39,7 +39,9 @@ mod tokens;
 pub use authority::{Authority, DAY, Validity};
 pub use enrolment::{Enrolling, identity_of, valid_until};
 pub use error::IdentityError;
-pub use folder::{Issued, create, create_member, issue, place, read, write_identity};
+pub use folder::{
+    Issued, agent_node, create, create_member, issue, only_cluster, place, read, write_identity,
+};
 pub use grants::{Grants, GrantsError};
 pub use token::{Token, TokenTextError};
 pub use token_error::TokenError;

@@ -15,3 +15,4 @@ pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod supervise_child;
 pub(crate) mod supervise_job;
+pub(crate) mod token;

@@ -37,7 +37,7 @@ use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, up};
 use commands::{
     completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
-    status, supervise_child, supervise_job,
+    status, supervise_child, supervise_job, token,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -71,6 +71,8 @@ enum Command {
     Leave(leave::Arguments),
     /// Issue identities for other machines of a cluster
     Identity(identity::Arguments),
+    /// Make, list and revoke tokens: with one a machine joins a cluster
+    Token(token::Arguments),
     /// Run a job: a space, workers and a master, all ended together
     Run(run::Arguments),
     /// Serve a tuple space until ctrl-C
@@ -114,6 +116,7 @@ impl Command {
             Command::Up(arguments) => arguments.json,
             Command::Join(arguments) => arguments.json,
             Command::Identity(arguments) => arguments.is_for_a_program(),
+            Command::Token(arguments) => arguments.is_for_a_program(),
             Command::Run(arguments) => arguments.json,
             Command::Serve(arguments) => arguments.json,
             Command::Status(arguments) => arguments.json,
@@ -135,6 +138,7 @@ impl Command {
             Command::Down(arguments) => down::run(&arguments),
             Command::Leave(arguments) => leave::run(&arguments),
             Command::Identity(arguments) => identity::run(&arguments),
+            Command::Token(arguments) => token::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Serve(arguments) => serve::run(&arguments),
             Command::Status(arguments) => status::run(&arguments),

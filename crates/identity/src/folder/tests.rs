@@ -143,3 +143,35 @@ fn a_members_folder_has_no_authority_and_its_identity_is_replaced_whole() {
     let nowhere = write_identity(&folder.join("nowhere"), "renewed");
     assert!(matches!(nowhere, Err(IdentityError::Refused { .. })), "{nowhere:?}");
 }
+
+#[test]
+fn the_only_cluster_that_was_made_here_needs_no_name() {
+    let folder = TempDir::new().expect("a folder");
+    let configuration = folder.path().as_os_str().to_owned();
+    let environment = move |name: &str| (name == "XDG_CONFIG_HOME").then(|| configuration.clone());
+    let home = folder.join("quintet");
+    let none = |count| Err(IdentityError::NotOneCluster { home: home.clone(), count });
+    assert_eq!(only_cluster(&environment), none(0));
+    create_member(&home.join("joined"), "", "").expect("nothing is there");
+    assert_eq!(only_cluster(&environment), none(0), "its authority is elsewhere");
+    create(&home.join("lab"), "a").expect("nothing is there");
+    assert_eq!(only_cluster(&environment), Ok(home.join("lab")));
+    create(&home.join("other"), "a").expect("nothing is there");
+    assert_eq!(only_cluster(&environment), none(2));
+    assert!(none(2).expect_err("two").to_string().contains("--cluster NAME"));
+}
+
+#[test]
+fn an_agent_says_which_node_it_is() {
+    let folder = TempDir::new().expect("a folder");
+    assert_eq!(agent_node(folder.path()), Ok(0), "that of the machine where the cluster was made");
+    let path = folder.join(AGENT);
+    for (text, node) in
+        [("node = 3\n", Some(3)), ("node = 70000", None), ("node = \"3\"", None), ("", None), ("=", None)]
+    {
+        let _ = fs::remove_file(&path);
+        write_new(&path, text).expect("nothing is there");
+        let expected = node.ok_or(IdentityError::BadAgentFile { path: path.clone() });
+        assert_eq!(agent_node(folder.path()), expected, "{text}");
+    }
+}

@@ -56,21 +56,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         IdentityError::NotAnAuthority => Error::new(error.code(), format!("{}: {error}", folder.display())),
         other => refused(other),
     })?;
-    show(
-        &issued,
-        issue.json,
-        "carry it to that machine, and set QUINTET_IDENTITY to its path there, with a slash in it",
-    )
-}
-
-/// Says what was made, and what to do with it.
-pub(super) fn show(made: &Issued, as_json: bool, next: &str) -> Result<ExitCode, Error> {
-    let Issued { cluster, path, days } = made;
-    if as_json {
+    let Issued { cluster, path, days } = issued;
+    if issue.json {
         print_line(json!({"cluster": cluster, "path": path.to_string_lossy(), "days": days}))?;
     } else {
         let path = path.display();
-        print(&format!("{path}: cluster {cluster}, valid for {days} days\n{next}\n"))?;
+        print(&format!(
+            "{path}: cluster {cluster}, valid for {days} days\n\
+             carry it to that machine, and set QUINTET_IDENTITY to its path there, with a slash in it\n"
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

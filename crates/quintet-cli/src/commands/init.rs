@@ -1,14 +1,18 @@
 //! `quintet init`.
 
-use crate::commands::identity::{environment, refused, show};
+use crate::commands::identity::{environment, refused};
+use crate::commands::token::{self, USUAL_TIME};
+use crate::output::{print, print_line};
 use clap::Args;
 use quintet::{Code, Error};
+use quintet_identity::{Grants, Issued};
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Makes the cluster's certificate authority and the identity of this machine, in a folder that only this user can enter: $XDG_CONFIG_HOME/quintet/NAME, or ~/.config/quintet/NAME. What is there already is never replaced. Machines' identities are valid for 90 days, this one's too: issue new ones before with `quintet identity issue`. The authority's key signs the identities of all machines: keep a copy of the folder where nobody else can read it.\n\nExample:\n  quintet init lab\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400"
+    after_help = "Makes the cluster's certificate authority and the identity of this machine, in a folder that only this user can enter: $XDG_CONFIG_HOME/quintet/NAME, or ~/.config/quintet/NAME. What is there already is never replaced. Prints the command with which one other machine joins, once and within 24 hours; `quintet token create` makes more of them. Machines' identities are valid for 90 days, this one's too: issue new ones before with `quintet identity issue`. The authority's key signs the identities of all machines: keep a copy of the folder where nobody else can read it.\n\nExample:\n  quintet init lab\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400"
 )]
 pub(crate) struct Arguments {
     /// What to call the cluster; with a slash in it, the path of the folder to make
@@ -34,15 +38,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let folder = chosen.unwrap_or(usual);
     let made = quintet_identity::create(&folder, &machine).map_err(refused)?;
     quintet_agent::found(&folder, &machine).map_err(|error| Error::new(error.code(), error.to_string()))?;
-    let next = format!(
-        "serve: QUINTET_IDENTITY={named} quintet serve --listen tls:0.0.0.0:7400\n\
-         another machine: quintet identity issue --cluster {named} --name MACHINE --out MACHINE.identity"
-    );
-    show(&made, arguments.json, &next)
+    let Issued { cluster, path, days } = &made;
+    let (token, record) = token::issue(path, Grants::JOIN, USUAL_TIME, "made by quintet init")?;
+    if arguments.json {
+        let path = path.to_string_lossy();
+        let object =
+            json!({"cluster": cluster, "path": path, "days": days, "token": token.text(), "id": record.id()});
+        print_line(object)?;
+    } else {
+        print(&format!(
+            "{}: cluster {cluster}, valid for {days} days\n\
+             this machine: quintet up {named}\n\
+             another machine, once and within 24 hours: {}\n",
+            path.display(),
+            token::join_command(path, &token)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The machine's name, if that can be a name here.
-pub(crate) fn host_name() -> String {
+pub(super) fn host_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     if name.is_empty() { "machine".to_owned() } else { name }
 }

@@ -15,4 +15,5 @@ mod served;
 mod simulate;
 mod simulate_run;
 mod small_shm;
+mod token;
 mod tool;

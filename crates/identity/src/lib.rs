@@ -21,7 +21,7 @@
 //! | `enrolment.rs` | [`Enrolling`]: a machine asks for a certificate of its own key; [`Authority::sign`] makes it |
 //! | `certificate.rs` | what is read of certificates |
 //! | `folder.rs` | [`create`], [`create_member`], [`issue`], [`read`], [`place`]: the files of an identity |
-//! | `tokens.rs` | [`issue_token`], [`tokens()`], [`consume`], [`revoke_token`]: the files of tokens |
+//! | `tokens.rs` | [`issue_token`], [`tokens()`], [`consume`], [`revoke_token`]: the files of tokens; [`TokenRecord`] |
 //! | `token_error.rs` | [`TokenError`] |
 //! | `error.rs` | [`IdentityError`] |
 #![forbid(unsafe_code)]

@@ -15,101 +15,31 @@
 //! looked at in between lives as much longer as the clock was set back; so who serves enrolments lists them now and then. One whose
 //! clock stands more than five minutes before it was made is refused for as long as that is so.
 
-use crate::enrolment::{hex, unhex};
+use crate::enrolment::unhex;
 use crate::folder::{beside, make_folders, move_new, read_file, sync_folder, write_new};
 use crate::token_error::TokenError;
 use crate::{Authority, Grants, IdentityError, Token};
 use core::time::Duration;
+use record::{NAME_BYTES, at, id, parse, since_epoch, text_of};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
-use toml::de::{DeTable, DeValue};
+use std::time::SystemTime;
+
+mod record;
+
+pub use record::{TokenRecord, TokenState};
 
 /// The folder in that of the cluster.
 const FOLDER: &str = "tokens";
-/// Bytes of an identity that name a file.
-const NAME_BYTES: usize = 8;
 /// How long a token that has ended is remembered after its time.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// How far a clock may be set back behind the making of a token: small corrections are no faults.
 const CORRECTION: Duration = Duration::from_secs(5 * 60);
 /// How long a token may be valid.
 const LONGEST_VALID: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// The last second of the year 9999: later ones have no usual form.
-const LAST_SECOND: u64 = 253_402_300_799;
 /// Characters of a note.
 const LONGEST_NOTE: usize = 100;
 /// Digits of a name that must at least be given.
 const SHORTEST_FRONT: usize = 4;
-
-/// Where a token stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TokenState {
-    /// It may be used.
-    Outstanding,
-    /// It was used.
-    Used,
-    /// It was revoked before it was used.
-    Revoked,
-    /// Its time passed before it was used.
-    Expired,
-}
-
-impl TokenState {
-    const ENDED: [TokenState; 3] = [TokenState::Used, TokenState::Revoked, TokenState::Expired];
-
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            TokenState::Outstanding => "outstanding",
-            TokenState::Used => "used",
-            TokenState::Revoked => "revoked",
-            TokenState::Expired => "expired",
-        }
-    }
-
-    fn ending(self) -> &'static str {
-        match self {
-            TokenState::Outstanding => "toml",
-            other => other.word(),
-        }
-    }
-
-    /// Why a token in that state cannot be used.
-    fn refusal(self) -> TokenError {
-        match self {
-            TokenState::Outstanding => TokenError::Unknown,
-            TokenState::Used => TokenError::Used,
-            TokenState::Revoked => TokenError::Revoked,
-            TokenState::Expired => TokenError::Expired,
-        }
-    }
-}
-
-/// What is known of a token.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TokenRecord {
-    /// Who its holder proves to be.
-    pub identity: [u8; 32],
-    /// What it allows.
-    pub allows: Grants,
-    /// Until when, to the second.
-    pub until: SystemTime,
-    /// When it was made.
-    pub made: SystemTime,
-    /// What its maker noted.
-    pub note: String,
-    /// Where it stands.
-    pub state: TokenState,
-}
-
-impl TokenRecord {
-    /// What it is called: the front of its identity.
-    #[must_use]
-    pub fn id(&self) -> String {
-        id(&self.identity)
-    }
-}
 
 /// A token that is to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -278,10 +208,6 @@ fn path(folder: &Path, id: &str, state: TokenState) -> PathBuf {
     folder.join(FOLDER).join(format!("{id}.{}", state.ending()))
 }
 
-fn id(identity: &[u8; 32]) -> String {
-    hex(&identity[..NAME_BYTES])
-}
-
 /// The names of all tokens, with where they stand. What has another name is nobody's.
 fn names(folder: &Path) -> Result<Vec<(String, TokenState)>, TokenError> {
     let home = folder.join(FOLDER);
@@ -308,19 +234,6 @@ fn names(folder: &Path) -> Result<Vec<(String, TokenState)>, TokenError> {
     Ok(names)
 }
 
-fn text_of(record: &TokenRecord) -> String {
-    let allows: Vec<String> = record.allows.words().iter().map(|word| format!("{word:?}")).collect();
-    format!(
-        "# A token of this cluster, as the cluster knows it. The token itself was shown once, and stands nowhere.\n\
-         identity = \"{}\"\nallows = [{}]\nvalid_until = {}\nmade_at = {}\nnote = \"{}\"\n",
-        hex(&record.identity),
-        allows.join(", "),
-        since_epoch(record.until),
-        since_epoch(record.made),
-        record.note
-    )
-}
-
 /// What a file says; none where there is none.
 fn read(folder: &Path, id: &str, state: TokenState) -> Result<Option<TokenRecord>, TokenError> {
     let path = path(folder, id, state);
@@ -332,44 +245,6 @@ fn read(folder: &Path, id: &str, state: TokenState) -> Result<Option<TokenRecord
     let record = core::str::from_utf8(&text).ok().and_then(|text| parse(text, state));
     let record = record.filter(|record| record.id() == id);
     record.map(Some).ok_or(TokenError::Damaged { path })
-}
-
-fn parse(text: &str, state: TokenState) -> Option<TokenRecord> {
-    let table = DeTable::parse(text).ok()?;
-    let value = |name: &str| table.get_ref().get(name).map(|value| value.get_ref());
-    let string = |name: &str| match value(name)? {
-        DeValue::String(text) => Some(text.as_ref()),
-        _ => None,
-    };
-    let time = |name: &str| match value(name)? {
-        DeValue::Integer(number) => number.as_str().parse().ok().and_then(at),
-        _ => None,
-    };
-    let DeValue::Array(words) = value("allows")? else { return None };
-    let words: Option<Vec<&str>> = words
-        .iter()
-        .map(|word| match word.get_ref() {
-            DeValue::String(word) => Some(word.as_ref()),
-            _ => None,
-        })
-        .collect();
-    Some(TokenRecord {
-        identity: unhex(string("identity")?)?.try_into().ok()?,
-        allows: Grants::of(words?).ok()?,
-        until: time("valid_until")?,
-        made: time("made_at")?,
-        note: string("note")?.to_owned(),
-        state,
-    })
-}
-
-fn since_epoch(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// That second, if any clock shows it.
-fn at(seconds: u64) -> Option<SystemTime> {
-    (seconds <= LAST_SECOND).then(|| UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 #[cfg(test)]

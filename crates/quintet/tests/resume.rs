@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use quintet::{Code, Credentials, Lab, LinkAddress, LinkConfig, ServeConfig, Server, template, tuple};
-use quintet_identity::{Authority, Validity};
+use quintet_identity::{Authority, Enrolling, Validity};
 use quintet_testbed::{Told, Wire};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,6 +101,34 @@ fn a_lease_and_a_waiting_take_outlive_a_cut() {
 #[test]
 fn a_lease_and_a_waiting_take_outlive_a_cut_over_tls() {
     both_outlive_a_cut(served_over_tls());
+}
+
+/// The certificates of both sides are renewed while they are joined; the key is the same, and so who they are.
+#[test]
+fn a_session_goes_on_over_a_link_with_renewed_certificates() {
+    let authority = Authority::new().unwrap();
+    let identities = ["a", "b"].map(|name| authority.issue(name, Validity::days(1)).unwrap());
+    let [ours, theirs] =
+        [0, 1].map(|side: usize| Credentials::from_pem(identities[side].as_bytes()).unwrap());
+    let address: LinkAddress = "tls:127.0.0.1:0".parse().unwrap();
+    let listening = address.identified(Some(&theirs));
+    let server = Server::start(listening, &ServeConfig::default()).unwrap();
+    let (wire, wired) = wire_to(&server.addresses()[0].clone().identified(Some(&ours)));
+    let lab = Lab::connect(&wired, 0, LEASE).unwrap();
+    lab.space().out(tuple!["task", 1i64]).unwrap();
+    let lease = lab.space().lease(&template!["task", ?i64], None).unwrap();
+    for (credentials, identity) in [ours, theirs].iter().zip(&identities) {
+        let renewing = Enrolling::renewing(identity.as_bytes(), "a").unwrap();
+        let (request, asker) = (renewing.request().unwrap(), credentials.identity().0);
+        let certificate = authority.sign(&request, &asker, "a", Validity::days(90)).unwrap();
+        let renewed = renewing.finish(&certificate, authority.certificate()).unwrap();
+        credentials.renew(renewed.as_bytes()).unwrap();
+    }
+    let before = wire.connections();
+    wire.cut();
+    lease.acknowledge(&[tuple!["result", 1i64]]).unwrap();
+    assert!(wire.connections() > before, "over a link that was made since");
+    assert_eq!(lab.space().take_if(&template!["result", ?i64]).unwrap(), Some(tuple!["result", 1i64]));
 }
 
 fn both_outlive_a_cut((_server, address): (Server, LinkAddress)) {

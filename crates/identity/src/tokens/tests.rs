@@ -1,10 +1,12 @@
 use super::*;
+use crate::enrolment::hex;
 use crate::{DAY, create};
 use quintet_testbed::TempDir;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Barrier;
 use std::thread;
+use std::time::UNIX_EPOCH;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 

@@ -29,6 +29,7 @@ pub fn seeds() -> Vec<Seed> {
         stream::frames(),
         tls::greetings(),
         tls::identities(),
+        tls::enrolments(),
         space::tuples(),
         space::requests(),
         layers::sessions(),

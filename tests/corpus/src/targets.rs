@@ -1,7 +1,7 @@
 //! The entry points.
 
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
-use quintet_identity::{Authority, Validity};
+use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
 use quintet_model::Model;
 use quintet_stack::StackConfig;
@@ -19,12 +19,13 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
     Target { name: "tls", run: tls },
     Target { name: "identity", run: identity },
+    Target { name: "enrolment", run: enrolment },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
     Target { name: "session", run: quintet_session::fuzzing::drive },
@@ -64,6 +65,28 @@ pub fn tls(bytes: &[u8]) {
 /// Reads the bytes as the text of an identity.
 pub fn identity(bytes: &[u8]) {
     let _ = Credentials::from_pem(bytes);
+    let _ = Credentials::of_token(bytes, 1);
+    let _ = quintet_identity::valid_until(bytes);
+    let _ = Enrolling::renewing(bytes, "a");
+}
+
+/// Reads the bytes as a token, as what somebody says who asks for a certificate, and as the certificate that was asked for.
+///
+/// # Panics
+/// If a token is another one after it was written and read again, or a certificate is taken that nobody has signed here.
+pub fn enrolment(bytes: &[u8]) {
+    static SIDES: OnceLock<(Authority, Enrolling)> = OnceLock::new();
+    let (authority, enrolling) = SIDES.get_or_init(|| {
+        let authority = Authority::new().expect("randomness");
+        let token = Token::new(authority.cluster_number(), 0).expect("randomness");
+        (authority, Enrolling::new(&token, "a").expect("randomness"))
+    });
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    if let Ok(token) = text.parse::<Token>() {
+        assert_eq!(token.text().parse(), Ok(token));
+    }
+    let _ = authority.sign(text, &[7; 32], "a", Validity::days(1));
+    assert!(enrolling.finish(text, authority.certificate()).is_err(), "nobody has signed that");
 }
 
 /// Reads the first bytes as a frame header. What can be read is the same when written again.

@@ -69,6 +69,18 @@ fn what_one_has_asked_is_of_no_use_to_another() {
     assert_eq!(refused_by(refused), "its signature does not prove that the key is the asker's");
 }
 
+/// One request for ever, of the identity of 32 sevens.
+const REQUEST: &str = "quintet-request-1 04fe9d8f0fb45273fb30b7b844a7764de42d8184baebdd6898501e4729fd0a0c3684f500a80d2f\
+     0502e6a36ac2a0d45b802f79ba50790e6a6624b066602fb4b287 304602210096a0d54035e965336388aa95b96763789\
+     f363e761198449d262e6e55a3cbb004022100d473a7458c4e7c6b99cb27913976b8519ea1137602237bb98233f3b1413\
+     6a135";
+
+#[test]
+fn a_request_is_read_as_earlier_versions_wrote_it() {
+    Point::proved(REQUEST, &[7; 32]).map(|_| ()).expect("it was made so");
+    assert!(Point::proved(REQUEST, &[8; 32]).is_err(), "another asks");
+}
+
 #[test]
 fn a_request_is_looked_at_before_anything_is_signed() {
     let authority = authority();

@@ -1,6 +1,7 @@
 //! What is said before anybody has proved who they are, and identities that are none.
 
 use super::{Seed, named};
+use quintet_identity::Token;
 
 /// A record of the handshake, with these bytes of it.
 fn handshake(bytes: &[u8]) -> Vec<u8> {
@@ -66,6 +67,36 @@ pub(super) fn identities() -> Vec<Seed> {
             ("one-certificate", [&*certificate, &key].concat().into()),
             ("no-end", certificate[..40].into()),
             ("no-base64", section("CERTIFICATE", "?!").into()),
+            ("a-tokens", token().key().expect("a key").into()),
+        ],
+    )
+}
+
+/// A token of the cluster 0x00112233445566778899aabbccddeeff.
+const TOKEN: &str = "aeabci-rtirkw-m54itg-vlxtg5-537qab-iaaeba-gbafay-dqqcik-bmga2d-qpyeja";
+/// What asks for a certificate: a key, and its signature for the identity of 32 sevens.
+const KEY: &str = "04fe9d8f0fb45273fb30b7b844a7764de42d8184baebdd6898501e4729fd0a0c3684f500a80d2f0502e6a36ac2a0d45b802f\
+     79ba50790e6a6624b066602fb4b287";
+const SIGNATURE: &str = "304602210096a0d54035e965336388aa95b96763789f363e761198449d262e6e55a3cbb004022100d473a7458c4e7c6b99cb\
+     27913976b8519ea1137602237bb98233f3b14136a135";
+
+/// The same token each time, and so the same key and certificate.
+fn token() -> Token {
+    TOKEN.parse().expect("it is one")
+}
+
+pub(super) fn enrolments() -> Vec<Seed> {
+    let own = token().key().expect("a key");
+    let (certificate, _) = own.split_at(own.find("-----BEGIN PRIVATE").expect("it has a key"));
+    let request = format!("quintet-request-1 {KEY} {SIGNATURE}");
+    named(
+        "enrolment",
+        vec![
+            ("token", TOKEN.into()),
+            ("mistyped", TOKEN.replace("rkw", "rkv").into()),
+            ("request", request.clone().into()),
+            ("another-version", request.replace("-1 ", "-2 ").into()),
+            ("certificate", certificate.into()),
         ],
     )
 }

@@ -8,11 +8,12 @@ use crate::cluster::{
 };
 use quintet_contract::Identity;
 use quintet_errors::Code;
-use quintet_identity::{Authority, Token};
+use quintet_identity::{Authority, DAY, Enrolling, Grants, NewToken, Token, Validity};
 use quintet_link::{
     BootstrapError, Credentials, CredentialsError, ListenLimits, Proof, StreamListener, TlsFault, connect,
     listen,
 };
+use quintet_testbed::TempDir;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair,
@@ -20,6 +21,8 @@ use rcgen::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 fn token(authority: &Authority) -> Token {
     Token::new(authority.cluster_number(), 0).expect("randomness")
@@ -53,8 +56,48 @@ fn who_holds_an_outstanding_token_is_let_in_and_known() {
     serves(&mut listener);
 }
 
+/// From the token to a link as a member, with the files that the machine keeps which made the token.
 #[test]
-fn an_unknown_token_and_a_used_one_are_refused_in_words() {
+fn a_machine_joins_once_with_a_token_and_is_a_member_then() {
+    let folder = TempDir::new().expect("a folder");
+    let lab = folder.join("lab");
+    quintet_identity::create(&lab, "a").expect("nothing is there");
+    let authority = Authority::of_folder(&lab).expect("it was made");
+    let own = String::from_utf8(quintet_identity::read(&lab).expect("it was made")).expect("a text");
+    let now = SystemTime::now();
+    let new = NewToken { node: 0, allows: Grants::JOIN, now, valid_for: DAY, note: "" };
+    let (made, _) = quintet_identity::issue_token(&lab, &new).expect("there is room");
+    let at_home = lab.clone();
+    let rule = Arc::new(move |proof: &Proof| {
+        proof.is_of_cluster || quintet_identity::outstanding(&at_home, &proof.identity.0, now).is_ok()
+    });
+    let shown = credentials(&own).admitting(rule).expect("it is configured");
+    let (mut listener, port) = listening(shown, ListenLimits::default());
+
+    // On the other machine there is nothing but the text.
+    let token: Token = made.text().parse().expect("it was copied whole");
+    let enrolling = Enrolling::new(&token, "b").expect("randomness");
+    let dialled = connecting(at(port, Some(holder(&token))));
+    let asker =
+        accept(&mut listener).expect("it is outstanding").sender.info().identity.expect("it is known").0;
+    dialled.join().expect("it does not panic").expect("it is let in");
+    let grants = quintet_identity::consume(&lab, &asker, now).expect("it is outstanding");
+    assert!(grants.join);
+    let request = enrolling.request().expect("randomness");
+    let certificate = authority.sign(&request, &asker, "b", Validity::days(1)).expect("it is its own key");
+    let identity = enrolling.finish(&certificate, authority.certificate()).expect("it is for it");
+    let member = credentials(&identity);
+
+    let dialled = connecting(at(port, Some(member.clone())));
+    let accepted = accept(&mut listener).expect("it is a member");
+    dialled.join().expect("it does not panic").expect("it is let in");
+    assert_eq!(accepted.sender.info().identity, Some(member.identity()));
+    let (seen, told) = both_refusals(&mut listener, at(port, Some(holder(&token))));
+    assert_eq!((seen, told), (TlsFault::PeerNotAdmitted, TlsFault::NotAdmitted), "it was used");
+}
+
+#[test]
+fn a_token_that_the_rule_does_not_know_is_refused_in_words() {
     let authority = authority();
     let (known, unknown) = (token(&authority), token(&authority));
     let (mut listener, port) = lets_in(&authority, &[&known]);

@@ -18,7 +18,7 @@ const AGENT: &str = "agent.toml";
 /// Bytes of a file, at most.
 const LONGEST: u64 = 64 * 1024;
 /// How long a machine's certificate is valid.
-const MACHINE_DAYS: u32 = 90;
+pub const MACHINE_DAYS: u32 = 90;
 
 /// What was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,13 +84,15 @@ pub fn only_cluster(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Pa
 /// [`IdentityError::BadAgentFile`], [`IdentityError::Refused`].
 pub fn agent_node(folder: &Path) -> Result<u16, IdentityError> {
     let path = folder.join(AGENT);
-    let text = match read_file(&path) {
-        Err(IdentityError::Missing { .. }) => return Ok(0),
-        other => other?,
-    };
     let bad = || IdentityError::BadAgentFile { path: path.clone() };
-    let text = core::str::from_utf8(&text).map_err(|_| bad())?;
-    let table = toml::de::DeTable::parse(text).map_err(|_| bad())?;
+    let mut text = String::new();
+    match File::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(bad()),
+        Err(error) => return Err(refused("read", &path, &error)),
+    }
+    let table = toml::de::DeTable::parse(&text).map_err(|_| bad())?;
     match table.get_ref().get("node").map(|node| node.get_ref()) {
         Some(toml::de::DeValue::Integer(node)) => node.as_str().parse().map_err(|_| bad()),
         _ => Err(bad()),

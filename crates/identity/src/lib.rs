@@ -1,4 +1,4 @@
-//! Who a machine is: a cluster's certificate authority, the identities that it issues, and their files.
+//! Who a machine is: a cluster's certificate authority, the identities that it issues, the tokens with which machines join, and their files.
 //!
 //! ```text
 //! ~/.config/quintet/NAME/       for this user only (0700)
@@ -40,7 +40,7 @@ pub use authority::{Authority, DAY, Validity};
 pub use enrolment::{Enrolling, identity_of, valid_until};
 pub use error::IdentityError;
 pub use folder::{
-    Issued, agent_node, create, create_member, issue, only_cluster, place, read, write_identity,
+    Issued, MACHINE_DAYS, agent_node, create, create_member, issue, only_cluster, place, read, write_identity,
 };
 pub use grants::{Grants, GrantsError};
 pub use token::{Token, TokenTextError};

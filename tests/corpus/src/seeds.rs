@@ -1,5 +1,6 @@
 //! The first inputs of each target, written with the product's own encoders.
 
+mod launch;
 mod layers;
 mod membership;
 mod models;
@@ -37,6 +38,8 @@ pub fn seeds() -> Vec<Seed> {
         layers::messages(),
         membership::driven(),
         membership::messages(),
+        launch::driven(),
+        launch::messages(),
         models::files(),
         stack::configurations(),
     ]

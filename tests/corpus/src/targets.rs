@@ -19,7 +19,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -33,6 +33,8 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
     Target { name: "membership", run: quintet_membership::fuzzing::drive },
     Target { name: "membership_messages", run: quintet_membership::fuzzing::decode },
+    Target { name: "launch", run: quintet_launch::fuzzing::drive },
+    Target { name: "launch_messages", run: quintet_launch::fuzzing::decode },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
 ];

@@ -24,7 +24,7 @@ const EDGES: [(&str, &[&str]); 29] = [
     ("testbed", &[]),
     ("clock", &["contract"]),
     ("link", &["contract", "wire", "errors", "clock"]),
-    ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership"]),
+    ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership", "launch"]),
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
     (
@@ -82,6 +82,7 @@ const EDGES: [(&str, &[&str]); 29] = [
             "messaging",
             "tuple-space",
             "membership",
+            "launch",
             "link",
             "stack",
             "model",
@@ -89,7 +90,7 @@ const EDGES: [(&str, &[&str]); 29] = [
     ),
     ("documents", &[]),
     ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
-    ("fuzz", &["session", "messaging", "tuple-space", "membership", "link", "corpus"]),
+    ("fuzz", &["session", "messaging", "tuple-space", "membership", "launch", "link", "corpus"]),
     ("xtask", &["errors", "settings", "model", "predict", "corpus"]),
 ];
 

@@ -57,6 +57,8 @@ reasons! {
     NoProcesses = 10, Unreachable;
     /// Another request asks for what happens next in this job.
     AlreadyAsked = 11, BadValue;
+    /// A file is above the limit.
+    TooLarge = 12, TooLarge;
 }
 
 /// Why a request failed, and what is particular to this time.

@@ -3,7 +3,7 @@
 use super::REQUEST;
 use crate::limits::MAX_GRANTS;
 use bytes::Bytes;
-use quintet_contract::{Identity, Kind, OwnedFrame, Span, Token};
+use quintet_contract::{Address, Identity, Kind, Outbox, OwnedFrame, SendError, Span, Token};
 use quintet_wire::services::process::{
     FileHash, MAX_START_BYTES, Start, read_flag, read_hashes, read_signal, write_hashes,
 };
@@ -88,6 +88,18 @@ impl Request {
     pub fn frame(&self, token: Token) -> OwnedFrame {
         let (body, bulk) = self.parts();
         OwnedFrame { kind: REQUEST, token, body: body.into(), bulk }
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    /// As [`Outbox::begin`].
+    pub fn send(&self, out: &mut dyn Outbox, to: Address, token: Token) -> Result<(), SendError> {
+        let (body, bulk) = self.parts();
+        match bulk.is_empty() {
+            true => out.send(to, REQUEST, token, &body),
+            false => out.send_bulk(to, REQUEST, token, &body, bulk),
+        }
     }
 
     /// Reads a request.

@@ -281,7 +281,8 @@ fn disk_and_device_cost_by_size() {
     for body in [&LONG[..1_000], &LONG] {
         // Written; carried to the device and back; a unit a byte.
         let micros = 100 + body.len() + 100 + 2 * body.len() / 2 + body.len() / 4;
-        let (time, ..) = errand(ServiceModel { disk: Some(disk), device: Some(device) }, body);
+        let (time, ..) =
+            errand(ServiceModel { disk: Some(disk), device: Some(device), ..ServiceModel::default() }, body);
         assert_eq!(time, Time(micros as u64 * 1_000));
     }
 }

@@ -28,6 +28,7 @@
 //! | `cells.rs` | [`CellModel`]: when a cell's value is written, and how late it may be seen |
 //! | `link.rs` | [`LinkModel`]: delay, loss, duplication, reordering |
 //! | `hosted.rs` | [`Hosted`]: what a node runs |
+//! | `processes.rs` | [`Processes`]: programs that a node's host starts, say something and end |
 //! | `processor.rs` | [`ProcessorModel`]: processing elements |
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
@@ -69,6 +70,7 @@ mod parallel;
 mod parcel;
 mod parcels;
 mod picos;
+mod processes;
 mod processor;
 mod recording;
 mod replay;
@@ -94,6 +96,7 @@ pub use node::NodeStatistics;
 pub use outbox::Costs;
 pub use parallel::in_parallel;
 pub use picos::Picos;
+pub use processes::{ProcessModel, Processes};
 pub use processor::ProcessorModel;
 pub use replay::{Factory, replay};
 pub use schedule::Schedule;

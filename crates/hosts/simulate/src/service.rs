@@ -7,18 +7,20 @@ use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Bytes, Frame, Port, Random, Span, Token};
 use quintet_wire::registry::{
     DEVICE_DONE, DEVICE_LAUNCH, DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_SYNC, DISK_TRUNCATE,
-    DISK_WRITE, PORT_DEVICE, PORT_DISK, SERVICE_REFUSED, is_service,
+    DISK_WRITE, PORT_DEVICE, PORT_DISK, PORT_PROCESS, SERVICE_REFUSED, is_service,
 };
 use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate, Launch};
 use quintet_wire::{Decode, encode_to_vec};
 
-/// The services of every node. What is absent refuses requests at once. The default has both.
+/// The services of every node. What is absent refuses requests at once. The default has a disk and a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServiceModel {
     /// Its disk.
     pub disk: Option<DiskModel>,
     /// Its device.
     pub device: Option<DeviceModel>,
+    /// Whether nodes have processes: what stands at their ports for them then, [`Processes`](crate::Processes), is added as every protocol is.
+    pub processes: bool,
 }
 
 /// How a disk behaves. The default never fails, makes durable in 0.1 to 1 ms, and moves a gigabyte a second.
@@ -50,7 +52,11 @@ pub struct DeviceModel {
 
 impl Default for ServiceModel {
     fn default() -> Self {
-        ServiceModel { disk: Some(DiskModel::default()), device: Some(DeviceModel::default()) }
+        ServiceModel {
+            disk: Some(DiskModel::default()),
+            device: Some(DeviceModel::default()),
+            processes: false,
+        }
     }
 }
 
@@ -88,7 +94,7 @@ impl ServiceModel {
     /// No services.
     #[must_use]
     pub fn none() -> Self {
-        ServiceModel { disk: None, device: None }
+        ServiceModel { disk: None, device: None, processes: false }
     }
 
     /// Whether a port is a service's that every node has.
@@ -102,7 +108,7 @@ impl ServiceModel {
 
     /// Whether nothing can be sent to a port of the own node, for it is a service's that no node has.
     pub(crate) fn lacks(&self, port: Port) -> bool {
-        is_service(port) && !self.provides(port)
+        is_service(port) && !self.provides(port) && !(port == PORT_PROCESS && self.processes)
     }
 
     /// The answer to a request, and when it comes. The disk takes one request after the other.

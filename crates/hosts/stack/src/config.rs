@@ -2,6 +2,7 @@
 
 use crate::stacks::sessions_of;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
+use quintet_launch::LauncherConfig;
 use quintet_membership::MembershipConfig;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
@@ -31,6 +32,8 @@ pub struct StackConfig {
     pub space: SpaceConfig,
     /// The member of the cluster that the node is, if it is one.
     pub membership: Option<MembershipConfig>,
+    /// The launcher of the node, if it has one.
+    pub launcher: Option<LauncherConfig>,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
     #[cfg(feature = "seeded-defects")]
     pub messaging_defect: Option<quintet_messaging::Defect>,
@@ -79,6 +82,7 @@ impl StackConfig {
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
             membership: None,
+            launcher: None,
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,
             #[cfg(feature = "seeded-defects")]

@@ -36,7 +36,7 @@
 //! | --- | --- |
 //! | `stacks.rs` | the stacks: read this first |
 //! | `service.rs` | [`Service`], and the table of all |
-//! | `space.rs`, `membership.rs`, `enrolment.rs` | the rows of the tuple space, of the membership, of the enrolment |
+//! | `space.rs`, `membership.rs`, `launch.rs`, `enrolment.rs` | the rows of the tuple space, the membership, the launcher and the enrolment |
 //! | `config.rs` | [`StackConfig`]: all that a stack is made with |
 //! | `codec.rs` | the same as a recording keeps it |
 //! | `error.rs` | [`StackError`]: what a recording's words may be refused for |
@@ -46,6 +46,7 @@ mod codec;
 mod config;
 pub mod enrolment;
 mod error;
+mod launch;
 mod membership;
 mod service;
 mod space;
@@ -57,5 +58,5 @@ pub use error::StackError;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{
     CLIENT, EMBEDDED, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, client_of,
-    make, member, node, served, sessions_of, space, without_messages,
+    launcher, make, member, node, served, sessions_of, space, without_messages,
 };

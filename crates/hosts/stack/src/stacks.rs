@@ -5,12 +5,14 @@ use crate::error::StackError;
 use crate::service::{self, class};
 use crate::space::SERVICE;
 use quintet_contract::{Address, NodeId, Port, Protocol};
+use quintet_launch::Launcher;
 use quintet_membership::Membership;
 use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
 use quintet_wire::registry::{
-    MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_MEMBERSHIP, PORT_SESSION, PORT_SPACE, PORT_USER,
+    LAUNCH, MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION,
+    PORT_SPACE, PORT_USER,
 };
 
 /// The node of a space's process.
@@ -90,6 +92,17 @@ pub fn member(config: &StackConfig, others: &[NodeId]) -> Placed<Membership> {
         services: &[PORT_DISK],
         protocol: Membership::new(config),
     }
+}
+
+/// The launcher of the node, which starts processes of its host for those who ask.
+///
+/// # Panics
+/// The configuration has none.
+#[must_use]
+pub fn launcher(config: &StackConfig) -> Placed<Launcher> {
+    let config = config.launcher.clone().expect("the node has a launcher");
+    let protocol = Launcher::new(config);
+    Placed { port: PORT_LAUNCH, kinds: LAUNCH, asks: Vec::new(), services: &[PORT_PROCESS], protocol }
 }
 
 /// Another protocol that asks the space, at a port of its own.

@@ -4,15 +4,12 @@
 //! well. A link impaired by nothing behaves as the link below it. Where frames are dropped, duplicated or reordered, the
 //! promise of every other link, once and in order, no longer holds: that is what it is for.
 
-mod line;
-
 use crate::{End, LinkError, Receiver, Route, Sender};
 use bytes::Bytes;
-use core::num::NonZeroU64;
 use core::time::Duration;
-use line::{Held, Line};
 use quintet_clock::LiveClock;
-use quintet_contract::{Frame, LinkInfo, Random, SendError, Stamps};
+use quintet_contract::{Frame, LinkInfo, OwnedFrame, Random, SendError, Stamps, Time};
+use quintet_line::{Impairment, Line};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::time::{
@@ -24,25 +21,6 @@ use std::time::Instant;
 
 /// Frames held back at one time. Beyond it the link below fills up, and refuses.
 const MAX_HELD: usize = 65_536;
-
-/// What is wrong with a link. The default is nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Impairment {
-    /// Every frame comes this much later.
-    pub delay: Duration,
-    /// And by up to this much more, evenly distributed. It does not reorder.
-    pub jitter: Duration,
-    /// Frames in a million that never come.
-    pub drop_per_million: u32,
-    /// Frames in a million that come twice.
-    pub duplicate_per_million: u32,
-    /// Frames in a million that come [`Impairment::reorder_by`] later than their place in the order.
-    pub reorder_per_million: u32,
-    /// How much later those come.
-    pub reorder_by: Duration,
-    /// Bytes of body and bulk a second; `None`: as fast as they come.
-    pub bytes_per_second: Option<NonZeroU64>,
-}
 
 /// The same end, with everything that arrives at it impaired. What it sends is not: impair the other end for that.
 ///
@@ -61,20 +39,13 @@ pub fn impaired(end: End, impairment: Impairment, seed: u64) -> Result<End, Link
     let line = Line::new(impairment, Random::new(seed, 0));
     let clock = LiveClock::start();
     let receiver = ImpairedReceiver { below: end.receiver, clock, line, timer, epoll, failed: None };
-    let loses_frames = impairment.loses_frames();
+    let loses_frames = impairment.loses();
     let sender = ImpairedSender { below: end.sender, loses_frames };
     Ok(End { sender: Box::new(sender), receiver: Box::new(receiver) })
 }
 
 fn refused(doing: &str, errno: Errno) -> LinkError {
     LinkError::System(format!("cannot {doing}: {errno}"))
-}
-
-impl Impairment {
-    /// Whether frames may be lost, doubled or reordered.
-    fn loses_frames(&self) -> bool {
-        self.drop_per_million > 0 || self.duplicate_per_million > 0 || self.reorder_per_million > 0
-    }
 }
 
 /// Sends as the link below does, and says what the link has become.
@@ -127,10 +98,28 @@ impl Sender for ImpairedSender {
     }
 }
 
+/// A frame on its way.
+struct Held {
+    route: Route,
+    frame: OwnedFrame,
+    /// When it departed, if that was asked for.
+    departed: Option<Time>,
+}
+
+/// Puts a frame on the line. What becomes of it nobody is told: it is a loss like any other.
+fn take(line: &mut Line<Held>, now: Instant, route: Route, frame: &Frame<'_>) {
+    let departed = frame.stamps.map(|stamps| stamps.departed);
+    let _ = line.arrive(now, frame.body.len() + frame.bulk.len(), || Held {
+        route,
+        frame: frame.to_owned(),
+        departed,
+    });
+}
+
 struct ImpairedReceiver {
     below: Box<dyn Receiver>,
     clock: LiveClock,
-    line: Line,
+    line: Line<Held>,
     timer: OwnedFd,
     /// Covers the link below and the timer.
     epoll: OwnedFd,
@@ -146,7 +135,7 @@ impl ImpairedReceiver {
             return 0;
         }
         let line = &mut self.line;
-        match self.below.poll(room, &mut |route, frame| line.arrive(now, route, &frame)) {
+        match self.below.poll(room, &mut |route, frame| take(line, now, route, &frame)) {
             Ok(count) => count,
             Err(error) => {
                 self.failed = Some(error);

@@ -65,9 +65,10 @@ pub use contract::{LinkError, Receiver, Route, Sender};
 pub use credentials::{Admission, Credentials, CredentialsError, Proof};
 #[cfg(not(loom))]
 pub use dial::{connect, dial, listen};
-pub use impaired::{Impairment, impaired};
+pub use impaired::impaired;
 pub use in_process::in_process_pair;
 pub use maker::Maker;
+pub use quintet_line::Impairment;
 #[cfg(not(loom))]
 pub use shared_memory::{
     Buffer, SharedMemoryDialer, SharedMemoryListener, before_fork, bulk_bytes_copied, shared_memory_connect,

@@ -43,6 +43,7 @@ const LATE: Impairment = Impairment {
     reorder_per_million: 0,
     reorder_by: Duration::ZERO,
     bytes_per_second: None,
+    queue_bytes: None,
 };
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::Output;
 use crate::role::{ARGUMENT, PARENT};
+use crate::testbed::{Machine, TestbedError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -60,6 +61,14 @@ impl Program {
     pub fn in_folder(mut self, folder: impl AsRef<Path>) -> Program {
         self.0.current_dir(folder);
         self
+    }
+
+    /// Starts it on a machine of a testbed.
+    ///
+    /// # Errors
+    /// The machine is gone.
+    pub fn on(self, machine: &Machine) -> Result<Program, TestbedError> {
+        machine.on(&self.0).map(Program)
     }
 
     /// Starts it, with output and errors captured and input open.

@@ -15,4 +15,5 @@ pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod supervise_child;
 pub(crate) mod supervise_job;
+pub(crate) mod testbed;
 pub(crate) mod token;

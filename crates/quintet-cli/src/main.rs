@@ -37,7 +37,7 @@ use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, up};
 use commands::{
     completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
-    status, supervise_child, supervise_job, token,
+    status, supervise_child, supervise_job, testbed, token,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -87,6 +87,8 @@ enum Command {
     Simulate(simulate::Arguments),
     /// Simulate a published study again, and compare its tables cell by cell
     Reproduce(reproduce::Arguments),
+    /// Make several machines of this one, whose network can be cut, slowed and made lossy
+    Testbed(testbed::Arguments),
     /// Check this machine, and say what to do
     Doctor(doctor::Arguments),
     /// Measure beside peers and limits
@@ -124,6 +126,7 @@ impl Command {
             Command::Explore(arguments) => arguments.json,
             Command::Simulate(arguments) => arguments.is_for_a_program(),
             Command::Reproduce(arguments) => arguments.json,
+            Command::Testbed(arguments) => arguments.is_for_a_program(),
             Command::Doctor(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,
             _ => false,
@@ -146,6 +149,7 @@ impl Command {
             Command::Explore(arguments) => explore::run(&arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
+            Command::Testbed(arguments) => testbed::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Completions(arguments) => completions::run::<CommandLine>(&arguments),

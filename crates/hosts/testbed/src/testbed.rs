@@ -63,6 +63,8 @@ pub struct Testbed {
     switch: Option<JoinHandle<()>>,
     /// Whether everything goes when this is dropped.
     is_owned: bool,
+    /// Why there are no namespaces, if that was found out when it was made.
+    refused: Option<String>,
 }
 
 /// How a machine is.
@@ -119,7 +121,7 @@ impl Testbed {
         if state.is_dead() {
             return Err(TestbedError::NotUp { name: name.to_owned() });
         }
-        Ok(Testbed { state, switch: None, is_owned: false })
+        Ok(Testbed { state, switch: None, is_owned: false, refused: None })
     }
 
     /// The names of all testbeds of this user.
@@ -137,17 +139,22 @@ impl Testbed {
         making::remove_all()
     }
 
+    /// Removes the testbed of that name, and what is left of those that nobody has any more.
+    ///
+    /// # Errors
+    /// There is none, it belongs to a running process, or something does not go: a process that does not end.
+    pub fn down_by_name(name: &str) -> Result<(), TestbedError> {
+        state::check_name(name)?;
+        making::remove_by_name(name)
+    }
+
     /// Removes it: its processes, its network, its folders.
     ///
     /// # Errors
     /// It belongs to another running process, or something does not go: a process that does not end.
     pub fn down(mut self) -> Result<(), TestbedError> {
-        if !std::mem::take(&mut self.is_owned)
-            && let Some(owner) = self.state.owner.filter(|owner| owner.is_alive())
-        {
-            return Err(TestbedError::Owned { testbed: self.state.name.clone(), process: owner.number });
-        }
-        self.remove()
+        let is_owned = std::mem::take(&mut self.is_owned);
+        if is_owned { self.remove() } else { Testbed::down_by_name(&self.state.name) }
     }
 
     /// What it is called.
@@ -160,6 +167,12 @@ impl Testbed {
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.state.mode
+    }
+
+    /// What is missing for namespaces, if its machines are addresses of the loopback for that reason: known to who made it.
+    #[must_use]
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// Its machines.
@@ -297,8 +310,22 @@ impl Testbed {
         if let Some(other) = self.state.machines.iter().find(|other| is_another(other)) {
             return Err(TestbedError::BadValue(format!("{address} is the address of {}", other.name)));
         }
-        namespaces::readdress(&self.state.namespace_name(&self.state.machines[number]), address, bits)?;
-        self.state.machines[number].address = address;
+        if address.is_unspecified()
+            || address.is_multicast()
+            || address.is_broadcast()
+            || address.is_loopback()
+        {
+            return Err(TestbedError::BadValue(format!(
+                "{address} is no address of one machine on a network"
+            )));
+        }
+        let before = &self.state.machines[number];
+        let namespace = self.state.namespace_name(before);
+        if let Err(error) = namespaces::readdress(&namespace, address, bits) {
+            namespaces::readdress(&namespace, before.address, before.bits)?;
+            return Err(error);
+        }
+        (self.state.machines[number].address, self.state.machines[number].bits) = (address, bits);
         self.state.write()
     }
 

@@ -15,5 +15,6 @@ mod served;
 mod simulate;
 mod simulate_run;
 mod small_shm;
+mod testbed;
 mod token;
 mod tool;

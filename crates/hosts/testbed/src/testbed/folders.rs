@@ -3,8 +3,8 @@
 use super::TestbedError;
 use super::state::State;
 use rustix::process::geteuid;
-use std::fs::{DirBuilder, File, read_dir};
-use std::io::ErrorKind;
+use std::fs::{DirBuilder, File, read_dir, remove_dir};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ fn root() -> PathBuf {
 /// The folder of a testbed, and what is kept there.
 pub(super) type Found = (PathBuf, Result<State, TestbedError>);
 
-/// The folder of all testbeds while nobody else makes or removes any.
+/// The folder of all testbeds while nobody else makes or removes any. Dropped, it goes if none is left.
 pub(super) struct Folders {
     root: PathBuf,
-    /// Locked, for as long as it is open.
+    /// The folder itself, locked for as long as it is open.
     _lock: File,
 }
 
@@ -31,10 +31,14 @@ impl Folders {
     /// The folder cannot be made, or belongs to another user.
     pub(super) fn lock() -> Result<Folders, TestbedError> {
         let root = root();
-        make(&root)?;
-        let doing = format!("lock {}", root.display());
-        let lock = File::create(root.join(".lock")).and_then(|file| file.lock().map(|()| file));
-        Ok(Folders { root, _lock: lock.map_err(TestbedError::system(doing))? })
+        loop {
+            make(&root)?;
+            if let Some(lock) =
+                lock(&root).map_err(TestbedError::system(format!("lock {}", root.display())))?
+            {
+                return Ok(Folders { root, _lock: lock });
+            }
+        }
     }
 
     /// The folder of the testbed of that name, be there one or not.
@@ -60,6 +64,27 @@ impl Folders {
     }
 }
 
+impl Drop for Folders {
+    fn drop(&mut self) {
+        // It fails as long as there are testbeds.
+        let _ = remove_dir(&self.root);
+    }
+}
+
+/// The folder, locked. `None` if whoever had it removed it meanwhile.
+fn lock(root: &Path) -> io::Result<Option<File>> {
+    let missing = |error: io::Error| if error.kind() == ErrorKind::NotFound { Ok(None) } else { Err(error) };
+    let folder = match File::open(root) {
+        Err(error) => return missing(error),
+        Ok(folder) => folder,
+    };
+    folder.lock()?;
+    match root.metadata() {
+        Err(error) => missing(error),
+        Ok(there) => Ok((there.ino() == folder.metadata()?.ino()).then_some(folder)),
+    }
+}
+
 /// The folder of the testbed of that name, be there one or not: to look at, without the lock.
 pub(super) fn of(testbed: &str) -> PathBuf {
     root().join(testbed)
@@ -79,12 +104,18 @@ pub(super) fn names() -> Vec<String> {
 /// # Errors
 /// It is another user's, open to others, or cannot be made.
 pub(super) fn make(folder: &Path) -> Result<(), TestbedError> {
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        made => made.map_err(TestbedError::system(format!("make {}", folder.display())))?,
-    }
-    let found =
-        folder.symlink_metadata().map_err(TestbedError::system(format!("look at {}", folder.display())))?;
+    let doing = || TestbedError::system(format!("make {}", folder.display()));
+    let found = loop {
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => made.map_err(doing())?,
+        }
+        match folder.symlink_metadata() {
+            // It was removed in between.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            found => break found.map_err(doing())?,
+        }
+    };
     let is_safe = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
     let why =
         "it must be a folder of this user that nobody else may enter: remove it, or chmod 700".to_owned();

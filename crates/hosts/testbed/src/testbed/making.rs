@@ -7,7 +7,7 @@ use super::network::hardware_address;
 use super::plan::Plan;
 use super::process::{ProcessName, boot};
 use super::request::Request;
-use super::state::{MAX_TESTBEDS, MachineState, Mode, State, address};
+use super::state::{MAX_TESTBEDS, MachineState, Mode, SUBNET_BITS, State, address};
 use super::switch::Switch;
 use super::{Testbed, TestbedError};
 use std::fs::{File, remove_dir_all};
@@ -27,7 +27,8 @@ pub(super) fn make(plan: &Plan, switch: Option<Command>) -> Result<Testbed, Test
     plan.check()?;
     let stays = switch.is_some();
     // From here on, whatever is not finished is removed when it is dropped.
-    let mut testbed = Testbed { state: claim(plan)?, switch: None, is_owned: true };
+    let (mode, refused) = mode(plan)?;
+    let mut testbed = Testbed { state: claim(plan, mode)?, switch: None, is_owned: true, refused };
     for machine in testbed.machines() {
         machine.make_folders()?;
     }
@@ -57,16 +58,19 @@ pub(super) fn make(plan: &Plan, switch: Option<Command>) -> Result<Testbed, Test
     Ok(testbed)
 }
 
+/// What stands for machines, and why there are no namespaces if that is the reason.
+fn mode(plan: &Plan) -> Result<(Mode, Option<String>), TestbedError> {
+    let missing = || if plan.mode == Some(Mode::Loopback) { None } else { namespaces_refused() };
+    match (plan.mode, missing()) {
+        (Some(Mode::Namespaces), Some(why)) => Err(TestbedError::NotAllowed { why }),
+        (Some(mode), _) => Ok((mode, None)),
+        (None, None) => Ok((Mode::Namespaces, None)),
+        (None, why) => Ok((Mode::Loopback, why)),
+    }
+}
+
 /// Takes the name and a subnet, as this process': should it be killed, the rest is removed by the next one.
-fn claim(plan: &Plan) -> Result<State, TestbedError> {
-    let mode = match plan.mode {
-        Some(Mode::Loopback) => Mode::Loopback,
-        wanted => match (namespaces_refused(), wanted) {
-            (None, _) => Mode::Namespaces,
-            (Some(_), None) => Mode::Loopback,
-            (Some(why), Some(_)) => return Err(TestbedError::NotAllowed { why }),
-        },
-    };
+fn claim(plan: &Plan, mode: Mode) -> Result<State, TestbedError> {
     let folders = Folders::lock()?;
     let others = remove_dead(&folders)?;
     let folder = folders.of(&plan.name);
@@ -83,6 +87,7 @@ fn claim(plan: &Plan) -> Result<State, TestbedError> {
     let machine = |(number, name): (usize, &String)| MachineState {
         name: name.clone(),
         address: address(mode, subnet, number),
+        bits: SUBNET_BITS,
     };
     let state = State {
         name: plan.name.clone(),
@@ -126,9 +131,14 @@ fn start_switch(state: &State, mut command: Command) -> Result<ProcessName, Test
 /// # Errors
 /// The system refused.
 pub(super) fn configure(state: &State, machine: usize) -> Result<(), TestbedError> {
-    let MachineState { address, .. } = &state.machines[machine];
+    let MachineState { address, bits, .. } = &state.machines[machine];
     let namespace = state.namespace_name(&state.machines[machine]);
-    namespaces::configure(&namespace, hardware_address(state.subnet, machine), *address, state.packet_bytes)
+    namespaces::configure(
+        &namespace,
+        hardware_address(state.subnet, machine),
+        (*address, *bits),
+        state.packet_bytes,
+    )
 }
 
 fn namespace_names(state: &State) -> Vec<String> {
@@ -150,6 +160,20 @@ fn remove_dead(folders: &Folders) -> Result<Vec<State>, TestbedError> {
         }
     }
     Ok(left)
+}
+
+/// See [`Testbed::down_by_name`].
+pub(super) fn remove_by_name(name: &str) -> Result<(), TestbedError> {
+    let folders = Folders::lock()?;
+    let state = State::read(&folders.of(name));
+    // After this one is known to have been there: of what is dead it may be one.
+    let left = remove_dead(&folders)?;
+    let state = state?;
+    match state.owner.filter(|_| !state.is_dead()) {
+        Some(owner) => Err(TestbedError::Owned { testbed: state.name, process: owner.number }),
+        None if left.contains(&state) => remove(&state),
+        None => Ok(()),
+    }
 }
 
 /// See [`Testbed::down_all`].
@@ -201,7 +225,7 @@ fn end_processes(state: &State) -> Result<(), TestbedError> {
 }
 
 fn stop_switch(state: &State) -> Result<(), TestbedError> {
-    let testbed = Testbed { state: state.clone(), switch: None, is_owned: false };
+    let testbed = Testbed { state: state.clone(), switch: None, is_owned: false, refused: None };
     match (state.mode, state.switch) {
         (Mode::Loopback, _) => Ok(()),
         // It is a thread of a process, which may have ended.

@@ -5,7 +5,6 @@
 
 use super::TestbedError;
 use super::network::HardwareAddress;
-use super::state::SUBNET_BITS;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::net::Ipv4Addr;
@@ -62,14 +61,14 @@ pub(super) fn remove(names: &[String]) -> Result<(), TestbedError> {
     if lines.is_empty() { Ok(()) } else { batch(&["-force"], &lines, "remove network namespaces") }
 }
 
-/// Gives the device in a namespace its addresses, and switches it on.
+/// Gives the device in a namespace its addresses, and switches it on. `bits` of the second are the network's.
 ///
 /// # Errors
 /// The system refused: there is no device, say.
 pub(super) fn configure(
     namespace: &str,
     hardware: HardwareAddress,
-    address: Ipv4Addr,
+    (address, bits): (Ipv4Addr, u8),
     packet_bytes: u32,
 ) -> Result<(), TestbedError> {
     let hardware = hardware.map(|byte| format!("{byte:02x}")).join(":");
@@ -77,7 +76,7 @@ pub(super) fn configure(
     let lines = format!(
         "link set dev lo up\n\
          link set dev {DEVICE} address {hardware} mtu {packet_bytes} txqueuelen {QUEUE_PACKETS} addrgenmode none\n\
-         address add {address}/{SUBNET_BITS} dev {DEVICE}\n\
+         address add {address}/{bits} dev {DEVICE}\n\
          link set dev {DEVICE} up\n"
     );
     batch(&["-netns", namespace], &lines, "configure a machine's network")

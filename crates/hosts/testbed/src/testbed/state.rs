@@ -17,7 +17,7 @@ pub(super) const MAX_TESTBEDS: u8 = 250;
 const MAX_NAME_BYTES: usize = 32;
 /// Every address of a machine is in 10.77.0.0/16, or in 127.77.0.0/16 on the loopback.
 const SECOND_BYTE: u8 = 77;
-/// Bits of an address that all machines of a testbed share.
+/// Bits of an address that all machines of a testbed share at first.
 pub(super) const SUBNET_BITS: u8 = 24;
 const FILE: &str = "testbed.json";
 const SOCKET: &str = "switch";
@@ -36,6 +36,8 @@ pub enum Mode {
 pub(super) struct MachineState {
     pub(super) name: String,
     pub(super) address: Ipv4Addr,
+    /// How many bits of it are the network's.
+    pub(super) bits: u8,
 }
 
 /// A testbed.
@@ -142,8 +144,7 @@ impl State {
 
     fn to_json(&self) -> Value {
         let process = |process: &ProcessName| json!({"number": process.number, "started": process.started});
-        let machine =
-            |machine: &MachineState| json!({"name": machine.name, "address": machine.address.to_string()});
+        let machine = |machine: &MachineState| json!({"name": machine.name, "address": machine.address.to_string(), "bits": machine.bits});
         json!({
             "name": self.name,
             "mode": match self.mode { Mode::Namespaces => "namespaces", Mode::Loopback => "loopback" },
@@ -168,7 +169,8 @@ impl State {
         };
         let machine = |machine: &Value| {
             let name = machine["name"].as_str().filter(|name| check_name(name).is_ok())?.to_owned();
-            Some(MachineState { name, address: machine["address"].as_str()?.parse().ok()? })
+            let bits = u8::try_from(number(machine, "bits")?).ok()?;
+            Some(MachineState { name, address: machine["address"].as_str()?.parse().ok()?, bits })
         };
         let name = value["name"].as_str().filter(|name| check_name(name).is_ok())?.to_owned();
         let machines: Vec<MachineState> =
@@ -204,6 +206,7 @@ mod tests {
         let machine = |number: usize, name: &str| MachineState {
             name: name.to_owned(),
             address: address(Mode::Namespaces, 3, number),
+            bits: SUBNET_BITS,
         };
         State {
             name: "lab".to_owned(),

@@ -150,7 +150,11 @@ fn a_machine_is_reached_at_its_new_address_only() {
     let other = testbed.machine("c").expect("it is one").address();
     let taken = testbed.readdress("b", other, 24).expect_err("refused").to_string();
     assert!(taken.contains("is the address of c"), "{taken}");
+    let nobodys = testbed.readdress("b", [127, 0, 0, 1].into(), 24).expect_err("refused").to_string();
+    assert!(nobodys.contains("no address of one machine"), "{nobodys}");
     let [first, second, third, _] = other.octets();
+    testbed.readdress("b", [first, second, third, 98].into(), 33).expect_err("no network has so many bits");
+    assert!(a.reaches(&b), "it stays as it was");
     let new = std::net::Ipv4Addr::new(first, second, third, 99);
     testbed.readdress("b", new, 24).expect("moved");
     assert!(a.misses(&b));

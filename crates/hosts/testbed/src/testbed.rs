@@ -286,7 +286,8 @@ impl Testbed {
             return mark.kill();
         }
         let number = self.state.number(machine)?;
-        // Without a card first: the kernel would say farewell for the processes.
+        // In this order nobody learns of it: its processes would see that their card is gone, and its kernel would say farewell for them.
+        mark.freeze()?;
         self.ask(&Request::Unplug(number))?;
         mark.kill()?;
         let name = self.state.namespace_name(&self.state.machines[number]);

@@ -6,6 +6,7 @@ mod lifetime;
 mod lines;
 mod loopback;
 mod processes;
+mod socket;
 mod talk;
 
 use quintet_testbed::{Mode, Plan, Testbed, namespaces_refused};

@@ -1,26 +1,35 @@
 //! Whose process is at the other end of a TCP connection on this machine.
 //!
-//! A loopback port is open to every user of the machine, and TCP says nothing of who connects. The kernel's table of sockets does: the
-//! other end stands in it, with the addresses of this one exchanged, beside the user who owns it. One look reads the table up to
-//! that row; it has a row for each socket of the network namespace.
+//! A loopback port is open to every user of the machine, and TCP says nothing of who connects. The kernel does: it has a row for each
+//! socket, with its state and the user who owns it, and the other end's has the addresses of this one exchanged. It is asked for that
+//! one row, and only where it does not answer its whole table is read: thousands may connect at once, and each would read the rows of
+//! all others.
+
+mod query;
+mod table;
 
 use crate::{BootstrapError, LinkAddress};
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use rustix::io::Errno;
 use rustix::net::{getpeername, getsockname};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Where the table's columns stand: the own address, the other end's, the user.
-const OWN: usize = 1;
-const OTHER: usize = 2;
-const USER: usize = 7;
+/// The state of a socket whose connection is whole. In any other the kernel may name the superuser for want of an owner: of a socket
+/// that was closed it keeps no more than what the protocol needs.
+const ESTABLISHED: u8 = 1;
+
+/// What the kernel says of a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Row {
+    state: u8,
+    user: u32,
+}
 
 /// Checks that the other end belongs to this user, if it is on this machine.
 ///
 /// # Errors
-/// [`BootstrapError::OtherUser`]; [`BootstrapError::Left`] where it has no row any more; [`BootstrapError::System`],
+/// [`BootstrapError::OtherUser`]; [`BootstrapError::Left`] where it is not there any more, or is being closed; [`BootstrapError::System`],
 /// [`BootstrapError::NotAllowed`]: there is no telling.
 pub(super) fn check_user(socket: BorrowedFd<'_>, address: &LinkAddress) -> Result<(), BootstrapError> {
     let refused = |errno| BootstrapError::system(address, "ask who the peer is", errno);
@@ -45,40 +54,17 @@ pub(super) fn check_user(socket: BorrowedFd<'_>, address: &LinkAddress) -> Resul
 
 /// The user who owns the socket at `own` that is connected with `other`, if there is one.
 fn user_of(own: SocketAddr, other: SocketAddr) -> io::Result<Option<u32>> {
-    if own.is_ipv4()
-        && let Some(user) = look("/proc/net/tcp", &written(own, false), &written(other, false))?
-    {
-        return Ok(Some(user));
-    }
-    // A socket of version 6 may be connected with one of version 4.
-    look("/proc/net/tcp6", &written(own, true), &written(other, true))
+    let row = row_of(own, other)?;
+    Ok(row.filter(|row| row.state == ESTABLISHED).map(|row| row.user))
 }
 
-fn look(path: &str, own: &str, other: &str) -> io::Result<Option<u32>> {
-    let table = match File::open(path) {
-        Ok(table) => BufReader::new(table),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.ends_with('6') => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    for line in table.lines() {
-        let line = line?;
-        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-        if columns.get(OWN) == Some(&own) && columns.get(OTHER) == Some(&other) {
-            return Ok(columns.get(USER).and_then(|user| user.parse().ok()));
-        }
+fn row_of(own: SocketAddr, other: SocketAddr) -> io::Result<Option<Row>> {
+    match query::row_of(own, other) {
+        Ok(Some(row)) => Ok(Some(row)),
+        // It would say the same if it could not look. This side's own end is there.
+        Ok(None) if matches!(query::row_of(other, own), Ok(Some(_))) => Ok(None),
+        Ok(None) | Err(_) => table::row_of(own, other),
     }
-    Ok(None)
-}
-
-/// An address as the table writes it: words of the network's bytes as this machine reads them, in hexadecimal.
-fn written(address: SocketAddr, as_version_6: bool) -> String {
-    let octets = match address.ip() {
-        IpAddr::V4(ip) if as_version_6 => ip.to_ipv6_mapped().octets().to_vec(),
-        IpAddr::V4(ip) => ip.octets().to_vec(),
-        IpAddr::V6(ip) => ip.octets().to_vec(),
-    };
-    let words = octets.as_chunks::<4>().0.iter().map(|word| format!("{:08X}", u32::from_ne_bytes(*word)));
-    format!("{}:{:04X}", words.collect::<String>(), address.port())
 }
 
 #[cfg(test)]
@@ -87,31 +73,53 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
+    /// Both ends of a connection at that host, and where they are; where the machine has that host.
+    fn connected(host: &str) -> Option<[(TcpStream, SocketAddr); 2]> {
+        let listener = TcpListener::bind(format!("{host}:0")).ok()?;
+        let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let (far, _) = listener.accept().expect("somebody connects");
+        let (near_at, far_at) = (near.local_addr().expect("bound"), near.peer_addr().expect("connected"));
+        Some([(near, near_at), (far, far_at)])
+    }
+
+    fn address(at: SocketAddr) -> LinkAddress {
+        LinkAddress::Tcp { host: at.ip().to_string(), port: at.port() }
+    }
+
     #[test]
     fn both_ends_of_a_connection_are_this_users() {
-        let ours = rustix::process::geteuid().as_raw();
+        let ours = Row { state: ESTABLISHED, user: rustix::process::geteuid().as_raw() };
         for host in ["127.0.0.1", "[::1]"] {
-            let Ok(listener) = TcpListener::bind(format!("{host}:0")) else { continue };
-            let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
-            let (far, _) = listener.accept().expect("somebody connects");
-            let (near_at, far_at) = (near.local_addr().expect("bound"), near.peer_addr().expect("connected"));
-            assert_eq!(user_of(far_at, near_at).expect("the table is there"), Some(ours), "{host}");
-            assert_eq!(user_of(near_at, far_at).expect("the table is there"), Some(ours), "{host}");
-            let address = LinkAddress::Tcp { host: host.to_owned(), port: far_at.port() };
-            check_user(near.as_fd(), &address).expect("it is this user's");
-            check_user(far.as_fd(), &address).expect("and this one too");
+            let Some([(near, near_at), (far, far_at)]) = connected(host) else { continue };
+            for (own, other) in [(far_at, near_at), (near_at, far_at)] {
+                assert_eq!(row_of(own, other).expect("the kernel tells"), Some(ours), "{host}");
+                assert_eq!(table::row_of(own, other).expect("the table is there"), Some(ours), "{host}");
+                let asked = query::row_of(own, other);
+                // Not every system takes questions.
+                assert!(!matches!(asked, Ok(Some(row)) if row != ours), "{asked:?}");
+            }
+            check_user(near.as_fd(), &address(far_at)).expect("it is this user's");
+            check_user(far.as_fd(), &address(far_at)).expect("and this one too");
             let elsewhere = SocketAddr::new(near_at.ip(), 1);
-            assert_eq!(user_of(elsewhere, far_at).expect("the table is there"), None);
+            assert_eq!(user_of(elsewhere, far_at).expect("the kernel tells"), None);
         }
     }
 
     #[test]
-    fn addresses_are_written_as_in_the_table() {
-        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
-        if cfg!(target_endian = "little") {
-            assert_eq!(written(at("127.0.0.1:7400"), false), "0100007F:1CE8");
-            assert_eq!(written(at("127.0.0.1:7400"), true), "0000000000000000FFFF00000100007F:1CE8");
-            assert_eq!(written(at("[::1]:80"), true), "00000000000000000000000001000000:0050");
+    fn who_listens_is_at_the_end_of_no_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let at = listener.local_addr().expect("bound");
+        assert_eq!(user_of(at, SocketAddr::new(at.ip(), 1)).expect("the kernel tells"), None);
+    }
+
+    #[test]
+    fn a_socket_that_was_closed_is_nobodys() {
+        for host in ["127.0.0.1", "[::1]"] {
+            let Some([(near, near_at), (far, far_at)]) = connected(host) else { continue };
+            drop(near);
+            assert_eq!(user_of(near_at, far_at).expect("the kernel tells"), None);
+            let left = check_user(far.as_fd(), &address(far_at));
+            assert_eq!(left, Err(BootstrapError::Left { address: address(far_at) }));
         }
     }
 }

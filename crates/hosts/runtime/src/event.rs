@@ -28,7 +28,7 @@ pub enum Event {
         /// The node.
         peer: NodeId,
     },
-    /// The system refuses what a new link needs. It is asked again after a while, and this is told once until it gives.
+    /// The system refuses what a new link needs. It is asked again after a while, and this is told again only after a second in which it gave.
     NoNewLinks {
         /// Why.
         why: BootstrapError,

@@ -9,6 +9,10 @@ use std::io;
 /// How long a listener is left alone when there is no room for another link: it stays readable meanwhile.
 const REST: Span = Span::from_millis(100);
 
+/// Connections for which there is no room, looked at before a listener is left alone. Each is told so, where that can be done: else it
+/// would wait in vain.
+const REFUSALS: u32 = 256;
+
 /// Connections that fail, looked at in one turn.
 const FAILURES: usize = 64;
 
@@ -30,9 +34,17 @@ struct Watched {
     is_called: bool,
     /// Until when it is left alone.
     rests_until: Option<Time>,
-    /// Whether it was told that the system refuses what a link needs.
-    is_told: bool,
+    shortage: Shortage,
     failures: Failures,
+}
+
+/// The system refuses what a link needs.
+#[derive(Default)]
+struct Shortage {
+    /// Connections that met it since the listener rested, or had nobody.
+    refusals: u32,
+    /// It was told of, and goes on if there is another one before.
+    told_until: Time,
 }
 
 /// The connections that were not made.
@@ -54,8 +66,15 @@ impl Listening {
     /// The system refuses to watch it.
     pub(crate) fn add(&mut self, listener: Box<dyn Listener>, port: Port, poller: &Poller) -> io::Result<()> {
         poller.add(listener.fd(), Source::Listener(place(self.listeners.len())))?;
-        let (is_called, is_told, failures) = (true, false, Failures::default());
-        self.listeners.push(Watched { listener, port, is_called, rests_until: None, is_told, failures });
+        let (shortage, failures) = (Shortage::default(), Failures::default());
+        self.listeners.push(Watched {
+            listener,
+            port,
+            is_called: true,
+            rests_until: None,
+            shortage,
+            failures,
+        });
         Ok(())
     }
 
@@ -83,13 +102,11 @@ impl Listening {
             let watched = self.listeners.iter_mut().find(|watched| watched.is_called)?;
             match watched.listener.accept() {
                 Ok(Some(end)) => return Some((end, watched.port)),
-                Ok(None) => (watched.is_called, watched.is_told) = (false, false),
-                Err(why) if is_shortage(&why) => {
-                    if !watched.is_told {
-                        watched.is_told = true;
-                        tell(&Event::NoNewLinks { why });
+                Ok(None) => (watched.is_called, watched.shortage.refusals) = (false, 0),
+                Err(why) if why.is_own_shortage() => {
+                    if watched.shortage.is_enough(why, now, tell) {
+                        watched.rest(now, poller);
                     }
-                    watched.rest(now, poller);
                 }
                 Err(why) => watched.failures.tell(why, now, tell),
             }
@@ -131,6 +148,18 @@ impl Watched {
     }
 }
 
+impl Shortage {
+    /// One more connection met it. Whether the listener is to be left alone.
+    fn is_enough(&mut self, why: BootstrapError, now: Time, tell: &mut dyn FnMut(&Event)) -> bool {
+        if now >= self.told_until {
+            tell(&Event::NoNewLinks { why });
+        }
+        self.told_until = now + QUIET;
+        self.refusals = (self.refusals + 1) % REFUSALS;
+        self.refusals == 0
+    }
+}
+
 impl Failures {
     /// One more: tells of it, unless another one was told of a moment ago.
     fn tell(&mut self, why: BootstrapError, now: Time, tell: &mut dyn FnMut(&Event)) {
@@ -141,11 +170,6 @@ impl Failures {
             tell(&Event::NotConnected { why, before: core::mem::take(&mut self.untold) });
         }
     }
-}
-
-/// Whether this process has not what a link needs, whoever the peer is.
-fn is_shortage(error: &BootstrapError) -> bool {
-    error.is_own_shortage()
 }
 
 fn place(at: usize) -> u32 {

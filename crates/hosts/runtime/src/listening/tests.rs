@@ -1,10 +1,11 @@
 use super::*;
+use quintet_errors::Code;
 use quintet_link::{LinkAddress, SharedMemoryListener, listen};
 use quintet_testbed::{Program, TempDir, argument};
+use rustix::io::read;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Leaves this process no further descriptor.
@@ -15,71 +16,101 @@ fn forbid_descriptors() {
     setrlimit(Resource::Nofile, Rlimit { current, maximum }).expect("less is allowed");
 }
 
-#[test]
-fn without_descriptors_the_listener_rests_and_is_looked_at_again() {
-    const NAME: &str = "listening::tests::without_descriptors_the_listener_rests_and_is_looked_at_again";
-    if let Some(path) = argument() {
-        let poller = Poller::new().expect("there are descriptors");
-        let mut listening = Listening::default();
-        let listener = SharedMemoryListener::bind(Path::new(&path)).expect("the folder is there");
-        listening.add(Box::new(listener), Port(16), &poller).expect("it is watched");
-        let client = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a descriptor");
-        connect(&client, &SocketAddrUnix::new(&path).expect("it is short")).expect("it listens");
-        let before = getrlimit(Resource::Nofile);
-        forbid_descriptors();
-        let mut told = Vec::new();
-        assert!(listening.accept(Time(0), &poller, &mut |event| told.push(event.clone())).is_none());
-        assert!(matches!(told[..], [Event::NoNewLinks { .. }]), "{told:?}");
-        assert!(!listening.is_called() && !poller.is_called(), "it would stay readable");
-        let again = listening.deadline().expect("it is looked at again");
-        setrlimit(Resource::Nofile, before).expect("it was allowed before");
-        listening.end_rests(again, &poller);
-        assert!(listening.is_called() && listening.deadline().is_none());
-        listening.accept(again, &poller, &mut |event| panic!("nothing is refused any more: {event}"));
-        println!("it is as good as before");
-        return;
+/// A connection to a listener.
+fn dialled(address: &LinkAddress) -> OwnedFd {
+    let (path, kind) = match address {
+        LinkAddress::SharedMemory(path) => (path, SocketType::SEQPACKET),
+        LinkAddress::Unix(path) => (path, SocketType::STREAM),
+        other => panic!("{other} has no path"),
+    };
+    let client = socket(AddressFamily::UNIX, kind, None).expect("a descriptor");
+    connect(&client, &SocketAddrUnix::new(path).expect("it is short")).expect("it listens");
+    client
+}
+
+fn listening_at(address: &LinkAddress, poller: &Poller) -> Listening {
+    let mut listening = Listening::default();
+    listening.add(listen(address).expect("the folder is there"), Port(16), poller).expect("it is watched");
+    listening
+}
+
+/// Until nobody calls any more: what was told.
+fn turned_away(listening: &mut Listening, now: Time, poller: &Poller) -> Vec<Event> {
+    let mut told = Vec::new();
+    while listening.is_called() {
+        let accepted = listening.accept(now, poller, &mut |event| told.push(event.clone()));
+        assert!(accepted.is_none(), "there is no descriptor for it");
     }
+    told
+}
+
+/// Runs the test of this name in a child, whose limits are lowered, until it says so.
+fn in_a_child(name: &str, last: &str) {
     let folder = TempDir::new().expect("a temporary directory");
-    let child = Program::this_test(NAME, folder.join("socket")).expect("it is known").spawn();
+    let name = format!("listening::tests::{name}");
+    let child = Program::this_test(&name, folder.join("socket")).expect("it is known").spawn();
     let child = child.expect("it starts");
-    let said = child.output().wait_for("it is as good as before", Duration::from_secs(30));
+    let said = child.output().wait_for(last, Duration::from_secs(30));
     assert!(said.is_some(), "{}", child.output().text());
 }
 
 #[test]
-fn with_no_descriptor_in_reserve_either_the_listener_rests() {
-    const NAME: &str = "listening::tests::with_no_descriptor_in_reserve_either_the_listener_rests";
-    if let Some(path) = argument() {
-        let poller = Poller::new().expect("there are descriptors");
-        for address in [
-            LinkAddress::SharedMemory(Path::new(&path).to_owned()),
-            LinkAddress::Unix(format!("{path}.stream").into()),
-        ] {
-            let mut listening = Listening::default();
-            listening
-                .add(listen(&address).expect("the folder is there"), Port(16), &poller)
-                .expect("it is watched");
-            let (LinkAddress::SharedMemory(at) | LinkAddress::Unix(at)) = &address else { return };
-            let kind = if at.ends_with("socket") { SocketType::SEQPACKET } else { SocketType::STREAM };
-            let client = socket(AddressFamily::UNIX, kind, None).expect("a descriptor");
-            connect(&client, &SocketAddrUnix::new(at).expect("it is short")).expect("it listens");
-            let before = getrlimit(Resource::Nofile);
-            // Not even a number that becomes free is given out again.
-            setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).expect("less is allowed");
-            let mut told = Vec::new();
-            assert!(listening.accept(Time(0), &poller, &mut |event| told.push(event.clone())).is_none());
-            setrlimit(Resource::Nofile, before).expect("it was allowed before");
-            assert!(matches!(told[..], [Event::NoNewLinks { .. }]), "{told:?}");
-            assert!(!listening.is_called() && !poller.is_called(), "it would stay readable");
+fn without_descriptors_everybody_is_turned_away_and_it_is_told_once() {
+    let Some(path) = argument() else {
+        return in_a_child("without_descriptors_everybody_is_turned_away_and_it_is_told_once", "they know");
+    };
+    let poller = Poller::new().expect("there are descriptors");
+    for address in
+        [LinkAddress::SharedMemory(path.clone().into()), LinkAddress::Unix((path + ".stream").into())]
+    {
+        let mut listening = listening_at(&address, &poller);
+        let clients = [(); 100].map(|()| dialled(&address));
+        let before = getrlimit(Resource::Nofile);
+        forbid_descriptors();
+        let told = turned_away(&mut listening, Time(0), &poller);
+        assert!(matches!(told[..], [Event::NoNewLinks { .. }]), "{told:?}");
+        assert!(!poller.is_called() && listening.deadline().is_none(), "nobody is left");
+        for client in clients {
+            let mut said = [0; 64];
+            let count = read(&client, &mut said).expect("it was answered");
+            assert!(count >= 8, "{count} bytes");
+            assert_eq!(said[6..8], (Code::Resource as u16).to_le_bytes());
         }
-        println!("both rest");
-        return;
+        let late = dialled(&address);
+        listening.called(0);
+        assert_eq!(turned_away(&mut listening, Time(1), &poller), [], "it was told a moment ago");
+        drop(late);
+        setrlimit(Resource::Nofile, before).expect("it was allowed before");
     }
-    let folder = TempDir::new().expect("a temporary directory");
-    let child = Program::this_test(NAME, folder.join("socket")).expect("it is known").spawn();
-    let child = child.expect("it starts");
-    let said = child.output().wait_for("both rest", Duration::from_secs(30));
-    assert!(said.is_some(), "{}", child.output().text());
+    println!("they know");
+}
+
+#[test]
+fn with_no_descriptor_in_reserve_either_the_listener_rests_and_is_looked_at_again() {
+    let Some(path) = argument() else {
+        let name = "with_no_descriptor_in_reserve_either_the_listener_rests_and_is_looked_at_again";
+        return in_a_child(name, "both are as good as before");
+    };
+    let poller = Poller::new().expect("there are descriptors");
+    for address in
+        [LinkAddress::SharedMemory(path.clone().into()), LinkAddress::Unix((path + ".stream").into())]
+    {
+        let mut listening = listening_at(&address, &poller);
+        let client = dialled(&address);
+        let before = getrlimit(Resource::Nofile);
+        // Not even a number that becomes free is given out again.
+        setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).expect("less is allowed");
+        let told = turned_away(&mut listening, Time(0), &poller);
+        setrlimit(Resource::Nofile, before).expect("it was allowed before");
+        assert!(matches!(told[..], [Event::NoNewLinks { .. }]), "{told:?}");
+        assert!(!poller.is_called(), "it would stay readable");
+        let again = listening.deadline().expect("it is looked at again");
+        listening.end_rests(again, &poller);
+        assert!(listening.is_called() && listening.deadline().is_none());
+        listening.accept(again, &poller, &mut |event| panic!("nothing is refused any more: {event}"));
+        drop(client);
+    }
+    println!("both are as good as before");
 }
 
 #[test]

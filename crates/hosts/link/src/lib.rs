@@ -20,6 +20,7 @@
 //! | `moderation.rs` | when a receiver lets frames gather |
 //! | `burst.rs` | [`Burst`]: how many frames of a link are handled together |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
+//! | `pages.rs` | memory straight from the system, for buffers of which most is never used |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
 
@@ -40,6 +41,7 @@ mod maker;
 #[cfg(not(loom))]
 mod moderation;
 #[cfg(not(loom))]
+mod pages;
 mod path_lock;
 #[cfg(any(not(loom), test))]
 mod shared_memory;

@@ -46,6 +46,7 @@ mod tcp_peer;
 mod tls;
 
 use crate::{BootstrapError, End, LinkAddress};
+use connection::Wiring;
 pub use connection::{Checksums, over_stream};
 use core::net::SocketAddr;
 pub(crate) use dialer::StreamDialer;
@@ -64,20 +65,14 @@ fn checksums_over(socket: BorrowedFd<'_>) -> Checksums {
     }
 }
 
-/// The end of a connection that was made at that address.
-fn end_at(address: &LinkAddress, socket: OwnedFd, checksums: Checksums) -> Result<End, BootstrapError> {
-    connection::end(socket, checksums).map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
+/// What an end at that address has beside its socket.
+fn wiring_at(address: &LinkAddress, socket: BorrowedFd<'_>) -> Result<Wiring, BootstrapError> {
+    Wiring::around(socket).map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
 }
 
-/// The end of a connection that was made at that address, over TLS: that finds what was changed, so that checksums are for who wants them.
-fn end_over_tls_at(
-    address: &LinkAddress,
-    socket: OwnedFd,
-    checksums: Checksums,
-    greeted: Greeted,
-) -> Result<End, BootstrapError> {
+/// The end of a connection over TLS, which finds what was changed: checksums are for who wants them.
+fn end_over_tls(socket: OwnedFd, wiring: Wiring, checksums: Checksums, greeted: Greeted) -> End {
     let leaves_machine = checksums_over(socket.as_fd()) == Checksums::Crc32c;
     let class = if leaves_machine { LinkClass::Network } else { LinkClass::Machine };
-    connection::end_over_tls(socket, checksums, class, greeted)
-        .map_err(|(doing, errno)| BootstrapError::system(address, doing, errno))
+    connection::end_over_tls(socket, wiring, checksums, class, greeted)
 }

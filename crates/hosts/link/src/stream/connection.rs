@@ -1,11 +1,14 @@
 //! What the two halves of one end share, and how an end sleeps.
 
+use super::layout::SEND_BYTES;
 use super::outgoing::Outgoing;
+use super::reader::BUFFER_BYTES;
 use super::receiver::StreamReceiver;
 use super::sender::StreamSender;
 use super::tls::greeting::Greeted;
 use crate::doorbell::Doorbell;
 use crate::moderation::Sent;
+use crate::pages::Pages;
 use crate::{End, LinkError, Maker};
 use core::mem::MaybeUninit;
 use core::time::Duration;
@@ -46,6 +49,16 @@ pub(super) struct Connection {
     failure: OnceLock<LinkError>,
 }
 
+/// What an end has beside its socket, and the system may refuse: had before the other side is told that it is taken.
+#[derive(Debug)]
+pub(super) struct Wiring {
+    maker: Maker,
+    bell: Doorbell,
+    epoll: OwnedFd,
+    to_send: Pages,
+    received: Pages,
+}
+
 /// Whether frames carry a checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checksums {
@@ -68,53 +81,65 @@ impl Checksums {
 /// # Errors
 /// [`LinkError::System`]: the system refused a descriptor or memory.
 pub fn over_stream(socket: OwnedFd, checksums: Checksums) -> Result<End, LinkError> {
-    end(socket, checksums).map_err(|(doing, errno)| LinkError::System(format!("cannot {doing}: {errno}")))
+    let wiring = Wiring::around(socket.as_fd())
+        .map_err(|(doing, errno)| LinkError::System(format!("cannot {doing}: {errno}")))?;
+    Ok(end(socket, wiring, checksums))
 }
 
 /// As [`over_stream`].
-///
-/// # Errors
-/// What was tried, and what the system said.
-pub(super) fn end(socket: OwnedFd, checksums: Checksums) -> Result<End, (&'static str, Errno)> {
+pub(super) fn end(socket: OwnedFd, wiring: Wiring, checksums: Checksums) -> End {
     let is_checked = checksums == Checksums::Crc32c;
     // What leaves the machine is checked.
     let class = if is_checked { LinkClass::Network } else { LinkClass::Machine };
-    let connection = Arc::new(Connection::new(socket)?);
-    Ok(End {
-        sender: Box::new(StreamSender::new(Arc::clone(&connection), checksums, class, None)),
-        receiver: Box::new(StreamReceiver::new(connection, is_checked, None)),
-    })
+    let (connection, to_send, received) = Connection::new(socket, wiring);
+    let connection = Arc::new(connection);
+    End {
+        sender: Box::new(StreamSender::new(Arc::clone(&connection), to_send, checksums, class, None)),
+        receiver: Box::new(StreamReceiver::new(connection, received, is_checked, None)),
+    }
 }
 
 /// As [`over_stream`], over a connection on which both sides are known.
-///
-/// # Errors
-/// What was tried, and what the system said.
 pub(super) fn end_over_tls(
     socket: OwnedFd,
+    wiring: Wiring,
     checksums: Checksums,
     class: LinkClass,
     greeted: Greeted,
-) -> Result<End, (&'static str, Errno)> {
-    let connection = Arc::new(Connection::new(socket)?);
+) -> End {
+    let (connection, to_send, received) = Connection::new(socket, wiring);
+    let connection = Arc::new(connection);
     connection.outgoing().sealer = Some(greeted.sealer);
-    let sender = StreamSender::new(Arc::clone(&connection), checksums, class, Some(greeted.peer));
+    let sender = StreamSender::new(Arc::clone(&connection), to_send, checksums, class, Some(greeted.peer));
     let is_checked = checksums == Checksums::Crc32c;
-    let receiver = StreamReceiver::new(connection, is_checked, Some(greeted.opener));
-    Ok(End { sender: Box::new(sender), receiver: Box::new(receiver) })
+    let receiver = StreamReceiver::new(connection, received, is_checked, Some(greeted.opener));
+    End { sender: Box::new(sender), receiver: Box::new(receiver) }
 }
 
-impl Connection {
-    fn new(socket: OwnedFd) -> Result<Self, (&'static str, Errno)> {
+impl Wiring {
+    /// For an end over that socket.
+    ///
+    /// # Errors
+    /// What was tried, and what the system said.
+    pub(super) fn around(socket: BorrowedFd<'_>) -> Result<Self, (&'static str, Errno)> {
         let maker = Maker::this_process().map_err(|errno| ("map a page that a fork wipes", errno))?;
         let bell = Doorbell::new().map_err(|errno| ("create an eventfd", errno))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| ("create an epoll descriptor", errno))?;
-        for fd in [bell.fd(), socket.as_fd()] {
+        for fd in [bell.fd(), socket] {
             epoll::add(&epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
                 .map_err(|errno| ("watch a socket", errno))?;
         }
-        Ok(Connection {
+        let pages = |len| Pages::new(len).map_err(|errno| ("map a buffer", errno));
+        Ok(Wiring { maker, bell, epoll, to_send: pages(SEND_BYTES)?, received: pages(BUFFER_BYTES)? })
+    }
+}
+
+impl Connection {
+    /// And the buffers of its two halves.
+    fn new(socket: OwnedFd, wiring: Wiring) -> (Self, Pages, Pages) {
+        let Wiring { maker, bell, epoll, to_send, received } = wiring;
+        let connection = Connection {
             socket,
             maker,
             bell: Arc::new(bell),
@@ -125,7 +150,8 @@ impl Connection {
             sent: Sent::default(),
             broken: AtomicBool::new(false),
             failure: OnceLock::new(),
-        })
+        };
+        (connection, to_send, received)
     }
 
     /// Whether another process made it, from which this one was forked.

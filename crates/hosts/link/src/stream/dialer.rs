@@ -1,9 +1,10 @@
 //! The side that dials, while the connection is being made.
 
+use super::connection;
 use super::preamble::{Heard, Preamble, Role};
 use super::tcp_connecting::TcpConnecting;
 use super::tls::greeting::Greeting;
-use super::{Checksums, checksums_over, end_at, end_over_tls_at, tcp_peer};
+use super::{Checksums, checksums_over, end_over_tls, tcp_peer, wiring_at};
 use crate::connecting::Connecting;
 use crate::socket_file::UnixPlace;
 use crate::{BootstrapError, Dialer, End, LinkAddress};
@@ -113,14 +114,15 @@ impl Dialer for StreamDialer {
             return Ok(None);
         }
         let Some(socket) = self.way.take_socket() else { return Ok(None) };
+        let wiring = wiring_at(&self.address, socket.as_fd())?;
         if let Some(greeted) = self.greeting.take().and_then(|greeting| greeting.greeted()) {
-            return end_over_tls_at(&self.address, socket, self.ours.checksums, greeted).map(Some);
+            return Ok(Some(end_over_tls(socket, wiring, self.ours.checksums, greeted)));
         }
         if let Way::Tcp(_) = self.way {
             // Not before: as long as nobody has taken the connection, its other end is nobody's.
             tcp_peer::check_user(socket.as_fd(), &self.address)?;
         }
-        end_at(&self.address, socket, self.ours.checksums).map(Some)
+        Ok(Some(connection::end(socket, wiring, self.ours.checksums)))
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

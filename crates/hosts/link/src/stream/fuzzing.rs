@@ -2,8 +2,9 @@
 
 use super::connection::Checksums;
 use super::preamble::{Preamble, Role};
-use super::reader::{Faulty, FrameReader, Item, Room};
+use super::reader::{BUFFER_BYTES, Faulty, FrameReader, Item, Room};
 use super::tls::greeting::Greeting;
+use crate::pages::Pages;
 use crate::{Credentials, LinkAddress, LinkError, Route};
 use quintet_contract::limits::MAX_BODY_BYTES;
 use std::io::Write;
@@ -46,7 +47,7 @@ pub fn frames(bytes: &[u8]) {
 }
 
 fn read(stream: &[u8], piece: usize, is_checked: bool) -> Told {
-    let mut reader = FrameReader::new(is_checked);
+    let mut reader = FrameReader::new(Pages::new(BUFFER_BYTES).expect("there is memory"), is_checked);
     let mut told: Told = (Vec::new(), None, false);
     for mut piece in stream.chunks(piece) {
         while told.1.is_none() {

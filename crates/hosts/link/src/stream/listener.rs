@@ -3,7 +3,7 @@
 use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
 use super::tls::greeting::Greeting;
-use super::{Checksums, end_at, end_over_tls_at, tcp, tcp_peer};
+use super::{Checksums, connection, end_over_tls, tcp, tcp_peer, wiring_at};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
 use crate::{BootstrapError, Credentials, End, LinkAddress, Listener, TlsFault};
@@ -150,14 +150,15 @@ impl StreamListener {
         let fd = arrival.socket.as_fd();
         let heard = arrival.heard.hear(fd, self.ours, &self.address);
         let answered = heard.and_then(|whole| {
-            let checksums = arrival.heard.checksums();
-            if whole {
-                Preamble { checksums, ..self.ours }.say(fd, &self.address)?;
+            if !whole {
+                return Ok(None);
             }
-            Ok(whole.then_some(checksums))
+            let (wiring, checksums) = (wiring_at(&self.address, fd)?, arrival.heard.checksums());
+            Preamble { checksums, ..self.ours }.say(fd, &self.address)?;
+            Ok(Some((wiring, checksums)))
         });
         match answered {
-            Ok(Some(checksums)) => end_at(&self.address, arrival.socket, checksums).map(Some),
+            Ok(Some((wiring, checksums))) => Ok(Some(connection::end(arrival.socket, wiring, checksums))),
             Ok(None) => self.keep(arrival),
             Err(error) => {
                 self.ours.refuse(fd, error.code());
@@ -172,19 +173,19 @@ impl StreamListener {
         let heard = greeting.hear(fd, self.ours, &self.address);
         let checksums = greeting.checksums();
         let answered = heard.and_then(|whole| {
-            if whole {
-                greeting.say(fd, Preamble { checksums, ..self.ours }, &self.address)?;
+            if !whole {
+                return Ok(None);
             }
-            Ok(whole)
+            let wiring = wiring_at(&self.address, fd)?;
+            greeting.say(fd, Preamble { checksums, ..self.ours }, &self.address)?;
+            Ok(Some(wiring))
         });
         match answered {
-            Ok(true) => {
+            Ok(Some(wiring)) => {
                 let greeted = arrival.greeting.take().and_then(|greeting| greeting.greeted());
-                greeted
-                    .map(|greeted| end_over_tls_at(&self.address, arrival.socket, checksums, greeted))
-                    .transpose()
+                Ok(greeted.map(|greeted| end_over_tls(arrival.socket, wiring, checksums, greeted)))
             }
-            Ok(false) => self.keep(arrival),
+            Ok(None) => self.keep(arrival),
             Err(error) => {
                 greeting.refuse(fd, self.ours, error.code());
                 Err(error)

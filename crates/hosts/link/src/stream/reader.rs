@@ -10,6 +10,7 @@ use super::layout::{
     BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
     READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
 };
+use crate::pages::Pages;
 use crate::{LinkError, Route};
 use bytes::Bytes;
 use core::mem::MaybeUninit;
@@ -19,12 +20,12 @@ use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
 use quintet_wire::{Header, STAMP_BYTES};
 
 /// The buffer: what is left of a frame, and one read behind it.
-const BUFFER_BYTES: usize = MAX_INLINE_BYTES + READ_BYTES;
+pub(super) const BUFFER_BYTES: usize = MAX_INLINE_BYTES + READ_BYTES;
 
 /// Reads one direction of a link.
 #[derive(Debug)]
 pub(super) struct FrameReader {
-    buffer: Box<[u8]>,
+    buffer: Pages,
     /// What was received and not taken.
     filled: Range<usize>,
     /// The number of the next frame.
@@ -96,9 +97,10 @@ pub(super) enum Room<'a> {
 }
 
 impl FrameReader {
-    pub(super) fn new(is_checked: bool) -> Self {
+    /// Into a buffer of [`BUFFER_BYTES`].
+    pub(super) fn new(buffer: Pages, is_checked: bool) -> Self {
         FrameReader {
-            buffer: vec![0; BUFFER_BYTES].into(),
+            buffer,
             filled: 0..0,
             sequence: 0,
             is_checked,
@@ -426,7 +428,7 @@ mod tests {
             sequence: 0,
             check: 0,
         };
-        let mut reader = FrameReader::new(false);
+        let mut reader = FrameReader::new(Pages::new(BUFFER_BYTES).expect("there is memory"), false);
         let announced = [&header.to_bytes()[..], &(FRAME_BULK_BYTES as u32).to_le_bytes()].concat();
         let Some(Room::Buffer(room)) = reader.room() else { panic!("it waits for a frame") };
         room[..announced.len()].copy_from_slice(&announced);

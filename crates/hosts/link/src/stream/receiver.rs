@@ -7,6 +7,7 @@ use super::parting::Parting;
 use super::reader::{Faulty, FrameReader, Item, Room};
 use super::tls::opener::{Opener, Received};
 use crate::moderation::Moderation;
+use crate::pages::Pages;
 use crate::wait::{self, Patience, Waiting};
 use crate::{LinkError, Receiver, Route};
 use bytes::Bytes;
@@ -185,10 +186,16 @@ impl Waiting for Looking<'_> {
 }
 
 impl StreamReceiver {
-    pub(super) fn new(connection: Arc<Connection>, is_checked: bool, opener: Option<Opener>) -> Self {
+    /// Reads into that buffer.
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        buffer: Pages,
+        is_checked: bool,
+        opener: Option<Opener>,
+    ) -> Self {
         let inbound = Inbound {
             connection,
-            reader: FrameReader::new(is_checked),
+            reader: FrameReader::new(buffer, is_checked),
             opener,
             moderation: Moderation::default(),
             is_drained: false,

@@ -2,9 +2,10 @@
 
 use super::check::{check_in_place, check_more, set_check};
 use super::connection::{Checksums, Connection};
-use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SEND_BYTES, SENDER_LEFT};
+use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SENDER_LEFT};
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use super::tls::sealer::Sealer;
+use crate::pages::Pages;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
@@ -34,7 +35,7 @@ pub(super) struct StreamSender {
 
 /// Frames since the last flush, encoded where they lie.
 struct Batch {
-    buffer: Box<[u8]>,
+    buffer: Pages,
     filled: usize,
     /// Bulk, and how many bytes of the buffer come before it.
     bulk: Vec<(usize, Bytes)>,
@@ -65,8 +66,8 @@ impl<'a> Segment<'a> {
 }
 
 impl Batch {
-    fn new() -> Self {
-        Batch { buffer: vec![0; SEND_BYTES].into(), filled: 0, bulk: Vec::new(), bulk_bytes: 0 }
+    fn new(buffer: Pages) -> Self {
+        Batch { buffer, filled: 0, bulk: Vec::new(), bulk_bytes: 0 }
     }
 
     fn cost(&self) -> Cost {
@@ -149,8 +150,10 @@ impl Batch {
 }
 
 impl StreamSender {
+    /// Gathers frames in that buffer, of `layout::SEND_BYTES`.
     pub(super) fn new(
         connection: Arc<Connection>,
+        buffer: Pages,
         checksums: Checksums,
         class: LinkClass,
         identity: Option<Identity>,
@@ -159,7 +162,7 @@ impl StreamSender {
         let info = LinkInfo { may_be_cut: true, identity, ..LinkInfo::new(class, FRAME_BULK_BYTES) };
         StreamSender {
             connection,
-            batch: Batch::new(),
+            batch: Batch::new(buffer),
             begun: None,
             is_stamped: false,
             clock: LiveClock::start(),

@@ -5,12 +5,12 @@ use quintet_errors::Code;
 use quintet_link::{
     BootstrapError, Dialer, End, LinkAddress, ListenLimits, Listener, StreamListener, connect, dial, listen,
 };
-use quintet_testbed::TempDir;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use quintet_testbed::{Program, TempDir, argument};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -64,12 +64,12 @@ fn told(mut peer: impl Read) -> Vec<u8> {
 fn serves(listener: &mut dyn Listener) {
     let address = listener.address();
     let connecting = thread::spawn(move || connect(&address, PATIENCE).map(|_| ()));
-    loop {
+    let _end = loop {
         match accept(listener) {
-            Ok(_) => break,
+            Ok(end) => break end,
             Err(error) => assert!(matches!(error, BootstrapError::Left { .. }), "{error}"),
         }
-    }
+    };
     assert_eq!(connecting.join().expect("it does not panic"), Ok(()));
 }
 
@@ -189,6 +189,52 @@ fn a_thousand_that_say_nothing_leave_room_for_one_that_does() {
     serves(&mut listener);
 }
 
+/// As a child: a listener that takes the connection, and has no descriptors for the rest of a link.
+#[test]
+fn who_cannot_be_given_a_link_is_told_so_before_it_is_taken() {
+    const NAME: &str = "meeting::who_cannot_be_given_a_link_is_told_so_before_it_is_taken";
+    if argument().is_none() {
+        let mut child = Program::this_test(NAME, "").expect("this test").spawn().expect("started");
+        let status = child.wait(PATIENCE).expect("waited").expect("it ends by itself");
+        assert!(status.success(), "{}", child.output().text());
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    for address in [any_port(), LinkAddress::Unix(folder.join("socket"))] {
+        let mut listener = listen(&address).expect("bound");
+        let dialer = dial(&listener.address()).expect("it listens");
+        let limits = getrlimit(Resource::Nofile);
+        let mut taken = take_all_descriptors();
+        taken.truncate(taken.len() - 2);
+        let error = refusal(&mut *listener);
+        drop(taken);
+        setrlimit(Resource::Nofile, limits).expect("as before");
+        assert!(error.is_own_shortage(), "{error}");
+        let refused = outcome(dialer);
+        assert!(matches!(refused, BootstrapError::Refused { code: Some(Code::Resource), .. }), "{refused}");
+        serves(&mut *listener);
+    }
+}
+
+/// Leaves this process none but these.
+fn take_all_descriptors() -> Vec<OwnedFd> {
+    let limits = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limits).expect("a lower limit");
+    std::iter::repeat_with(|| eventfd(0, EventfdFlags::CLOEXEC)).map_while(Result::ok).collect()
+}
+
+/// Why a dial comes to nothing.
+fn outcome(mut dialer: Box<dyn Dialer>) -> BootstrapError {
+    loop {
+        if let Err(error) = dialer.finish() {
+            return error;
+        }
+        let limit = Timespec::try_from(PATIENCE).expect("short");
+        let mut fds = [PollFd::from_borrowed_fd(dialer.fd(), PollFlags::IN)];
+        assert_eq!(poll(&mut fds, Some(&limit)), Ok(1), "nothing came");
+    }
+}
+
 #[test]
 fn accepting_never_waits_and_a_silent_peer_keeps_nobody_busy() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
@@ -205,7 +251,7 @@ fn a_name_is_resolved_and_each_of_its_addresses_tried() {
     let (mut listener, port) = tcp_listener(ListenLimits::default());
     let address = LinkAddress::Tcp { host: "localhost".to_owned(), port };
     let connecting = thread::spawn(move || connect(&address, PATIENCE).map(|_| ()));
-    accept(&mut listener).expect("it is whole");
+    let _end = accept(&mut listener).expect("it is whole");
     assert_eq!(connecting.join().expect("it does not panic"), Ok(()));
 }
 

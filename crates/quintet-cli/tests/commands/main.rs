@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_space;
+mod dials;
 mod doctor;
 mod identity;
 mod job;

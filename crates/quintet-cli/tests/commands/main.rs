@@ -6,6 +6,7 @@ mod bench;
 mod bench_space;
 mod dials;
 mod doctor;
+mod frozen;
 mod identity;
 mod job;
 mod kill_one;

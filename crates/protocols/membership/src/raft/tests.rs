@@ -1,7 +1,7 @@
 //! The agreement alone, without machines: a random walk through what time, messages, syncs and crashes may do to it. Every step is one of
 //! them, so that it comes through far more elections than schedules on simulated machines do.
 
-use super::{Raft, Restored};
+use super::{KEPT_ENTRIES, Raft, Restored};
 use crate::change::{Change, Entry, Joiner};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::Record;
@@ -247,6 +247,28 @@ fn a_read_waits_for_answers_to_a_round_that_began_after_it() {
             walk.machines[0].raft.take(walk.now, NodeId(1), said.message);
         }
         assert_eq!(walk.machines[0].raft.effects.read, finished);
+    }
+}
+
+#[test]
+fn the_view_is_kept_now_and_then_and_not_with_each_entry() {
+    let mut walk = Walk::new(1, |_| {});
+    walk.now = walk.machines[0].raft.deadline();
+    walk.machines[0].raft.tick(walk.now);
+    calm(&mut walk);
+    for incarnation in 1..=4 * KEPT_ENTRIES {
+        assert!(walk.machines[0].raft.may_propose());
+        walk.machines[0].raft.propose(walk.now, Change::Revive(NodeId(0), Incarnation(incarnation)));
+        calm(&mut walk);
+    }
+    for Machine { raft, disk, .. } in &walk.machines {
+        let views = disk.0.iter().filter_map(|record| match record {
+            Record::Snapshot { index, .. } => Some(*index),
+            _ => None,
+        });
+        // The first is what the machine began with.
+        assert_eq!(views.collect::<Vec<_>>(), [1, 129, 193, 257]);
+        assert_eq!((raft.log.base(), raft.commit), (257 - KEPT_ENTRIES, 2 + 4 * KEPT_ENTRIES));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::heartbeat::Heartbeat;
 use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::{Error, LinkConfig, Recorder, Space, Watch};
+use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, Watch};
 use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
@@ -145,6 +145,23 @@ impl Lab {
         // Not before: who is refused because its number is in use tries another one.
         redial.into_iter().for_each(|redial| lab.shared.calls.redial(redial));
         Ok(lab)
+    }
+
+    /// Connects to where the environment and `quintet.toml` say that the space is: under `quintet run` the job's. A lab in this process
+    /// if they name none.
+    ///
+    /// ```
+    /// use quintet::{Lab, tuple};
+    ///
+    /// let lab = Lab::from_environment()?; // alone: in this process; under `quintet run`: the job's space
+    /// lab.space().out(tuple!["row", 3i64])?;
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ConnectConfig::from_environment`] and [`ConnectConfig::connect`].
+    pub fn from_environment() -> Result<Lab, Error> {
+        ConnectConfig::from_environment()?.connect()
     }
 
     pub(crate) fn over(calls: Calls, lease: Option<Duration>) -> Lab {

@@ -21,6 +21,7 @@
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
+//! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
 //! | `identity.rs` | [`identity`], [`identified`]: who this process proves to be over TLS |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `events.rs` | what a server sees that no client does |
@@ -31,11 +32,13 @@
 
 mod begin;
 mod cause;
+mod connect_config;
 mod error;
 mod eval;
 mod events;
 mod heartbeat;
 mod identity;
+mod job;
 mod lab;
 mod lease;
 mod life;
@@ -47,10 +50,12 @@ mod watch;
 
 pub use begin::Begin;
 pub use cause::{Cause, Limit, PeerGone, Refused, Size};
+pub use connect_config::ConnectConfig;
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use events::to_standard_error;
 pub use identity::{identified, identity};
+pub use job::Job;
 pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;

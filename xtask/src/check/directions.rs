@@ -49,7 +49,18 @@ const EDGES: [(&str, &[&str]); 28] = [
     // The interface.
     (
         "quintet",
-        &["contract", "wire", "errors", "identity", "messaging", "tuple-space", "link", "stack", "runtime"],
+        &[
+            "contract",
+            "wire",
+            "errors",
+            "settings",
+            "identity",
+            "messaging",
+            "tuple-space",
+            "link",
+            "stack",
+            "runtime",
+        ],
     ),
     // Tools.
     ("explore", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "simulate", "stack"]),

@@ -11,6 +11,7 @@
 //! | `run/ending.rs` | how everybody is ended |
 //! | `run/restarts.rs` | workers that are started again |
 //! | `run/happening.rs` | what can happen, and the threads that wait for it |
+//! | `run/workers.rs` | who the workers are: Python's, or the program itself |
 //! | `run/pieces.rs` | what children say, piece by piece |
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
@@ -28,6 +29,7 @@ mod ledger;
 mod pieces;
 mod restarts;
 mod summary;
+mod workers;
 
 use super::serve::{finish, recorder};
 use super::supervise_job::Supervisor;
@@ -47,6 +49,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tempfile::TempDir;
+use workers::Workers;
 
 /// Descriptors that a worker takes of this process: two pipes, one to learn of its end, and its link's four.
 const DESCRIPTORS: u64 = 7;
@@ -55,7 +58,7 @@ const OWN_DESCRIPTORS: u64 = 48;
 
 #[derive(Args)]
 #[command(
-    after_help = "Workers are `PYTHON -m quintet.worker`. A SCRIPT ending in .py is run by the same Python, anything else is started as it is.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 --kill-one -- ./master --size 100"
+    after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100"
 )]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers
@@ -73,6 +76,9 @@ pub(crate) struct Arguments {
     /// Serve the space here instead of in a folder of its own: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path
     #[arg(long, value_name = "ADDRESS", conflicts_with = "link")]
     listen: Option<LinkAddress>,
+    /// Who the workers are
+    #[arg(long, value_enum, value_name = "KIND")]
+    worker: Option<Workers>,
     /// The Python of workers and scripts; else that of $VIRTUAL_ENV or ./.venv, else python3
     #[arg(long, value_name = "PYTHON")]
     python: Option<OsString>,
@@ -120,6 +126,12 @@ fn module_path(script: &OsStr) -> OsString {
         path.push(set);
     }
     path
+}
+
+/// Whether the program is its own worker.
+fn own_workers(arguments: &Arguments) -> bool {
+    let workers = arguments.worker.unwrap_or_else(|| Workers::of(&arguments.command[0]));
+    workers == Workers::Program
 }
 
 /// The job's folder, and who removes it, and ends whoever is left, if this process is killed. Dropped in this order.
@@ -173,13 +185,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         link,
         job: room.supervisor.variable(),
         workers,
+        own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
         printer: Printer::new(arguments.json, happened.clone()),
         module_path: module_path(&arguments.command[0]),
+        command: arguments.command.clone(),
     };
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
-    let outcome = job::run(&launch, &lab, &arguments.command, kill_one, happened, happenings);
+    let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     drop(lab);
     let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.

@@ -11,6 +11,7 @@ mod identity;
 mod job;
 mod kill_one;
 mod output;
+mod own_workers;
 mod reproduce;
 mod restarts;
 mod served;

@@ -27,6 +27,8 @@ pub(super) enum Who {
 pub(super) struct Child {
     pub(super) who: Who,
     pub(super) ended: bool,
+    /// Ended with status 0.
+    pub(super) is_content: bool,
     process: std::process::Child,
     handle: Arc<OwnedFd>,
     own_group: bool,
@@ -37,7 +39,7 @@ impl Child {
         let process = command.spawn().map_err(refused("start a process"))?;
         let handle = pidfd_open(Pid::from_child(&process), PidfdFlags::empty())
             .map_err(|errno| refused("watch a process")(errno.into()))?;
-        Ok(Child { who, ended: false, process, handle: Arc::new(handle), own_group })
+        Ok(Child { who, ended: false, is_content: false, process, handle: Arc::new(handle), own_group })
     }
 
     /// What it says, if that is captured. Given once.

@@ -10,7 +10,6 @@ use super::restarts::Restarts;
 use super::summary::{Ended, Summary};
 use quintet::{Code, Error, Lab};
 use rustix::process::{Signal, getpid, kill_process};
-use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -44,14 +43,13 @@ pub(super) struct Job<'a> {
 pub(super) fn run(
     launch: &Launch,
     lab: &Lab,
-    command_line: &[OsString],
     kill_one: bool,
     tell: Sender<Happening>,
     happenings: Receiver<Happening>,
 ) -> Result<Summary, Error> {
     take_events(lab, tell.clone());
     let mut workers = (0..launch.workers).map(|rank| launch.worker(rank)).collect::<Result<Vec<_>, _>>()?;
-    let mut master = launch.master(command_line)?;
+    let mut master = launch.master()?;
     let mut open_outputs = watch(&mut master, &launch.printer, &tell);
     open_outputs += workers.iter_mut().map(|worker| watch(worker, &launch.printer, &tell)).sum::<usize>();
     let mut job = Job {
@@ -84,7 +82,8 @@ impl Job<'_> {
         while !self.master.ended && self.interrupts == 0 {
             self.next(None)?;
             let left = self.workers.iter().filter(|worker| !worker.ended).count() + self.restarts.due();
-            if !self.workers.is_empty() && left == 0 && !self.master.ended {
+            if !self.workers.is_empty() && left == 0 && !self.master.ended && !self.all_have_done_their_work()
+            {
                 return Err(Error::new(Code::PeerDied, "all workers ended before their master"));
             }
         }
@@ -141,8 +140,9 @@ impl Job<'_> {
     fn ended(&mut self, who: Who, how: ExitStatus) -> Result<(), Error> {
         let Some(child) = self.child(who) else { return Ok(()) };
         child.ended = true;
+        child.is_content = how.success();
         let Who::Worker(rank) = who else { return Ok(()) };
-        if self.is_over() {
+        if self.is_over() || self.launch.own_workers && how.success() {
             return Ok(());
         }
         let place = i64::try_from(rank).unwrap_or(i64::MAX);
@@ -158,6 +158,11 @@ impl Job<'_> {
             put(self.lab, What::Marker, place)?;
         }
         Ok(())
+    }
+
+    /// Whether the workers are programs that end when they have done their work, and all of them did.
+    fn all_have_done_their_work(&self) -> bool {
+        self.launch.own_workers && self.workers.iter().all(|worker| worker.is_content)
     }
 
     /// Whether one more worker may be started again; if so, that is due.

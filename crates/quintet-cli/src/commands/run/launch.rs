@@ -29,27 +29,49 @@ pub(super) struct Launch {
     /// The variable by which the job's processes are found should this one be killed, and its value.
     pub(super) job: (&'static str, OsString),
     pub(super) workers: u64,
+    /// Whether they are the master's program, which learns its rank from its environment.
+    pub(super) own_workers: bool,
     /// How many times in all a worker is started again that ended before its time, not counting one for each task that it held.
     pub(super) restarts: u64,
     pub(super) python: OsString,
     pub(super) printer: Printer,
     /// Where workers find the modules beside the script: `PYTHONPATH`.
     pub(super) module_path: OsString,
+    /// The master and its arguments.
+    pub(super) command: Vec<OsString>,
 }
 
 impl Launch {
     /// A worker: in a process group of its own, so that a ctrl-C at the terminal does not reach it before its master.
     pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
-        let mut command = supervised(&self.python)?;
-        command.args(["-m", "quintet.worker"]).env("QUINTET_RANK", rank.to_string());
-        command.env("PYTHONPATH", &self.module_path);
+        let mut command = if self.own_workers {
+            self.program()?
+        } else {
+            let mut command = supervised(&self.python)?;
+            command.args(["-m", "quintet.worker"]).env("PYTHONPATH", &self.module_path);
+            command
+        };
+        command.env("QUINTET_RANK", rank.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         self.start(command, Who::Worker(rank), true)
     }
 
     /// The master. At a terminal it stays in this process' group and may read what is typed.
-    pub(super) fn master(&self, command_line: &[OsString]) -> Result<Child, Error> {
-        let (script, arguments) = command_line.split_first().unwrap_or((&self.python, &[]));
+    pub(super) fn master(&self) -> Result<Child, Error> {
+        let mut command = self.program()?;
+        // This process may be a worker of another job.
+        command.env_remove("QUINTET_RANK");
+        self.connect_output(&mut command)?;
+        let own_group = !stdin().is_terminal();
+        if own_group {
+            command.process_group(0);
+        }
+        self.start(command, Who::Master, own_group)
+    }
+
+    /// What the job was given to run.
+    fn program(&self) -> Result<Command, Error> {
+        let (script, arguments) = self.command.split_first().unwrap_or((&self.python, &[]));
         let mut command = if is_script(Path::new(script)) {
             let mut command = supervised(&self.python)?;
             command.arg(script);
@@ -58,12 +80,7 @@ impl Launch {
             supervised(as_path(script))?
         };
         command.args(arguments);
-        self.connect_output(&mut command)?;
-        let own_group = !stdin().is_terminal();
-        if own_group {
-            command.process_group(0);
-        }
-        self.start(command, Who::Master, own_group)
+        Ok(command)
     }
 
     /// The master's output goes on untouched, unless a progress bar stands in its way.

@@ -116,7 +116,7 @@ impl Encode for NotEnrolled {
         sink.u16(self.code);
         let end =
             (0..=MAX_TEXT_BYTES.min(self.text.len())).rev().find(|end| self.text.is_char_boundary(*end));
-        sink.counted(self.text[..end.unwrap_or(0)].as_bytes());
+        sink.counted(&self.text.as_bytes()[..end.unwrap_or(0)]);
     }
 }
 

@@ -182,7 +182,7 @@ fn a_token_lets_one_machine_in_and_says_why_not_another() {
     let token_of = |allows| token(&a, allows);
     let invite = |name: &str, token: &str| {
         let place =
-            folder.join(&format!("{name}-{}", quintet_identity::Token::new(0, 0).expect("random").text()));
+            folder.join(format!("{name}-{}", quintet_identity::Token::new(0, 0).expect("random").text()));
         let joined = join(&invitation(&a, place.clone(), name, token.to_owned()));
         assert_eq!(joined.is_ok(), place.exists(), "a folder is made if it joins, and only then");
         joined

@@ -125,7 +125,7 @@ impl fmt::Display for IdentityError {
                 write!(f, "{} is too long to be an identity; check the path", path.display())
             }
             IdentityError::NotAnAuthority => {
-                f.write_str("there is no key of an authority with its certificate in that folder; issue identities where the cluster was made")
+                f.write_str("there is no key of an authority with its certificate in that folder; issue identities, and make tokens, where the cluster was made")
             }
             IdentityError::BadRequest { what } => {
                 write!(f, "the request for a certificate is refused: {what}")

@@ -107,7 +107,7 @@ impl fmt::Display for TlsFault {
             }
             TlsFault::PeerOfAnotherCluster => f.write_str(
                 "the other side belongs to another cluster: another authority signed its certificate; use identities of one \
-                 cluster on both sides",
+                 cluster on both sides, or a token of the cluster that is dialled",
             ),
             TlsFault::PeerWithoutCertificate => {
                 f.write_str("the other side shows no certificate; give it an identity of this cluster")
@@ -120,7 +120,8 @@ impl fmt::Display for TlsFault {
                  both clocks",
             ),
             TlsFault::OfAnotherCluster => f.write_str(
-                "the other side does not know the authority of this side's certificate; use an identity of its cluster",
+                "the other side does not know the authority of this side's certificate; use an identity of its cluster (a token \
+                 serves to join at an agent, and for nothing else)",
             ),
             TlsFault::PeerNotAdmitted => f.write_str(
                 "the other side is not admitted: it is no member of the cluster, or its token was used, was revoked or has expired",

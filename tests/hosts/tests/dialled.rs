@@ -145,7 +145,7 @@ impl Pair {
     }
 
     fn ask(&self, words: u64) {
-        self.nodes.iter().for_each(|node| node.ask(PORT_SESSION, ASK, words, b""));
+        self.nodes.iter().for_each(|node| node.ask(PORT_SESSION, ASK, words, (b"", b"")));
     }
 
     /// All that was said before came once and in order, and nobody went.

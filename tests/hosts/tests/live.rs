@@ -40,7 +40,7 @@ fn the_token_goes_round_four_threads() {
         nodes[usize::from(next)].attach(NodeId(id), &pair, far).expect("it can be watched");
     }
     let running: Vec<_> = nodes.into_iter().map(Running::start).collect();
-    running[0].ask(PROBE, ASK, 50, b"");
+    running[0].ask(PROBE, ASK, 50, (b"", b""));
     let answer = running[0].answer();
     assert_eq!((answer.kind, answer.token), (ANSWER, Token(50)));
     assert!(u64::from_le_bytes(answer.body[..].try_into().expect("eight bytes")) >= 50);
@@ -54,9 +54,9 @@ fn halves_on_two_threads_share_the_latest_value() {
     second.add(PROBE, Instance::new(Follower::new(reader)));
     let (first, second) = (Running::start(first), Running::start(second));
     for count in 1..=100u64 {
-        first.ask(PROBE, ASK, count, b"");
+        first.ask(PROBE, ASK, count, (b"", b""));
         first.answer();
-        second.ask(PROBE, ASK, count, b"");
+        second.ask(PROBE, ASK, count, (b"", b""));
         assert_eq!(numbers(&second.answer()), [count, 0, 0]);
     }
 }
@@ -72,15 +72,15 @@ fn halves_that_race_on_two_threads_see_whole_values_that_never_go_back() {
     let (first, second) = (Running::start(first), Running::start(second));
     // Both work off what they were asked, at the same time.
     for round in 1..=ROUNDS {
-        first.ask(PROBE, ASK, round, b"");
-        second.ask(PROBE, ASK, round, b"");
+        first.ask(PROBE, ASK, round, (b"", b""));
+        second.ask(PROBE, ASK, round, (b"", b""));
     }
     for _ in 1..=ROUNDS {
         first.answer();
         let [_, torn, went_back] = numbers(&second.answer());
         assert_eq!((torn, went_back), (0, 0));
     }
-    second.ask(PROBE, ASK, 0, b"");
+    second.ask(PROBE, ASK, 0, (b"", b""));
     assert_eq!(numbers(&second.answer()), [ROUNDS * TIMES, 0, 0]);
 }
 
@@ -104,7 +104,7 @@ fn an_errand_reaches_the_disk_before_it_is_answered() {
     let mut host = Node::new(NodeId(1), services).expect("an event descriptor is there");
     host.add(PROBE, Instance::new(Errand::new(Address::new(1, PROBE.0))));
     let running = Running::start(host);
-    running.ask(PROBE, ASK, 7, b"carry this");
+    running.ask(PROBE, ASK, 7, (b"carry this", b""));
     let answer = running.answer();
     assert_eq!((answer.token, &answer.body[..]), (Token(7), &b"siht yrrac"[..]));
     assert_eq!(std::fs::read(&path).expect("the file is there"), b"carry this");
@@ -124,9 +124,9 @@ fn a_log_is_read_back_from_the_disk_of_its_last_life_without_what_is_torn() {
         |running: &Running| u64::from_le_bytes(running.answer().body[..].try_into().expect("a count"));
     for life in 0..3u64 {
         let running = host();
-        running.ask(PROBE, ASK, 0, b"");
+        running.ask(PROBE, ASK, 0, (b"", b""));
         assert_eq!(count(&running), life * 100, "all that was acknowledged");
-        (1..=100).for_each(|token| running.ask(PROBE, ASK, token, b"a record to be kept"));
+        (1..=100).for_each(|token| running.ask(PROBE, ASK, token, (b"a record to be kept", b"")));
         let counts: Vec<u64> = (0..100).map(|_| count(&running)).collect();
         assert!(counts.is_sorted() && counts.last() == Some(&(life * 100 + 100)), "{counts:?}");
         drop(running);
@@ -143,7 +143,7 @@ fn what_the_host_lacks_is_refused_at_once() {
     host.add(Port(1025), Instance::new(Log::new(Address::new(1, 1025))));
     let running = Running::start(host);
     for port in [PROBE, Port(1025)] {
-        running.ask(port, ASK, 7, b"carry this");
+        running.ask(port, ASK, 7, (b"carry this", b""));
         let answer = running.answer();
         assert_eq!((answer.kind, answer.token), (REFUSED, Token(7)));
     }
@@ -179,7 +179,7 @@ fn what_a_service_cannot_read_is_refused() {
     let mut host = Node::new(NodeId(1), services).expect("an event descriptor is there");
     host.add(PROBE, Instance::new(Stranger));
     let running = Running::start(host);
-    running.ask(PROBE, ASK, 7, b"");
+    running.ask(PROBE, ASK, 7, (b"", b""));
     for _ in 0..3 {
         let answer = running.answer();
         assert_eq!((answer.kind, answer.token), (SERVICE_REFUSED, Token(7)));
@@ -212,7 +212,7 @@ fn stamps_of_a_live_link_are_recorded_and_replayed() {
     let recorder = Recorder::create(&path).expect("the file can be made");
     let (first, second) = clocks(Some(&recorder));
     for token in 1..=20 {
-        first.ask(PROBE, ASK, token, b"");
+        first.ask(PROBE, ASK, token, (b"", b""));
         let answer = first.answer();
         let (numbers, _) = answer.body.as_chunks::<8>();
         assert!(i64::from_le_bytes(numbers[0]) >= 0, "no frame arrives before it departs");
@@ -239,7 +239,7 @@ fn record(dir: &TempDir) -> std::path::PathBuf {
     let running = Running::start(host);
     for token in 1..=20 {
         for port in [PROBE, Port(1025), Port(1026)] {
-            running.ask(port, ASK, token, b"a recorded request");
+            running.ask(port, ASK, token, (b"a recorded request", b""));
             running.answer();
         }
     }

@@ -27,7 +27,7 @@ type Service = Box<dyn Protocol + Send>;
 
 /// Has the services of this node asked something. Whose it is, its kind says.
 fn ask(running: &Running, kind: Kind, token: u64, body: &[u8]) {
-    running.ask(PORT_SESSION, kind, token, body);
+    running.ask(PORT_SESSION, kind, token, (body, b""));
 }
 
 fn ask_space(running: &Running, request: Request<'_>, token: u64) {

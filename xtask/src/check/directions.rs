@@ -6,7 +6,7 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 30] = [
+const EDGES: [(&str, &[&str]); 31] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
@@ -23,11 +23,12 @@ const EDGES: [(&str, &[&str]); 30] = [
     // Hosts.
     ("line", &["contract"]),
     ("testbed", &["contract", "errors", "line"]),
+    ("process", &["wire"]),
     ("clock", &["contract"]),
     ("link", &["contract", "wire", "errors", "clock", "line"]),
     ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership", "launch"]),
     ("simulate", &["contract", "wire"]),
-    ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "stack"]),
+    ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "process", "stack"]),
     (
         "agent",
         &[
@@ -40,6 +41,7 @@ const EDGES: [(&str, &[&str]); 30] = [
             "membership",
             "launch",
             "link",
+            "process",
             "stack",
             "runtime",
         ],
@@ -75,6 +77,7 @@ const EDGES: [(&str, &[&str]); 30] = [
             "link",
             "line",
             "testbed",
+            "process",
             "simulate",
             "membership",
             "launch",
@@ -111,8 +114,8 @@ const EDGES: [(&str, &[&str]); 30] = [
 ];
 
 /// What tests of any crate may use besides, wherever they stand: they end in no program.
-const FOR_TESTS: [&str; 7] =
-    ["testbed", "identity", "session", "simulate", "link", "messaging", "tuple-space"];
+const FOR_TESTS: [&str; 9] =
+    ["testbed", "identity", "session", "simulate", "link", "process", "messaging", "tuple-space", "launch"];
 
 /// Dependencies that the list does not allow, rows that name what stands below them, crates without a row.
 pub(super) fn faults(files: &[File]) -> Vec<String> {

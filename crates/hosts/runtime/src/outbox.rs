@@ -59,7 +59,7 @@ impl EngineOutbox<'_> {
 
     fn deliver_within(&mut self, to: Address, frame: OwnedFrame) -> Result<(), SendError> {
         match self.ways.services.service(to) {
-            Some(service) => service.send((self.from, frame)).map_err(|_| SendError::Unreachable),
+            Some(service) => service.send((self.from, frame)),
             None => {
                 self.ways.local.push_back(LocalFrame { from: self.from, to, frame });
                 Ok(())

@@ -1,23 +1,26 @@
-//! What a live host provides to its protocols besides links: a disk and a device, behind addresses.
+//! What a live host provides to its protocols besides links: a disk, a device and processes, behind addresses.
 //!
 //! A request is handed to the service's own thread; the answer comes back to the node's loop as a frame. What was not started
 //! refuses requests at once.
 
 mod disk;
+mod processes;
 
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
 use disk::Disk;
+use processes::{ProcessService, RunningProcesses};
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Address, NodeId, OwnedFrame, SendError};
 use quintet_wire::Decode;
 use quintet_wire::registry::{
-    DEVICE_DONE, DEVICE_LAUNCH, PORT_DEVICE, PORT_DISK, SERVICE_REFUSED, is_service,
+    DEVICE_DONE, DEVICE_LAUNCH, PORT_DEVICE, PORT_DISK, PORT_PROCESS, SERVICE_REFUSED, is_service,
 };
 use quintet_wire::services::Launch;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 /// A computation on the host's device: input bytes to output bytes.
@@ -28,6 +31,7 @@ pub type Device = Box<dyn FnMut(&[u8]) -> Vec<u8> + Send>;
 pub struct Services {
     disk: Option<Disk>,
     device: Option<Device>,
+    processes: Option<ProcessService>,
 }
 
 /// A request on its way to a service's thread: who asked, and what.
@@ -39,11 +43,36 @@ struct Reply {
     mailbox: Mailbox,
 }
 
+/// Where requests to a service are left.
+pub(crate) struct Desk {
+    sender: mpsc::Sender<Errand>,
+    /// Rung for each, where the service's thread waits for more than requests.
+    bell: Option<Arc<OwnedFd>>,
+}
+
 /// The services of a node whose loop runs.
 #[derive(Default)]
 pub(crate) struct RunningServices {
-    disk: Option<mpsc::Sender<Errand>>,
-    device: Option<mpsc::Sender<Errand>>,
+    disk: Option<Desk>,
+    device: Option<Desk>,
+    processes: Option<RunningProcesses>,
+}
+
+impl Desk {
+    /// Leaves a request.
+    ///
+    /// # Errors
+    /// [`SendError::Unreachable`]: the service's thread has ended.
+    pub(crate) fn send(&self, errand: Errand) -> Result<(), SendError> {
+        self.sender.send(errand).map_err(|_| SendError::Unreachable)?;
+        self.bell.iter().for_each(|bell| ring(bell));
+        Ok(())
+    }
+}
+
+fn ring(bell: &OwnedFd) {
+    // The only failure is a full counter, and then it has been rung.
+    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
 impl Services {
@@ -67,6 +96,14 @@ impl Services {
         Services { device: Some(device), ..self }
     }
 
+    /// With processes. All of them are ended with the node; their thread ends first.
+    ///
+    /// # Errors
+    /// The folder cannot be made or is open to other users, or the companion cannot be started.
+    pub fn with_processes(self, config: quintet_process::Config) -> io::Result<Self> {
+        Ok(Services { processes: Some(ProcessService::open(config)?), ..self })
+    }
+
     pub(crate) fn start(self, node: NodeId, mailbox: &Mailbox) -> RunningServices {
         let reply = |port| Reply { from: Address { node, port }, mailbox: mailbox.clone() };
         let disk = self.disk.map(|disk| {
@@ -81,15 +118,16 @@ impl Services {
                 }
             })
         });
-        RunningServices { disk, device }
+        let processes = self.processes.map(|processes| processes.start(reply(PORT_PROCESS)));
+        RunningServices { disk, device, processes }
     }
 }
 
 /// Starts a thread that answers requests until the node is gone.
-fn serve(service: impl FnOnce(&mpsc::Receiver<Errand>) + Send + 'static) -> mpsc::Sender<Errand> {
+fn serve(service: impl FnOnce(&mpsc::Receiver<Errand>) + Send + 'static) -> Desk {
     let (sender, requests) = mpsc::channel::<Errand>();
     thread::spawn(move || service(&requests));
-    sender
+    Desk { sender, bell: None }
 }
 
 impl Reply {
@@ -126,10 +164,11 @@ impl RunningServices {
     }
 
     /// The service at an address, if it was started.
-    pub(crate) fn service(&self, to: Address) -> Option<&mpsc::Sender<Errand>> {
+    pub(crate) fn service(&self, to: Address) -> Option<&Desk> {
         match to.port {
             PORT_DISK => self.disk.as_ref(),
             PORT_DEVICE => self.device.as_ref(),
+            PORT_PROCESS => self.processes.as_ref()?.desk(),
             _ => None,
         }
     }

@@ -32,7 +32,7 @@ mod summary;
 mod workers;
 
 use super::serve::{finish, recorder};
-use super::supervise_job::Supervisor;
+use super::supervise_job;
 use crate::connection::{
     SettingArguments, identified, identity_place, link_config, random, refused, space_config,
 };
@@ -137,14 +137,14 @@ fn own_workers(arguments: &Arguments) -> bool {
 /// The job's folder, and who removes it, and ends whoever is left, if this process is killed. Dropped in this order.
 struct Room {
     folder: TempDir,
-    supervisor: Supervisor,
+    supervisor: quintet_process::Supervisor,
 }
 
 impl Room {
     fn make() -> Result<Room, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let supervisor = Supervisor::start(folder.path())?;
+        let supervisor = supervise_job::start(folder.path())?;
         Ok(Room { folder, supervisor })
     }
 

@@ -41,9 +41,9 @@ impl Running {
     }
 
     /// Asks the instance at a port.
-    pub(crate) fn ask(&self, port: Port, kind: Kind, token: u64, body: &[u8]) {
-        let (body, bulk) = (body.to_vec().into(), Vec::new().into());
-        self.handle.send(PORT_CALLERS, port, OwnedFrame { kind, token: Token(token), body, bulk });
+    pub(crate) fn ask(&self, port: Port, kind: Kind, token: u64, (body, bulk): (&[u8], &[u8])) {
+        let (token, body, bulk) = (Token(token), body.to_vec().into(), bulk.to_vec().into());
+        self.handle.send(PORT_CALLERS, port, OwnedFrame { kind, token, body, bulk });
     }
 
     pub(crate) fn answer(&self) -> OwnedFrame {

@@ -1,0 +1,348 @@
+//! All processes of a host.
+
+use crate::child::Child;
+use crate::config::Config;
+use crate::descendants::{JOBS, new_name, within_own};
+use crate::ending::Ending;
+use crate::folder::{Folder, open_private};
+use crate::starting::{Common, spawn};
+use crate::store::Store;
+use crate::supervisor::Supervisor;
+use bytes::Bytes;
+use quintet_wire::Decode;
+use quintet_wire::services::process::{FileHash, ProcessAnswer, ProcessRequest, Start, Stream};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+/// The processes of a host, their jobs and files. `T` says who asks.
+///
+/// Programs are started by the thread that gives it requests. Those that asked the kernel for that end with this thread. Dropped, it ends all
+/// jobs first, and returns when nothing is left of them.
+#[derive(Debug)]
+pub struct Processes<T> {
+    config: Config,
+    /// The name of all jobs together, and who sees to their end should this process be killed.
+    name: String,
+    jobs_variable: OsString,
+    _supervisor: Option<Supervisor>,
+    /// The folder of the jobs' folders.
+    folders: (PathBuf, OwnedFd),
+    store: Store,
+    jobs: BTreeMap<u128, Folder>,
+    children: BTreeMap<u64, Child<T>>,
+    endings: BTreeMap<u128, Ending<T>>,
+    answers: Vec<(T, ProcessAnswer)>,
+}
+
+/// What a descriptor says that can be read.
+enum Source {
+    Bell,
+    End(u64),
+    Output(u64, Stream),
+}
+
+impl<T> Processes<T> {
+    /// No processes; removes what an earlier life has left.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or is open to others; or the companion cannot be started.
+    pub fn open(config: Config) -> io::Result<Processes<T>> {
+        let path = std::path::absolute(&config.folder)?;
+        open_private(&path)?;
+        let (jobs, files) = (path.join("jobs"), path.join("files"));
+        match std::fs::remove_dir_all(&jobs) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let folders = open_private(&jobs)?;
+        let store = Store::open(&files, open_private(&files)?, config.max_store_bytes)?;
+        let supervisor = match config.companion.split_first() {
+            Some((program, words)) => {
+                let mut command = Command::new(program);
+                command.args(words);
+                Some(Supervisor::start(command, &jobs)?)
+            }
+            None => None,
+        };
+        let name = match &supervisor {
+            Some(supervisor) => supervisor.name().to_owned(),
+            None => new_name()?,
+        };
+        Ok(Processes {
+            config,
+            jobs_variable: within_own(&name),
+            name,
+            _supervisor: supervisor,
+            folders: (jobs, folders),
+            store,
+            jobs: BTreeMap::new(),
+            children: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            answers: Vec::new(),
+        })
+    }
+
+    /// Takes a request. Its answer is among [`answers`](Processes::answers) now, or after a [`wait`](Processes::wait).
+    pub fn take(&mut self, asker: T, request: ProcessRequest, bulk: &Bytes) {
+        let answer = match request {
+            ProcessRequest::Have { hashes } => ProcessAnswer::Missing { hashes: self.store.missing(hashes) },
+            ProcessRequest::Store { hash } => self.keep(hash, bulk),
+            ProcessRequest::Start { process, job } => self.start(process, job, bulk),
+            ProcessRequest::Read { process, stream, at_most } => {
+                let Some(child) = self.children.get_mut(&process) else { return self.fail(asker, process) };
+                child.read(asker, stream, at_most as usize);
+                return self.tell_output(process, stream);
+            }
+            ProcessRequest::Wait { process } => {
+                let Some(child) = self.children.get_mut(&process) else { return self.fail(asker, process) };
+                child.await_end(asker);
+                return self.tell_end(process);
+            }
+            ProcessRequest::Signal { process, signal, to_group } => {
+                match self.children.get(&process).map_or(Ok(()), |child| child.signal(signal, to_group)) {
+                    Ok(()) => ProcessAnswer::Done,
+                    Err(text) => ProcessAnswer::failed(text),
+                }
+            }
+            ProcessRequest::End { job } => return self.begin_ending(job, Some(asker)),
+            ProcessRequest::Load => load(),
+        };
+        self.answers.push((asker, answer));
+    }
+
+    /// Takes the answers so far.
+    pub fn answers(&mut self) -> Vec<(T, ProcessAnswer)> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// Sleeps until `bell` can be read, or something happens to a process, and does what follows from it.
+    ///
+    /// # Errors
+    /// The system refuses to wait.
+    pub fn wait(&mut self, bell: BorrowedFd<'_>) -> io::Result<()> {
+        for source in self.sleep(bell)? {
+            match source {
+                Source::Bell => {}
+                Source::End(process) => self.tell_end(process),
+                Source::Output(process, stream) => self.tell_output(process, stream),
+            }
+        }
+        self.go_on_ending();
+        Ok(())
+    }
+
+    fn sleep(&self, bell: BorrowedFd<'_>) -> io::Result<Vec<Source>> {
+        let (mut sources, mut wanted) =
+            (vec![Source::Bell], vec![PollFd::from_borrowed_fd(bell, PollFlags::IN)]);
+        for (process, child) in &self.children {
+            let ends = child.handle().map(|handle| (Source::End(*process), handle));
+            let says = Stream::ALL
+                .into_iter()
+                .filter_map(|stream| Some((Source::Output(*process, stream), child.pipe(stream)?)));
+            for (source, descriptor) in ends.into_iter().chain(says) {
+                sources.push(source);
+                wanted.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+            }
+        }
+        let due = self.endings.values().map(|ending| ending.next).min();
+        let limit = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        match poll(&mut wanted, limit.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let called = sources.into_iter().zip(&wanted).filter(|(_, fd)| !fd.revents().is_empty());
+        Ok(called.map(|(source, _)| source).collect())
+    }
+
+    fn keep(&mut self, hash: FileHash, contents: &[u8]) -> ProcessAnswer {
+        let jobs = &self.jobs;
+        let is_needed = |hash: &FileHash| jobs.values().any(|folder| folder.needs(hash));
+        match self.store.put(hash, contents, is_needed) {
+            Ok(()) => ProcessAnswer::Done,
+            Err(error) => ProcessAnswer::failed(format!("keep the file {hash}: {error}")),
+        }
+    }
+
+    fn start(&mut self, process: u64, job: u128, bulk: &[u8]) -> ProcessAnswer {
+        let start = match Start::decode_all(bulk) {
+            Ok(start) => start,
+            Err(error) => {
+                return ProcessAnswer::failed(format!("what is to be started cannot be read: {error}"));
+            }
+        };
+        if let Err(error) = start.check() {
+            return ProcessAnswer::failed(error.to_string());
+        }
+        if self.endings.contains_key(&job) || self.children.contains_key(&process) {
+            return ProcessAnswer::failed("its job is being ended, or it was started before");
+        }
+        let is_new = !self.jobs.contains_key(&job);
+        let answer = self.try_start(process, job, &start).unwrap_or_else(|failed| failed);
+        if is_new
+            && matches!(answer, ProcessAnswer::Failed { .. })
+            && let Some(folder) = self.jobs.remove(&job)
+            && let Err(error) = folder.remove()
+        {
+            return ProcessAnswer::failed(error.to_string());
+        }
+        answer
+    }
+
+    fn try_start(&mut self, process: u64, job: u128, start: &Start) -> Result<ProcessAnswer, ProcessAnswer> {
+        let folder = match self.jobs.entry(job) {
+            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                let (path, folders) = &self.folders;
+                let made = Folder::create(folders, path, &format!("{job:032x}"));
+                entry.insert(made.map_err(|error| {
+                    ProcessAnswer::failed(format!("make a folder in {}: {error}", path.display()))
+                })?)
+            }
+        };
+        folder.place(&start.files, &mut self.store)?;
+        let mut jobs = self.jobs_variable.clone();
+        jobs.push(format!(":{}", job_name(&self.name, job)));
+        let common = Common {
+            through: &self.config.through,
+            environment: &self.config.environment,
+            jobs: (JOBS, jobs),
+        };
+        let spawned = spawn(start, folder.path(), &common).map_err(ProcessAnswer::failed)?;
+        let child = Child::new(job, spawned)
+            .map_err(|error| ProcessAnswer::failed(format!("watch a process: {error}")))?;
+        self.children.insert(process, child);
+        Ok(ProcessAnswer::Started { folder: folder.path().as_os_str().as_bytes().to_vec() })
+    }
+
+    fn fail(&mut self, asker: T, process: u64) {
+        self.answers.push((asker, ProcessAnswer::failed(format!("there is no process {process}"))));
+    }
+
+    fn tell_output(&mut self, process: u64, stream: Stream) {
+        if let Some(child) = self.children.get_mut(&process) {
+            self.answers.extend(child.tell_output(stream));
+            self.forget_if_over(process);
+        }
+    }
+
+    /// Looks whether a process has ended. Who reads it then learns what is left in its pipes.
+    fn tell_end(&mut self, process: u64) {
+        let Some(child) = self.children.get_mut(&process) else { return };
+        if let Err(error) = child.look() {
+            let job = child.job;
+            self.answers.extend(child.tell_loss(&error));
+            return self.begin_ending(job, None);
+        }
+        self.answers.extend(child.tell_end());
+        if child.has_ended() {
+            self.answers.extend(Stream::ALL.into_iter().filter_map(|stream| child.tell_output(stream)));
+        }
+        self.forget_if_over(process);
+    }
+
+    fn forget_if_over(&mut self, process: u64) {
+        if self.children.get(&process).is_some_and(Child::is_over) {
+            self.children.remove(&process);
+        }
+    }
+
+    fn begin_ending(&mut self, job: u128, asker: Option<T>) {
+        if let Some(ending) = self.endings.get_mut(&job) {
+            return ending.askers.extend(asker);
+        }
+        if !self.jobs.contains_key(&job) {
+            return self.answers.extend(asker.map(|asker| (asker, ProcessAnswer::Done)));
+        }
+        self.children.values().filter(|child| child.job == job).for_each(Child::kill);
+        self.endings.insert(job, Ending::new(asker));
+        self.go_on_ending();
+    }
+
+    /// Looks who is left of the jobs that are being ended. Those of which nobody is are over.
+    fn go_on_ending(&mut self) {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        for (job, ending) in &mut self.endings {
+            let has_children = self.children.values().any(|child| child.job == *job && !child.has_ended());
+            if ending.look(&job_name(&self.name, *job), has_children, now) {
+                over.push(*job);
+            }
+        }
+        over.into_iter().for_each(|job| self.finish(job));
+    }
+
+    /// Nobody of a job is left: its folder goes, and who waits is told.
+    fn finish(&mut self, job: u128) {
+        for (_, child) in self.children.extract_if(.., |_, child| child.job == job) {
+            let failed = child.into_askers().map(|asker| (asker, ProcessAnswer::failed("its job was ended")));
+            self.answers.extend(failed);
+        }
+        let removed = self.jobs.remove(&job).map_or(Ok(()), Folder::remove);
+        let askers = self.endings.remove(&job).map(|ending| ending.askers).unwrap_or_default();
+        for asker in askers {
+            let answer = match &removed {
+                Ok(()) => ProcessAnswer::Done,
+                Err(error) => ProcessAnswer::failed(error.to_string()),
+            };
+            self.answers.push((asker, answer));
+        }
+    }
+}
+
+impl<T> Drop for Processes<T> {
+    /// Ends all jobs, and returns when nothing is left of them.
+    fn drop(&mut self) {
+        for job in self.jobs.keys().copied().collect::<Vec<_>>() {
+            self.begin_ending(job, None);
+        }
+        while let Some(next) = self.endings.values().map(|ending| ending.next).min() {
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            for process in self.children.keys().copied().collect::<Vec<_>>() {
+                self.tell_end(process);
+            }
+            self.go_on_ending();
+        }
+    }
+}
+
+/// The name by which all that descends from a job is found: another host on this machine may have a job of the same number.
+fn job_name(all: &str, job: u128) -> String {
+    format!("{all}-{job:032x}")
+}
+
+fn load() -> ProcessAnswer {
+    let cores = std::thread::available_parallelism()
+        .map_or(1, |cores| u16::try_from(cores.get()).unwrap_or(u16::MAX));
+    match std::fs::read_to_string("/proc/loadavg").map(|text| hundredths(&text)) {
+        Ok(Some(load)) => ProcessAnswer::Load { cores, load },
+        Ok(None) => ProcessAnswer::failed("read /proc/loadavg: it has another form"),
+        Err(error) => ProcessAnswer::failed(format!("read /proc/loadavg: {error}")),
+    }
+}
+
+/// The first number of a text such as `1.25 0.80 ...`, in hundredths.
+fn hundredths(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_whitespace().next()?.split_once('.')?;
+    let part: u32 = part.get(..2)?.parse().ok()?;
+    whole.parse::<u32>().ok()?.checked_mul(100)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_read_in_hundredths() {
+        assert_eq!(hundredths("1.25 0.80 0.10 1/200 33\n"), Some(125));
+        assert_eq!((hundredths("0.07"), hundredths("12.00 1"), hundredths("")), (Some(7), Some(1200), None));
+        assert_eq!((hundredths("1"), hundredths("a.bc"), hundredths("1.2")), (None, None, None));
+    }
+}

@@ -7,13 +7,15 @@ use crate::keeper::{Keeper, Notice};
 use crate::record::Record;
 use crate::{AgentError, LISTEN, address, credentials};
 use quintet_contract::{NodeId, Protocol, Span};
+use quintet_launch::LauncherConfig;
 use quintet_link::{Credentials, LinkAddress, listen};
 use quintet_membership::{MembershipConfig, Start};
 use quintet_runtime::{Event, Instance, Node, NodeHandle, Services};
 use quintet_session::Placed;
 use quintet_stack::enrolment::enrolment;
-use quintet_stack::{Liveness, StackConfig, member, node};
+use quintet_stack::{Liveness, StackConfig, launcher, member, node};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,7 +25,8 @@ use std::thread::JoinHandle;
 const LIVENESS: Liveness = Liveness {
     keep_alive: Span::from_millis(500),
     silence_limit: Span::from_secs(10),
-    resume_window: Span::from_secs(10),
+    // A command that was killed looks like one that was cut off, and its processes end with its session.
+    resume_window: Span::from_secs(3),
 };
 
 /// Takes what an agent has to tell, on any of its threads: it must not wait.
@@ -38,8 +41,19 @@ pub struct AgentConfig {
     pub listen: Option<String>,
     /// Where others reach that, `HOST:PORT`; else as it was before, or as it can be known.
     pub address: Option<String>,
+    /// Through which words processes are started, and by which their end is seen to should this process be killed.
+    pub processes: Processes,
     /// Is told what happens.
     pub told: Told,
+}
+
+/// How an agent starts processes: see `quintet_process::Config`.
+#[derive(Clone, Debug, Default)]
+pub struct Processes {
+    /// The words in front of each program.
+    pub through: Vec<OsString>,
+    /// The words that start the companion.
+    pub companion: Vec<OsString>,
 }
 
 /// A running agent. Dropped, it ends.
@@ -93,7 +107,9 @@ impl Agent {
 
         let services = Services::none()
             .with_disk(&Record::log(folder))
-            .map_err(|error| AgentError::system("open", &Record::log(folder), error))?;
+            .map_err(|error| AgentError::system("open", &Record::log(folder), error))?
+            .with_processes(processes(config))
+            .map_err(|error| AgentError::system("keep jobs in", &Record::jobs(folder), error))?;
         let mut node = Node::new(record.node, services).map_err(node_refused)?;
         let told = Arc::clone(&config.told);
         node.set_events(Arc::new(move |event: &Event| told(&Notice::Host(event.clone()))));
@@ -166,6 +182,15 @@ impl Drop for Agent {
     }
 }
 
+/// Processes prove to be this machine, wherever they connect to.
+fn processes(config: &AgentConfig) -> quintet_process::Config {
+    let mut processes = quintet_process::Config::new(Record::jobs(&config.folder));
+    processes.through.clone_from(&config.processes.through);
+    processes.companion.clone_from(&config.processes.companion);
+    processes.environment.push(("QUINTET_IDENTITY".into(), config.folder.clone().into()));
+    processes
+}
+
 fn node_refused(error: std::io::Error) -> AgentError {
     AgentError::System { doing: "start this machine's node".to_owned(), error }
 }
@@ -188,8 +213,10 @@ fn stack(record: &Record, credentials: &Credentials, cluster: u128) -> impl Prot
     // A machine that is off for the night is still a member in the morning.
     membership.timing.removal = Span::ZERO;
     config.membership = Some(membership);
+    config.launcher = Some(LauncherConfig::new(record.node, env!("CARGO_PKG_VERSION")));
     let others: Vec<NodeId> = record.peers.iter().map(|peer| peer.node).collect();
-    node(record.node, &config, vec![boxed(member(&config, &others)), boxed(enrolment(record.node))])
+    let member = boxed(member(&config, &others));
+    node(record.node, &config, vec![member, boxed(launcher(&config)), boxed(enrolment(record.node))])
 }
 
 fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Protocol + Send>> {

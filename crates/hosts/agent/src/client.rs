@@ -2,21 +2,21 @@
 
 use crate::record::Record;
 use crate::{AgentError, Membership};
-use quintet_contract::{Incarnation, Kind, NodeId, Outbox, Port, SendError, Token};
+use quintet_contract::{Incarnation, Kind, NodeId, Outbox, Port, SendError, Span, Token};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, LinkAddress};
 use quintet_membership::{Answer, Request};
-use quintet_runtime::{Calls, Instance};
+use quintet_runtime::{Calls, Instance, Redial};
 use quintet_stack::enrolment::END_AGENT;
-use quintet_stack::{StackConfig, client_of, sessions_of};
-use quintet_wire::registry::{PORT_ENROLMENT, PORT_MEMBERSHIP};
+use quintet_stack::{Liveness, StackConfig, client_of, sessions_of};
+use quintet_wire::registry::{PORT_ENROLMENT, PORT_LAUNCH, PORT_MEMBERSHIP};
 use quintet_wire::{Encode, Sink, send};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What clients may ask an agent for.
-const SERVICES: [Port; 2] = [PORT_MEMBERSHIP, PORT_ENROLMENT];
+const SERVICES: [Port; 3] = [PORT_MEMBERSHIP, PORT_LAUNCH, PORT_ENROLMENT];
 /// How long a connection may take to be made.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// How long an answer may take: longer than a request waits for a majority.
@@ -62,13 +62,31 @@ impl Client {
     /// # Errors
     /// Nobody listens there, or whoever does refuses.
     pub fn connect(whom: LinkAddress, server: NodeId, cluster: u128) -> Result<Client, AgentError> {
+        Client::connect_with(whom, server, cluster, Liveness::OF_CLIENT)
+    }
+
+    /// The same, over a link that is looked after like that.
+    ///
+    /// # Errors
+    /// As of [`Client::connect`].
+    pub fn connect_with(
+        whom: LinkAddress,
+        server: NodeId,
+        cluster: u128,
+        liveness: Liveness,
+    ) -> Result<Client, AgentError> {
         let end = quintet_link::connect(&whom, CONNECT_LIMIT)?;
+        let may_be_cut = end.sender.info().may_be_cut;
         let random = random();
         let at = NodeId(CLIENTS | (random % u64::from(CLIENTS)) as u16);
-        let config = StackConfig::of_client(cluster, incarnation(), random);
+        let config = StackConfig::of_client(cluster, incarnation(), random).with_liveness(liveness);
         let instance = Instance::new(client_of(server, &SERVICES, at, &config));
         let calls = Calls::linked(sessions_of(at), instance, sessions_of(server), end)
             .map_err(|error| AgentError::System { doing: format!("watch the link to {whom}"), error })?;
+        if may_be_cut && liveness.resume_window > Span::ZERO {
+            let window = liveness.resume_window.into();
+            calls.redial(Redial { address: whom.clone(), window, seed: random });
+        }
         Ok(Client { calls, whom })
     }
 
@@ -85,6 +103,27 @@ impl Client {
         }
     }
 
+    /// Asks its launcher, and waits for so long.
+    ///
+    /// # Errors
+    /// [`AgentError::NotLaunched`], [`AgentError::Lost`].
+    pub fn ask_launcher(
+        &self,
+        request: &quintet_launch::Request,
+        limit: Duration,
+    ) -> Result<quintet_launch::Answer, AgentError> {
+        let (body, bulk) = request.parts();
+        let write = |out: &mut dyn Outbox, to, token: Token, _| {
+            out.send_bulk(to, quintet_launch::codec::REQUEST, token, &body, bulk.clone())
+        };
+        let (kind, body) = self.ask_with(&write, limit)?;
+        match quintet_launch::Answer::decode(kind, &body) {
+            Ok(quintet_launch::Answer::Error(refusal)) => Err(AgentError::NotLaunched(refusal)),
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(AgentError::Malformed("an answer of the agent")),
+        }
+    }
+
     /// Who is in, and what the agent's member sees.
     ///
     /// # Errors
@@ -93,7 +132,7 @@ impl Client {
         let Answer::Current(view) = self.ask_member(&Request::View { agreed })? else {
             return Err(AgentError::Malformed("an answer of the agent"));
         };
-        let watch = Request::Watch { view: view.number, news: 0, wait: quintet_contract::Span::ZERO };
+        let watch = Request::Watch { view: view.number, news: 0, wait: Span::ZERO };
         let news = match self.ask_member(&watch)? {
             Answer::News(news) => news,
             // The view has changed in between; what is seen is asked for the next time.
@@ -127,12 +166,20 @@ impl Client {
     /// # Errors
     /// [`AgentError::Lost`].
     pub(crate) fn ask(&self, kind: Kind, body: &impl Encode) -> Result<(Kind, Vec<u8>), AgentError> {
-        let lost = |code| AgentError::Lost { whom: self.whom.clone(), code };
         let write = |out: &mut dyn Outbox, to, token: Token, _| -> Result<(), SendError> {
             send(out, to, kind, token, body)
         };
-        let pending = self.calls.begin(&write).map_err(|_| lost(Code::Unreachable))?;
-        let answer = self.calls.wait(pending, ANSWER_LIMIT).ok_or_else(|| lost(Code::TimedOut))?;
+        self.ask_with(&write, ANSWER_LIMIT)
+    }
+
+    fn ask_with(
+        &self,
+        write: &dyn quintet_runtime::Request,
+        limit: Duration,
+    ) -> Result<(Kind, Vec<u8>), AgentError> {
+        let lost = |code| AgentError::Lost { whom: self.whom.clone(), code };
+        let pending = self.calls.begin(write).map_err(|_| lost(Code::Unreachable))?;
+        let answer = self.calls.wait(pending, limit).ok_or_else(|| lost(Code::TimedOut))?;
         answer.map(|answer| (answer.kind, answer.body)).map_err(lost)
     }
 }

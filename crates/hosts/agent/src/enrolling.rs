@@ -6,6 +6,7 @@ use crate::record::Peer;
 use quintet_contract::{Identity, Kind, NodeId, Token};
 use quintet_errors::Code;
 use quintet_identity::{Authority, Grants, Validity, consume, identity_of, outstanding};
+use quintet_launch::Grant;
 use quintet_membership::{Answer, Request};
 use quintet_stack::enrolment::{ENROL, ENROLLED, RENEW};
 use quintet_wire::Decode;
@@ -143,6 +144,11 @@ fn check_version(theirs: &str) -> Result<(), Refused> {
         "this cluster runs quintet {ours}, that machine runs {theirs}: install the same version on all machines"
     );
     Err((Code::VersionMismatch, text))
+}
+
+/// What the view lets a member ask of launchers.
+pub(crate) fn granted(bits: u8) -> Grant {
+    Grant { run: bits & RUN != 0, code: bits & CODE != 0 }
 }
 
 fn bits(grants: Grants) -> u8 {

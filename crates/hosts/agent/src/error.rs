@@ -37,6 +37,8 @@ pub enum AgentError {
     },
     /// The membership refused.
     Refused(Refusal),
+    /// The launcher refused.
+    NotLaunched(quintet_launch::Refusal),
     /// The agent refused.
     NotEnrolled {
         /// The code that programs see.
@@ -69,6 +71,7 @@ impl AgentError {
             AgentError::NotRunning(_) => Code::Unreachable,
             AgentError::Lost { code, .. } | AgentError::NotEnrolled { code, .. } => *code,
             AgentError::Refused(refusal) => refusal.reason.code(),
+            AgentError::NotLaunched(refusal) => refusal.reason.code(),
             AgentError::Malformed(_) => Code::Malformed,
             AgentError::System { .. } => Code::Resource,
         }
@@ -102,6 +105,7 @@ impl fmt::Display for AgentError {
                 write!(f, "the agent at {whom} does not answer any more ({})", code.name())
             }
             AgentError::Refused(refusal) => refusal.fmt(f),
+            AgentError::NotLaunched(refusal) => refusal.fmt(f),
             AgentError::NotEnrolled { text, .. } => f.write_str(text),
             AgentError::Malformed(what) => {
                 write!(f, "{what} cannot be read: use the same version of quintet on all machines")

@@ -4,6 +4,7 @@ use crate::admission::Admission;
 use crate::callers::Inbox;
 use crate::client::{Nothing, random};
 use crate::codec::NotEnrolled;
+use crate::enrolling::{Joining, granted};
 use crate::record::{Peer, Record};
 use crate::{AgentError, Told, address};
 use bytes::Bytes;
@@ -82,7 +83,7 @@ pub(crate) enum Purpose {
     /// This machine is reached elsewhere.
     Move,
     /// A machine is let in: the token of what it asked, and what it is told.
-    Join(Box<crate::enrolling::Joining>),
+    Join(Box<Joining>),
 }
 
 /// The agent's own thread.
@@ -232,6 +233,8 @@ impl Keeper {
         self.view = view;
         let members = &self.view.members;
         self.admission.set(members.values().map(|member| member.identity).collect());
+        self.grant();
+        let members = &self.view.members;
         let me = self.record.node;
         let others = members.iter().filter(|(node, _)| **node != me);
         let peers: Vec<Peer> = others
@@ -258,6 +261,14 @@ impl Keeper {
         }
         self.move_if_elsewhere();
         Ok(())
+    }
+
+    /// Tells the launcher who may ask it for what.
+    fn grant(&self) {
+        let members = self.view.members.values();
+        let grants = members.map(|member| (member.identity, granted(member.grants))).collect();
+        let frame = quintet_launch::Request::Grants { grants }.frame(Token(0));
+        self.handle.send(PORT_CALLERS, PORT_SESSION, frame);
     }
 
     fn tell_changes(&self, view: &View) {

@@ -37,7 +37,7 @@ mod joining;
 mod keeper;
 mod record;
 
-pub use agent::{Agent, AgentConfig, AgentHandle, Told, found};
+pub use agent::{Agent, AgentConfig, AgentHandle, Processes, Told, found};
 pub use client::Client;
 pub use error::AgentError;
 pub use joining::{Invitation, Joined, join};

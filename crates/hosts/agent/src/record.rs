@@ -157,6 +157,12 @@ impl Record {
         folder.join("membership.log")
     }
 
+    /// Where the folders of jobs lie, and the files that they need.
+    #[must_use]
+    pub fn jobs(folder: &Path) -> PathBuf {
+        folder.join("jobs")
+    }
+
     /// Where commands of this user reach the agent of a cluster's folder.
     #[must_use]
     pub fn socket(folder: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Agents of several machines, in one process each as good as its own: joined by tokens, lost, back again, removed.
 
 use quintet_agent::{
-    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Record, found, join,
+    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Processes, Record, found, join,
 };
 use quintet_contract::NodeId;
 use quintet_errors::Code;
@@ -35,6 +35,7 @@ impl Running {
             folder: folder.to_owned(),
             listen: None,
             address: None,
+            processes: Processes::default(),
             told: Arc::new(move |notice: &Notice| {
                 let _ = tell.lock().expect("no other panicked").send(notice.clone());
             }),
@@ -242,6 +243,7 @@ fn one_folder_has_one_agent_and_no_member_has_none() {
         folder: a.folder.clone(),
         listen: Some(place()),
         address: None,
+        processes: Processes::default(),
         told: Arc::new(|_| {}),
     };
     let second = Agent::start(&config).map(drop).expect_err("one runs");

@@ -8,7 +8,7 @@ use crate::interrupt::on_interrupt;
 use crate::output::{print_line, tell};
 use clap::Args;
 use quintet::Error;
-use quintet_agent::{Agent, AgentConfig, Notice, Record};
+use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record};
 use rustix::process::setsid;
 use serde_json::json;
 use std::path::Path;
@@ -67,6 +67,7 @@ fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error
         folder: folder.to_owned(),
         listen: places.listen.clone(),
         address: places.address.clone(),
+        processes: processes()?,
         told: Arc::new(|notice: &Notice| tell(notice)),
     };
     let agent = Agent::start(&config).map_err(refused)?;
@@ -75,6 +76,17 @@ fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error
     announce(agent.record(), &agent.listening().to_string(), as_json)?;
     agent.run().map_err(refused)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the agent starts processes: each asks the kernel to end with the agent, and another process of this program sees to what they have started.
+fn processes() -> Result<Processes, Error> {
+    let this = std::env::current_exe().map_err(crate::connection::refused("find this program"))?;
+    let mut through = vec![this.clone().into(), "supervise-child".into()];
+    if let Some(limit) = descriptors::of_children() {
+        through.extend(["--descriptors".into(), limit.to_string().into()]);
+    }
+    through.extend([std::process::id().to_string().into(), "--".into()]);
+    Ok(Processes { through, companion: vec![this.into(), "supervise-job".into()] })
 }
 
 fn announce(record: &Record, listening: &str, as_json: bool) -> Result<bool, Error> {

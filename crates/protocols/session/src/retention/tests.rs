@@ -76,6 +76,15 @@ fn a_frame_that_was_given_much_room_keeps_little() {
 }
 
 #[test]
+fn a_long_frame_that_fills_most_of_its_room_stays_there() {
+    let mut retention = Retention::new(LIMITS);
+    let room = retention.room(9_000);
+    let place = room.as_ptr();
+    retention.keep(Kept { len: 4_500, ..Kept::new(Kind(0xf0), Token(1), room, Bytes::new()) });
+    assert_eq!(retention.frames[0].room.as_ptr(), place);
+}
+
+#[test]
 fn the_room_of_frames_that_are_gone_is_bounded() {
     let mut retention = Retention::new(WindowLimits { frames: 1000, bytes: 1 << 30 });
     for n in 0..100 {

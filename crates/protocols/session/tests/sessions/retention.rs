@@ -43,7 +43,9 @@ fn a_ping_and_its_answer_acknowledge_what_has_come() {
     say(&mut network, B, A, word(2));
     network.run(Span::from_millis(2));
     assert!(!network.nodes[&A].is_idle(), "there was nothing to ride on");
+    assert!(!network.nodes[&A].is_idle_with(B) && network.nodes[&A].is_idle_with(A), "with nobody else");
     network.run(Span::from_millis(20));
+    assert!(network.nodes[&A].is_idle_with(B));
     assert!(network.nodes.values().all(Sessions::is_idle));
     network.trace.clear();
     network.run(Span::from_millis(100));

@@ -173,3 +173,27 @@ impl<'a> Unpacked<'a> {
         Ok(Some((Item { kind, answer, token }, reader.bytes(usize::from(len))?)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Credit;
+    use quintet_contract::Effects;
+
+    #[test]
+    fn the_next_pack_gathers_where_the_last_one_lay() {
+        let mut pack = Pack::new(usize::MAX);
+        let gather = |pack: &mut Pack| {
+            for token in 0..2 {
+                pack.begin(100).fill(7);
+                pack.commit(Item { kind: Kind(0xf0), answer: false, token: Token(token) }, 100);
+            }
+            pack.bytes.as_ptr()
+        };
+        let place = gather(&mut pack);
+        let prefix = Prefix { answer: false, credit: Credit::default() };
+        pack.send(Address::new(1, 1), prefix, &mut Effects::default()).expect("there is room");
+        assert!(pack.is_empty());
+        assert_eq!(gather(&mut pack), place, "nothing is allocated");
+    }
+}

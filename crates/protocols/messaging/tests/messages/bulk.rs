@@ -38,6 +38,24 @@ fn say(network: &mut Network<Node>, to: Address, kind: quintet_contract::Kind, t
 }
 
 #[test]
+fn what_waits_for_large_data_and_credit_that_goes_alone_are_counted() {
+    let mut network = pair(Conditions::reliable(), Reliability::Link, |_| {});
+    say(&mut network, B, ONE_WAY, 1, data(MIB));
+    network.run(Span::from_secs(1));
+    assert_eq!(layer(&network, B).counters().held, 0, "it waited for itself alone");
+    say(&mut network, B, ONE_WAY, 2, data(MIB));
+    say(&mut network, B, ONE_WAY, 3, data(MIB));
+    say(&mut network, B, ONE_WAY, 4, Bytes::new());
+    network.run(Span::from_secs(1));
+    assert_eq!((heard(&network, B, A).len(), layer(&network, B).counters().held), (4, 2));
+    for token in 0..500 {
+        say(&mut network, B, ONE_WAY, token, Bytes::new());
+        network.run(Span::from_millis(1));
+    }
+    assert!(layer(&network, B).counters().credits_alone > 0, "there is nothing to ride on");
+}
+
+#[test]
 fn sixty_four_mebibytes_arrive_whole_in_their_place() {
     for (conditions, reliability) in [
         (Conditions::reliable(), Reliability::Link),

@@ -50,8 +50,8 @@ pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
     let mut line = String::new();
     let output = child.stdout.take().map(BufReader::new);
     let read = output.map_or(Ok(0), |mut output| output.read_line(&mut line));
-    match serde_json::from_str(&line) {
-        Ok(said) if read.is_ok() => Ok(Started { said, log: log_path }),
+    match serde_json::from_str::<Value>(&line) {
+        Ok(said) if read.is_ok() && said.get("node").is_some() => Ok(Started { said, log: log_path }),
         _ => Err(last_words(&mut child, &log_path, begins)),
     }
 }

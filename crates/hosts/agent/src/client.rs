@@ -124,6 +124,18 @@ impl Client {
         }
     }
 
+    /// Asks its launcher, and does not wait for the answer: nobody will look at it.
+    pub fn tell_launcher(&self, request: &quintet_launch::Request) {
+        let (body, bulk) = request.parts();
+        let write = |out: &mut dyn Outbox, to, token: Token, _: Token| {
+            out.send_bulk(to, quintet_launch::codec::REQUEST, token, &body, bulk.clone())
+        };
+        // It fails if the agent is lost, which whoever waits for something learns.
+        if let Ok(pending) = self.calls.begin(&write) {
+            self.calls.forget(pending);
+        }
+    }
+
     /// Who is in, and what the agent's member sees.
     ///
     /// # Errors

@@ -72,6 +72,8 @@ pub enum Notice {
         /// Why not.
         text: String,
     },
+    /// The agent knows the view for the first time: it does now what follows from it.
+    Ready,
     /// The host saw something.
     Host(Event),
 }
@@ -229,6 +231,7 @@ impl Keeper {
         if view.number <= self.view.number {
             return Ok(());
         }
+        let is_first = self.view.number == 0;
         self.tell_changes(&view);
         self.view = view;
         let members = &self.view.members;
@@ -260,6 +263,9 @@ impl Keeper {
             self.record.write(&self.folder)?;
         }
         self.move_if_elsewhere();
+        if is_first {
+            (self.told)(&Notice::Ready);
+        }
         Ok(())
     }
 
@@ -379,6 +385,7 @@ impl fmt::Display for Notice {
             ),
             Notice::Stale(false) => f.write_str("a majority of the voters is heard again"),
             Notice::NotEnrolled { text } => write!(f, "a machine was not let in: {text}"),
+            Notice::Ready => f.write_str("the agent knows who is in"),
             Notice::Host(event) => event.fmt(f),
         }
     }

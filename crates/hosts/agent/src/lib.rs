@@ -42,8 +42,10 @@ pub use client::Client;
 pub use error::AgentError;
 pub use joining::{Invitation, Joined, join};
 pub use keeper::Notice;
+pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 
+use quintet_launch::FileHash;
 use quintet_link::Credentials;
 use quintet_membership::{News, View};
 use std::path::Path;
@@ -60,8 +62,18 @@ pub struct Membership {
     pub news: News,
 }
 
+/// The name by which launchers keep a file: the SHA-256 of what it holds.
+#[must_use]
+pub fn hash(contents: &[u8]) -> FileHash {
+    let digest = ring::digest::digest(&ring::digest::SHA256, contents);
+    FileHash(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+}
+
 /// The credentials in a cluster's folder, and the cluster's number.
-pub(crate) fn credentials(folder: &Path) -> Result<(Credentials, u128), AgentError> {
+///
+/// # Errors
+/// [`AgentError::Identity`], [`AgentError::Credentials`].
+pub fn credentials(folder: &Path) -> Result<(Credentials, u128), AgentError> {
     let text = quintet_identity::read(folder)?;
     let credentials =
         Credentials::from_pem(&text).map_err(|error| AgentError::Credentials(folder.to_owned(), error))?;

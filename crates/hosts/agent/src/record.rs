@@ -160,7 +160,7 @@ impl Record {
     /// Where the folders of jobs lie, and the files that they need.
     #[must_use]
     pub fn jobs(folder: &Path) -> PathBuf {
-        folder.join("jobs")
+        folder.join("processes")
     }
 
     /// Where commands of this user reach the agent of a cluster's folder.

@@ -4,7 +4,7 @@ pub(crate) mod down;
 pub(crate) mod join;
 pub(crate) mod leave;
 pub(crate) mod machines;
-mod place;
+pub(crate) mod place;
 mod starting;
 pub(crate) mod up;
 
@@ -12,6 +12,6 @@ use quintet::Error;
 use quintet_agent::AgentError;
 
 /// The error as every command has it.
-fn refused(error: AgentError) -> Error {
+pub(crate) fn refused(error: AgentError) -> Error {
     Error::new(error.code(), error.to_string())
 }

@@ -14,6 +14,7 @@
 //! | `run/workers.rs` | who the workers are: Python's, or the program itself |
 //! | `run/pieces.rs` | what children say, piece by piece |
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
+//! | `run/hosts.rs`, `run/machine.rs` | `--hosts`: which machines; one of them |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
 //! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
@@ -22,10 +23,12 @@ mod child;
 mod display;
 mod ending;
 mod happening;
+mod hosts;
 mod job;
 mod killing;
 mod launch;
 mod ledger;
+mod machine;
 mod pieces;
 mod restarts;
 mod summary;
@@ -41,6 +44,7 @@ use crate::output::tell;
 use clap::{Args, ValueEnum};
 use display::Printer;
 use happening::gather;
+use hosts::{Cluster, Hosts, Placement, files};
 use launch::Launch;
 use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS};
@@ -67,6 +71,12 @@ pub(crate) struct Arguments {
     /// Kill a worker as soon as it holds a task, to show that the task is redone
     #[arg(long)]
     kill_one: bool,
+    /// Run the workers on these machines of the cluster to which this one belongs; their agents start them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["listen", "link"])]
+    hosts: Vec<String>,
+    /// With --hosts: which machine runs which worker
+    #[arg(long, value_enum, default_value_t = Placement::RoundRobin, requires = "hosts")]
+    place: Placement,
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -176,9 +186,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let events = Some(quintet::to_standard_error());
     let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
-    let server = Server::start(identified(listen, &settings)?, &config)?;
+    let mut listen = vec![identified(listen, &settings)?];
+    let lab_of_machines = (!arguments.hosts.is_empty()).then(Cluster::of_this_machine).transpose()?;
+    listen.extend(lab_of_machines.as_ref().map(Cluster::listen).transpose()?);
+    let server = Server::start_at(&listen, &config)?;
+    let printer = Printer::new(arguments.json, happened.clone());
+    let mut hosts = match &lab_of_machines {
+        Some(machines) => Hosts::connect(machines, &arguments.hosts, &link, &printer, &happened)?,
+        None => Hosts::none(),
+    };
+    hosts.plan(arguments.place, workers)?;
+    let files = if hosts.are_several() { files(Path::new(&arguments.command[0]))? } else { Vec::new() };
+    hosts.send(&files)?;
     let launch = Launch {
         address: server.addresses()[0].clone(),
+        address_elsewhere: elsewhere(lab_of_machines.as_ref(), server.addresses()),
+        hosts,
+        files,
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
         identity: identity_place(&settings)?,
@@ -188,12 +212,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
-        printer: Printer::new(arguments.json, happened.clone()),
+        python_asked: arguments.python.clone(),
+        printer,
         module_path: module_path(&arguments.command[0]),
         command: arguments.command.clone(),
     };
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
+    launch.hosts.machines().for_each(|machine| machine.end());
     drop(lab);
     let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
@@ -202,4 +228,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let summary = outcome?;
     summary.show(arguments.json, &failures)?;
     Ok(summary.exit_code())
+}
+
+/// Where workers on other machines reach the space: at the last of its addresses, if there are any.
+fn elsewhere(cluster: Option<&Cluster>, addresses: &[LinkAddress]) -> LinkAddress {
+    match (cluster, &addresses[addresses.len() - 1]) {
+        (Some(cluster), LinkAddress::Tls { port, .. }) => cluster.reached(*port),
+        (_, address) => address.clone(),
+    }
 }

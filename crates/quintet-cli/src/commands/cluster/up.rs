@@ -14,6 +14,12 @@ use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+/// How long an agent may take to learn who is in, until it is said to be up.
+const READY_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 #[command(
@@ -63,17 +69,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 /// Is the agent, until it is asked to end.
 fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error> {
     descriptors::raise();
+    let (ready, is_ready) = channel();
     let config = AgentConfig {
         folder: folder.to_owned(),
         listen: places.listen.clone(),
         address: places.address.clone(),
         processes: processes()?,
-        told: Arc::new(|notice: &Notice| tell(notice)),
+        told: Arc::new(move |notice: &Notice| match notice {
+            // Whoever waited for it may have waited long enough.
+            Notice::Ready => _ = ready.send(()),
+            other => tell(other),
+        }),
     };
     let agent = Agent::start(&config).map_err(refused)?;
     let handle = agent.handle();
     on_interrupt(move |_| handle.end())?;
-    announce(agent.record(), &agent.listening().to_string(), as_json)?;
+    let (record, listening) = (agent.record().clone(), agent.listening().to_string());
+    thread::spawn(move || {
+        // Where no other member can be reached it is up all the same.
+        let _ = is_ready.recv_timeout(READY_LIMIT);
+        if let Err(error) = announce(&record, &listening, as_json) {
+            tell(error);
+        }
+    });
     agent.run().map_err(refused)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
-//! One child of a job.
+//! One child of a job: a process of this machine, or one that an agent has started on another.
 //!
-//! It is not reaped before it is dropped, when the job is over or another takes its place, so that its process id and its
+//! One of this machine is not reaped before it is dropped, when the job is over or another takes its place, so that its process id and its
 //! group's stay its own until then and a signal never meets a stranger.
 
+use super::machine::There;
 use crate::connection::refused;
 use quintet::Error;
 use rustix::io::Errno;
@@ -29,17 +30,113 @@ pub(super) struct Child {
     pub(super) ended: bool,
     /// Ended with status 0.
     pub(super) is_content: bool,
+    process: Process,
+}
+
+/// Where it runs.
+enum Process {
+    Here(Here),
+    There(There),
+}
+
+impl Child {
+    pub(super) fn start(command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
+        let process = Process::Here(Here::start(command, own_group)?);
+        Ok(Child { who, ended: false, is_content: false, process })
+    }
+
+    /// One that runs on another machine.
+    pub(super) fn there(who: Who, process: There) -> Child {
+        Child { who, ended: false, is_content: false, process: Process::There(process) }
+    }
+
+    /// The process, if it is one of this machine.
+    pub(super) fn here(&mut self) -> Option<&mut Here> {
+        match &mut self.process {
+            Process::Here(here) => Some(here),
+            Process::There(_) => None,
+        }
+    }
+
+    /// Whether it runs on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self.process, Process::Here(_))
+    }
+
+    /// It has ended in this way.
+    pub(super) fn end(&mut self, how: ExitStatus) {
+        (self.ended, self.is_content) = (true, how.success());
+        if let Process::There(there) = &mut self.process {
+            there.end(how);
+        }
+    }
+
+    /// Sends it alone a signal. Nothing happens if it has ended.
+    pub(super) fn signal(&self, signal: Signal) {
+        match &self.process {
+            Process::Here(here) => here.signal(signal),
+            Process::There(there) => there.signal(signal, false),
+        }
+    }
+
+    /// Sends it, and what it started, a signal.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        match &self.process {
+            Process::Here(here) => here.signal_group(signal),
+            Process::There(there) => there.signal(signal, true),
+        }
+    }
+
+    /// Whether signals to the group of this process do not reach it.
+    pub(super) fn has_own_group(&self) -> bool {
+        match &self.process {
+            Process::Here(here) => here.own_group,
+            Process::There(_) => true,
+        }
+    }
+
+    /// Stops it where it is, and returns when it has stopped, or ended; on another machine, when that has been asked for.
+    pub(super) fn freeze(&self) {
+        self.signal(Signal::STOP);
+        if let Process::Here(here) = &self.process {
+            wait_until(&here.handle, WaitIdOptions::STOPPED | WaitIdOptions::EXITED);
+        }
+    }
+
+    /// Its exit status, after its end.
+    pub(super) fn reap(&mut self) -> Result<ExitStatus, Error> {
+        match &mut self.process {
+            Process::Here(here) => here.process.wait().map_err(refused("learn how a process ended")),
+            Process::There(there) => Ok(there.status()),
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Process::Here(here) = &mut self.process {
+            if here.own_group || !self.ended {
+                here.signal_group(Signal::KILL);
+            }
+            // Reaped before, or ended just now: in both cases this returns at once.
+            let _ = here.process.wait();
+        }
+    }
+}
+
+/// A process of this machine.
+pub(super) struct Here {
     process: std::process::Child,
     handle: Arc<OwnedFd>,
     own_group: bool,
 }
 
-impl Child {
-    pub(super) fn start(mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
+impl Here {
+    fn start(mut command: Command, own_group: bool) -> Result<Here, Error> {
         let process = command.spawn().map_err(refused("start a process"))?;
         let handle = pidfd_open(Pid::from_child(&process), PidfdFlags::empty())
             .map_err(|errno| refused("watch a process")(errno.into()))?;
-        Ok(Child { who, ended: false, is_content: false, process, handle: Arc::new(handle), own_group })
+        Ok(Here { process, handle: Arc::new(handle), own_group })
     }
 
     /// What it says, if that is captured. Given once.
@@ -52,46 +149,18 @@ impl Child {
         Arc::clone(&self.handle)
     }
 
-    /// Sends it alone a signal. Nothing happens if it has ended.
-    pub(super) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         // The only error that remains is that it has ended.
         let _ = pidfd_send_signal(&*self.handle, signal);
     }
 
-    /// Sends it, and what it started, a signal.
-    pub(super) fn signal_group(&self, signal: Signal) {
+    fn signal_group(&self, signal: Signal) {
         if self.own_group {
             // The only error that remains is that nobody is left in it.
             let _ = kill_process_group(Pid::from_child(&self.process), signal);
         } else {
             self.signal(signal);
         }
-    }
-
-    /// Whether signals to the group of this process do not reach it.
-    pub(super) fn has_own_group(&self) -> bool {
-        self.own_group
-    }
-
-    /// Stops it where it is, and returns when it has stopped, or ended.
-    pub(super) fn freeze(&self) {
-        self.signal(Signal::STOP);
-        wait_until(&self.handle, WaitIdOptions::STOPPED | WaitIdOptions::EXITED);
-    }
-
-    /// Its exit status, after its end.
-    pub(super) fn reap(&mut self) -> Result<ExitStatus, Error> {
-        self.process.wait().map_err(refused("learn how a process ended"))
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        if self.own_group || !self.ended {
-            self.signal_group(Signal::KILL);
-        }
-        // Reaped before, or ended just now: in both cases this returns at once.
-        let _ = self.process.wait();
     }
 }
 

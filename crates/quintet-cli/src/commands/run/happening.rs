@@ -32,6 +32,8 @@ pub(super) enum Happening {
     Resume,
     /// The space can be reached no more.
     SpaceGone(Error),
+    /// A machine, of this name, can be reached no more; its workers have ended for this job.
+    MachineGone(String, Error),
 }
 
 /// What a program, or this one, says of a task in a tuple `("quintet.event", what, rank, task, attempt)`.
@@ -130,13 +132,16 @@ pub(super) fn gather() -> Result<(Sender<Happening>, Receiver<Happening>), Error
 
 /// Waits for a child's end and passes on what it says. How many of its outputs are captured.
 pub(super) fn watch(child: &mut Child, printer: &Printer, tell: &Sender<Happening>) -> usize {
-    let (who, handle, ended) = (child.who, child.handle(), tell.clone());
+    let who = child.who;
+    // What another machine's say, its agent tells.
+    let Some(here) = child.here() else { return 0 };
+    let (handle, ended) = (here.handle(), tell.clone());
     thread::spawn(move || {
         let how = wait_for_end(&handle);
         // The job may be over without it.
         let _ = ended.send(Happening::Ended(who, how));
     });
-    let (stdout, stderr) = child.output();
+    let (stdout, stderr) = here.output();
     let stdout = stdout.map(|pipe| pass_on(pipe, who, Stream::Output, printer, tell));
     let stderr = stderr.map(|pipe| pass_on(pipe, who, Stream::Error, printer, tell));
     usize::from(stdout.is_some()) + usize::from(stderr.is_some())

@@ -112,6 +112,9 @@ impl Job<'_> {
             Happening::Pause => self.pause(),
             Happening::Resume => self.resume(),
             Happening::SpaceGone(error) => return Err(error),
+            Happening::MachineGone(name, error) => {
+                self.launch.printer.say(&format!("{name} is lost to this job: {}", error.text()));
+            }
         }
         Ok(true)
     }
@@ -126,7 +129,9 @@ impl Job<'_> {
         self.display.update(&self.ledger);
         let worker = usize::try_from(event.rank).ok().and_then(|rank| self.workers.get(rank));
         match (event.what, worker) {
-            (What::Holding, Some(worker)) => self.killing.held(worker, event.rank, self.lab)?,
+            (What::Holding, Some(worker)) if worker.is_here() || self.all_are_elsewhere() => {
+                self.killing.held(worker, event.rank, self.lab)?;
+            }
             (What::Marker, Some(worker)) => {
                 self.killing.marker(worker, event.rank, &self.ledger);
                 self.restart(event.rank)?;
@@ -139,8 +144,7 @@ impl Job<'_> {
 
     fn ended(&mut self, who: Who, how: ExitStatus) -> Result<(), Error> {
         let Some(child) = self.child(who) else { return Ok(()) };
-        child.ended = true;
-        child.is_content = how.success();
+        child.end(how);
         let Who::Worker(rank) = who else { return Ok(()) };
         if self.is_over() || self.launch.own_workers && how.success() {
             return Ok(());
@@ -158,6 +162,11 @@ impl Job<'_> {
             put(self.lab, What::Marker, place)?;
         }
         Ok(())
+    }
+
+    /// Whether no worker is on this machine, where it is known for certain when one stands still.
+    fn all_are_elsewhere(&self) -> bool {
+        !self.workers.iter().any(Child::is_here)
     }
 
     /// Whether the workers are programs that end when they have done their work, and all of them did.

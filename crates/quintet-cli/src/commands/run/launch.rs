@@ -2,10 +2,13 @@
 
 use super::child::{Child, Who};
 use super::display::Printer;
+use super::hosts::{Hosts, Place};
+use super::machine::Sent;
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::{Error, LinkAddress, LinkConfig};
+use quintet::{Code, Error, LinkAddress, LinkConfig};
+use quintet_launch::{Program, Start};
 use quintet_settings::{
     LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
     LINK_WINDOW_FRAMES, Number, Setting,
@@ -13,6 +16,7 @@ use quintet_settings::{
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +25,12 @@ use std::time::Duration;
 /// What all children of a job share.
 pub(super) struct Launch {
     pub(super) address: LinkAddress,
+    /// Where workers on other machines reach the space.
+    pub(super) address_elsewhere: LinkAddress,
+    /// Where workers run.
+    pub(super) hosts: Hosts,
+    /// What those on other machines need.
+    pub(super) files: Vec<Sent>,
     pub(super) cluster: u128,
     pub(super) lease: Duration,
     /// Where the identity lies with which they connect, if one is set.
@@ -34,6 +44,8 @@ pub(super) struct Launch {
     /// How many times in all a worker is started again that ended before its time, not counting one for each task that it held.
     pub(super) restarts: u64,
     pub(super) python: OsString,
+    /// The same, if it was asked for.
+    pub(super) python_asked: Option<OsString>,
     pub(super) printer: Printer,
     /// Where workers find the modules beside the script: `PYTHONPATH`.
     pub(super) module_path: OsString,
@@ -42,8 +54,20 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// A worker: in a process group of its own, so that a ctrl-C at the terminal does not reach it before its master.
+    /// A worker, on the machine that is planned for it.
     pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
+        match self.hosts.of(rank) {
+            Some(Place::Here) => self.worker_here(rank),
+            Some(Place::There(machine)) => {
+                let there = machine.start(rank, self.start_elsewhere(rank))?;
+                Ok(Child::there(Who::Worker(rank), there))
+            }
+            None => Err(Error::new(Code::PeerDied, "every machine of --hosts is lost")),
+        }
+    }
+
+    /// A worker: in a process group of its own, so that a ctrl-C at the terminal does not reach it before its master.
+    fn worker_here(&self, rank: u64) -> Result<Child, Error> {
         let mut command = if self.own_workers {
             self.program()?
         } else {
@@ -95,28 +119,61 @@ impl Launch {
     }
 
     fn start(&self, mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
-        command
-            .env("QUINTET_SPACE", self.address.to_string())
-            .env("QUINTET_CLUSTER", self.cluster.to_string())
-            .env("QUINTET_LEASE_MS", self.lease.as_millis().to_string())
-            .env(variable(&LINK_WINDOW_FRAMES), self.link.window.slots.to_string())
-            .env(variable(&LINK_WINDOW_BYTES), self.link.window.bytes.to_string())
-            .env(variable(&LINK_SPIN_US), self.link.spin.as_micros().to_string())
-            .env(variable(&LINK_KEEP_ALIVE_MS), self.link.keep_alive.as_millis().to_string())
-            .env(variable(&LINK_SILENCE_LIMIT_MS), self.link.silence_limit.as_millis().to_string())
-            .env(variable(&LINK_RESUME_WINDOW_MS), self.link.resume_window.as_millis().to_string())
-            .env(self.job.0, &self.job.1)
-            .env("QUINTET_WORKERS", self.workers.to_string())
-            .env("QUINTET_EVENTS", "1")
-            .env("PYTHONUNBUFFERED", "1");
+        command.envs(self.variables(&self.address)).env(self.job.0, &self.job.1);
         if let Some(identity) = &self.identity {
             command.env("QUINTET_IDENTITY", identity);
         }
-        // Workers fill the processors by being many; more threads in each would only be in each other's way.
-        for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
-            command.env(variable, "1");
-        }
         Child::start(command, who, own_group)
+    }
+
+    /// What everybody of the job is told, who reaches the space there.
+    fn variables(&self, address: &LinkAddress) -> Vec<(String, String)> {
+        let link = &self.link;
+        let mut variables = vec![
+            ("QUINTET_SPACE".to_owned(), address.to_string()),
+            ("QUINTET_CLUSTER".to_owned(), self.cluster.to_string()),
+            ("QUINTET_LEASE_MS".to_owned(), self.lease.as_millis().to_string()),
+            (variable(&LINK_WINDOW_FRAMES), link.window.slots.to_string()),
+            (variable(&LINK_WINDOW_BYTES), link.window.bytes.to_string()),
+            (variable(&LINK_SPIN_US), link.spin.as_micros().to_string()),
+            (variable(&LINK_KEEP_ALIVE_MS), link.keep_alive.as_millis().to_string()),
+            (variable(&LINK_SILENCE_LIMIT_MS), link.silence_limit.as_millis().to_string()),
+            (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
+            ("QUINTET_WORKERS".to_owned(), self.workers.to_string()),
+            ("QUINTET_EVENTS".to_owned(), "1".to_owned()),
+            ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
+        ];
+        // Workers fill the processors by being many; more threads in each would only be in each other's way.
+        let threads = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+        variables.extend(threads.map(|variable| (variable.to_owned(), "1".to_owned())));
+        variables
+    }
+
+    /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.
+    fn start_elsewhere(&self, rank: u64) -> Start {
+        let python = || Program::Path(self.python_elsewhere().as_bytes().to_vec());
+        let name =
+            self.command.first().and_then(|program| Path::new(program).file_name()).unwrap_or_default();
+        let own = || self.command.iter().skip(1).map(|argument| argument.as_bytes().to_vec());
+        let (program, arguments) = match (self.own_workers, is_script(Path::new(name))) {
+            (false, _) => (python(), vec![b"-m".to_vec(), b"quintet.worker".to_vec()]),
+            (true, true) => (python(), [name.as_bytes().to_vec()].into_iter().chain(own()).collect()),
+            (true, false) => (Program::File(name.as_bytes().to_vec()), own().collect()),
+        };
+        let mut variables = self.variables(&self.address_elsewhere);
+        variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
+        let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
+        Start {
+            arguments,
+            environment: variables.into_iter().map(as_bytes).collect(),
+            files: self.files.iter().map(|(file, _)| file.clone()).collect(),
+            ..Start::new(Who::Worker(rank).to_string(), program)
+        }
+    }
+
+    /// The Python of other machines: the one that was asked for, or the one that their agents find.
+    fn python_elsewhere(&self) -> &OsStr {
+        self.python_asked.as_deref().unwrap_or(OsStr::new("python3"))
     }
 }
 

@@ -5,28 +5,46 @@ use std::io::{ErrorKind, Read};
 /// The longest piece, in bytes. A longer line comes in several.
 const LONGEST: usize = 64 << 10;
 
-/// Gives `tell` what comes out of `pipe` until it is closed: lines with their ends, and what stands before a carriage
+/// Makes pieces of what comes, wherever that begins and ends: lines with their ends, and what stands before a carriage
 /// return, as a progress bar's states do. Only the last piece, and a longest one, may be without an end.
+#[derive(Default)]
+pub(super) struct Pieces {
+    waiting: Vec<u8>,
+}
+
+impl Pieces {
+    /// Gives `tell` the pieces that are whole with these bytes.
+    pub(super) fn add(&mut self, bytes: &[u8], mut tell: impl FnMut(&[u8])) {
+        self.waiting.extend(bytes);
+        let mut told = 0;
+        while let Some(length) = first_piece(&self.waiting[told..]) {
+            tell(&self.waiting[told..told + length]);
+            told += length;
+        }
+        self.waiting.drain(..told);
+    }
+
+    /// No more comes.
+    pub(super) fn finish(self, mut tell: impl FnMut(&[u8])) {
+        if !self.waiting.is_empty() {
+            tell(&self.waiting);
+        }
+    }
+}
+
+/// Gives `tell` what comes out of `pipe` until it is closed, piece by piece.
 pub(super) fn read_pieces(mut pipe: impl Read, mut tell: impl FnMut(&[u8])) {
     let mut room = vec![0; LONGEST];
-    let mut waiting: Vec<u8> = Vec::new();
+    let mut pieces = Pieces::default();
     loop {
         match pipe.read(&mut room) {
             Ok(0) => break,
-            Ok(count) => waiting.extend(&room[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(count) => pieces.add(&room[..count], &mut tell),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => break,
         }
-        let mut told = 0;
-        while let Some(length) = first_piece(&waiting[told..]) {
-            tell(&waiting[told..told + length]);
-            told += length;
-        }
-        waiting.drain(..told);
     }
-    if !waiting.is_empty() {
-        tell(&waiting);
-    }
+    pieces.finish(tell);
 }
 
 /// How long the first piece is, if it is whole.

@@ -10,6 +10,7 @@ use super::request::Request;
 use super::state::{MAX_TESTBEDS, MachineState, Mode, SUBNET_BITS, State, address};
 use super::switch::Switch;
 use super::{Testbed, TestbedError};
+use rustix::process::geteuid;
 use std::fs::{File, remove_dir_all};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
@@ -83,7 +84,10 @@ fn claim(plan: &Plan, mode: Mode) -> Result<State, TestbedError> {
             "{MAX_TESTBEDS} testbeds are up: remove some with `quintet testbed down`"
         ))
     };
-    let subnet = (0..MAX_TESTBEDS).find(is_free).ok_or_else(full)?;
+    // Users begin at different ones: addresses of the loopback are everybody's.
+    let first = geteuid().as_raw() % u32::from(MAX_TESTBEDS);
+    let subnets = (0..MAX_TESTBEDS).map(|next| ((first + u32::from(next)) % u32::from(MAX_TESTBEDS)) as u8);
+    let subnet = subnets.into_iter().find(is_free).ok_or_else(full)?;
     let machine = |(number, name): (usize, &String)| MachineState {
         name: name.clone(),
         address: address(mode, subnet, number),

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Machines of one testbed at most.
 pub(super) const MAX_MACHINES: usize = 16;
-/// Testbeds of one user at most: each has a subnet of its own.
-pub(super) const MAX_TESTBEDS: u8 = 250;
+/// Testbeds of one user at most: each has a subnet of its own. A prime, so that users of round numbers begin at different ones.
+pub(super) const MAX_TESTBEDS: u8 = 251;
 /// The longest name of a testbed or a machine.
 const MAX_NAME_BYTES: usize = 32;
 /// Every address of a machine is in 10.77.0.0/16, or in 127.77.0.0/16 on the loopback.

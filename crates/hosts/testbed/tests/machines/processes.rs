@@ -58,6 +58,22 @@ fn a_machine_that_loses_its_power_leaves_no_process_and_says_no_farewell() {
 }
 
 #[test]
+fn who_is_on_a_machine_that_loses_its_power_learns_nothing_of_it() {
+    let Some(testbed) = testbed() else { return };
+    let (mut a, b) = (talker(&testbed, "a"), talker(&testbed, "b"));
+    assert_eq!(a.ask(&format!("listen {}", b.address())), "listening");
+    let home = a.ask("home");
+    testbed.kill("a").expect("killed");
+    assert!(!std::path::Path::new(&home).join("told").exists());
+    let mut a = talker(&testbed, "a");
+    assert_eq!(a.ask(&format!("listen {}", b.address())), "listening");
+    let mut command = std::process::Command::new("ip");
+    command.args(["-netns", testbed.machine("a").expect("it is one").namespace().expect("a namespace")]);
+    assert!(command.args(["link", "set", "eth0", "down"]).status().expect("it starts").success());
+    wait_until(|| std::path::Path::new(&home).join("told").exists());
+}
+
+#[test]
 fn a_process_that_starts_others_all_the_time_is_ended_with_them() {
     let Some(testbed) = testbed() else { return };
     let machine = testbed.machine("a").expect("it is one");

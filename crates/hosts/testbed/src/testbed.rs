@@ -14,11 +14,13 @@
 //! | `members.rs`, `process.rs` | the processes of a machine |
 //! | `network.rs` | which packet goes where, and when: without I/O |
 //! | `switch.rs` | carries packets, and does what it is asked |
-//! | `request.rs` | what it is asked, and how |
+//! | `request.rs`, `asking.rs` | what it is asked, and how |
+//! | `report.rs` | [`Report`]: how everything is |
 //! | `namespaces.rs` | the command `ip` |
 //! | `folders.rs`, `state.rs` | what is kept of a testbed |
 //! | `error.rs` | [`TestbedError`] |
 
+mod asking;
 mod error;
 mod folders;
 mod machine;
@@ -28,6 +30,7 @@ mod namespaces;
 mod network;
 mod plan;
 mod process;
+mod report;
 mod request;
 mod state;
 mod switch;
@@ -37,23 +40,18 @@ pub use machine::Machine;
 pub use namespaces::namespaces_refused;
 pub use network::Counts;
 pub use plan::{Lines, Plan};
+pub use report::{MachineReport, Report};
 pub use request::Change;
 pub use state::Mode;
 pub use switch::{LineReport, run_switch};
 
 use core::num::NonZeroU64;
 use request::Request;
-use serde_json::Value;
 use state::State;
-use std::io::{self, BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
-use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// How long a switch may take for an answer: it makes a device in a millisecond.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Several machines on this one.
 #[derive(Debug)]
@@ -65,32 +63,6 @@ pub struct Testbed {
     is_owned: bool,
     /// Why there are no namespaces, if that was found out when it was made.
     refused: Option<String>,
-}
-
-/// How a machine is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MachineReport {
-    /// The machine.
-    pub machine: Machine,
-    /// Whether its namespace is there still. On the loopback it always is.
-    pub is_there: bool,
-    /// Whether it has its network card. On the loopback it always has.
-    pub is_plugged: bool,
-    /// How many processes are on it.
-    pub processes: usize,
-    /// How many of those are stopped.
-    pub stopped: usize,
-}
-
-/// How a testbed is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// Its machines.
-    pub machines: Vec<MachineReport>,
-    /// Its lines: empty on the loopback, and when its switch has ended.
-    pub lines: Vec<LineReport>,
-    /// Whether packets are carried. On the loopback they always are.
-    pub has_switch: bool,
 }
 
 impl Testbed {
@@ -285,6 +257,7 @@ impl Testbed {
         if self.state.mode == Mode::Loopback {
             return mark.kill();
         }
+        machine::is_outside()?;
         let number = self.state.number(machine)?;
         // In this order nobody learns of it: its processes would see that their card is gone, and its kernel would say farewell for them.
         mark.freeze()?;
@@ -330,45 +303,10 @@ impl Testbed {
         self.state.write()
     }
 
-    /// How it is.
-    ///
-    /// # Errors
-    /// Its switch gives no answer, or one that is none.
-    pub fn report(&self) -> Result<Report, TestbedError> {
-        let (lines, plugged, has_switch) = match self.state.mode {
-            Mode::Loopback => (Vec::new(), vec![true; self.state.machines.len()], true),
-            Mode::Namespaces => match self.ask(&Request::Show) {
-                Err(TestbedError::SwitchEnded { .. }) => {
-                    (Vec::new(), vec![false; self.state.machines.len()], false)
-                }
-                answer => {
-                    let read = switch::read_report(&answer?, &self.state.names());
-                    let none = || TestbedError::system("read what the switch says")("it is no report");
-                    read.map(|(lines, plugged)| (lines, plugged, true)).ok_or_else(none)?
-                }
-            },
-        };
-        let machines = self.machines().into_iter().zip(plugged);
-        let machines = machines.map(|(machine, is_plugged)| MachineReport::of(machine, is_plugged)).collect();
-        Ok(Report { machines, lines, has_switch })
-    }
-
     fn needs_namespaces(&self, doing: &str) -> Result<(), TestbedError> {
         match self.state.mode {
             Mode::Namespaces => Ok(()),
             Mode::Loopback => Err(TestbedError::NeedsNamespaces { doing: doing.to_owned() }),
-        }
-    }
-
-    /// Asks the switch, and waits for its answer.
-    fn ask(&self, request: &Request) -> Result<Value, TestbedError> {
-        let ended = || TestbedError::SwitchEnded { testbed: self.state.name.clone() };
-        let doing = "ask the switch";
-        let stream = UnixStream::connect(self.state.socket()).map_err(|_| ended())?;
-        let answer = exchange(stream, request).map_err(TestbedError::system(doing))?.ok_or_else(ended)?;
-        match answer["error"].as_str() {
-            Some(error) => Err(TestbedError::system(doing)(error)),
-            None => Ok(answer),
         }
     }
 
@@ -381,23 +319,6 @@ impl Testbed {
             let _ = switch.join();
         }
         removed
-    }
-}
-
-/// The answer to a request. `None` if the other side ended before.
-fn exchange(mut stream: UnixStream, request: &Request) -> io::Result<Option<Value>> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("{}\n", request.to_json()).as_bytes())?;
-    let mut line = String::new();
-    let length = BufReader::new(stream).read_line(&mut line)?;
-    if length == 0 { Ok(None) } else { Ok(Some(serde_json::from_str(&line)?)) }
-}
-
-impl MachineReport {
-    fn of(machine: Machine, is_plugged: bool) -> MachineReport {
-        let mark = machine.mark();
-        let (stopped, processes) = mark.as_ref().map_or((0, 0), members::Mark::count);
-        MachineReport { is_there: mark.is_ok(), is_plugged, processes, stopped, machine }
     }
 }
 

@@ -98,6 +98,13 @@ fn a_testbed_is_made_shown_and_removed_without_a_trace() {
     let (code, said) = testbed.ask(["exec", "d", "--", "true"]);
     assert!(code == 65 && said.contains("no machine \"d\": it has a, b, c"), "{said}");
 
+    let quintet = env!("CARGO_BIN_EXE_quintet");
+    for words in [["kill", "a"], ["up", "d"], ["down", "--json"]] {
+        let (code, said) =
+            testbed.ask(["exec", "b", "--", quintet, "testbed", words[0], words[1], "--name", &testbed.0]);
+        assert!(code == 77 && said.contains("from outside"), "{said}");
+    }
+
     let sleep = testbed.start(["exec", "c", "--", "sleep", "1000"]);
     wait_until(|| testbed.shown()["machines"][2]["processes"] == 1);
     let switch = testbed.switch().expect("it carries packets");

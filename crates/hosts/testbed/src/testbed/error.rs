@@ -57,6 +57,11 @@ pub enum TestbedError {
         /// What is missing.
         why: String,
     },
+    /// This process runs on a machine of a testbed, and what was asked is done from outside.
+    OnMachine {
+        /// `TESTBED/MACHINE`.
+        machine: String,
+    },
     /// A running process has this testbed, and removes it when it ends.
     Owned {
         /// The testbed.
@@ -93,6 +98,7 @@ impl TestbedError {
             TestbedError::Gone { .. } | TestbedError::SwitchEnded { .. } => Code::PeerDied,
             TestbedError::NeedsNamespaces { .. }
             | TestbedError::NotAllowed { .. }
+            | TestbedError::OnMachine { .. }
             | TestbedError::Owned { .. } => Code::NotAllowed,
             TestbedError::BadFile { .. } => Code::BadFile,
             TestbedError::System { .. } => Code::Resource,
@@ -137,6 +143,10 @@ impl fmt::Display for TestbedError {
                 "{doing} needs network namespaces, and this testbed is of processes on the loopback: run `quintet testbed up` as root, without --loopback"
             ),
             TestbedError::NotAllowed { why } => write!(f, "no network namespaces here: {why}"),
+            TestbedError::OnMachine { machine } => write!(
+                f,
+                "this is a command on the machine {machine}, which does not see what others make: make, kill and remove machines from outside"
+            ),
             TestbedError::Owned { testbed, process } => {
                 write!(f, "the testbed {testbed} belongs to process {process}, which removes it when it ends")
             }

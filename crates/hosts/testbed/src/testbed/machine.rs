@@ -24,8 +24,19 @@ const FOLDERS: [(&str, &str); 7] = [
     ("XDG_RUNTIME_DIR", "run"),
     ("TMPDIR", "tmp"),
 ];
-/// Becomes a program under the machine's name.
-const UNDER_ITS_NAME: &str = "echo \"$0\" >/proc/sys/kernel/hostname && exec \"$@\"";
+/// Refuses what is done from outside. A command on a machine has mounts of its own: namespaces that it made would be seen by nobody else.
+///
+/// # Errors
+/// This process is on a machine.
+pub(super) fn is_outside() -> Result<(), TestbedError> {
+    let machine = std::env::var(MACHINE).ok().filter(|machine| !machine.is_empty());
+    machine.map_or(Ok(()), |machine| Err(TestbedError::OnMachine { machine }))
+}
+
+/// Becomes a program under the machine's name, which finds all machines by theirs. Where a sandbox forbids one of the two, the shell says so, and the program
+/// runs without.
+const WITH_NAMES: &str =
+    "echo \"$0\" >/proc/sys/kernel/hostname; mount --bind \"$1\" /etc/hosts; shift; exec \"$@\"";
 
 /// A machine of a testbed: a network namespace or an address of the loopback, with a folder of its own. It shares processors, memory and files
 /// with this one.
@@ -37,6 +48,8 @@ pub struct Machine {
     folder: PathBuf,
     /// The file by which it is entered, and what it is called.
     namespace: Option<(PathBuf, String)>,
+    /// The file of the names of all machines.
+    hosts: PathBuf,
 }
 
 impl Machine {
@@ -48,6 +61,7 @@ impl Machine {
             address: machine.address,
             folder: state.folder.join("machines").join(&machine.name),
             namespace: (state.mode == Mode::Namespaces).then(namespace),
+            hosts: state.hosts(),
         }
     }
 
@@ -83,7 +97,8 @@ impl Machine {
         self.on(&Command::new(program))
     }
 
-    /// The same command on this machine, with its arguments, its environment and its working folder.
+    /// The same command on this machine, with its arguments, its environment and its working folder. Where its input comes from and its output
+    /// goes is said anew.
     ///
     /// # Errors
     /// The machine is gone.
@@ -94,14 +109,18 @@ impl Machine {
             Some((path, _)) => {
                 // Each of these programs becomes the next one: the process is the same.
                 let mut entered = Command::new("nsenter");
-                entered.arg(join("--net=", path.as_os_str())).args([
+                entered.arg(join("--net=", path.as_os_str()));
+                entered.args([
                     "unshare",
                     "--uts",
+                    "--mount",
+                    "--propagation=slave",
                     "sh",
                     "-c",
-                    UNDER_ITS_NAME,
+                    WITH_NAMES,
+                    &self.name,
                 ]);
-                entered.arg(&self.name).arg(command.get_program());
+                entered.arg(&self.hosts).arg(command.get_program());
                 entered
             }
         };

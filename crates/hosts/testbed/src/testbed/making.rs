@@ -1,7 +1,7 @@
 //! How a testbed is made, and removed with everything that is of it.
 
 use super::folders::{self, Folders};
-use super::machine::Machine;
+use super::machine::{Machine, is_outside};
 use super::namespaces::{self, namespaces_refused};
 use super::network::hardware_address;
 use super::plan::Plan;
@@ -26,6 +26,7 @@ const SWITCH_LOG: &str = "switch.log";
 /// See [`Testbed::up`].
 pub(super) fn make(plan: &Plan, switch: Option<Command>) -> Result<Testbed, TestbedError> {
     plan.check()?;
+    is_outside()?;
     let stays = switch.is_some();
     // From here on, whatever is not finished is removed when it is dropped.
     let (mode, refused) = mode(plan)?;
@@ -168,6 +169,7 @@ fn remove_dead(folders: &Folders) -> Result<Vec<State>, TestbedError> {
 
 /// See [`Testbed::down_by_name`].
 pub(super) fn remove_by_name(name: &str) -> Result<(), TestbedError> {
+    is_outside()?;
     let folders = Folders::lock()?;
     let state = State::read(&folders.of(name));
     // After this one is known to have been there: of what is dead it may be one.
@@ -182,6 +184,7 @@ pub(super) fn remove_by_name(name: &str) -> Result<(), TestbedError> {
 
 /// See [`Testbed::down_all`].
 pub(super) fn remove_all() -> Result<(Vec<String>, Vec<String>), TestbedError> {
+    is_outside()?;
     let folders = Folders::lock()?;
     let (mut removed, mut stay) = (Vec::new(), Vec::new());
     for (folder, state) in folders.all()? {

@@ -21,6 +21,7 @@ const SECOND_BYTE: u8 = 77;
 pub(super) const SUBNET_BITS: u8 = 24;
 const FILE: &str = "testbed.json";
 const SOCKET: &str = "switch";
+const HOSTS: &str = "hosts";
 
 /// What stands for machines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +83,11 @@ impl State {
         self.folder.join(SOCKET)
     }
 
+    /// The file that stands for `/etc/hosts` on its machines.
+    pub(super) fn hosts(&self) -> PathBuf {
+        self.folder.join(HOSTS)
+    }
+
     /// What a machine's namespace is called.
     pub(super) fn namespace_name(&self, machine: &MachineState) -> String {
         format!("quintet.{}.{}", self.name, machine.name)
@@ -122,7 +128,12 @@ impl State {
     pub(super) fn write(&self) -> Result<(), TestbedError> {
         let (path, new) = (self.folder.join(FILE), self.folder.join(format!("{FILE}.new")));
         let written = fs::write(&new, format!("{}\n", self.to_json())).and_then(|()| fs::rename(&new, &path));
-        written.map_err(TestbedError::system(format!("write {}", path.display())))
+        written.map_err(TestbedError::system(format!("write {}", path.display())))?;
+        // The same file as before: programs on machines look at it.
+        let names = self.machines.iter().map(|machine| format!("{}\t{}\n", machine.address, machine.name));
+        let hosts = format!("127.0.0.1\tlocalhost\n{}", names.collect::<String>());
+        fs::write(self.hosts(), hosts)
+            .map_err(TestbedError::system(format!("write {}", self.hosts().display())))
     }
 
     /// What is kept in this folder.

@@ -30,6 +30,17 @@ fn machines_reach_each_other_under_their_own_names() {
     assert_eq!((a.ask("name"), b.ask("name")), ("a".to_owned(), "b".to_owned()));
     let home = a.ask("home");
     assert!(home != b.ask("home") && std::path::Path::new(&home).is_dir(), "{home}");
+    let known = |name: &str| {
+        let machine = testbed.machine("a").expect("it is one");
+        let found = machine
+            .command("getent")
+            .expect("it is there")
+            .args(["hosts", name])
+            .output()
+            .expect("it starts");
+        String::from_utf8_lossy(&found.stdout).split_whitespace().next().map(str::to_owned)
+    };
+    assert_eq!((known("a"), known("b")), (Some(a.address().to_string()), Some(b.address().to_string())));
     assert_ne!(std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim(), "a");
 }
 
@@ -159,6 +170,7 @@ fn a_machine_is_reached_at_its_new_address_only() {
     testbed.readdress("b", new, 24).expect("moved");
     assert!(a.misses(&b));
     b.moved(new.into());
+    assert!(a.ask("names").contains(&format!("{new}\tb;")), "who runs already sees the new address");
     assert!(a.reaches(&b) && b.reaches(&a));
     assert_eq!(
         Testbed::open(testbed.name()).expect("it is up").machine("b").expect("it is one").address(),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(
-    after_help = "A machine is a network namespace with an address, a host name and a folder of its own; a switch of ours carries packets between the machines, and delays, loses and reorders them as it is told. This takes root, the package iproute2 and /dev/net/tun. Where that is missing, machines are addresses of the loopback: programs run on them, freeze and are killed as before, and nothing can be wrong with the network.\n\nThe page docs/testbed.md tells more.\n\nExample:\n  quintet testbed up a b c\n  quintet testbed exec a -- ping -c 1 10.77.0.2\n  quintet testbed lose a b --loss 30%\n  quintet testbed show\n  quintet testbed down"
+    after_help = "A machine is a network namespace with an address, a host name and a folder of its own; a switch of ours carries packets between the machines, and delays, loses and reorders them as it is told. This takes root, the package iproute2 and /dev/net/tun. Where that is missing, machines are addresses of the loopback: programs run on them, freeze and are killed as before, and nothing can be wrong with the network.\n\nThe page docs/testbed.md tells more.\n\nExample:\n  quintet testbed up a b c\n  quintet testbed exec a -- ping -c 1 b\n  quintet testbed lose a b --loss 30%\n  quintet testbed show\n  quintet testbed down"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -62,7 +62,7 @@ pub(super) struct NameArguments {
 
 #[derive(Args)]
 #[command(
-    after_help = "Each machine has HOME, TMPDIR and the XDG folders below its own folder, and QUINTET_MACHINE and QUINTET_MACHINE_ADDRESS in its environment.\n\nExample:\n  quintet testbed up a b c\n  quintet testbed up --name lab --packet-bytes 9000 a b"
+    after_help = "Machines find each other by name and by address. Each has HOME, TMPDIR and the XDG folders below its own folder, and QUINTET_MACHINE and QUINTET_MACHINE_ADDRESS in its environment.\n\nExample:\n  quintet testbed up a b c\n  quintet testbed up --name lab --packet-bytes 9000 a b"
 )]
 pub(super) struct UpArguments {
     #[command(flatten)]

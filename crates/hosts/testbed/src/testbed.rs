@@ -89,7 +89,7 @@ impl Testbed {
     /// There is none, or its file is damaged.
     pub fn open(name: &str) -> Result<Testbed, TestbedError> {
         state::check_name(name)?;
-        let state = State::read(&folders::of(name))?;
+        let state = State::read(&folders::of(name)?)?;
         if state.is_dead() {
             return Err(TestbedError::NotUp { name: name.to_owned() });
         }

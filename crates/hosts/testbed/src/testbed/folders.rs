@@ -3,7 +3,7 @@
 use super::TestbedError;
 use super::state::State;
 use rustix::process::geteuid;
-use std::fs::{DirBuilder, File, read_dir, remove_dir};
+use std::fs::{DirBuilder, File, Metadata, read_dir, remove_dir};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -86,8 +86,16 @@ fn lock(root: &Path) -> io::Result<Option<File>> {
 }
 
 /// The folder of the testbed of that name, be there one or not: to look at, without the lock.
-pub(super) fn of(testbed: &str) -> PathBuf {
-    root().join(testbed)
+///
+/// # Errors
+/// The folder of all testbeds is another user's, who could have written anything there.
+pub(super) fn of(testbed: &str) -> Result<PathBuf, TestbedError> {
+    let root = root();
+    match root.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        found => check(&root, &found.map_err(TestbedError::system(format!("look at {}", root.display())))?)?,
+    }
+    Ok(root.join(testbed))
 }
 
 /// The names of the testbeds that there are.
@@ -116,6 +124,12 @@ pub(super) fn make(folder: &Path) -> Result<(), TestbedError> {
             found => break found.map_err(doing())?,
         }
     };
+    check(folder, &found)
+}
+
+/// # Errors
+/// It is another user's, or open to others.
+fn check(folder: &Path, found: &Metadata) -> Result<(), TestbedError> {
     let is_safe = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
     let why =
         "it must be a folder of this user that nobody else may enter: remove it, or chmod 700".to_owned();

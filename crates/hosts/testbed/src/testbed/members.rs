@@ -1,12 +1,12 @@
 //! The processes of a machine: found, stopped, ended.
 //!
 //! In a namespace all processes are the machine's, whoever started them and whatever they have become. On the loopback those are that
-//! have the machine's variable in their environment, as all have that descend from a command on it, unless they take it away.
+//! have the machine's variable in their environment, as all have that descend from a command on it, unless they take it away or become another user's.
 
 use super::TestbedError;
 use super::machine::MACHINE;
 use super::process::{has_ended, is_stopped, open, state};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Signal, geteuid, pidfd_send_signal};
 use std::fs::{File, read_dir};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -114,9 +114,16 @@ impl Mark {
                 found.is_ok_and(|found| found.ino() == *namespace)
                     && state(number).is_some_and(|state| !has_ended(state))
             }
-            Mark::Variable(value) => has_variable(&environment(number), value),
+            // Whoever else may be on this machine can set any variable.
+            Mark::Variable(value) => is_own(number) && has_variable(&environment(number), value),
         }
     }
+}
+
+/// Whether it is a process of this user.
+fn is_own(number: u32) -> bool {
+    let found = Path::new("/proc").join(number.to_string()).metadata();
+    found.is_ok_and(|found| found.uid() == geteuid().as_raw())
 }
 
 /// What a process was started with; nothing if it has ended, or is another user's.

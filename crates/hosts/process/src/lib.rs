@@ -35,4 +35,5 @@ mod supervisor;
 pub use config::Config;
 pub use descendants::{JOBS, end_all};
 pub use processes::Processes;
+pub use starting::until_written;
 pub use supervisor::{Supervisor, attend};

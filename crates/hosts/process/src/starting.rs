@@ -9,9 +9,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Bytes of a script's first line that the kernel reads.
 const FIRST_LINE_BYTES: u64 = 256;
+
+/// How often a program is tried that is still being written, and how long between two tries.
+const BUSY_TRIES: u32 = 100;
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// What all processes have.
 pub(crate) struct Common<'a> {
@@ -34,15 +39,35 @@ pub(crate) fn spawn(start: &Start, folder: &Path, common: &Common<'_>) -> Result
         Directory::Folder => folder.to_owned(),
         Directory::Path(path) => PathBuf::from(OsStr::from_bytes(path)),
     };
-    if let Err(error) = std::fs::read_dir(&directory) {
-        return Err(format!("begin in {}: {error}", directory.display()));
-    }
+    check_directory(&directory).map_err(|error| format!("begin in {}: {error}", directory.display()))?;
     let mut words = common.through.iter().cloned().chain([program.clone().into_os_string()]);
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).args(start.arguments.iter().map(|argument| OsStr::from_bytes(argument)));
     command.env_clear().envs(environment).current_dir(directory).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().map_err(|error| format!("start {}: {error}", program.display()))
+    until_written(|| command.spawn()).map_err(|error| format!("start {}: {error}", program.display()))
+}
+
+/// Tries to start a program until it is not being written any more. One that was written a moment ago may be open for writing still: in a process
+/// that another thread has just forked, until that becomes another program.
+///
+/// # Errors
+/// What the last try said.
+pub fn until_written<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..BUSY_TRIES {
+        match start() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::sleep(BUSY_PAUSE),
+            other => return other,
+        }
+    }
+    start()
+}
+
+fn check_directory(directory: &Path) -> io::Result<()> {
+    if !std::fs::metadata(directory)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(access(directory, Access::EXEC_OK)?)
 }
 
 /// The base, what the process is given, and the variable by which it is found.
@@ -99,4 +124,24 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?.trim_ascii();
     let word = line.split(|byte| byte.is_ascii_whitespace()).next()?;
     Some(PathBuf::from(OsStr::from_bytes(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_is_being_written_is_tried_again() {
+        let mut tries = 0;
+        let mut start = |fails: u32, kind: io::ErrorKind| {
+            tries = 0;
+            let started = until_written(|| {
+                tries += 1;
+                if tries <= fails { Err(kind.into()) } else { Ok(()) }
+            });
+            (started.map_err(|error| error.kind()), tries)
+        };
+        assert_eq!(start(2, io::ErrorKind::ExecutableFileBusy), (Ok(()), 3));
+        assert_eq!(start(2, io::ErrorKind::NotFound), (Err(io::ErrorKind::NotFound), 1));
+    }
 }

@@ -5,7 +5,9 @@
 use crate::descriptors;
 use clap::Args;
 use quintet::{Code, Error};
+use quintet_process::until_written;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -51,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Error {
     let [program, rest @ ..] = &arguments.command[..] else {
         return Error::new(Code::BadValue, "no program is named");
     };
-    let error = Command::new(program).args(rest).exec();
+    let mut command = Command::new(program);
+    command.args(rest);
+    let Err(error) = until_written(|| Err::<Infallible, _>(command.exec()));
     Error::new(Code::Resource, format!("{} cannot be started: {error}", program.display()))
 }

@@ -18,6 +18,7 @@ mod served;
 mod simulate;
 mod simulate_run;
 mod small_shm;
+mod supervised;
 mod testbed;
 mod token;
 mod tool;

@@ -66,12 +66,15 @@ fn a_signal_to_the_group_reaches_what_a_process_has_started() {
 #[test]
 fn with_a_process_its_group_ends_and_who_left_that_keeps_nobody_waiting() {
     let mut bench = Bench::new();
-    bench.start(1, &shell("sleep 1000 & echo $!; setsid sleep 1000 & echo $!"));
+    let leaves = "setsid sh -c 'echo $$; echo > left; exec sleep 1000' & read x < left";
+    bench.start(1, &shell(&format!("mkfifo left; sleep 1000 & echo $!; {leaves}")));
     let (stays, leaves) = (bench.line(1), bench.line(1));
     assert_eq!(bench.end_of(1), End::Exited(0));
     assert_eq!(bench.listen(1, Stream::Output), b"", "though who left holds the pipe");
+    await_end(&stays);
+    assert!(runs(&leaves), "it is the job's to end");
     bench.end_job();
-    assert!(!runs(&stays) && !runs(&leaves));
+    assert!(!runs(&leaves));
 }
 
 #[test]

@@ -254,8 +254,13 @@ impl World {
                 for (from, to) in [(HOST, client), (client, HOST)] {
                     self.run.set_cut(from, to, true);
                 }
-                // Until both sides have seen that nothing comes any more.
-                self.run.run_for(Span::from_secs(1));
+                // For a moment that the session outlives, or until both sides have seen that nothing comes any more.
+                let is_short = self.random.below(2) == 0;
+                self.run.run_for(if is_short { Span::from_millis(5) } else { Span::from_secs(1) });
+                if is_short {
+                    self.run.tell_cut(HOST, client);
+                    self.run.tell_cut(client, HOST);
+                }
                 for (from, to) in [(HOST, client), (client, HOST)] {
                     self.run.set_cut(from, to, false);
                 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// What the processes of a host are made with.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The folder for jobs' folders and kept files, for this user alone. It is made where it is not there; jobs' folders that lie in it are
-    /// removed, so no other host may use it at the same time.
+    /// The folder for jobs' folders and kept files, for this user alone. It is made where it is not there, and locked while it is in use; what
+    /// jobs of earlier lives have left there is removed.
     pub folder: PathBuf,
     /// The words in front of each program: a program that becomes it, and asks the kernel before to end it with the thread that started it. None:
     /// programs are started straight, and outlive this one where it is killed, unless the companion ends them.

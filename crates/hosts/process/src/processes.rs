@@ -12,12 +12,14 @@ use bytes::Bytes;
 use quintet_wire::Decode;
 use quintet_wire::services::process::{FileHash, ProcessAnswer, ProcessRequest, Start, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -32,6 +34,8 @@ pub struct Processes<T> {
     name: String,
     jobs_variable: OsString,
     _supervisor: Option<Supervisor>,
+    /// Locked: no other host uses this folder.
+    whole: OwnedFd,
     /// The folder of the jobs' folders.
     folders: (PathBuf, OwnedFd),
     store: Store,
@@ -52,15 +56,16 @@ impl<T> Processes<T> {
     /// No processes; removes what an earlier life has left.
     ///
     /// # Errors
-    /// The folder cannot be made, or is open to others; or the companion cannot be started.
+    /// The folder cannot be made, is open to other users, or another host uses it; or the companion cannot be started.
     pub fn open(config: Config) -> io::Result<Processes<T>> {
         let path = std::path::absolute(&config.folder)?;
-        open_private(&path)?;
-        let (jobs, files) = (path.join("jobs"), path.join("files"));
-        match std::fs::remove_dir_all(&jobs) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        let whole = open_private(&path)?;
+        lock(&whole, &path)?;
+        let (lives, files) = (path.join("jobs"), path.join("files"));
+        open_private(&lives)?;
+        remove_earlier(&lives)?;
+        // Of this life alone: what sees to the end of an earlier one may still be at that.
+        let jobs = lives.join(new_name()?);
         let folders = open_private(&jobs)?;
         let store = Store::open(&files, open_private(&files)?, config.max_store_bytes)?;
         let supervisor = match config.companion.split_first() {
@@ -80,6 +85,7 @@ impl<T> Processes<T> {
             jobs_variable: within_own(&name),
             name,
             _supervisor: supervisor,
+            whole,
             folders: (jobs, folders),
             store,
             jobs: BTreeMap::new(),
@@ -155,7 +161,7 @@ impl<T> Processes<T> {
         let limit = due.map(|due| due.saturating_duration_since(Instant::now()));
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut wanted, limit.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
         let called = sources.into_iter().zip(&wanted).filter(|(_, fd)| !fd.revents().is_empty());
@@ -310,7 +316,36 @@ impl<T> Drop for Processes<T> {
             }
             self.go_on_ending();
         }
+        // What does not go now goes when the next life begins.
+        let _ = std::fs::remove_dir(&self.folders.0);
+        // Said, as a process that another thread has just forked holds the descriptor, too. With the descriptor it ends in any case.
+        let _ = flock(&self.whole, FlockOperation::Unlock);
     }
+}
+
+fn lock(folder: &OwnedFd, path: &Path) -> io::Result<()> {
+    flock(folder, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
+        Errno::WOULDBLOCK => {
+            let error = format!("another process uses {}: end it, or name another folder", path.display());
+            io::Error::new(io::ErrorKind::ResourceBusy, error)
+        }
+        errno => errno.into(),
+    })
+}
+
+/// Removes the folders of earlier lives. One in which somebody still writes is left to who ends that.
+fn remove_earlier(lives: &Path) -> io::Result<()> {
+    for life in std::fs::read_dir(lives)? {
+        match std::fs::remove_dir_all(life?.path()) {
+            Err(error)
+                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
+            {
+                return Err(error);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The name by which all that descends from a job is found: another host on this machine may have a job of the same number.

@@ -1,7 +1,8 @@
 //! Files that are sent along, and kept.
 
 use crate::bench::{Bench, hash, shell, with_file};
-use quintet_process::{Config, Processes};
+use quintet_process::Config;
+use quintet_testbed::TempDir;
 use quintet_wire::services::process::{JobFile, ProcessAnswer, ProcessRequest, Program, Start, Stream};
 use std::os::unix::fs::MetadataExt;
 
@@ -62,12 +63,14 @@ fn the_file_that_was_not_used_for_longest_goes_and_what_a_job_needs_stays() {
 
 #[test]
 fn files_are_found_again_by_the_next_life_and_damaged_ones_are_not_used() {
-    let mut bench = Bench::new();
+    let folder = TempDir::new().expect("a fresh folder");
+    let mut bench = Bench::within(folder.path(), |config| config);
     let (good, bad) = (bench.store(b"good"), bench.store(b"bad"));
     let files = bench.agent().join("files");
+    drop(bench);
     std::fs::write(files.join(bad.to_string()), "evil").expect("room");
     std::fs::write(files.join("left-over"), "").expect("room");
-    bench.processes = Processes::open(Config::new(bench.agent())).expect("it is ours");
+    let mut bench = Bench::within(folder.path(), |config| config);
     assert!(!files.join("left-over").exists());
     assert_eq!(missing(&mut bench, &[b"good"]), 0);
     bench.start(1, &with_file(shell("cat a"), b"a", good));

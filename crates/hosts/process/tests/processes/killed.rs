@@ -3,7 +3,9 @@
 use crate::bench::{Bench, runs, shell};
 use quintet_process::{Config, attend};
 use quintet_testbed::{Program, TempDir};
-use std::ffi::OsString;
+use quintet_wire::services::process::ProcessAnswer;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -47,9 +49,18 @@ fn what_a_killed_host_had_started_is_ended_and_its_folders_are_removed() {
     let folder = PathBuf::from(folder);
     assert!(runs(descendant) && folder.exists());
     host.kill().expect("it runs");
+    // The next life begins at once, and is none of the companion's.
+    let mut next = Bench::within(own.path(), |config| config);
+    let started = next.try_start(1, &shell("sleep 1000"));
+    let ProcessAnswer::Started { folder: of_next } = started else { panic!("{started:?}") };
     let limit = Instant::now() + LIMIT;
     while runs(descendant) || folder.exists() {
         assert!(Instant::now() < limit, "{descendant} outlives the host");
         std::thread::sleep(Duration::from_millis(5));
     }
+    while std::fs::read_dir(own.path().join("agent/jobs")).expect("it is there").count() > 1 {
+        assert!(Instant::now() < limit, "the folder of the life that was killed stays");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Path::new(OsStr::from_bytes(&of_next)).exists());
 }

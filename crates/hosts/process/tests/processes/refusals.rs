@@ -98,9 +98,15 @@ fn a_folder_that_is_open_to_others_is_refused_and_what_an_earlier_life_left_is_r
     std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).expect("it is ours");
     let error = Processes::<u64>::open(Config::new(&agent)).expect_err("others can look into it");
     assert!(error.to_string().contains("mode must be 700"), "{error}");
-    std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o700)).expect("it is ours");
-    drop(Processes::<u64>::open(Config::new(&agent)).expect("it is private now"));
+    for private in [&agent, &agent.join("jobs")] {
+        std::fs::set_permissions(private, PermissionsExt::from_mode(0o700)).expect("it is ours");
+    }
+    let processes = Processes::<u64>::open(Config::new(&agent)).expect("it is private now");
     assert!(!stale.exists());
+    let error = Processes::<u64>::open(Config::new(&agent)).expect_err("it is in use");
+    assert!(error.to_string().contains("another process uses"), "{error}");
+    drop(processes);
+    drop(Processes::<u64>::open(Config::new(&agent)).expect("nobody uses it now"));
 }
 
 #[test]

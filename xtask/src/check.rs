@@ -14,11 +14,11 @@ use std::path::Path;
 /// Runs every check and prints what each found.
 ///
 /// # Errors
-/// How many faults there are.
+/// How many faults there are, or what could not be read.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
     let checks: [(&str, Vec<String>); 8] = [
-        ("generated documentation is current", stale_pages(&files)),
+        ("generated documentation is current", stale_pages(root, &files)?),
         ("the hot path's functions exist", hot_path::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
@@ -36,9 +36,11 @@ pub(crate) fn all(root: &Path) -> Result<(), String> {
     if count > 0 { Err(format!("{count} faults")) } else { Ok(()) }
 }
 
-fn stale_pages(files: &[File]) -> Vec<String> {
+/// # Errors
+/// The pages cannot be made.
+fn stale_pages(root: &Path, files: &[File]) -> Result<Vec<String>, String> {
     let is_stored =
         |page: &docs::Page| files.iter().any(|file| file.path == page.path && file.text == page.text);
-    let stale = docs::pages().into_iter().filter(|page| !is_stored(page));
-    stale.map(|page| format!("{} is stale: run `cargo xtask docs`", page.path)).collect()
+    let stale = docs::pages(root)?.into_iter().filter(|page| !is_stored(page));
+    Ok(stale.map(|page| format!("{} is stale: run `cargo xtask docs`", page.path)).collect())
 }

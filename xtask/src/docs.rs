@@ -1,22 +1,30 @@
 //! Documentation that comes from tables in the code.
 
+use crate::c_library;
 use quintet_errors::{Code, Fault, Retry};
 use std::fmt::Write;
+use std::path::Path;
 
 /// A page that is written by this program.
 pub(crate) struct Page {
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     pub(crate) text: String,
 }
 
 /// Every such page.
-pub(crate) fn pages() -> Vec<Page> {
-    vec![
-        Page { path: "docs/settings.md", text: quintet_settings::markdown() },
-        Page { path: "docs/errors.md", text: errors() },
-        Page { path: "docs/models.md", text: quintet_model::markdown() },
-        Page { path: "docs/cluster.md", text: quintet_predict::markdown() },
-    ]
+///
+/// # Errors
+/// As [`c_library::pages`].
+pub(crate) fn pages(root: &Path) -> Result<Vec<Page>, String> {
+    let tables = [
+        ("docs/settings.md", quintet_settings::markdown()),
+        ("docs/errors.md", errors()),
+        ("docs/models.md", quintet_model::markdown()),
+        ("docs/cluster.md", quintet_predict::markdown()),
+    ];
+    let mut pages = c_library::pages(root)?;
+    pages.extend(tables.map(|(path, text)| Page { path: path.to_owned(), text }));
+    Ok(pages)
 }
 
 const HEAD: &str = "\

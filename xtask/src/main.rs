@@ -1,12 +1,14 @@
 //! The repository's own chores.
 //!
 //! ```text
-//! cargo xtask docs     write docs/settings.md, docs/errors.md and docs/models.md from their tables
+//! cargo xtask docs     write docs/settings.md, docs/errors.md, docs/models.md and docs/cluster.md from their tables, and of the C
+//!                      library the header, the version script and the manual pages from its source
 //! cargo xtask corpus   write the seeds of fuzz/corpus
 //! cargo xtask check    check what no compiler checks; writes nothing
 //! ```
 #![forbid(unsafe_code)]
 
+mod c_library;
 mod check;
 mod docs;
 mod rust_source;
@@ -19,9 +21,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let root = root();
     match std::env::args().nth(1).as_deref() {
-        Some("docs") => {
-            docs::pages().iter().try_for_each(|page| write(&root.join(page.path), page.text.as_bytes()))
-        }
+        Some("docs") => docs::pages(&root).and_then(|pages| {
+            pages.iter().try_for_each(|page| write(&root.join(&page.path), page.text.as_bytes()))
+        }),
         Some("corpus") => quintet_corpus::seeds().iter().try_for_each(|seed| {
             write(&root.join("fuzz/corpus").join(seed.target).join(seed.name), &seed.bytes)
         }),

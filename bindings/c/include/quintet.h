@@ -1,0 +1,921 @@
+/* libquintet: the tuple space for programs in C. The guide is docs/c.md, the manual quintet(3).
+ * Written by `cargo xtask docs` from bindings/c/src; edit that. */
+
+#ifndef QUINTET_H
+#define QUINTET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * For the length of a text: it ends with NUL.
+ */
+#define QUINTET_NUL_TERMINATED SIZE_MAX
+
+/**
+ * For a timeout: however long it takes.
+ */
+#define QUINTET_FOREVER -1
+
+/**
+ * For a dimension of a formal array: any length.
+ */
+#define QUINTET_ANY_LENGTH UINT64_MAX
+
+/**
+ * Fields that a tuple may have.
+ */
+#define QUINTET_MAX_FIELDS 61
+
+/**
+ * Dimensions that an array may have.
+ */
+#define QUINTET_MAX_DIMENSIONS 32
+
+/**
+ * Whether the same call may be made again.
+ */
+typedef enum {
+    /**
+     * It had no effect.
+     */
+    QUINTET_RETRY_SAFE = 0,
+    /**
+     * It may have had its effect.
+     */
+    QUINTET_RETRY_INDETERMINATE = 1,
+    /**
+     * It would fail again.
+     */
+    QUINTET_RETRY_USELESS = 2,
+} quintet_retry;
+
+/**
+ * Whose fault an error is.
+ */
+typedef enum {
+    /**
+     * The caller's: the call cannot be right.
+     */
+    QUINTET_FAULT_MISUSE = 0,
+    /**
+     * The other side's: it broke the protocol, or is of another version or cluster.
+     */
+    QUINTET_FAULT_PEER = 1,
+    /**
+     * A limit set here was reached.
+     */
+    QUINTET_FAULT_LIMIT = 2,
+    /**
+     * The system's: a process, a link, a disk.
+     */
+    QUINTET_FAULT_SYSTEM = 3,
+} quintet_fault;
+
+/**
+ * What a call came to.
+ */
+typedef enum {
+    QUINTET_OK = 0,
+    QUINTET_TIMED_OUT = 1,
+    QUINTET_CANCELLED = 2,
+    QUINTET_SPACE_FULL = 3,
+    QUINTET_TOO_LARGE = 4,
+    QUINTET_BAD_VALUE = 5,
+    QUINTET_LEASE_LOST = 6,
+    QUINTET_PEER_DIED = 7,
+    QUINTET_PEER_SILENT = 8,
+    QUINTET_UNREACHABLE = 9,
+    QUINTET_VERSION_MISMATCH = 10,
+    QUINTET_WRONG_CLUSTER = 11,
+    QUINTET_NOT_ALLOWED = 12,
+    QUINTET_DUPLICATE_NODE = 13,
+    QUINTET_MALFORMED = 14,
+    QUINTET_RESOURCE = 15,
+    QUINTET_CLOSED = 16,
+    QUINTET_TASK_FAILED = 17,
+    QUINTET_BAD_FILE = 18,
+    QUINTET_MISMATCH = 19,
+    QUINTET_LIMIT_REACHED = 20,
+    QUINTET_ADDRESS_IN_USE = 21,
+    /**
+     * A defect of the library.
+     */
+    QUINTET_INTERNAL = 255,
+} quintet_status;
+
+/**
+ * The type of a field, or of an array's elements.
+ */
+typedef enum {
+    QUINTET_TYPE_BOOL = 1,
+    QUINTET_TYPE_INT8 = 2,
+    QUINTET_TYPE_INT16 = 3,
+    QUINTET_TYPE_INT32 = 4,
+    QUINTET_TYPE_INT64 = 5,
+    QUINTET_TYPE_UINT8 = 6,
+    QUINTET_TYPE_UINT16 = 7,
+    QUINTET_TYPE_UINT32 = 8,
+    QUINTET_TYPE_UINT64 = 9,
+    QUINTET_TYPE_FLOAT = 10,
+    QUINTET_TYPE_DOUBLE = 11,
+    /**
+     * Text in UTF-8.
+     */
+    QUINTET_TYPE_STRING = 13,
+    QUINTET_TYPE_BYTES = 14,
+    QUINTET_TYPE_ARRAY = 32,
+} quintet_type;
+
+/**
+ * Memory for large data.
+ */
+typedef struct quintet_buffer quintet_buffer;
+
+/**
+ * A connection to everything. Any threads may use it at once.
+ */
+typedef struct quintet_lab quintet_lab;
+
+/**
+ * A tuple that is leased. Any threads may use it at once.
+ */
+typedef struct quintet_lease quintet_lease;
+
+/**
+ * An operation under way. Any threads may use it at once.
+ */
+typedef struct quintet_pending quintet_pending;
+
+/**
+ * A space that serves other processes. Any threads may use it at once.
+ */
+typedef struct quintet_server quintet_server;
+
+/**
+ * A tuple space. It is its lab's; any threads may use it at once.
+ */
+typedef struct quintet_space quintet_space;
+
+/**
+ * A tuple or a template.
+ */
+typedef struct quintet_tuple quintet_tuple;
+
+/**
+ * Asks the program whether a wait is to end. It must not call the library, nor throw.
+ */
+typedef bool (*quintet_interrupt)(void *argument);
+
+/**
+ * An array as a tuple lends it: in C order, the last index varying fastest. The data are aligned for their elements.
+ */
+typedef struct {
+    /**
+     * The type of its elements.
+     */
+    quintet_type element_type;
+    /**
+     * How many dimensions it has; an array of none has one element.
+     */
+    size_t dimensions;
+    /**
+     * The length of each dimension.
+     */
+    const uint64_t *shape;
+    /**
+     * Its elements.
+     */
+    const void *data;
+    /**
+     * Bytes of all elements.
+     */
+    size_t length_bytes;
+} quintet_array;
+
+/**
+ * The numbers of a space.
+ */
+typedef struct {
+    /**
+     * Tuples that can be seen.
+     */
+    uint64_t tuples;
+    /**
+     * Bytes that count against its limit.
+     */
+    uint64_t bytes;
+    /**
+     * Of these, the bytes of indexes.
+     */
+    uint64_t index_bytes;
+    /**
+     * Tuples that are leased, or were taken and may still go back.
+     */
+    uint64_t hidden;
+    /**
+     * Takes and reads that wait.
+     */
+    uint64_t waiters;
+    /**
+     * Leases.
+     */
+    uint64_t leases;
+    /**
+     * Puts and acknowledgements that wait for room.
+     */
+    uint64_t parked;
+    /**
+     * Leases that ended without an acknowledgement, so that their tuples came back.
+     */
+    uint64_t redone;
+    /**
+     * Tuples that became dead letters.
+     */
+    uint64_t dead_letters;
+    /**
+     * Different signatures among the tuples.
+     */
+    uint64_t signatures;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[6];
+} quintet_state;
+
+/**
+ * Is called once an outcome is there.
+ */
+typedef void (*quintet_callback)(void *argument);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * What went wrong in this thread's last call that failed, and what to do about it, in English; "" before the first. It stays until
+ * the next call of this thread that fails. Never NULL.
+ */
+const char *quintet_error_message(void);
+
+/**
+ * The constant's name: "QUINTET_TIMED_OUT". Of a number that is no status "QUINTET_INTERNAL".
+ */
+const char *quintet_status_name(int32_t status);
+
+/**
+ * What a status means, in a few words: "the deadline passed".
+ */
+const char *quintet_status_text(int32_t status);
+
+/**
+ * Whether the same call may be made again after this status. After `QUINTET_OK` and `QUINTET_INTERNAL` it is useless.
+ */
+quintet_retry quintet_status_retry(int32_t status);
+
+/**
+ * Whose fault this status is. `QUINTET_INTERNAL` is the system's.
+ */
+quintet_fault quintet_status_fault(int32_t status);
+
+/**
+ * The exit status of a program that ends with this status, as the command `quintet` has it: 0 for `QUINTET_OK`, 75 for
+ * `QUINTET_TIMED_OUT`, 70 for `QUINTET_INTERNAL`.
+ */
+int32_t quintet_status_exit(int32_t status);
+
+/**
+ * The version of the library: "0.1.0".
+ */
+const char *quintet_version(void);
+
+/**
+ * Makes a lab within this process: nothing to start, nothing to configure. Its tuples end with it.
+ */
+quintet_status quintet_lab_embedded(quintet_lab **lab);
+
+/**
+ * Connects to the space at `address`: "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT",
+ * "tls:HOST:PORT", or a path with a slash, which means shared memory. With NULL the environment and the file quintet.toml in the
+ * working folder say where the space is (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this
+ * process. The settings of the cluster, of leases and of links come from there in any case.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no address or setting, `QUINTET_BAD_FILE` for a file that cannot be read,
+ * `QUINTET_UNREACHABLE` if nobody listens there, `QUINTET_PEER_SILENT`, `QUINTET_NOT_ALLOWED`, `QUINTET_WRONG_CLUSTER`,
+ * `QUINTET_VERSION_MISMATCH` or `QUINTET_RESOURCE`.
+ */
+quintet_status quintet_lab_connect(const char *address,
+                                   quintet_lab **lab);
+
+/**
+ * Ends the connection at once, for all threads and for everything that was made from it. What was answered before can still be
+ * collected. A lab within this process ends with its tuples. A second call does nothing.
+ */
+quintet_status quintet_lab_close(quintet_lab *lab);
+
+/**
+ * Closes the lab and frees it, with its space. NULL is left alone.
+ */
+void quintet_lab_free(quintet_lab *lab);
+
+/**
+ * The lab's tuple space. It is the lab's: it is good until the lab is freed, and is not freed itself.
+ */
+quintet_status quintet_lab_space(quintet_lab *lab, quintet_space **space);
+
+/**
+ * Where the space is, as another process may name it; NULL for a lab within this process. It is good until the lab is freed.
+ */
+quintet_status quintet_lab_address(quintet_lab *lab,
+                                   const char **address);
+
+/**
+ * Has the lab's waits ask `check(argument)` every 20 ms, on the thread that waits, whether they are to end: then the call fails with
+ * `QUINTET_CANCELLED`, and has had no effect: a tuple that has come meanwhile goes back to its place. A wait that ends within 20 ms
+ * does not ask. `check` must not call this library, nor throw or jump. NULL: waits ask nobody, as at first.
+ */
+quintet_status quintet_lab_set_interrupt(quintet_lab *lab,
+                                         quintet_interrupt check,
+                                         void *argument);
+
+/**
+ * A descriptor for the program's own event loop (poll, epoll): it is readable while `quintet_lab_progress` has something to do. It is
+ * the lab's, and good until that is freed. One loop may watch a lab at a time; other threads may make calls of every kind.
+ *
+ * Fails with `QUINTET_RESOURCE` if the system refuses a descriptor.
+ */
+quintet_status quintet_lab_descriptor(quintet_lab *lab,
+                                      int *descriptor);
+
+/**
+ * Takes in what has come for the operations under way, and does what is due. Never waits.
+ *
+ * Fails with `QUINTET_RESOURCE` if the system refuses a descriptor.
+ */
+quintet_status quintet_lab_progress(quintet_lab *lab);
+
+/**
+ * The worker's number, from 0; -1 in the master, and outside a job.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if the environment says what is no number.
+ */
+quintet_status quintet_job_rank(int64_t *rank);
+
+/**
+ * How many workers the job has; 0 outside a job.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if the environment says what is no number.
+ */
+quintet_status quintet_job_workers(uint32_t *workers);
+
+/**
+ * Makes a tuple without fields, to be added to.
+ */
+quintet_status quintet_tuple_new(quintet_tuple **tuple);
+
+/**
+ * Frees a tuple, and all that it lent. NULL is left alone.
+ */
+void quintet_tuple_free(quintet_tuple *tuple);
+
+/**
+ * The number of its fields.
+ */
+quintet_status quintet_tuple_length(const quintet_tuple *tuple, size_t *length);
+
+/**
+ * The type of a field, counted from 0; of a formal the type that it stands for.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field.
+ */
+quintet_status quintet_tuple_type(const quintet_tuple *tuple, size_t index, quintet_type *field_type);
+
+/**
+ * The tuple as a text for people: ("row", 3, f64[2,2]). Long data are not in it. It is good until something is added to the tuple or it
+ * is freed.
+ */
+quintet_status quintet_tuple_show(const quintet_tuple *tuple,
+                                  const char **text);
+
+/**
+ * Adds a truth value.
+ */
+quintet_status quintet_tuple_add_bool(quintet_tuple *tuple, bool value);
+
+/**
+ * Adds a signed integer of 8 bits.
+ */
+quintet_status quintet_tuple_add_int8(quintet_tuple *tuple, int8_t value);
+
+/**
+ * Adds a signed integer of 16 bits.
+ */
+quintet_status quintet_tuple_add_int16(quintet_tuple *tuple, int16_t value);
+
+/**
+ * Adds a signed integer of 32 bits.
+ */
+quintet_status quintet_tuple_add_int32(quintet_tuple *tuple, int32_t value);
+
+/**
+ * Adds a signed integer of 64 bits: what an `int` is in Python.
+ */
+quintet_status quintet_tuple_add_int64(quintet_tuple *tuple, int64_t value);
+
+/**
+ * Adds an unsigned integer of 8 bits.
+ */
+quintet_status quintet_tuple_add_uint8(quintet_tuple *tuple, uint8_t value);
+
+/**
+ * Adds an unsigned integer of 16 bits.
+ */
+quintet_status quintet_tuple_add_uint16(quintet_tuple *tuple, uint16_t value);
+
+/**
+ * Adds an unsigned integer of 32 bits.
+ */
+quintet_status quintet_tuple_add_uint32(quintet_tuple *tuple, uint32_t value);
+
+/**
+ * Adds an unsigned integer of 64 bits.
+ */
+quintet_status quintet_tuple_add_uint64(quintet_tuple *tuple, uint64_t value);
+
+/**
+ * Adds a floating-point number of 32 bits.
+ */
+quintet_status quintet_tuple_add_float(quintet_tuple *tuple, float value);
+
+/**
+ * Adds a floating-point number of 64 bits: what a `float` is in Python.
+ */
+quintet_status quintet_tuple_add_double(quintet_tuple *tuple, double value);
+
+/**
+ * Adds a copy of a text of `length` bytes, or one that ends with NUL if that is `QUINTET_NUL_TERMINATED`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if it is not UTF-8.
+ */
+quintet_status quintet_tuple_add_string(quintet_tuple *tuple, const char *string, size_t length);
+
+/**
+ * Adds a copy of `length` bytes.
+ */
+quintet_status quintet_tuple_add_bytes(quintet_tuple *tuple, const void *data, size_t length);
+
+/**
+ * Adds a field of another tuple, or of this one: a value or a formal. Large data are shared, not copied.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field.
+ */
+quintet_status quintet_tuple_add_field(quintet_tuple *tuple, const quintet_tuple *from, size_t index);
+
+/**
+ * Adds a formal: it stands for any value of this type, a scalar one, `QUINTET_TYPE_STRING` or `QUINTET_TYPE_BYTES`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for `QUINTET_TYPE_ARRAY`, for which `quintet_tuple_add_formal_array` is there, and for no type.
+ */
+quintet_status quintet_tuple_add_formal(quintet_tuple *tuple,
+                                        int32_t field_type);
+
+/**
+ * Adds a formal array: it stands for any array of so many dimensions and elements of this type. A dimension in `shape` must be
+ * equal, or any if it is `QUINTET_ANY_LENGTH`; with NULL for `shape` any shape of so many dimensions matches.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for another type, and for more than `QUINTET_MAX_DIMENSIONS`.
+ */
+quintet_status quintet_tuple_add_formal_array(quintet_tuple *tuple,
+                                              int32_t element_type,
+                                              size_t dimensions,
+                                              const uint64_t *shape);
+
+/**
+ * The truth value in a field, counted from 0.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field, or it is of another type.
+ */
+quintet_status quintet_tuple_get_bool(const quintet_tuple *tuple, size_t index, bool *value);
+
+/**
+ * The signed integer of 8 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_int8(const quintet_tuple *tuple, size_t index, int8_t *value);
+
+/**
+ * The signed integer of 16 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_int16(const quintet_tuple *tuple, size_t index, int16_t *value);
+
+/**
+ * The signed integer of 32 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_int32(const quintet_tuple *tuple, size_t index, int32_t *value);
+
+/**
+ * The signed integer of 64 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_int64(const quintet_tuple *tuple, size_t index, int64_t *value);
+
+/**
+ * The unsigned integer of 8 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_uint8(const quintet_tuple *tuple, size_t index, uint8_t *value);
+
+/**
+ * The unsigned integer of 16 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_uint16(const quintet_tuple *tuple, size_t index, uint16_t *value);
+
+/**
+ * The unsigned integer of 32 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_uint32(const quintet_tuple *tuple, size_t index, uint32_t *value);
+
+/**
+ * The unsigned integer of 64 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_uint64(const quintet_tuple *tuple, size_t index, uint64_t *value);
+
+/**
+ * The floating-point number of 32 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_float(const quintet_tuple *tuple, size_t index, float *value);
+
+/**
+ * The floating-point number of 64 bits in a field; as `quintet_tuple_get_bool`.
+ */
+quintet_status quintet_tuple_get_double(const quintet_tuple *tuple, size_t index, double *value);
+
+/**
+ * Lends the text in a field: UTF-8, with a NUL behind it. `length`, unless it is NULL, is its bytes without that; a text may have
+ * NULs within.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field, or it is no text.
+ */
+quintet_status quintet_tuple_get_string(const quintet_tuple *tuple,
+                                        size_t index,
+                                        const char **string,
+                                        size_t *length);
+
+/**
+ * Lends the bytes in a field, where they lie.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field, or it is not bytes.
+ */
+quintet_status quintet_tuple_get_bytes(const quintet_tuple *tuple,
+                                       size_t index,
+                                       const void **data,
+                                       size_t *length);
+
+/**
+ * Adds a copy of an array: elements of a scalar type, in C order, `dimensions` lengths in `shape`. A bool is one byte, 0 or 1.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for another type, for more than `QUINTET_MAX_DIMENSIONS`, and for a dimension above 2 GiB;
+ * `QUINTET_TOO_LARGE` for more than 2 GiB of data.
+ */
+quintet_status quintet_tuple_add_array(quintet_tuple *tuple,
+                                       int32_t element_type,
+                                       size_t dimensions,
+                                       const uint64_t *shape,
+                                       const void *data);
+
+/**
+ * Adds an array whose elements lie in a buffer, from its beginning, without a copy: over shared memory it stays where it is, and its
+ * taker sees it there. From now on nothing may be written to the buffer, also if this call or a later one fails; it may be freed.
+ *
+ * Fails as `quintet_tuple_add_array`, and with `QUINTET_BAD_VALUE` if the buffer is shorter than the array.
+ */
+quintet_status quintet_tuple_add_buffer(quintet_tuple *tuple,
+                                        int32_t element_type,
+                                        size_t dimensions,
+                                        const uint64_t *shape,
+                                        quintet_buffer *buffer);
+
+/**
+ * Lends the array in a field: see `quintet_array`. Nothing is copied, unless its data are not aligned where they came.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field, or it is no array.
+ */
+quintet_status quintet_tuple_get_array(const quintet_tuple *tuple,
+                                       size_t index,
+                                       quintet_array *array);
+
+/**
+ * Gives the data of a field, an array or bytes, as a buffer that outlives the tuple. Nothing is copied. To be freed with
+ * `quintet_buffer_free`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if there is no such field, or it is neither array nor bytes.
+ */
+quintet_status quintet_tuple_get_buffer(const quintet_tuple *tuple,
+                                        size_t index,
+                                        quintet_buffer **buffer);
+
+/**
+ * Makes a buffer of `length` bytes, of any content, aligned for every scalar type. From 4 KiB on it lies in memory that can be lent to
+ * other processes, unless the system has too few descriptors.
+ *
+ * Fails with `QUINTET_TOO_LARGE` above 2 GiB, `QUINTET_RESOURCE` if there is no memory.
+ */
+quintet_status quintet_buffer_new(size_t length,
+                                  quintet_buffer **buffer);
+
+/**
+ * Where to write: until the buffer is added to a tuple or freed.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for a buffer that can only be read.
+ */
+quintet_status quintet_buffer_write(quintet_buffer *buffer, void **data);
+
+/**
+ * Lends the data, to be read until the buffer is freed. Data that the space gave may lie unaligned.
+ */
+quintet_status quintet_buffer_read(quintet_buffer *buffer, const void **data, size_t *length);
+
+/**
+ * Frees a buffer; tuples that share its data keep them. NULL is left alone.
+ */
+void quintet_buffer_free(quintet_buffer *buffer);
+
+/**
+ * Puts a tuple, which stays the program's: it may be changed, put again or freed. When this returns, the space has it. Waits while
+ * the space is full.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no tuple, `QUINTET_TOO_LARGE` for one that can never fit, `QUINTET_SPACE_FULL` after
+ * the timeout.
+ */
+quintet_status quintet_space_out(quintet_space *space,
+                                 const quintet_tuple *tuple,
+                                 int64_t timeout_ms);
+
+/**
+ * Puts all these tuples at one instant, or none.
+ *
+ * Fails as `quintet_space_out`.
+ */
+quintet_status quintet_space_out_many(quintet_space *space,
+                                      const quintet_tuple *const *tuples,
+                                      size_t count,
+                                      int64_t timeout_ms);
+
+/**
+ * Takes the oldest matching tuple, waiting for one. To be freed with `quintet_tuple_free`.
+ *
+ * Fails with `QUINTET_TIMED_OUT`, whose text says what nearly matched; `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_take(quintet_space *space,
+                                  const quintet_tuple *wanted,
+                                  int64_t timeout_ms,
+                                  quintet_tuple **tuple);
+
+/**
+ * Reads the oldest matching tuple, which stays, waiting for one. To be freed with `quintet_tuple_free`.
+ *
+ * Fails as `quintet_space_take`.
+ */
+quintet_status quintet_space_read(quintet_space *space,
+                                  const quintet_tuple *wanted,
+                                  int64_t timeout_ms,
+                                  quintet_tuple **tuple);
+
+/**
+ * Takes the oldest matching tuple if there is one. Else `tuple` is NULL, and the status `QUINTET_OK`: at one instant there was none.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_take_if(quintet_space *space,
+                                     const quintet_tuple *wanted,
+                                     quintet_tuple **tuple);
+
+/**
+ * Reads the oldest matching tuple if there is one; as `quintet_space_take_if`, and it stays.
+ */
+quintet_status quintet_space_read_if(quintet_space *space,
+                                     const quintet_tuple *wanted,
+                                     quintet_tuple **tuple);
+
+/**
+ * How many tuples match now.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_count(quintet_space *space, const quintet_tuple *wanted, uint64_t *count);
+
+/**
+ * How the space is: see `quintet_state`.
+ */
+quintet_status quintet_space_status(quintet_space *space, quintet_state *state);
+
+/**
+ * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.
+ *
+ * Fails as `quintet_space_take`, and with `QUINTET_RESOURCE` if there is no thread to renew it.
+ */
+quintet_status quintet_space_lease(quintet_space *space,
+                                   const quintet_tuple *wanted,
+                                   int64_t timeout_ms,
+                                   quintet_lease **lease);
+
+/**
+ * Lends the tuple: it is good until the lease is freed, also after it has ended, and is not freed itself.
+ */
+quintet_status quintet_lease_tuple(quintet_lease *lease, const quintet_tuple **tuple);
+
+/**
+ * How often the tuple has been leased, this time included: 1 is the first.
+ */
+quintet_status quintet_lease_attempt(quintet_lease *lease, uint32_t *attempt);
+
+/**
+ * Removes the tuple for good and puts `count` results at the same instant: either both happen or neither. Waits while the space has
+ * no room for them. NULL and 0 for no results.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if the lease has ended: somebody else does the task, and nothing was put; `QUINTET_BAD_VALUE` for a
+ * result that is no tuple, and then the lease goes on; after any other error the tuple has returned to the space.
+ */
+quintet_status quintet_lease_acknowledge(quintet_lease *lease,
+                                         const quintet_tuple *const *results,
+                                         size_t count);
+
+/**
+ * Begins `quintet_lease_acknowledge`. Cancelled or freed before it is done, the tuple returns to the space.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if the lease has ended, `QUINTET_BAD_VALUE` for a result that is no tuple.
+ */
+quintet_status quintet_lease_begin_acknowledge(quintet_lease *lease,
+                                               const quintet_tuple *const *results,
+                                               size_t count,
+                                               quintet_pending **pending);
+
+/**
+ * Returns the tuple to its place now; the attempt counts.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if the lease has ended.
+ */
+quintet_status quintet_lease_release(quintet_lease *lease);
+
+/**
+ * Frees a lease. If it was not ended, its tuple returns to the space. NULL is left alone.
+ */
+void quintet_lease_free(quintet_lease *lease);
+
+/**
+ * Waits for the outcome, and says by `is_done` whether it is there. It stays to be collected.
+ *
+ * Fails with `QUINTET_CANCELLED` if the program interrupted the wait; the operation goes on.
+ */
+quintet_status quintet_pending_wait(quintet_pending *pending, int64_t timeout_ms, bool *is_done);
+
+/**
+ * Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
+ *
+ * Fails as the operation did.
+ */
+quintet_status quintet_pending_result(quintet_pending *pending);
+
+/**
+ * Collects the tuple of a take or a read; NULL, with `QUINTET_OK`, if `quintet_space_begin_take_if` or its like found none. May be called
+ * again, and gives another one of the same fields.
+ *
+ * Fails as the operation did.
+ */
+quintet_status quintet_pending_tuple(quintet_pending *pending,
+                                     quintet_tuple **tuple);
+
+/**
+ * Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before.
+ */
+quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **lease);
+
+/**
+ * Collects the number that `quintet_space_begin_count` asked for. May be called again.
+ *
+ * Fails as the operation did.
+ */
+quintet_status quintet_pending_count(quintet_pending *pending, uint64_t *count);
+
+/**
+ * Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
+ * `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and must not throw or
+ * jump.
+ */
+quintet_status quintet_pending_notify(quintet_pending *pending,
+                                      quintet_callback callback,
+                                      void *argument);
+
+/**
+ * Asks for the operation's end. It still ends exactly once: with `QUINTET_CANCELLED`, or as it would have.
+ */
+quintet_status quintet_pending_cancel(quintet_pending *pending);
+
+/**
+ * Frees it; not collected, it is cancelled and undone. NULL is left alone.
+ */
+void quintet_pending_free(quintet_pending *pending);
+
+/**
+ * Begins `quintet_space_out_many`, of at least one tuple. The tuples may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no tuple, and for none; `QUINTET_TOO_LARGE`.
+ */
+quintet_status quintet_space_begin_out(quintet_space *space,
+                                       const quintet_tuple *const *tuples,
+                                       size_t count,
+                                       int64_t timeout_ms,
+                                       quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_take`; its tuple comes by `quintet_pending_tuple`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_take(quintet_space *space,
+                                        const quintet_tuple *wanted,
+                                        int64_t timeout_ms,
+                                        quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_read`; its tuple comes by `quintet_pending_tuple`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_read(quintet_space *space,
+                                        const quintet_tuple *wanted,
+                                        int64_t timeout_ms,
+                                        quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_take_if(quintet_space *space,
+                                           const quintet_tuple *wanted,
+                                           quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_read_if(quintet_space *space,
+                                           const quintet_tuple *wanted,
+                                           quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_lease`; its lease comes by `quintet_pending_lease`. It is renewed from its beginning, however late anybody looks.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, `QUINTET_RESOURCE` if there is no thread to renew it.
+ */
+quintet_status quintet_space_begin_lease(quintet_space *space,
+                                         const quintet_tuple *wanted,
+                                         int64_t timeout_ms,
+                                         quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_count`; its number comes by `quintet_pending_count`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_count(quintet_space *space,
+                                         const quintet_tuple *wanted,
+                                         quintet_pending **pending);
+
+/**
+ * Serves a space at `address` (see `quintet_lab_connect`; port 0 is a free one). It holds `max_bytes` bytes of tuples at most and
+ * `max_tuples` tuples; 0 for the default, 1 GiB and 16777216. The number of its cluster comes from the environment, as for those who
+ * connect.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no address, `QUINTET_ADDRESS_IN_USE` if another process listens there, `QUINTET_NOT_ALLOWED`,
+ * `QUINTET_BAD_FILE` or `QUINTET_RESOURCE`.
+ */
+quintet_status quintet_server_start(const char *address,
+                                    uint64_t max_bytes,
+                                    uint64_t max_tuples,
+                                    quintet_server **server);
+
+/**
+ * Where it serves, as others may name it. It is good until the server is freed.
+ */
+quintet_status quintet_server_address(quintet_server *server, const char **address);
+
+/**
+ * Ends it, and its tuples with it. A second call does nothing, nor one in a child of fork(2).
+ *
+ * Fails with `QUINTET_RESOURCE` if the system refused to wait for links while it ran.
+ */
+quintet_status quintet_server_stop(quintet_server *server);
+
+/**
+ * Stops it and frees it. NULL is left alone.
+ */
+void quintet_server_free(quintet_server *server);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* QUINTET_H */

@@ -1,0 +1,130 @@
+//! How operations are begun that are waited for later. In the manual they stand with what they begin: `quintet_pending`.
+
+use crate::boundary::{guarded, limit, place, slice, value};
+use crate::connection::Connection;
+use crate::error::quintet_status;
+use crate::pending::{Pending, quintet_pending};
+use crate::space::quintet_space;
+use crate::tuple::{all_to_put, quintet_tuple, to_match};
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+use quintet::{Begin, Error, Template};
+use std::sync::Arc;
+
+type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_pending>>;
+
+/// Begins one operation that looks for a match.
+fn begin(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: Place<'_>,
+    ask: impl FnOnce(Begin<'_>, &Template) -> Result<quintet::Pending, Error>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let connection: &Arc<Connection> = value(space)?;
+        let begin = connection.space.begin().within(limit(timeout_ms));
+        *pending = Pending::operation(connection, ask(begin, to_match(wanted)?)?);
+        Ok(())
+    })
+}
+
+/// Begins `quintet_space_out_many`, of at least one tuple. The tuples may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no tuple, and for none; `QUINTET_TOO_LARGE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_out(
+    space: Option<&quintet_space>,
+    tuples: *const Option<&quintet_tuple>,
+    count: usize,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let connection = value(space)?;
+        let tuples = all_to_put(slice(tuples, count, "tuples")?)?;
+        if tuples.is_empty() {
+            return Err(crate::boundary::misuse("there is no tuple to put"));
+        }
+        let begin = connection.space.begin().within(limit(timeout_ms));
+        *pending = Pending::operation(connection, begin.out(&tuples)?);
+        Ok(())
+    })
+}
+
+/// Begins `quintet_space_take`; its tuple comes by `quintet_pending_tuple`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_take(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, timeout_ms, pending, |begin, template| begin.take(template))
+}
+
+/// Begins `quintet_space_read`; its tuple comes by `quintet_pending_tuple`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_read(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, timeout_ms, pending, |begin, template| begin.read(template))
+}
+
+/// Begins `quintet_space_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_take_if(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, 0, pending, |begin, template| begin.take_if(template))
+}
+
+/// Begins `quintet_space_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_read_if(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, 0, pending, |begin, template| begin.read_if(template))
+}
+
+/// Begins `quintet_space_lease`; its lease comes by `quintet_pending_lease`. It is renewed from its beginning, however late anybody looks.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, `QUINTET_RESOURCE` if there is no thread to renew it.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_lease(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, timeout_ms, pending, |begin, template| begin.lease(template))
+}
+
+/// Begins `quintet_space_count`; its number comes by `quintet_pending_count`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_count(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, 0, pending, |begin, template| begin.count(template))
+}

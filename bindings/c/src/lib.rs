@@ -1,0 +1,39 @@
+//! The C library `libquintet`: what C calls is translated to the crate [`quintet`] and back.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `lab.rs` | connections; read this first |
+//! | `space.rs` | the tuple space's operations |
+//! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
+//! | `buffer.rs` | memory for large data that is copied nowhere |
+//! | `lease.rs` | tuples taken until they are acknowledged |
+//! | `pending.rs`, `begin.rs` | operations under way, and how they are begun |
+//! | `server.rs` | spaces for other processes |
+//! | `job.rs` | what part this process has in a job |
+//! | `error.rs` | statuses, and the text of the last error |
+//! | `boundary.rs` | what crosses the boundary: handles, pointers, outcomes, panics |
+//! | `connection.rs`, `interrupt.rs` | what everything of a lab shares; how a wait is interrupted |
+//!
+//! The comments of what is exported are written for C: the header, the manual pages and the version script come from them
+//! (`cargo xtask docs`). The first paragraph of a file is the name of its manual page, the others its description.
+//!
+//! # Safety
+//!
+//! References among the parameters of an exported function are pointers of C, that may be NULL where they are optional. C promises
+//! what the manual says: a handle is one that this library gave and did not free, and a pointer to data leads to as many bytes as stand
+//! beside it. What can be checked is checked (`boundary.rs`).
+#![allow(non_camel_case_types, reason = "the names are those of C")]
+
+pub mod begin;
+mod boundary;
+pub mod buffer;
+mod connection;
+pub mod error;
+pub mod interrupt;
+pub mod job;
+pub mod lab;
+pub mod lease;
+pub mod pending;
+pub mod server;
+pub mod space;
+pub mod tuple;

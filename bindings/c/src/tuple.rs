@@ -1,0 +1,355 @@
+//! quintet_tuple - tuples and templates, made field by field
+//!
+//! A *tuple* is a list of 1 to 61 typed values. A *template* says which tuples match: it has values, which must be equal, and formals,
+//! which stand for any value of their type. Both are a `quintet_tuple`: made empty, filled field by field, and a template if there is
+//! a formal among them. What the space gives is one too, and can be put again, or added to.
+//!
+//! Types must agree exactly: an `int32_t` is no `int64_t`, and a float equals itself only with the same bits.
+//!
+//! Every `quintet_tuple_add_...` returns a status. A program need not look at it: the tuple keeps the first error, and the call that uses
+//! the tuple returns it.
+//!
+//! One thread at a time may add to a tuple; any may read one that nobody adds to. What a getter lends (texts, bytes, arrays) is good
+//! until something is added to the tuple or it is freed, whatever happens to the lab.
+//!
+//! ```
+//! quintet_tuple *row, *any_row;
+//! quintet_tuple_new(&row);
+//! quintet_tuple_add_string(row, "row", QUINTET_NUL_TERMINATED);
+//! quintet_tuple_add_int64(row, 3);
+//! quintet_tuple_new(&any_row);
+//! quintet_tuple_add_string(any_row, "row", QUINTET_NUL_TERMINATED);
+//! quintet_tuple_add_formal(any_row, QUINTET_TYPE_INT64);
+//! ```
+
+pub mod add;
+pub mod array;
+pub mod formal;
+pub mod get;
+
+use crate::boundary::{Handle, Tagged, check_mark, free, give, guarded, handle, misuse, null, place, value};
+use crate::error::quintet_status;
+use core::ffi::c_char;
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, null_mut};
+use quintet::{ElementType, Error, Field, Template, Tuple, Type, Value};
+use std::ffi::CString;
+use std::sync::OnceLock;
+
+/// The type of a field, or of an array's elements.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "their names say it")]
+pub enum quintet_type {
+    QUINTET_TYPE_BOOL = 1,
+    QUINTET_TYPE_INT8 = 2,
+    QUINTET_TYPE_INT16 = 3,
+    QUINTET_TYPE_INT32 = 4,
+    QUINTET_TYPE_INT64 = 5,
+    QUINTET_TYPE_UINT8 = 6,
+    QUINTET_TYPE_UINT16 = 7,
+    QUINTET_TYPE_UINT32 = 8,
+    QUINTET_TYPE_UINT64 = 9,
+    QUINTET_TYPE_FLOAT = 10,
+    QUINTET_TYPE_DOUBLE = 11,
+    /// Text in UTF-8.
+    QUINTET_TYPE_STRING = 13,
+    QUINTET_TYPE_BYTES = 14,
+    QUINTET_TYPE_ARRAY = 32,
+}
+
+/// A tuple or a template.
+pub struct quintet_tuple(Tagged<Contents>);
+handle!(quintet_tuple, Contents, b"tupl", "tuple");
+
+/// What is behind it.
+#[derive(Default)]
+pub struct Contents {
+    fields: Vec<Kept>,
+    /// The first that an addition met.
+    error: Option<Error>,
+    tuple: OnceLock<Tuple>,
+    /// With its encoding, once it was sent: a template is used again and again.
+    template: OnceLock<Template>,
+    shown: OnceLock<CString>,
+}
+
+/// A field, and a copy of its bytes where C wants them otherwise than they lie: with a NUL behind them, or aligned.
+struct Kept {
+    field: Field,
+    copy: OnceLock<Box<[u64]>>,
+}
+
+impl Kept {
+    fn new(field: Field) -> Kept {
+        Kept { field, copy: OnceLock::new() }
+    }
+}
+
+/// For the length of a text: it ends with NUL.
+pub const QUINTET_NUL_TERMINATED: usize = usize::MAX;
+/// For a dimension of a formal array: any length.
+pub const QUINTET_ANY_LENGTH: u64 = u64::MAX;
+/// Fields that a tuple may have.
+pub const QUINTET_MAX_FIELDS: usize = 61;
+/// Dimensions that an array may have.
+pub const QUINTET_MAX_DIMENSIONS: usize = 32;
+
+const _: () = assert!(QUINTET_MAX_FIELDS == quintet::MAX_TUPLE_FIELDS);
+const _: () = assert!(QUINTET_MAX_DIMENSIONS == quintet_contract::limits::MAX_DIMENSIONS);
+
+impl Contents {
+    /// What the space gave.
+    fn received(tuple: Tuple) -> Contents {
+        let fields = tuple.into_values().into_iter().map(|value| Kept::new(Field::Actual(value)));
+        Contents { fields: fields.collect(), ..Contents::default() }
+    }
+
+    fn push(&mut self, field: Field) {
+        self.fields.push(Kept::new(field));
+        self.tuple = OnceLock::new();
+        self.template = OnceLock::new();
+        self.shown = OnceLock::new();
+    }
+
+    /// # Errors
+    /// That of an addition.
+    fn check(&self) -> Result<(), Error> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    /// The tuple to put.
+    ///
+    /// # Errors
+    /// That of an addition; `BadValue` for a formal, and for no fields or too many.
+    fn to_tuple(&self) -> Result<&Tuple, Error> {
+        self.check()?;
+        if let Some(tuple) = self.tuple.get() {
+            return Ok(tuple);
+        }
+        let value = |(index, kept): (usize, &Kept)| match &kept.field {
+            Field::Actual(value) => Ok(value.clone()),
+            Field::Formal(_) => Err(misuse(format!(
+                "field {index} is a formal: only templates have formals, and they are not put"
+            ))),
+        };
+        let values = self.fields.iter().enumerate().map(value).collect::<Result<_, _>>()?;
+        let tuple = Tuple::new(values)?;
+        Ok(self.tuple.get_or_init(|| tuple))
+    }
+
+    /// The template to match with.
+    ///
+    /// # Errors
+    /// That of an addition; `BadValue` for no fields or too many.
+    fn to_template(&self) -> Result<&Template, Error> {
+        self.check()?;
+        if let Some(template) = self.template.get() {
+            return Ok(template);
+        }
+        let template = Template::new(self.fields.iter().map(|kept| kept.field.clone()).collect())?;
+        Ok(self.template.get_or_init(|| template))
+    }
+
+    fn kept(&self, index: usize) -> Result<&Kept, Error> {
+        let count = self.fields.len();
+        self.fields
+            .get(index)
+            .ok_or_else(|| misuse(format!("there is no field {index}: the tuple has {count} fields")))
+    }
+
+    /// # Errors
+    /// `BadValue` for a field that is not there, and for a formal.
+    fn value(&self, index: usize) -> Result<&Value, Error> {
+        match &self.kept(index)?.field {
+            Field::Actual(value) => Ok(value),
+            Field::Formal(wanted) => {
+                Err(misuse(format!("field {index} is a formal, ?{wanted}, and has no value")))
+            }
+        }
+    }
+}
+
+/// A tuple that the space gave, for C.
+pub(crate) fn received(tuple: Tuple) -> *mut quintet_tuple {
+    give(Contents::received(tuple))
+}
+
+/// The same, within another handle.
+pub(crate) fn received_within(tuple: Tuple) -> quintet_tuple {
+    crate::boundary::tagged(Contents::received(tuple))
+}
+
+/// The tuple to put behind a handle.
+///
+/// # Errors
+/// As [`value`] and [`Contents::to_tuple`].
+pub(crate) fn to_put(tuple: Option<&quintet_tuple>) -> Result<&Tuple, Error> {
+    value(tuple)?.to_tuple()
+}
+
+/// The tuples to put behind an array of handles.
+///
+/// # Errors
+/// The same, with the number of the tuple.
+pub(crate) fn all_to_put(tuples: &[Option<&quintet_tuple>]) -> Result<Vec<Tuple>, Error> {
+    let numbered = |(number, tuple): (usize, &Option<&quintet_tuple>)| {
+        let named =
+            |error: Error| Error::new(error.cause().clone(), format!("tuple {number}: {}", error.text()));
+        to_put(*tuple).cloned().map_err(named)
+    };
+    tuples.iter().enumerate().map(numbered).collect()
+}
+
+/// The template behind a handle.
+///
+/// # Errors
+/// As [`value`] and [`Contents::to_template`].
+pub(crate) fn to_match(template: Option<&quintet_tuple>) -> Result<&Template, Error> {
+    match template {
+        Some(template) => value(Some(template))?.to_template(),
+        None => Err(null("wanted")),
+    }
+}
+
+/// Adds a field that `make` makes. An error is kept, and given by whatever uses the tuple.
+fn add(tuple: Option<&mut quintet_tuple>, make: impl FnOnce() -> Result<Field, Error>) -> quintet_status {
+    guarded(|| {
+        let tuple = tuple.ok_or_else(|| null(quintet_tuple::NAME))?;
+        check_mark(tuple)?;
+        let contents = &mut tuple.0.value;
+        contents.check()?;
+        let added = make().and_then(|field| {
+            // A dead letter that the space gave has a few more, and nothing is added to it.
+            let is_full = contents.fields.len() >= QUINTET_MAX_FIELDS;
+            if is_full {
+                Err(misuse(format!("a tuple has at most {QUINTET_MAX_FIELDS} fields")))
+            } else {
+                Ok(field)
+            }
+        });
+        match added {
+            Ok(field) => contents.push(field),
+            Err(error) => {
+                let error = Error::new(
+                    error.cause().clone(),
+                    format!("field {}: {}", contents.fields.len(), error.text()),
+                );
+                contents.error = Some(error.clone());
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The scalar type with this number of [`quintet_type`].
+///
+/// # Errors
+/// `BadValue`.
+fn element(number: i32) -> Result<ElementType, Error> {
+    let element = u8::try_from(number).ok().and_then(ElementType::from_tag);
+    element.ok_or_else(|| {
+        misuse(format!(
+            "the type {number} is none of the scalar types, QUINTET_TYPE_BOOL to QUINTET_TYPE_DOUBLE"
+        ))
+    })
+}
+
+/// The number of a type.
+fn number(of: &Type) -> quintet_type {
+    match of {
+        Type::Text => quintet_type::QUINTET_TYPE_STRING,
+        Type::Binary => quintet_type::QUINTET_TYPE_BYTES,
+        Type::Array { .. } => quintet_type::QUINTET_TYPE_ARRAY,
+        Type::Scalar(element) => scalar(*element),
+    }
+}
+
+fn scalar(element: ElementType) -> quintet_type {
+    match element {
+        ElementType::Bool => quintet_type::QUINTET_TYPE_BOOL,
+        ElementType::I8 => quintet_type::QUINTET_TYPE_INT8,
+        ElementType::I16 => quintet_type::QUINTET_TYPE_INT16,
+        ElementType::I32 => quintet_type::QUINTET_TYPE_INT32,
+        ElementType::I64 => quintet_type::QUINTET_TYPE_INT64,
+        ElementType::U8 => quintet_type::QUINTET_TYPE_UINT8,
+        ElementType::U16 => quintet_type::QUINTET_TYPE_UINT16,
+        ElementType::U32 => quintet_type::QUINTET_TYPE_UINT32,
+        ElementType::U64 => quintet_type::QUINTET_TYPE_UINT64,
+        ElementType::F32 => quintet_type::QUINTET_TYPE_FLOAT,
+        ElementType::F64 => quintet_type::QUINTET_TYPE_DOUBLE,
+    }
+}
+
+/// Makes a tuple without fields, to be added to.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_new(tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>) -> quintet_status {
+    guarded(|| {
+        let tuple = place(tuple, "tuple", null_mut())?;
+        *tuple = give(Contents::default());
+        Ok(())
+    })
+}
+
+/// Frees a tuple, and all that it lent. NULL is left alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_free(tuple: Option<NonNull<quintet_tuple>>) {
+    free(tuple);
+}
+
+/// The number of its fields.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_length(
+    tuple: Option<&quintet_tuple>,
+    length: Option<&mut MaybeUninit<usize>>,
+) -> quintet_status {
+    guarded(|| {
+        let length = place(length, "length", 0)?;
+        *length = value(tuple)?.fields.len();
+        Ok(())
+    })
+}
+
+/// The type of a field, counted from 0; of a formal the type that it stands for.
+///
+/// Fails with `QUINTET_BAD_VALUE` if there is no such field.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_type(
+    tuple: Option<&quintet_tuple>,
+    index: usize,
+    field_type: Option<&mut MaybeUninit<quintet_type>>,
+) -> quintet_status {
+    guarded(|| {
+        let field_type = field_type.ok_or_else(|| null("field_type"))?;
+        // There is no empty type.
+        *field_type = MaybeUninit::zeroed();
+        let kept = value(tuple)?.kept(index)?;
+        field_type.write(match &kept.field {
+            Field::Actual(value) => number(&value.value_type()),
+            Field::Formal(formal) => number(formal),
+        });
+        Ok(())
+    })
+}
+
+/// The tuple as a text for people: ("row", 3, f64[2,2]). Long data are not in it. It is good until something is added to the tuple or it
+/// is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_show(
+    tuple: Option<&quintet_tuple>,
+    text: Option<&mut MaybeUninit<*const c_char>>,
+) -> quintet_status {
+    guarded(|| {
+        let text = place(text, "text", core::ptr::null())?;
+        let contents = value(tuple)?;
+        *text = contents.shown.get_or_init(|| show(&contents.fields)).as_ptr();
+        Ok(())
+    })
+}
+
+fn show(fields: &[Kept]) -> CString {
+    let fields: Vec<String> = fields.iter().map(|kept| kept.field.to_string()).collect();
+    // A text is shown with its NULs escaped.
+    CString::new(format!("({})", fields.join(", "))).unwrap_or_default()
+}

@@ -3,13 +3,15 @@
 # Workers of `make run`; schedules of `make explore`.
 WORKERS = 4
 SCHEDULES = 100000
+# Where `make install-c` installs.
+PREFIX = /usr/local
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test verify fix bench fuzz explore mutants
+.PHONY: help install-c run test verify fix bench fuzz explore mutants
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## The main job: a grid search by four workers, one of which is killed
 	@.ci/setup python
@@ -18,6 +20,10 @@ run: ## The main job: a grid search by four workers, one of which is killed
 test: ## Every test and check that a change must pass
 	@.ci/setup python
 	@.ci/stages
+
+install-c: ## The C library, its headers and manual, below PREFIX (/usr/local)
+	@.ci/setup
+	@$(MAKE) --no-print-directory -C bindings/c install PREFIX=$(PREFIX)
 
 verify: ## The slow checks: dependencies, spelling, Miri, loom, fuzzing, mutants; changes no tracked file
 	@.ci/setup

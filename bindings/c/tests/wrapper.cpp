@@ -1,0 +1,149 @@
+// quintet.hpp: the whole interface in C++17, embedded.
+
+#include <cstring>
+#include <iostream>
+#include <quintet.hpp>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void check(bool is_so, const char *what, int line) {
+    if (is_so) return;
+    std::cerr << "wrapper.cpp:" << line << ": not so: " << what << '\n';
+    std::exit(1);
+}
+#define CHECK(is_so) check((is_so), #is_so, __LINE__)
+
+/// The error that a call throws.
+template <typename Call> quintet::error thrown(Call &&call) {
+    try {
+        call();
+    } catch (const quintet::error &error) {
+        return error;
+    }
+    std::cerr << "nothing was thrown\n";
+    std::exit(1);
+}
+
+void values_keep_their_types(quintet::space space) {
+    const std::vector<double> row{1.5, 2.5, 3.5};
+    const std::string text = "gr\xc3\xbc\xc3\x9f" "e";
+    space.out({"all", true, std::int8_t{-1}, std::int16_t{-2}, -3, std::int64_t{-4}, std::uint8_t{5}, std::uint16_t{6}, 7u,
+               std::uint64_t{8}, 0.5f, 2.5, text, quintet::bytes{"\0x", 2}, row, 9LL});
+    const auto found = space.take({"all", quintet::any<bool>, quintet::any<std::int8_t>, quintet::any<std::int16_t>, quintet::any<int>,
+                                   quintet::any<std::int64_t>, quintet::any<std::uint8_t>, quintet::any<std::uint16_t>,
+                                   quintet::any<unsigned>, quintet::any<std::uint64_t>, quintet::any<float>, quintet::any<double>,
+                                   quintet::any<std::string>, quintet::any<quintet::bytes>, quintet::any_array<double>(1),
+                                   quintet::any<long long>});
+    CHECK(found.size() == 16 && found.type(4) == QUINTET_TYPE_INT32 && found.get<bool>(1) && found.get<std::int8_t>(2) == -1);
+    CHECK(found.get<std::int16_t>(3) == -2 && found.get<int>(4) == -3 && found.get<std::int64_t>(5) == -4);
+    CHECK(found.get<std::uint8_t>(6) == 5 && found.get<std::uint16_t>(7) == 6 && found.get<unsigned>(8) == 7);
+    CHECK(found.get<std::uint64_t>(9) == 8 && found.get<float>(10) == 0.5f && found.get<double>(11) == 2.5);
+    CHECK(found.get<std::string>(12) == text && found.get<std::string_view>(12) == text && found.get<long long>(15) == 9);
+    CHECK(found.get<quintet::bytes>(13).length == 2 && std::memcmp(found.get<quintet::bytes>(13).data, "\0x", 2) == 0);
+    const auto array = found.get_array<double>(14);
+    CHECK(std::vector<double>(array.begin(), array.end()) == row && array.shape() == std::vector<std::uint64_t>{3} && array[1] == 2.5);
+    CHECK(found.show().find("f64[3]") != std::string::npos);
+    const auto other = thrown([&] { found.get<double>(4); });
+    CHECK(other.status() == QUINTET_BAD_VALUE && std::strstr(other.what(), "field 4 is of type i32, not f64"));
+    CHECK(thrown([&] { found.get_array<float>(14); }).status() == QUINTET_BAD_VALUE);
+    quintet::tuple copied("copied");
+    copied.add_field(found, 14).add(1);
+    CHECK(copied.get_array<double>(1).data() == array.data());
+}
+
+void what_fails_is_thrown(quintet::space space) {
+    const auto late = thrown([&] { space.take({"nothing"}, 0ms); });
+    CHECK(late.status() == QUINTET_TIMED_OUT && late.retry() == QUINTET_RETRY_SAFE && late.fault() == QUINTET_FAULT_LIMIT);
+    CHECK(thrown([&] { space.take({"nothing"}, -5ms); }).status() == QUINTET_TIMED_OUT);
+    CHECK(!space.take_if({"nothing"}) && !space.read_if({"nothing"}));
+    CHECK(thrown([] { quintet::tuple("\xff"); }).status() == QUINTET_BAD_VALUE);
+    CHECK(thrown([] { quintet::lab("pigeon:7"); }).status() == QUINTET_BAD_VALUE);
+    CHECK(thrown([] { quintet::server("pigeon:7"); }).status() == QUINTET_BAD_VALUE);
+}
+
+void leases_return_by_themselves(quintet::space space) {
+    const quintet::tuple any("task", quintet::any<int>);
+    space.out({"task", 7});
+    try {
+        auto lease = space.lease(any);
+        throw std::runtime_error("the work failed");
+    } catch (const std::runtime_error &) {
+    }
+    auto lease = space.lease(any, 1min);
+    CHECK(lease.attempt() == 2 && lease.tuple().get<int>(1) == 7);
+    lease.release();
+    CHECK(thrown([&] { lease.acknowledge(); }).status() == QUINTET_LEASE_LOST);
+    lease = space.begin_lease(any).lease();
+    lease.acknowledge(quintet::tuple("result", 49));
+    CHECK(space.count({"result", quintet::any<int>}) == 1 && space.take({"result", 49}).size() == 2);
+    space.out({"task", 8});
+    std::vector<quintet::tuple> results;
+    results.emplace_back("result", 64);
+    space.lease(any).begin_acknowledge(results).result();
+    space.out({"task", 9});
+    space.lease(any).acknowledge(results);
+    CHECK(space.count({"result", 64}) == 2 && space.status().tuples == 2 && space.begin_count({"result", 64}).count() == 2);
+    while (space.take_if({"result", 64})) {}
+}
+
+void operations_are_begun(const quintet::lab &lab, quintet::space space) {
+    const quintet::tuple any("row", quintet::any<int>);
+    const auto take = space.begin_take(any), read = space.begin_read(any);
+    CHECK(!take.wait(0ms) && lab.descriptor() >= 0);
+    int calls = 0;
+    read.notify([](void *calls) { ++*static_cast<int *>(calls); }, &calls);
+    std::vector<quintet::tuple> rows;
+    rows.emplace_back("row", 1);
+    rows.emplace_back("row", 2);
+    space.begin_out(rows).result();
+    lab.progress();
+    CHECK(take.wait() && take.tuple()->get<int>(1) == 1 && read.tuple()->get<int>(1) > 0 && calls == 1);
+    CHECK(space.begin_read_if(any).tuple() && space.begin_take_if(any).tuple() && !space.begin_take_if(any).tuple());
+    auto cancelled = space.begin_take(any);
+    cancelled.cancel();
+    CHECK(thrown([&] { cancelled.tuple(); }).status() == QUINTET_CANCELLED);
+    lab.set_interrupt([](void *) { return true; });
+    CHECK(thrown([&] { space.take(any); }).status() == QUINTET_CANCELLED);
+    lab.set_interrupt(nullptr);
+}
+
+void buffers_are_shared() {
+    quintet::buffer memory(8000);
+    static_cast<float *>(memory.write())[1999] = 1.5f;
+    CHECK(memory.read().length == 8000);
+    const quintet::tuple image("image", quintet::array_in<float>{memory, {20, 100}});
+    const auto kept = image.get_buffer(1);
+    CHECK(image.get_array<float>(1).size() == 2000 && image.get_array<float>(1)[1999] == 1.5f);
+    CHECK(kept.read().data == memory.read().data && thrown([&] { memory.write(); }).status() == QUINTET_BAD_VALUE);
+}
+
+void a_server_is_found(const std::string &folder) {
+    const quintet::server server("unix:" + folder + "/cpp");
+    const quintet::lab lab(server.address());
+    CHECK(lab.address() == server.address());
+    std::thread other([&] { quintet::lab(server.address()).space().out({"from another lab"}); });
+    CHECK(lab.space().read({"from another lab"}, 1min).size() == 1);
+    other.join();
+    lab.close();
+    CHECK(thrown([&] { lab.space().count({"x"}); }).status() == QUINTET_CLOSED);
+    server.stop();
+}
+
+} // namespace
+
+int main(int, char **arguments) {
+    const auto lab = quintet::lab::embedded();
+    const auto space = lab.space();
+    const auto job = quintet::job::from_environment();
+    CHECK(!job.rank && job.workers == 0 && !quintet::lab().address());
+    values_keep_their_types(space);
+    what_fails_is_thrown(space);
+    leases_return_by_themselves(space);
+    operations_are_begun(lab, space);
+    buffers_are_shared();
+    a_server_is_found(arguments[1]);
+    CHECK(space.status().tuples == 0);
+}

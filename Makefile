@@ -41,6 +41,7 @@ bench: ## Measure beside peers and limits, in one run
 	$(MAKE) -C benches/peers install
 	$(MAKE) -C benches/peers
 	.venv/bin/maturin develop --release --quiet --manifest-path bindings/python/Cargo.toml
+	$(MAKE) --no-print-directory -C bindings/c bench
 	cargo run --release --quiet -p quintet-cli -- bench
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (20)

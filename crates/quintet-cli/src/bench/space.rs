@@ -7,11 +7,12 @@
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
 //! | `space/blocked.rs` | the same while up to ten thousand takers wait |
-//! | `space/python.rs` | the pair from Python |
+//! | `space/python.rs`, `space/c.rs` | the pair from Python, from C |
 //! | `space/memory.rs` | bytes a tuple |
 //! | `space/served.rs` | the space in another process that they use |
 
 mod blocked;
+mod c;
 mod clients;
 mod matching;
 mod memory;
@@ -38,6 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
         pipelined::cases(),
         clients::cases(),
         python::cases(),
+        c::cases(),
         matching::cases(),
         blocked::cases(),
         memory::cases(),

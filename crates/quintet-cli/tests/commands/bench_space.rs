@@ -1,6 +1,6 @@
 //! `bench space` and `bench engine`: what it finds is counted as it says.
 
-use crate::tool::{quintet, result, script, text};
+use crate::tool::{quintet, result, script, start, text};
 use quintet_testbed::TempDir;
 use serde_json::Value;
 
@@ -60,6 +60,14 @@ fn pairs_go_over_sockets_beside_the_peer_over_the_same() {
         let (ours, peer) = (row["ours"].as_f64(), &row["peer_value"]);
         assert!(ours > Some(0.) && *peer == 1.0 && row["peer"] == "redis-c-tcp", "{row}");
     }
+}
+
+#[test]
+fn without_the_library_the_pair_from_c_says_how_to_build_it() {
+    let folder = TempDir::new().unwrap();
+    let arguments = ["bench", "--case", "c-pair-inprocess", "--rounds", "1", "--json"];
+    let (_, said) = result(start(arguments, &[("CARGO_TARGET_DIR", text(folder.path()))]));
+    assert!(said.contains("make -C bindings/c bench"), "{said}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
     let served = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
     vec![
         pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
-        served("pair-64-shm", peer::REDIS, || small_over(Over::Shm)).goal(0.035),
+        served("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
         served("pair-1m-shm-rust", peer::REDIS_LARGE, || large_in_shared_memory(MEBIBYTE_NUMBERS, 200)),
@@ -44,10 +44,15 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A name and 64 bytes, in this process: 20,000 pairs a round.
-fn small_in_process() -> Result<Round, Error> {
+pub(super) fn small_in_process() -> Result<Round, Error> {
     let (space, pairs) = (Lab::embedded().space(), Pairs::small());
     pairs.warm_up(&space)?;
     Ok(Box::new(move || pairs.round(&space)))
+}
+
+/// The same over shared memory.
+pub(super) fn small_in_shared_memory() -> Result<Round, Error> {
+    small_over(Over::Shm)
 }
 
 /// The same, the space in another process.

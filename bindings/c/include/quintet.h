@@ -392,7 +392,7 @@ quintet_status quintet_tuple_length(const quintet_tuple *tuple, size_t *length);
 quintet_status quintet_tuple_type(const quintet_tuple *tuple, size_t index, quintet_type *field_type);
 
 /**
- * The tuple as a text for people: ("row", 3, f64[2,2]). Long data are not in it. It is good until something is added to the tuple or it
+ * The tuple as a text for people: `("row", 3, f64[2,2])`. Long data are not in it. It is good until something is added to the tuple or it
  * is freed.
  */
 quintet_status quintet_tuple_show(const quintet_tuple *tuple,

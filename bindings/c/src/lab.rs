@@ -15,7 +15,7 @@
 //! **Signals.** A wait goes on after a signal handler, as if nothing had happened. A program whose handler shall end waits sets a flag in
 //! the handler and has `quintet_lab_set_interrupt` look at it:
 //!
-//! ```
+//! ```c
 //! static volatile sig_atomic_t interrupted;
 //! static void on_signal(int signal) { (void)signal; interrupted = 1; }
 //! static bool is_interrupted(void *argument) { (void)argument; return interrupted; }

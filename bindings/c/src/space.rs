@@ -12,7 +12,7 @@
 //!
 //! A space is its lab's: `quintet_lab_space`. Any threads may use it at once.
 //!
-//! ```
+//! ```c
 //! quintet_space_out(space, row, QUINTET_FOREVER);
 //! quintet_tuple *taken;
 //! if (quintet_space_take(space, any_row, 5000, &taken) != QUINTET_OK) {

@@ -12,7 +12,7 @@
 //! One thread at a time may add to a tuple; any may read one that nobody adds to. What a getter lends (texts, bytes, arrays) is good
 //! until something is added to the tuple or it is freed, whatever happens to the lab.
 //!
-//! ```
+//! ```c
 //! quintet_tuple *row, *any_row;
 //! quintet_tuple_new(&row);
 //! quintet_tuple_add_string(row, "row", QUINTET_NUL_TERMINATED);
@@ -333,7 +333,7 @@ pub extern "C" fn quintet_tuple_type(
     })
 }
 
-/// The tuple as a text for people: ("row", 3, f64[2,2]). Long data are not in it. It is good until something is added to the tuple or it
+/// The tuple as a text for people: `("row", 3, f64[2,2])`. Long data are not in it. It is good until something is added to the tuple or it
 /// is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_tuple_show(

@@ -22,7 +22,7 @@
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
-//! | `identity.rs` | [`identity`], [`identified`]: who this process proves to be over TLS |
+//! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |

@@ -28,7 +28,7 @@ impl Space {
     /// each other, within a fraction of a millisecond. The rest waits in this process and goes as the space makes room for it, which
     /// this process learns while one of its threads is in a call of this lab, waits for an outcome, or lets a [`Watch`](crate::Watch)
     /// progress. A program that begins more and then computes looks in now and then, by [`Pending::peek`](crate::Pending::peek) say; the
-    /// `waiters` of [`State`](crate::State) shows what has reached the space.
+    /// `waiters` of [`State`] shows what has reached the space.
     pub fn begin(&self) -> Begin<'_> {
         Begin::new(&self.lab)
     }

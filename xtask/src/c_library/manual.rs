@@ -68,7 +68,9 @@ fn prose(text: &str) -> String {
     let mut page = String::new();
     for (index, part) in text.split("```").enumerate() {
         if index % 2 == 1 {
-            let _ = write!(page, ".PP\n.in +4n\n.EX\n{}.EE\n.in\n", code(part.trim_matches('\n')));
+            // Behind the first backticks stands the language.
+            let (_, lines) = part.split_once('\n').unwrap_or_default();
+            let _ = write!(page, ".PP\n.in +4n\n.EX\n{}.EE\n.in\n", code(lines.trim_end()));
             continue;
         }
         for paragraph in part.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
@@ -132,7 +134,8 @@ mod tests {
             comment: "Does `it`, *once*.\n\nFails with 1*2-3.".to_owned(),
             code: "int area_do(void);".to_owned(),
         };
-        let source = "//! area - an area\n//!\n//! What it is.\n//!\n//! ```\n//! .a \\n;\n//! ```\nuse x;\n";
+        let source =
+            "//! area - an area\n//!\n//! What it is.\n//!\n//! ```c\n//! .a \\n;\n//! ```\nuse x;\n";
         let page = page("area", source, &[&function]).expect("it begins with its name");
         assert!(page.contains(".SH NAME\narea, area_do \\- an area\n"), "{page}");
         assert!(

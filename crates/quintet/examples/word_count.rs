@@ -1,9 +1,10 @@
-//! Counts the words of a folder's files: one task a file, threads as workers, everything in this process.
+//! Counts the words of a folder's files: one task a file, and workers that lease tasks.
 //!
-//! `cargo run --release -p quintet --example word_count -- [FOLDER] [WORKERS]`. Afterwards the counts are compared with those
-//! of `sort | uniq -c`.
+//! `cargo run --release -p quintet --example word_count -- [FOLDER] [WORKERS]`: threads are the workers, everything is in this process.
+//! `quintet run -n 4 target/release/examples/word_count [FOLDER]`: the workers are processes. Afterwards the counts are compared with
+//! those of `sort | uniq -c`.
 
-use quintet::{Lab, Space, template, tuple};
+use quintet::{Job, Lab, Space, template, tuple};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,12 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().unwrap_or_else(|| "/usr/share/common-licenses".to_owned());
-    let workers = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(4);
-    match run(Path::new(&folder), workers) {
-        Ok(words) => println!("main job: ok, {words} different words, the same counts as sort | uniq -c"),
+    let threads = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(4);
+    match run(Path::new(&folder), threads) {
+        Ok(None) => {}
+        Ok(Some(words)) => {
+            println!("main job: ok, {words} different words, the same counts as sort | uniq -c")
+        }
         Err(error) => {
             println!("main job: FAILED, {error}");
             return ExitCode::FAILURE;
@@ -27,14 +31,21 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(folder: &Path, workers: i64) -> Outcome<usize> {
+/// The master gives the number of words. A worker gives none; `threads` are the workers of a master without others.
+fn run(folder: &Path, threads: u32) -> Outcome<Option<usize>> {
+    let (job, lab) = (Job::from_environment()?, Lab::from_environment()?);
+    if job.rank.is_some() {
+        work(&lab.space())?;
+        return Ok(None);
+    }
     let files = files(folder)?;
-    let counts = count_words(&Lab::embedded(), &files, workers)?;
+    let threads = if job.workers == 0 { threads } else { 0 };
+    let counts = count_words(&lab, &files, job.workers, threads)?;
     let mut most: Vec<(&String, &i64)> = counts.iter().collect();
     most.sort_by_key(|(word, count)| (-**count, *word));
     most.iter().take(10).for_each(|(word, count)| println!("{count:>8} {word}"));
     compare(&counts, &count_with_shell(&files)?)?;
-    Ok(counts.len())
+    Ok(Some(counts.len()))
 }
 
 /// Regular files, links left out: they would be counted twice.
@@ -51,8 +62,8 @@ fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
 }
 
 /// The master: tasks go out, counts come back. Then every worker is told to stop.
-fn count_words(lab: &Lab, files: &[PathBuf], workers: i64) -> Outcome<Counts> {
-    let threads: Vec<_> = (0..workers)
+fn count_words(lab: &Lab, files: &[PathBuf], processes: u32, threads: u32) -> Outcome<Counts> {
+    let threads: Vec<_> = (0..threads)
         .map(|_| {
             let space = lab.space();
             thread::spawn(move || work(&space))
@@ -73,7 +84,7 @@ fn count_words(lab: &Lab, files: &[PathBuf], workers: i64) -> Outcome<Counts> {
             *counts.entry(word.to_owned()).or_default() += number;
         }
     }
-    for _ in &threads {
+    for _ in 0..processes as usize + threads.len() {
         space.out(tuple!["file", ""])?;
     }
     threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a worker panicked")?)?;

@@ -92,8 +92,12 @@ impl Summary {
             0 => String::new(),
             restarts => format!("; workers started again: {restarts}"),
         };
+        let tasks = match (submitted, done) {
+            (0, 0) => "no tasks were reported".to_owned(),
+            _ => format!("{done} of {submitted} tasks done, {redone} redone"),
+        };
         format!(
-            "{done} of {submitted} tasks done, {redone} redone; master {}; {}{restarts}",
+            "{tasks}; master {}; {}{restarts}",
             in_words(self.master),
             if workers.is_empty() { "no workers".to_owned() } else { workers.join(", ") }
         )

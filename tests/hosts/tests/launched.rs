@@ -9,8 +9,8 @@ use quintet_launch::{
 };
 use quintet_link::{LinkAddress, listen};
 use quintet_messaging::relay::Relay;
-use quintet_process::Config;
-use quintet_runtime::{Instance, Node, Redial, Services};
+
+use quintet_runtime::{Instance, Node, ProcessConfig, Redial, Services};
 use quintet_session::Placed;
 use quintet_stack::{StackConfig, class, launcher, node};
 use quintet_testbed::TempDir;
@@ -28,7 +28,7 @@ fn host(folder: &Path) -> (Running, LinkAddress) {
     let mut config = StackConfig::of_server(7, Incarnation(1), 1);
     config.launcher = Some(LauncherConfig::new(HOST, "1.2.3"));
     let services =
-        Services::none().with_processes(Config::new(folder.join("agent"))).expect("a fresh folder");
+        Services::none().with_processes(ProcessConfig::new(folder.join("agent"))).expect("a fresh folder");
     let mut host = Node::new(HOST, services).expect("an event descriptor is there");
     let listener = listen(&LinkAddress::Unix(folder.join("socket"))).expect("nobody else listens there");
     let address = listener.address();

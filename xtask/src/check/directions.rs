@@ -115,18 +115,8 @@ const EDGES: [(&str, &[&str]); 32] = [
 ];
 
 /// What tests of any crate may use besides, wherever they stand: they end in no program.
-const FOR_TESTS: [&str; 10] = [
-    "testbed",
-    "identity",
-    "session",
-    "simulate",
-    "link",
-    "process",
-    "wire",
-    "messaging",
-    "tuple-space",
-    "launch",
-];
+const FOR_TESTS: [&str; 9] =
+    ["testbed", "identity", "session", "simulate", "link", "wire", "messaging", "tuple-space", "launch"];
 
 /// Dependencies that the list does not allow, rows that name what stands below them, crates without a row.
 pub(super) fn faults(files: &[File]) -> Vec<String> {

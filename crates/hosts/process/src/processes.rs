@@ -10,7 +10,9 @@ use crate::store::Store;
 use crate::supervisor::Supervisor;
 use bytes::Bytes;
 use quintet_wire::Decode;
-use quintet_wire::services::process::{FileHash, ProcessAnswer, ProcessRequest, Start, Stream};
+use quintet_wire::services::process::{
+    FileHash, MAX_PATH_BYTES, ProcessAnswer, ProcessRequest, Start, Stream,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -56,9 +58,10 @@ impl<T> Processes<T> {
     /// No processes; removes what an earlier life has left.
     ///
     /// # Errors
-    /// The folder cannot be made, is open to other users, or another host uses it; or the companion cannot be started.
+    /// The folder's path is too long, it cannot be made, is open to other users, or another host uses it; or the companion cannot be started.
     pub fn open(config: Config) -> io::Result<Processes<T>> {
         let path = std::path::absolute(&config.folder)?;
+        check_length(&path)?;
         let whole = open_private(&path)?;
         lock(&whole, &path)?;
         let (lives, files) = (path.join("jobs"), path.join("files"));
@@ -321,6 +324,17 @@ impl<T> Drop for Processes<T> {
         // Said, as a process that another thread has just forked holds the descriptor, too. With the descriptor it ends in any case.
         let _ = flock(&self.whole, FlockOperation::Unlock);
     }
+}
+
+/// Whether the paths of jobs' folders in this one can be told.
+fn check_length(path: &Path) -> io::Result<()> {
+    // `/jobs/`, a life, `/` and a job.
+    let longest = MAX_PATH_BYTES - "/jobs/".len() - 32 - 1 - 32;
+    if path.as_os_str().len() > longest {
+        let error = format!("{} is longer than {longest} bytes", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidFilename, error));
+    }
+    Ok(())
 }
 
 fn lock(folder: &OwnedFd, path: &Path) -> io::Result<()> {

@@ -18,7 +18,7 @@
 //! | `write_behind.rs` | writing many requests by one system call |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
 //! | `node.rs` | the second driver: [`Node`] |
-//! | `services.rs` | [`Services`]: disk and device, behind addresses |
+//! | `services.rs` | [`Services`]: disk, device and processes, behind addresses |
 //! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
 //! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
 #![forbid(unsafe_code)]
@@ -48,6 +48,7 @@ pub use dialling::Redial;
 pub use event::{Event, EventSink};
 pub use instance::Instance;
 pub use node::{Node, NodeHandle};
+pub use quintet_process::Config as ProcessConfig;
 pub use recorder::Recorder;
 pub use request::Request;
 pub use services::{Device, Services};

@@ -6,6 +6,7 @@
 mod disk;
 mod processes;
 
+use crate::ProcessConfig;
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
 use disk::Disk;
@@ -100,7 +101,7 @@ impl Services {
     ///
     /// # Errors
     /// The folder cannot be made or is open to other users, or the companion cannot be started.
-    pub fn with_processes(self, config: quintet_process::Config) -> io::Result<Self> {
+    pub fn with_processes(self, config: ProcessConfig) -> io::Result<Self> {
         Ok(Services { processes: Some(ProcessService::open(config)?), ..self })
     }
 

@@ -110,6 +110,14 @@ fn a_folder_that_is_open_to_others_is_refused_and_what_an_earlier_life_left_is_r
 }
 
 #[test]
+fn a_folder_of_which_a_jobs_path_could_not_be_told_is_refused() {
+    let folder = TempDir::new().expect("a fresh folder");
+    let deep = (0..5).fold(folder.path().to_owned(), |path, _| path.join("a".repeat(200)));
+    let error = Processes::<u64>::open(Config::new(deep)).expect_err("its path is too long");
+    assert!(error.to_string().contains("is longer than"), "{error}");
+}
+
+#[test]
 fn requests_about_nobody_are_answered_in_words() {
     let mut bench = Bench::new();
     let read = ProcessRequest::Read { process: 7, stream: Stream::Output, at_most: 1 };

@@ -41,7 +41,6 @@ const EDGES: [(&str, &[&str]); 32] = [
             "membership",
             "launch",
             "link",
-            "process",
             "stack",
             "runtime",
         ],

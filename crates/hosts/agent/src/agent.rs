@@ -47,7 +47,7 @@ pub struct AgentConfig {
     pub told: Told,
 }
 
-/// How an agent starts processes: see `quintet_process::Config`.
+/// How an agent starts processes: see `quintet_runtime::ProcessConfig`.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
     /// The words in front of each program.
@@ -183,8 +183,8 @@ impl Drop for Agent {
 }
 
 /// Processes prove to be this machine, wherever they connect to.
-fn processes(config: &AgentConfig) -> quintet_process::Config {
-    let mut processes = quintet_process::Config::new(Record::jobs(&config.folder));
+fn processes(config: &AgentConfig) -> quintet_runtime::ProcessConfig {
+    let mut processes = quintet_runtime::ProcessConfig::new(Record::jobs(&config.folder));
     processes.through.clone_from(&config.processes.through);
     processes.companion.clone_from(&config.processes.companion);
     processes.environment.push(("QUINTET_IDENTITY".into(), config.folder.clone().into()));

@@ -205,6 +205,35 @@ fn a_switch_that_was_killed_is_told_of() {
     assert!(!Path::new(&testbed.namespace("a")).exists());
 }
 
+/// Beside folders of its own for testbeds, so that those of other tests stay.
+#[test]
+fn all_are_removed_but_those_of_running_programs() {
+    if !has_namespaces() {
+        return;
+    }
+    let script = r#"
+        set -e
+        mount -t tmpfs none /mnt; cp "$0" /mnt/quintet; quintet=/mnt/quintet
+        mount -t tmpfs none /tmp; mkdir -p /run/netns; mount -t tmpfs none /run/netns
+        $quintet testbed up --name one a b >/tmp/said
+        $quintet testbed up --name other --loopback a >/tmp/said
+        cd /tmp/quintet-testbed-0
+        mkdir half mine
+        owner="{\"number\":$$,\"started\":$(cut -d' ' -f22 /proc/$$/stat)}"
+        sed "s/\"other\"/\"mine\"/; s/\"owner\":null/\"owner\":$owner/" other/testbed.json >mine/testbed.json
+        $quintet testbed down --all --json
+        ls /run/netns /tmp/quintet-testbed-0"#;
+    let mut command = std::process::Command::new("unshare");
+    let command = command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_quintet")]);
+    let done = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&done.stdout);
+    let (object, left) = said.split_once('\n').unwrap_or_else(|| panic!("{done:?}"));
+    let object: Value = serde_json::from_str(object).unwrap_or_else(|error| panic!("{error}: {done:?}"));
+    assert_eq!(object, json!({"removed": ["half", "one", "other"], "left": ["mine"]}));
+    assert_eq!(left, "/run/netns:\n\n/tmp/quintet-testbed-0:\nmine\n");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("left to the running programs"), "{done:?}");
+}
+
 #[test]
 fn without_namespaces_machines_are_addresses_of_the_loopback() {
     let testbed = Named::new();

@@ -15,7 +15,7 @@ use std::fs::{File, remove_dir_all};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// What the process that carries packets says when something is wrong.
 const SWITCH_LOG: &str = "switch.log";
@@ -35,22 +35,7 @@ pub(super) fn make(plan: &Plan, switch: Option<Command>) -> Result<Testbed, Test
         machine.make_folders()?;
     }
     if testbed.state.mode == Mode::Namespaces {
-        // Those of a testbed of this name whose folder was removed. Nobody has them any more: this one has the name.
-        remove_namespaces(&testbed.state)?;
-        namespaces::add(&namespace_names(&testbed.state))?;
-        match switch {
-            Some(command) => testbed.state.switch = Some(start_switch(&testbed.state, command)?),
-            None => {
-                let mut switch = Switch::open(testbed.state.clone())?;
-                let name = format!("switch of {}", testbed.state.name);
-                let thread = thread::Builder::new().name(name).spawn(move || {
-                    // It fails only if the system has no memory for it; whoever asks it learns that it has ended.
-                    let _ = switch.run();
-                });
-                testbed.switch = Some(thread.map_err(TestbedError::system("start a thread for the switch"))?);
-            }
-        }
-        (0..testbed.state.machines.len()).try_for_each(|machine| configure(&testbed.state, machine))?;
+        join_machines(&mut testbed, switch)?;
     }
     if stays {
         testbed.state.owner = None;
@@ -58,6 +43,28 @@ pub(super) fn make(plan: &Plan, switch: Option<Command>) -> Result<Testbed, Test
     testbed.state.write()?;
     testbed.is_owned = !stays;
     Ok(testbed)
+}
+
+/// Makes the namespaces and the network between them.
+fn join_machines(testbed: &mut Testbed, switch: Option<Command>) -> Result<(), TestbedError> {
+    // Those of a testbed of this name whose folder was removed. Nobody has them any more: this one has the name.
+    remove_namespaces(&testbed.state)?;
+    namespaces::add(&namespace_names(&testbed.state))?;
+    match switch {
+        Some(command) => testbed.state.switch = Some(start_switch(&testbed.state, command)?),
+        None => testbed.switch = Some(be_switch(&testbed.state)?),
+    }
+    (0..testbed.state.machines.len()).try_for_each(|machine| configure(&testbed.state, machine))
+}
+
+/// Carries packets in a thread of this process.
+fn be_switch(state: &State) -> Result<JoinHandle<()>, TestbedError> {
+    let mut switch = Switch::open(state.clone())?;
+    let thread = thread::Builder::new().name(format!("switch of {}", state.name)).spawn(move || {
+        // It fails only if the system has no memory for it; whoever asks it learns that it has ended.
+        let _ = switch.run();
+    });
+    thread.map_err(TestbedError::system("start a thread for the switch"))
 }
 
 /// What stands for machines, and why there are no namespaces if that is the reason.

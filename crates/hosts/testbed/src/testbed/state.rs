@@ -150,7 +150,10 @@ impl State {
         })?;
         let value: Option<Value> = serde_json::from_slice(&text).ok();
         let state = value.as_ref().and_then(|value| State::from_json(value, folder));
-        state.ok_or_else(|| TestbedError::BadFile { path, why: "this is no testbed's file".to_owned() })
+        state.ok_or_else(|| TestbedError::BadFile {
+            path,
+            why: "this is no testbed's file: remove its folder, and its namespaces (ip netns)".to_owned(),
+        })
     }
 
     fn to_json(&self) -> Value {

@@ -1,7 +1,6 @@
 # `make help` lists what there is. `make run` and `make test` need nothing but a Debian machine with Rust.
 
-# Workers of `make run`; schedules of `make explore`.
-WORKERS = 4
+# Schedules of `make explore`.
 SCHEDULES = 100000
 # Where `make install-c` installs.
 PREFIX = /usr/local
@@ -13,9 +12,9 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## The main job: a grid search by four workers, one of which is killed
+run: ## The main job: a grid search on three machines, of which one is lost
 	@.ci/setup python
-	@WORKERS=$(WORKERS) .ci/main-job
+	@.ci/main-job
 
 test: ## Every test and check that a change must pass
 	@.ci/setup python

@@ -24,9 +24,18 @@ pub(crate) fn reached(listening: &LinkAddress) -> Result<String, AgentError> {
     let LinkAddress::Tls { host, port, .. } = listening else {
         return Err(AgentError::BadValue(format!("{listening} is no place that other machines reach")));
     };
-    let is_any = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
-    let host = if is_any { own_host().ok_or_else(unknown)? } else { host.clone() };
+    let host = if is_any(host) { own_host().ok_or_else(unknown)? } else { host.clone() };
     Ok(place(&host, *port))
+}
+
+/// Whether a place, `HOST:PORT`, is at every address of its machine.
+pub(crate) fn is_every_address(place: &str) -> bool {
+    let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
+    is_any(host.trim_start_matches('[').trim_end_matches(']'))
+}
+
+fn is_any(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
 fn unknown() -> AgentError {
@@ -63,5 +72,7 @@ mod tests {
             assert!(place.ends_with(":7400") && !place.starts_with("0.0.0.0"), "{place}");
         }
         assert!(reached(&listening("unix:/x")).is_err());
+        assert!(is_every_address("0.0.0.0:1") && is_every_address("[::]:1"));
+        assert!(!is_every_address("127.0.0.1:1") && !is_every_address("a.example:1"));
     }
 }

@@ -1,6 +1,6 @@
 //! A machine joins a cluster: it asks an agent for a certificate with the key of its token, and remembers what it was told.
 
-use crate::address::place;
+use crate::address::{is_every_address, place};
 use crate::client::{Client, random};
 use crate::codec::{Enrol, Enrolled, NotEnrolled};
 use crate::record::Record;
@@ -96,8 +96,12 @@ fn ask(client: &Client, enrol: &Enrol) -> Result<Enrolled, AgentError> {
     }
 }
 
-/// Where others will reach this machine: the address from which packets to that agent leave. Nothing is sent to learn it.
+/// Where others will reach this machine: where it listens, or, where that is every address, at the one from which packets to that agent leave.
+/// Nothing is sent to learn it.
 fn own_place(host: &str, port: u16, listen: &str) -> Result<String, AgentError> {
+    if !is_every_address(listen) {
+        return Ok(listen.to_owned());
+    }
     let unknown = |error: std::io::Error| AgentError::System {
         doing: format!(
             "find the way to {host}: say where others reach this machine, with --address HOST:PORT"

@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 MACHINES = ["a", "b", "c"]
@@ -25,6 +26,8 @@ WORKERS = 6
 SCRIPT = Path(__file__).resolve().parent.parent / "examples" / "python" / "tune_digits.py"
 PORT = 7400
 LIMIT_S = 300
+# How much later than the worker the machine is lost.
+LATER_S = 0.5
 
 # A machine that is cut off is noticed within two seconds, and what it held is free after three.
 SETTINGS = {
@@ -107,6 +110,8 @@ def run_job(bed: Bed, python: str) -> tuple[str, list[re.Match[str]]]:
             print(line, end="", flush=True)
             redone.extend(REDONE.finditer(line))
             if not lost and re.search(r"worker \d+ ended with signal 9", line):
+                # By then it is known of its workers, too, what they hold.
+                time.sleep(LATER_S)
                 lost = bed.lose(LOST)
                 print(lost, flush=True)
         status = job.wait()

@@ -770,7 +770,7 @@ quintet_status quintet_pending_wait(quintet_pending *pending, int64_t timeout_ms
 /**
  * Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
  *
- * Fails as the operation did.
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
 quintet_status quintet_pending_result(quintet_pending *pending);
 
@@ -778,7 +778,7 @@ quintet_status quintet_pending_result(quintet_pending *pending);
  * Collects the tuple of a take or a read; NULL, with `QUINTET_OK`, if `quintet_space_begin_take_if` or its like found none. May be called
  * again, and gives another one of the same fields.
  *
- * Fails as the operation did.
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
 quintet_status quintet_pending_tuple(quintet_pending *pending,
                                      quintet_tuple **tuple);
@@ -786,21 +786,21 @@ quintet_status quintet_pending_tuple(quintet_pending *pending,
 /**
  * Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
  *
- * Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before.
+ * Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before, and for another kind of operation.
  */
 quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **lease);
 
 /**
  * Collects the number that `quintet_space_begin_count` asked for. May be called again.
  *
- * Fails as the operation did.
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
 quintet_status quintet_pending_count(quintet_pending *pending, uint64_t *count);
 
 /**
  * Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
- * `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and must not throw or
- * jump.
+ * `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and collect
+ * this outcome; it must not free the operation, throw or jump.
  */
 quintet_status quintet_pending_notify(quintet_pending *pending,
                                       quintet_callback callback,

@@ -3,7 +3,7 @@
 use crate::boundary::{guarded, limit, place, slice, value};
 use crate::connection::Connection;
 use crate::error::quintet_status;
-use crate::pending::{Pending, quintet_pending};
+use crate::pending::{Gives, Pending, quintet_pending};
 use crate::space::quintet_space;
 use crate::tuple::{all_to_put, quintet_tuple, to_match};
 use core::mem::MaybeUninit;
@@ -18,6 +18,7 @@ fn begin(
     space: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
     timeout_ms: i64,
+    gives: Gives,
     pending: Place<'_>,
     ask: impl FnOnce(Begin<'_>, &Template) -> Result<quintet::Pending, Error>,
 ) -> quintet_status {
@@ -25,7 +26,7 @@ fn begin(
         let pending = place(pending, "pending", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
         let begin = connection.space.begin().within(limit(timeout_ms));
-        *pending = Pending::operation(connection, ask(begin, to_match(wanted)?)?);
+        *pending = Pending::operation(connection, gives, ask(begin, to_match(wanted)?)?);
         Ok(())
     })
 }
@@ -49,7 +50,7 @@ pub extern "C" fn quintet_space_begin_out(
             return Err(crate::boundary::misuse("there is no tuple to put"));
         }
         let begin = connection.space.begin().within(limit(timeout_ms));
-        *pending = Pending::operation(connection, begin.out(&tuples)?);
+        *pending = Pending::operation(connection, Gives::Nothing, begin.out(&tuples)?);
         Ok(())
     })
 }
@@ -64,7 +65,7 @@ pub extern "C" fn quintet_space_begin_take(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, pending, |begin, template| begin.take(template))
+    begin(space, wanted, timeout_ms, Gives::Tuple, pending, |begin, template| begin.take(template))
 }
 
 /// Begins `quintet_space_read`; its tuple comes by `quintet_pending_tuple`.
@@ -77,7 +78,7 @@ pub extern "C" fn quintet_space_begin_read(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, pending, |begin, template| begin.read(template))
+    begin(space, wanted, timeout_ms, Gives::Tuple, pending, |begin, template| begin.read(template))
 }
 
 /// Begins `quintet_space_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
@@ -89,7 +90,7 @@ pub extern "C" fn quintet_space_begin_take_if(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, pending, |begin, template| begin.take_if(template))
+    begin(space, wanted, 0, Gives::Tuple, pending, |begin, template| begin.take_if(template))
 }
 
 /// Begins `quintet_space_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
@@ -101,7 +102,7 @@ pub extern "C" fn quintet_space_begin_read_if(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, pending, |begin, template| begin.read_if(template))
+    begin(space, wanted, 0, Gives::Tuple, pending, |begin, template| begin.read_if(template))
 }
 
 /// Begins `quintet_space_lease`; its lease comes by `quintet_pending_lease`. It is renewed from its beginning, however late anybody looks.
@@ -114,7 +115,7 @@ pub extern "C" fn quintet_space_begin_lease(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, pending, |begin, template| begin.lease(template))
+    begin(space, wanted, timeout_ms, Gives::Lease, pending, |begin, template| begin.lease(template))
 }
 
 /// Begins `quintet_space_count`; its number comes by `quintet_pending_count`.
@@ -126,5 +127,5 @@ pub extern "C" fn quintet_space_begin_count(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, pending, |begin, template| begin.count(template))
+    begin(space, wanted, 0, Gives::Count, pending, |begin, template| begin.count(template))
 }

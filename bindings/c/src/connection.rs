@@ -23,7 +23,7 @@ impl Connection {
     ///
     /// # Errors
     /// The operation's; `Cancelled` if it was interrupted.
-    pub(crate) fn finish(&self, mut pending: Pending) -> Result<Outcome, Error> {
+    pub(crate) fn finish(&self, pending: Pending) -> Result<Outcome, Error> {
         let outcome = self.outcome(&pending)?;
         pending.keep();
         outcome

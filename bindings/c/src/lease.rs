@@ -118,11 +118,11 @@ pub extern "C" fn quintet_lease_acknowledge(
     guarded(|| {
         let held = value(lease)?;
         let results = all_to_put(slice(results, count, "results")?)?;
-        let mut under_way = held.begin_acknowledge(&results)?;
+        let under_way = held.begin_acknowledge(&results)?;
         // An interrupt ends the wait, and the acknowledgement with it.
-        // What it came to is taken in below.
-        held.connection.outcome(under_way.pending()).map(drop)?;
-        done(finish(&mut under_way)?)
+        let outcome = held.connection.outcome(under_way.pending())?;
+        under_way.keep();
+        done(outcome?)
     })
 }
 
@@ -158,18 +158,6 @@ pub extern "C" fn quintet_lease_release(lease: Option<&quintet_lease>) -> quinte
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_lease_free(lease: Option<NonNull<quintet_lease>>) {
     free(lease);
-}
-
-/// What an acknowledgement under way has come to, however long it takes.
-///
-/// # Errors
-/// Its own.
-pub(crate) fn finish(under_way: &mut Acknowledgement) -> Result<Outcome, Error> {
-    loop {
-        if let Some(outcome) = under_way.wait(std::time::Duration::MAX) {
-            return outcome.map(|()| Outcome::Done);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place,
 use crate::connection::{Connection, done, number, perhaps};
 use crate::error::quintet_status;
 use crate::interrupt::{Argument, needed};
-use crate::lease::{finish, leased, quintet_lease};
+use crate::lease::{leased, quintet_lease};
 use crate::tuple::{quintet_tuple, received};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
 use quintet::{Acknowledgement, Error, Outcome};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An operation under way. Any threads may use it at once.
 pub struct quintet_pending(Tagged<Pending>);
@@ -30,72 +30,136 @@ handle!(quintet_pending, Pending, b"pend", "pending");
 /// What is behind it.
 pub struct Pending {
     connection: Arc<Connection>,
-    /// Waits and cancels share the lock; to collect takes it alone.
-    state: RwLock<State>,
-}
-
-enum State {
-    UnderWay(quintet::Pending),
-    Acknowledging(Acknowledgement),
-    Collected(Result<Outcome, Error>),
+    gives: Gives,
+    operation: Operation,
+    state: Mutex<State>,
 }
 
 /// Is called once an outcome is there.
 pub type quintet_callback = Option<extern "C" fn(argument: *mut c_void)>;
 
-impl State {
-    fn under_way(&self) -> Option<&quintet::Pending> {
+/// What an operation gives, and so by which function it is collected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gives {
+    Nothing,
+    Tuple,
+    Lease,
+    Count,
+}
+
+enum Operation {
+    Plain(quintet::Pending),
+    Acknowledgement(Acknowledgement),
+}
+
+#[derive(Default)]
+struct State {
+    /// Threads that look at the operation. A callback of one of them may be a second look of it.
+    looking: usize,
+    collected: Option<Result<Outcome, Error>>,
+    is_kept: bool,
+}
+
+impl Gives {
+    fn function(self) -> &'static str {
         match self {
-            State::UnderWay(pending) => Some(pending),
-            State::Acknowledging(acknowledgement) => Some(acknowledgement.pending()),
-            State::Collected(_) => None,
+            Gives::Nothing => "quintet_pending_result",
+            Gives::Tuple => "quintet_pending_tuple",
+            Gives::Lease => "quintet_pending_lease",
+            Gives::Count => "quintet_pending_count",
         }
     }
 }
 
+impl Operation {
+    fn pending(&self) -> &quintet::Pending {
+        match self {
+            Operation::Plain(pending) => pending,
+            Operation::Acknowledgement(acknowledgement) => acknowledgement.pending(),
+        }
+    }
+
+    fn keep(&self) {
+        match self {
+            Operation::Plain(pending) => pending.keep(),
+            Operation::Acknowledgement(acknowledgement) => acknowledgement.keep(),
+        }
+    }
+}
+
+/// While it lives a thread may look at the operation.
+struct Look<'a>(&'a Pending);
+
+impl Drop for Look<'_> {
+    /// What was collected becomes the program's own once nobody looks any more.
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.looking -= 1;
+        if state.looking == 0 && state.collected.is_some() && !state.is_kept {
+            state.is_kept = true;
+            self.0.operation.keep();
+        }
+    }
+}
+
+impl Look<'_> {
+    fn operation(&self) -> &quintet::Pending {
+        self.0.operation.pending()
+    }
+}
+
 impl Pending {
-    pub(crate) fn operation(connection: &Arc<Connection>, pending: quintet::Pending) -> *mut quintet_pending {
-        Pending::give(connection, State::UnderWay(pending))
+    pub(crate) fn operation(
+        connection: &Arc<Connection>,
+        gives: Gives,
+        pending: quintet::Pending,
+    ) -> *mut quintet_pending {
+        Pending::give(connection, gives, Operation::Plain(pending))
     }
 
     pub(crate) fn acknowledging(
         connection: &Arc<Connection>,
         under_way: Acknowledgement,
     ) -> *mut quintet_pending {
-        Pending::give(connection, State::Acknowledging(under_way))
+        Pending::give(connection, Gives::Nothing, Operation::Acknowledgement(under_way))
     }
 
-    fn give(connection: &Arc<Connection>, state: State) -> *mut quintet_pending {
-        give(Pending { connection: Arc::clone(connection), state: RwLock::new(state) })
+    fn give(connection: &Arc<Connection>, gives: Gives, operation: Operation) -> *mut quintet_pending {
+        give(Pending { connection: Arc::clone(connection), gives, operation, state: Mutex::default() })
     }
 
-    /// Runs `with` with what is under way; none once it was collected.
-    fn look<T>(&self, with: impl FnOnce(Option<&quintet::Pending>) -> T) -> T {
-        with(self.state.read().unwrap_or_else(PoisonError::into_inner).under_way())
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To look at what is under way; the outcome if it was collected before.
+    fn look(&self) -> Result<Look<'_>, Result<Outcome, Error>> {
+        let mut state = self.state();
+        match &state.collected {
+            Some(outcome) => Err(outcome.clone()),
+            None => {
+                state.looking += 1;
+                Ok(Look(self))
+            }
+        }
     }
 
     /// Waits for the outcome and makes it the program's own.
     ///
     /// # Errors
-    /// `Cancelled` if the program interrupted the wait: then the operation goes on. The operation's own error.
-    fn collect(&self) -> Result<Outcome, Error> {
-        self.look(|pending| match pending {
-            Some(pending) => self.connection.outcome(pending).map(drop),
-            None => Ok(()),
-        })?;
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let outcome = match &mut *state {
-            State::UnderWay(pending) => {
-                // It is there, and this does not wait.
-                let outcome = self.connection.outcome(pending)?;
-                pending.keep();
-                outcome
-            }
-            State::Acknowledging(under_way) => finish(under_way),
-            State::Collected(outcome) => return outcome.clone(),
+    /// `BadValue` if it gives something else, and then nothing is collected; `Cancelled` if the program interrupted the wait: then the
+    /// operation goes on. The operation's own error.
+    fn collect(&self, wanted: Gives) -> Result<Outcome, Error> {
+        if self.gives != wanted {
+            return Err(misuse(format!("this operation is collected by {}", self.gives.function())));
+        }
+        let look = match self.look() {
+            Ok(look) => look,
+            Err(collected) => return collected,
         };
-        *state = State::Collected(outcome.clone());
-        outcome
+        // Without the lock: a callback of this wait may collect too.
+        let outcome = self.connection.outcome(look.operation())?;
+        self.state().collected.get_or_insert(outcome).clone()
     }
 }
 
@@ -111,28 +175,26 @@ pub extern "C" fn quintet_pending_wait(
     guarded(|| {
         let is_done = place(is_done, "is_done", false)?;
         let operation = value(pending)?;
-        *is_done = operation.look(|pending| match pending {
-            Some(pending) => {
-                operation.connection.wait(pending, limit(timeout_ms)).map(|outcome| outcome.is_some())
-            }
-            None => Ok(true),
-        })?;
+        *is_done = match operation.look() {
+            Ok(look) => operation.connection.wait(look.operation(), limit(timeout_ms))?.is_some(),
+            Err(_) => true,
+        };
         Ok(())
     })
 }
 
 /// Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
 ///
-/// Fails as the operation did.
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_result(pending: Option<&quintet_pending>) -> quintet_status {
-    guarded(|| done(value(pending)?.collect()?).map_err(|_| other("quintet_pending_result")))
+    guarded(|| done(value(pending)?.collect(Gives::Nothing)?))
 }
 
 /// Collects the tuple of a take or a read; NULL, with `QUINTET_OK`, if `quintet_space_begin_take_if` or its like found none. May be called
 /// again, and gives another one of the same fields.
 ///
-/// Fails as the operation did.
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_tuple(
     pending: Option<&quintet_pending>,
@@ -140,18 +202,14 @@ pub extern "C" fn quintet_pending_tuple(
 ) -> quintet_status {
     guarded(|| {
         let tuple = place(tuple, "tuple", null_mut())?;
-        let found = match value(pending)?.collect()? {
-            Outcome::Tuple(_, Some(_)) => return Err(other("quintet_pending_tuple")),
-            outcome => perhaps(outcome).map_err(|_| other("quintet_pending_tuple"))?,
-        };
-        *tuple = found.map_or(null_mut(), received);
+        *tuple = perhaps(value(pending)?.collect(Gives::Tuple)?)?.map_or(null_mut(), received);
         Ok(())
     })
 }
 
 /// Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
 ///
-/// Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before.
+/// Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before, and for another kind of operation.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_lease(
     pending: Option<&quintet_pending>,
@@ -160,21 +218,18 @@ pub extern "C" fn quintet_pending_lease(
     guarded(|| {
         let lease = place(lease, "lease", null_mut())?;
         let pending = value(pending)?;
-        match pending.collect()? {
-            outcome @ Outcome::Tuple(_, Some(_)) => {
-                let given = Err(misuse("this lease was collected before"));
-                *pending.state.write().unwrap_or_else(PoisonError::into_inner) = State::Collected(given);
-                *lease = leased(&pending.connection, outcome)?;
-                Ok(())
-            }
-            _ => Err(other("quintet_pending_lease")),
-        }
+        let outcome = pending.collect(Gives::Lease)?;
+        let before = Err(misuse("this lease was collected before"));
+        // Of two threads that come here at once one is the first.
+        let outcome = pending.state().collected.replace(before).unwrap_or(Ok(outcome))?;
+        *lease = leased(&pending.connection, outcome)?;
+        Ok(())
     })
 }
 
 /// Collects the number that `quintet_space_begin_count` asked for. May be called again.
 ///
-/// Fails as the operation did.
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_count(
     pending: Option<&quintet_pending>,
@@ -182,19 +237,14 @@ pub extern "C" fn quintet_pending_count(
 ) -> quintet_status {
     guarded(|| {
         let count = place(count, "count", 0)?;
-        *count = number(value(pending)?.collect()?).map_err(|_| other("quintet_pending_count"))?;
+        *count = number(value(pending)?.collect(Gives::Count)?)?;
         Ok(())
     })
 }
 
-/// The program asks an operation for what another kind of operation gives.
-fn other(asked: &str) -> Error {
-    misuse(format!("{asked} does not fit this operation: it gives something else"))
-}
-
 /// Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
-/// `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and must not throw or
-/// jump.
+/// `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and collect
+/// this outcome; it must not free the operation, throw or jump.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_notify(
     pending: Option<&quintet_pending>,
@@ -205,15 +255,9 @@ pub extern "C" fn quintet_pending_notify(
         let callback = needed(callback, "callback")?;
         let argument = Argument(argument);
         let call = move || callback(argument.pointer());
-        let is_collected = value(pending)?.look(|pending| match pending {
-            Some(pending) => {
-                pending.notify(Box::new(call));
-                false
-            }
-            None => true,
-        });
-        if is_collected {
-            callback(argument.pointer());
+        match value(pending)?.look() {
+            Ok(look) => look.operation().notify(Box::new(call)),
+            Err(_) => call(),
         }
         Ok(())
     })
@@ -223,7 +267,7 @@ pub extern "C" fn quintet_pending_notify(
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_pending_cancel(pending: Option<&quintet_pending>) -> quintet_status {
     guarded(|| {
-        value(pending)?.look(|pending| pending.iter().for_each(|pending| pending.cancel()));
+        value(pending)?.look().iter().for_each(|look| look.operation().cancel());
         Ok(())
     })
 }

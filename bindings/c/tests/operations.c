@@ -3,6 +3,7 @@
 #include "serve.h"
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/time.h>
 
 static const char *address;
@@ -128,14 +129,14 @@ static void operations_are_begun_and_collected(quintet_space *space) {
     OK(quintet_pending_tuple(read, &found));
     CHECK(number_of(found) == 6);
     OK(quintet_space_begin_count(space, any, &count));
-    REFUSED("does not fit", quintet_pending_result(count));
+    REFUSED("is collected by quintet_pending_count", quintet_pending_result(count));
     OK(quintet_pending_count(count, &number));
     CHECK(number == 1);
     OK(quintet_space_begin_read_if(space, any, &read_if));
     OK(quintet_pending_tuple(read_if, &found));
     CHECK(number_of(found) == 6);
     OK(quintet_space_begin_take_if(space, any, &take_if));
-    REFUSED("does not fit", quintet_pending_count(take_if, &number));
+    REFUSED("is collected by quintet_pending_tuple", quintet_pending_count(take_if, &number));
     OK(quintet_pending_tuple(take_if, &found));
     CHECK(number_of(found) == 6);
     quintet_pending_free(take_if);
@@ -175,7 +176,7 @@ static void leases_are_begun_and_acknowledged_later(quintet_space *space) {
     quintet_lease *lease;
     OK(quintet_space_begin_lease(space, any, LONG_MS, &pending));
     put_pair(space, "task", 1);
-    REFUSED("does not fit", quintet_pending_tuple(pending, &found));
+    REFUSED("is collected by quintet_pending_lease", quintet_pending_tuple(pending, &found));
     OK(quintet_pending_lease(pending, &lease));
     REFUSED("collected before", quintet_pending_lease(pending, &(quintet_lease *){NULL}));
     quintet_pending_free(pending);
@@ -197,17 +198,17 @@ static void leases_are_begun_and_acknowledged_later(quintet_space *space) {
     quintet_tuple_free(any), quintet_tuple_free(result), quintet_tuple_free(any_result);
 }
 
-static void count_call(void *calls) { ++*(int *)calls; }
+static void count_call(void *calls) { ++*(_Atomic int *)calls; }
 
 static void an_event_loop_is_told(quintet_lab *lab, quintet_space *space) {
     quintet_tuple *any = any_pair("row"), *row = pair("row", 1), *found;
     quintet_pending *take, *put;
     struct pollfd watched = {.events = POLLIN};
-    int calls = 0;
+    _Atomic int calls = 0;
     bool is_done = false;
     OK(quintet_lab_descriptor(lab, &watched.fd));
     OK(quintet_space_begin_take(space, any, LONG_MS, &take));
-    OK(quintet_pending_notify(take, count_call, &calls));
+    OK(quintet_pending_notify(take, count_call, (void *)&calls));
     REFUSED("callback is NULL", quintet_pending_notify(take, NULL, NULL));
     OK(quintet_space_begin_out(space, (const quintet_tuple *[]){row}, 1, LONG_MS, &put));
     while (!is_done) {
@@ -215,14 +216,48 @@ static void an_event_loop_is_told(quintet_lab *lab, quintet_space *space) {
         OK(quintet_lab_progress(lab));
         OK(quintet_pending_wait(take, 0, &is_done));
     }
+    while (calls == 0) sched_yield();
     CHECK(calls == 1);
     OK(quintet_pending_tuple(take, &found));
     CHECK(number_of(found) == 1);
-    OK(quintet_pending_notify(take, count_call, &calls));
+    OK(quintet_pending_notify(take, count_call, (void *)&calls));
     CHECK(calls == 2);
     OK(quintet_pending_result(put));
     quintet_pending_free(take), quintet_pending_free(put);
     quintet_tuple_free(any), quintet_tuple_free(row);
+}
+
+struct collector {
+    quintet_pending *take;
+    _Atomic int64_t number;
+};
+
+/* Collects from within the call that brings the outcome. */
+static void collect(void *argument) {
+    struct collector *collector = argument;
+    quintet_tuple *found;
+    OK(quintet_pending_tuple(collector->take, &found));
+    collector->number = number_of(found);
+}
+
+static void a_callback_may_collect(quintet_space *space) {
+    quintet_tuple *any = any_pair("row"), *found;
+    struct collector waited = {0}, done = {0};
+    OK(quintet_space_begin_take(space, any, LONG_MS, &waited.take));
+    OK(quintet_pending_notify(waited.take, collect, &waited));
+    put_pair(space, "row", 1);
+    /* It may have been called by now, or is called within this. */
+    OK(quintet_pending_tuple(waited.take, &found));
+    CHECK(number_of(found) == 1);
+    /* Another thread of the library may have brought it, and be in the callback yet. */
+    while (waited.number == 0) sched_yield();
+    CHECK(waited.number == 1);
+    put_pair(space, "row", 2);
+    OK(quintet_space_begin_take(space, any, LONG_MS, &done.take));
+    OK(quintet_pending_wait(done.take, LONG_MS, &(bool){false}));
+    OK(quintet_pending_notify(done.take, collect, &done));
+    CHECK(done.number == 2);
+    quintet_pending_free(waited.take), quintet_pending_free(done.take), quintet_tuple_free(any);
 }
 
 static volatile sig_atomic_t signals;
@@ -373,6 +408,7 @@ int main(int count, char **arguments) {
     what_is_freed_or_cancelled_takes_nothing(space);
     leases_are_begun_and_acknowledged_later(space);
     an_event_loop_is_told(lab, space);
+    a_callback_may_collect(space);
     a_signal_ends_a_wait_only_if_it_is_asked_for(lab, space);
     threads_share_a_lab(space);
     one_thread_cancels_what_another_waits_for(space);

@@ -96,7 +96,7 @@ impl Connection {
         begin: impl FnOnce(Begin<'_>) -> Result<Pending, Error> + Send,
         make: impl FnOnce(Python<'py>, Outcome) -> PyResult<T>,
     ) -> PyResult<T> {
-        let mut pending = self.ask(py, |space| begin(space.begin().within(limit)))?;
+        let pending = self.ask(py, |space| begin(space.begin().within(limit)))?;
         let made = self.outcome(py, &pending).and_then(|outcome| make(py, outcome));
         // The last look: what a signal's handler raises after it finds the outcome in the program's hands.
         let made = made.and_then(|made| py.check_signals().map(|()| made));

@@ -4,6 +4,7 @@ use crate::heartbeat::Renewal;
 use crate::pending::Pending;
 use crate::{Error, Lab, Tuple};
 use quintet_tuple_space::{Attempt, Request};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A lease as the space granted it, for [`Space::leased`](crate::Space::leased). It is renewed while this lives.
@@ -20,12 +21,12 @@ pub struct Lease {
     lab: Lab,
     tuple: Tuple,
     granted: Granted,
-    ended: bool,
+    ended: AtomicBool,
 }
 
 impl Lease {
     pub(crate) fn new(lab: Lab, tuple: Tuple, granted: Granted) -> Self {
-        Lease { lab, tuple, granted, ended: false }
+        Lease { lab, tuple, granted, ended: AtomicBool::new(false) }
     }
 
     /// The tuple.
@@ -68,7 +69,7 @@ impl Lease {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.ended = true;
+        *self.ended.get_mut() = true;
         let release = Request::Release { lease: self.granted.attempt.lease };
         Pending::begin(&self.lab, &release)?.finish().map(|_| ())
     }
@@ -76,7 +77,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.ended {
+        if !*self.ended.get_mut() {
             // If the space cannot be reached it returns the tuple by itself.
             let _ = self.end();
         }
@@ -96,7 +97,7 @@ impl Acknowledgement {
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
         let outcome = self.pending.wait(limit)?;
-        self.lease.ended |= outcome.is_ok();
+        *self.lease.ended.get_mut() |= outcome.is_ok();
         Some(outcome.map(|_| ()))
     }
 
@@ -109,6 +110,14 @@ impl Acknowledgement {
             if let Some(outcome) = self.wait(Duration::MAX) {
                 return outcome;
             }
+        }
+    }
+
+    /// Makes an outcome final that a [`Pending::peek`] at [`Acknowledgement::pending`] has shown. Before there is one it does nothing.
+    pub fn keep(&self) {
+        if let Some(outcome) = self.pending.peek(Duration::ZERO) {
+            self.lease.ended.fetch_or(outcome.is_ok(), Ordering::AcqRel);
+            self.pending.keep();
         }
     }
 

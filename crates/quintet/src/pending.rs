@@ -10,6 +10,7 @@ use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
 use quintet_tuple_space::{Answer, Attempt, Request, State, Tuple};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a drop waits for the answer to its cancel: as a rule it comes at once. Later it is seen to when it comes.
@@ -36,7 +37,8 @@ pub enum Outcome {
 pub struct Pending {
     lab: Lab,
     slot: Slot,
-    finished: bool,
+    /// Given to the program, or kept.
+    finished: AtomicBool,
     /// Of the lease asked for, if one was.
     renewal: Option<Renewal>,
     /// Made when it is first polled as a future.
@@ -57,7 +59,7 @@ impl Pending {
     fn begin_with(lab: &Lab, request: &Request<'_>, renewal: Option<Renewal>) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
         let slot = send(calls, request, |writer| calls.begin(writer))?;
-        Ok(Pending { lab: lab.clone(), slot, finished: false, renewal, task: None })
+        Ok(Pending { lab: lab.clone(), slot, finished: AtomicBool::new(false), renewal, task: None })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
@@ -66,18 +68,25 @@ impl Pending {
         let (slot, received) = send(calls, request, |writer| calls.ask(writer))?;
         match &received {
             Some(received) => outcome(calls, received, None),
-            None => Pending { lab: lab.clone(), slot, finished: false, renewal: None, task: None }.finish(),
+            None => Pending {
+                lab: lab.clone(),
+                slot,
+                finished: AtomicBool::new(false),
+                renewal: None,
+                task: None,
+            }
+            .finish(),
         }
     }
 
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Outcome, Error>> {
-        if self.finished {
+        if self.is_finished() {
             return None;
         }
         let calls = &self.lab.shared.calls;
         let received = calls.wait(self.slot, limit)?;
-        self.finished = true;
+        *self.finished.get_mut() = true;
         Some(outcome(calls, &received, self.renewal.as_ref()))
     }
 
@@ -85,7 +94,7 @@ impl Pending {
     /// program's. For programs that may yet turn away from what they see, as one that a signal interrupts.
     #[must_use]
     pub fn peek(&self, limit: Duration) -> Option<Result<Outcome, Error>> {
-        if self.finished {
+        if self.is_finished() {
             return None;
         }
         let calls = &self.lab.shared.calls;
@@ -95,10 +104,11 @@ impl Pending {
 
     /// Makes an outcome that [`Pending::peek`] has shown the program's own: nothing is undone any more. Before there is one it
     /// does nothing.
-    pub fn keep(&mut self) {
+    ///
+    /// No other thread may wait for it or peek meanwhile: what is kept has no outcome any more.
+    pub fn keep(&self) {
         let calls = &self.lab.shared.calls;
-        if !self.finished && calls.is_answered(self.slot) {
-            self.finished = true;
+        if calls.is_answered(self.slot) && !self.finished.swap(true, Ordering::AcqRel) {
             calls.forget(self.slot);
         }
     }
@@ -107,7 +117,11 @@ impl Pending {
     /// link: a wait of any thread does that, or [`Watch::progress`](crate::Watch::progress).
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.finished || self.lab.shared.calls.is_answered(self.slot)
+        self.is_finished() || self.lab.shared.calls.is_answered(self.slot)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
     }
 
     /// The outcome, however long it takes.
@@ -126,7 +140,7 @@ impl Pending {
     /// end of a turn of whatever call or [`Watch::progress`](crate::Watch::progress) that thread is in. The callback may call
     /// the space, and that call then goes on after it. An operation that is dropped before it is done may never call.
     pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
-        if self.finished {
+        if self.is_finished() {
             callback();
         } else {
             self.lab.shared.calls.notify(self.slot, callback);
@@ -135,7 +149,7 @@ impl Pending {
 
     /// Asks for the operation's end. It still ends exactly once: with [`Code::Cancelled`], or as it would have.
     pub fn cancel(&self) {
-        if !self.finished {
+        if !self.is_finished() {
             tell(&self.lab.shared.calls, Some(self.slot), &Request::Cancel);
         }
     }
@@ -143,7 +157,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.finished {
+        if self.is_finished() {
             return;
         }
         if !self.is_done() {

@@ -31,7 +31,7 @@ impl Future for Pending {
     type Output = Result<Outcome, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.finished, "an operation was polled after its end");
+        assert!(!self.is_finished(), "an operation was polled after its end");
         // Before the look: an answer that comes after it wakes the task that polls now.
         if let Some(task) = &self.task {
             lock(task).clone_from(context.waker());

@@ -74,7 +74,7 @@ fn what_was_only_looked_at_is_returned_and_what_was_kept_is_not() {
         drop(take);
         assert_eq!(space.take_if(&template!["x"]).unwrap().is_none(), is_kept);
     }
-    let mut open = space.begin().take(&template!["x"]).unwrap();
+    let open = space.begin().take(&template!["x"]).unwrap();
     open.keep();
     assert!(!open.is_done());
 }

@@ -8,7 +8,7 @@ use crate::space::quintet_space;
 use crate::tuple::{all_to_put, quintet_tuple, to_match};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
-use quintet::{Begin, Error, Template};
+use quintet::{Error, Template};
 use std::sync::Arc;
 
 type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_pending>>;
@@ -17,16 +17,14 @@ type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_pending>>;
 fn begin(
     space: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    timeout_ms: i64,
     gives: Gives,
     pending: Place<'_>,
-    ask: impl FnOnce(Begin<'_>, &Template) -> Result<quintet::Pending, Error>,
+    ask: impl FnOnce(&Connection, &Template) -> Result<quintet::Pending, Error>,
 ) -> quintet_status {
     guarded(|| {
         let pending = place(pending, "pending", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
-        let begin = connection.space.begin().within(limit(timeout_ms));
-        *pending = Pending::operation(connection, gives, ask(begin, to_match(wanted)?)?);
+        *pending = Pending::operation(connection, gives, ask(connection, to_match(wanted)?)?);
         Ok(())
     })
 }
@@ -65,7 +63,9 @@ pub extern "C" fn quintet_space_begin_take(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, Gives::Tuple, pending, |begin, template| begin.take(template))
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        connection.space.begin().within(limit(timeout_ms)).take(template)
+    })
 }
 
 /// Begins `quintet_space_read`; its tuple comes by `quintet_pending_tuple`.
@@ -78,7 +78,9 @@ pub extern "C" fn quintet_space_begin_read(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, Gives::Tuple, pending, |begin, template| begin.read(template))
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        connection.space.begin().within(limit(timeout_ms)).read(template)
+    })
 }
 
 /// Begins `quintet_space_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
@@ -90,7 +92,9 @@ pub extern "C" fn quintet_space_begin_take_if(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, Gives::Tuple, pending, |begin, template| begin.take_if(template))
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        connection.space.begin().take_if(template)
+    })
 }
 
 /// Begins `quintet_space_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
@@ -102,7 +106,9 @@ pub extern "C" fn quintet_space_begin_read_if(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, Gives::Tuple, pending, |begin, template| begin.read_if(template))
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        connection.space.begin().read_if(template)
+    })
 }
 
 /// Begins `quintet_space_lease`; its lease comes by `quintet_pending_lease`. It is renewed from its beginning, however late anybody looks.
@@ -115,7 +121,9 @@ pub extern "C" fn quintet_space_begin_lease(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, timeout_ms, Gives::Lease, pending, |begin, template| begin.lease(template))
+    begin(space, wanted, Gives::Lease, pending, |connection, template| {
+        connection.begin_lease(template, limit(timeout_ms))
+    })
 }
 
 /// Begins `quintet_space_count`; its number comes by `quintet_pending_count`.
@@ -127,5 +135,7 @@ pub extern "C" fn quintet_space_begin_count(
     wanted: Option<&quintet_tuple>,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin(space, wanted, 0, Gives::Count, pending, |begin, template| begin.count(template))
+    begin(space, wanted, Gives::Count, pending, |connection, template| {
+        connection.space.begin().count(template)
+    })
 }

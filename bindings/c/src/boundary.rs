@@ -34,6 +34,8 @@ pub(crate) unsafe trait Handle: Sized {
 /// A value after the mark by which a pointer to something else, or to what was freed, is recognised, as far as that goes.
 #[repr(C)]
 pub(crate) struct Tagged<T> {
+    /// Where allocators write once it was freed: the mark is to outlive that.
+    _overwritten: [u64; 2],
     mark: AtomicU32,
     pub(crate) value: T,
 }
@@ -69,7 +71,7 @@ pub(crate) use handle;
 
 /// A handle of this value.
 pub(crate) fn tagged<H: Handle>(value: H::Value) -> H {
-    H::of(Tagged { mark: AtomicU32::new(u32::from_be_bytes(H::KIND)), value })
+    H::of(Tagged { _overwritten: [0; 2], mark: AtomicU32::new(u32::from_be_bytes(H::KIND)), value })
 }
 
 /// The same on the heap, for C.

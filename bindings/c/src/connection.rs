@@ -1,7 +1,9 @@
 //! What everything that was made from a lab shares; how an outcome is waited for.
 
 use crate::interrupt::{Interrupt, SLICE};
-use quintet::{Code, Error, Lab, Outcome, Pending, Space, Tuple};
+use crate::threads::without_signals;
+use core::sync::atomic::{AtomicBool, Ordering};
+use quintet::{Code, Error, Lab, Outcome, Pending, Space, Template, Tuple};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
@@ -10,13 +12,29 @@ pub(crate) struct Connection {
     pub(crate) lab: Lab,
     pub(crate) space: Space,
     pub(crate) interrupt: Interrupt,
+    /// Whether what renews leases was started.
+    has_leased: AtomicBool,
 }
 
 impl Connection {
     pub(crate) fn new(lab: Lab) -> Connection {
         prepare_for_forks();
         let space = lab.space();
-        Connection { lab, space, interrupt: Interrupt::default() }
+        Connection { lab, space, interrupt: Interrupt::default(), has_leased: AtomicBool::new(false) }
+    }
+
+    /// Begins to lease a tuple. The first time that starts a thread.
+    ///
+    /// # Errors
+    /// It could not be sent; `Resource`.
+    pub(crate) fn begin_lease(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
+        let begin = || self.space.begin().within(limit).lease(template);
+        if self.has_leased.load(Ordering::Acquire) {
+            return begin();
+        }
+        let pending = without_signals(begin)?;
+        self.has_leased.store(true, Ordering::Release);
+        Ok(pending)
     }
 
     /// Waits for an operation, which the program may interrupt: then it is undone.

@@ -12,7 +12,7 @@
 //! A lab belongs to the process that made it. In a child of fork(2) calls fail with `QUINTET_CLOSED`, and freeing disturbs nothing; the
 //! child connects again.
 //!
-//! **Signals.** A wait goes on after a signal handler, as if nothing had happened. A program whose handler shall end waits sets a flag in
+//! **Signals.** The library's own threads block every signal. A wait goes on after a signal handler, as if nothing had happened. A program whose handler shall end waits sets a flag in
 //! the handler and has `quintet_lab_set_interrupt` look at it:
 //!
 //! ```c
@@ -28,6 +28,7 @@ use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::interrupt::quintet_interrupt;
 use crate::space::quintet_space;
+use crate::threads::without_signals;
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
@@ -66,7 +67,8 @@ pub extern "C" fn quintet_lab_embedded(lab: Option<&mut MaybeUninit<*mut quintet
 /// Connects to the space at `address`: "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT",
 /// "tls:HOST:PORT", or a path with a slash, which means shared memory. With NULL the environment and the file quintet.toml in the
 /// working folder say where the space is (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this
-/// process. The settings of the cluster, of leases and of links come from there in any case.
+/// process. The settings of the cluster, of leases and of links come from there in any case. Signals are held back while it connects, for a
+/// few seconds at most, or as long as the setting link.silence_limit_ms says to somebody who listens and says nothing.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for what is no address or setting, `QUINTET_BAD_FILE` for a file that cannot be read,
 /// `QUINTET_UNREACHABLE` if nobody listens there, `QUINTET_PEER_SILENT`, `QUINTET_NOT_ALLOWED`, `QUINTET_WRONG_CLUSTER`,
@@ -84,7 +86,7 @@ pub extern "C" fn quintet_lab_connect(
             false => Some(parsed(text(address, "address")?)?),
         };
         let connected = match &address {
-            Some(address) => config.connect_to(address.clone())?,
+            Some(address) => without_signals(|| config.connect_to(address.clone()))?,
             None => Lab::embedded(),
         };
         *lab = open(connected, address.as_ref());

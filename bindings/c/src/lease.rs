@@ -72,7 +72,7 @@ pub extern "C" fn quintet_space_lease(
     guarded(|| {
         let lease = place(lease, "lease", null_mut())?;
         let (connection, template) = (value(space)?, to_match(wanted)?);
-        let pending = connection.space.begin().within(limit(timeout_ms)).lease(template)?;
+        let pending = connection.begin_lease(template, limit(timeout_ms))?;
         *lease = leased(connection, connection.finish(pending)?)?;
         Ok(())
     })

@@ -12,7 +12,7 @@
 //! | `job.rs` | what part this process has in a job |
 //! | `error.rs` | statuses, and the text of the last error |
 //! | `boundary.rs` | what crosses the boundary: handles, pointers, outcomes, panics |
-//! | `connection.rs`, `interrupt.rs` | what everything of a lab shares; how a wait is interrupted |
+//! | `connection.rs`, `interrupt.rs`, `threads.rs` | what everything of a lab shares; how a wait is interrupted; the library's own threads |
 //!
 //! The comments of what is exported are written for C: the header, the manual pages and the version script come from them
 //! (`cargo xtask docs`). The first paragraph of a file is the name of its manual page, the others its description.
@@ -36,4 +36,5 @@ pub mod lease;
 pub mod pending;
 pub mod server;
 pub mod space;
+mod threads;
 pub mod tuple;

@@ -8,6 +8,7 @@
 use crate::boundary::{Tagged, free, give, guarded, handle, place, text, value};
 use crate::error::quintet_status;
 use crate::lab::parsed;
+use crate::threads::without_signals;
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
@@ -50,7 +51,7 @@ pub extern "C" fn quintet_server_start(
             max_tuples: given(max_tuples, plain.max_tuples),
             ..plain
         };
-        let events = Some(quintet::to_standard_error());
+        let events = Some(without_signals(quintet::to_standard_error));
         let config = ServeConfig {
             cluster: environment.cluster,
             space,
@@ -58,7 +59,8 @@ pub extern "C" fn quintet_server_start(
             events,
             recorder: None,
         };
-        let started = Server::start(environment.identified(address)?, &config)?;
+        let address = environment.identified(address)?;
+        let started = without_signals(|| Server::start(address, &config))?;
         let address = CString::new(started.addresses()[0].to_string()).unwrap_or_default();
         *server = give(Serving { address, server: Mutex::new(Some(started)) });
         Ok(())

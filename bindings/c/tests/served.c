@@ -1,9 +1,11 @@
 /* Spaces that other processes serve: in a folder that is the argument. */
 
 #include "serve.h"
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 
-static char place[4096], other_place[4096];
+static char place[4096], other_place[4096], unix_place[4200];
 
 static void connect_to(const char *address, quintet_lab **lab, quintet_space **space) {
     OK(quintet_lab_connect(address, lab));
@@ -137,6 +139,50 @@ static void a_dead_server_ends_every_wait(pid_t server) {
     quintet_lab_free(lab);
 }
 
+/* Whether every thread of the library blocks every signal that can be blocked; how many there are. */
+static int count_quiet_threads(void) {
+    int count = 0;
+    char path[300], line[200], name[64];
+    DIR *threads = opendir("/proc/self/task");
+    CHECK(threads != NULL);
+    for (struct dirent *next; (next = readdir(threads)) != NULL;) {
+        unsigned long long blocked = 0;
+        bool is_ours = false;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", next->d_name);
+        FILE *status = fopen(path, "r");
+        if (status == NULL) continue;
+        while (fgets(line, sizeof line, status) != NULL) {
+            if (sscanf(line, "Name: %63s", name) == 1) is_ours = strncmp(name, "quintet-", 8) == 0;
+            sscanf(line, "SigBlk: %llx", &blocked);
+        }
+        fclose(status);
+        for (int signal = 1; is_ours && signal <= SIGTERM; signal++) {
+            CHECK(signal == SIGKILL || (blocked >> (signal - 1) & 1) == 1);
+        }
+        count += is_ours;
+    }
+    closedir(threads);
+    return count;
+}
+
+static void signals_are_the_programs(void) {
+    quintet_server *server;
+    quintet_lab *lab;
+    quintet_space *space;
+    quintet_lease *lease;
+    sigset_t mask;
+    quintet_tuple *any = any_pair("task");
+    snprintf(unix_place, sizeof unix_place, "unix:%s-unix", place + 4);
+    OK(quintet_server_start(unix_place, 0, 0, &server));
+    connect_to(unix_place, &lab, &space);
+    put_pair(space, "task", 1);
+    OK(quintet_space_lease(space, any, LONG_MS, &lease));
+    /* The server's, what writes behind, what renews leases: each gives itself its name when it begins. */
+    while (count_quiet_threads() < 3) sched_yield();
+    CHECK(sigprocmask(SIG_SETMASK, NULL, &mask) == 0 && !sigismember(&mask, SIGTERM) && !sigismember(&mask, SIGINT));
+    quintet_lease_free(lease), quintet_tuple_free(any), quintet_lab_free(lab), quintet_server_free(server);
+}
+
 /* A child of fork has its parent's handles, and may not speak for it. */
 static void a_forked_child_connects_again(void) {
     quintet_server *server;
@@ -176,6 +222,7 @@ int main(int count, char **arguments) {
     one_process_listens_at_an_address();
     a_space_holds_so_many_bytes();
     a_dead_server_ends_every_wait(server);
+    signals_are_the_programs();
     a_forked_child_connects_again();
     return 0;
 }

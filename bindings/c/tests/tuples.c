@@ -289,6 +289,18 @@ static void a_handle_of_another_kind_is_recognised(void) {
     quintet_lease_free(NULL), quintet_pending_free(NULL), quintet_server_free(NULL);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* What was freed is kept for a while by the sanitizer, as it was left. */
+static void a_handle_that_was_freed_is_recognised(void) {
+    quintet_tuple *tuple = pair("x", 1);
+    size_t length;
+    quintet_tuple_free(tuple);
+    REFUSED("this tuple was freed before", quintet_tuple_length(tuple, &length));
+    quintet_tuple_free(tuple);
+    CHECK(strstr(quintet_error_message(), "this tuple was freed before") != NULL);
+}
+#endif
+
 static void statuses_say_what_they_are(void) {
     CHECK(strcmp(quintet_status_name(QUINTET_TIMED_OUT), "QUINTET_TIMED_OUT") == 0);
     CHECK(strcmp(quintet_status_text(QUINTET_TIMED_OUT), "the deadline passed") == 0);
@@ -316,6 +328,9 @@ int main(void) {
     a_buffer_is_written_once_and_outlives_its_tuples(10000);
     buffers_have_limits();
     a_handle_of_another_kind_is_recognised();
+#ifdef __SANITIZE_ADDRESS__
+    a_handle_that_was_freed_is_recognised();
+#endif
     statuses_say_what_they_are();
     return 0;
 }

@@ -12,8 +12,8 @@
 //! A lab belongs to the process that made it. In a child of fork(2) calls fail with `QUINTET_CLOSED`, and freeing disturbs nothing; the
 //! child connects again.
 //!
-//! **Signals.** The library's own threads block every signal. A wait goes on after a signal handler, as if nothing had happened. A program whose handler shall end waits sets a flag in
-//! the handler and has `quintet_lab_set_interrupt` look at it:
+//! **Signals.** The library's own threads block every signal. A wait goes on after a signal handler, as if nothing had happened. A
+//! program whose handler shall end waits sets a flag in the handler and has `quintet_lab_set_interrupt` look at it:
 //!
 //! ```c
 //! static volatile sig_atomic_t interrupted;

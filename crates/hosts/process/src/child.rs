@@ -18,6 +18,8 @@ pub(crate) struct Child<T> {
     pipes: [Pipe<T>; 2],
     wait: Option<T>,
     end: Option<End>,
+    /// Whether somebody was told of its end.
+    is_told: bool,
 }
 
 #[derive(Debug)]
@@ -34,7 +36,9 @@ impl<T> Child<T> {
     pub(crate) fn new(job: u128, mut process: std::process::Child) -> io::Result<Child<T>> {
         let watched = watch(&mut process);
         match watched {
-            Ok((handle, pipes)) => Ok(Child { job, process, handle, pipes, wait: None, end: None }),
+            Ok((handle, pipes)) => {
+                Ok(Child { job, process, handle, pipes, wait: None, end: None, is_told: false })
+            }
             Err(error) => {
                 // It is not reaped so far, so the group is its own.
                 let _ = kill_process_group(Pid::from_child(&process), Signal::KILL);
@@ -50,7 +54,7 @@ impl<T> Child<T> {
 
     /// Whether nobody can learn anything more of it.
     pub(crate) fn is_over(&self) -> bool {
-        self.end.is_some() && self.wait.is_none() && self.pipes.iter().all(|pipe| pipe.end.is_none())
+        self.is_told && self.pipes.iter().all(|pipe| pipe.end.is_none())
     }
 
     /// Readable when it has ended; none once that was seen.
@@ -113,7 +117,9 @@ impl<T> Child<T> {
     /// Who waited for its end, if it has ended.
     pub(crate) fn tell_end(&mut self) -> Option<(T, ProcessAnswer)> {
         let end = self.end?;
-        Some((self.wait.take()?, ProcessAnswer::Ended(end)))
+        let asker = self.wait.take()?;
+        self.is_told = true;
+        Some((asker, ProcessAnswer::Ended(end)))
     }
 
     /// Who waits for its end learns that the system does not say how it ended.

@@ -103,7 +103,10 @@ fn a_name_leads_to_the_folder_below_this_users_configuration() {
     let folder = TempDir::new().unwrap();
     let configuration = [("XDG_CONFIG_HOME", text(folder.path()))];
     let (code, said) = result(start(["init", "lab", "--machine", "a"], &configuration));
-    assert!(code == 0 && said.contains("QUINTET_IDENTITY=lab quintet serve"), "{said}");
+    assert!(
+        code == 0 && said.contains("this machine: quintet up lab") && said.contains("quintet join lab@"),
+        "{said}"
+    );
     let mode = fs::metadata(folder.join("quintet").join("lab")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let named = [configuration[0], ("QUINTET_IDENTITY", "lab")];

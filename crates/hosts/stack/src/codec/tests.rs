@@ -116,9 +116,9 @@ fn links_and_services_stand_in_order_and_once() {
     let error = StackConfig::from_bytes(&bytes).expect_err("node 5 stands before node 4");
     assert!(matches!(error, StackError::Damaged(DecodeError::Invalid { field: "node of a link", .. })));
     let mut bytes = config().to_bytes();
-    let part = bytes.split_off(LINKS + 4);
-    bytes[LINKS + 2] = 4;
-    let error = StackConfig::from_bytes(&[&bytes[..], &part, &part].concat()).expect_err("it comes twice");
+    let parts = bytes.split_off(LINKS + 4);
+    bytes[LINKS + 2] *= 2;
+    let error = StackConfig::from_bytes(&[&bytes[..], &parts, &parts].concat()).expect_err("they come twice");
     assert!(matches!(error, StackError::Damaged(DecodeError::Invalid { field: "port of a service", .. })));
 }
 

@@ -5,7 +5,7 @@ use crate::{AgentError, Membership};
 use quintet_contract::{Incarnation, Kind, NodeId, Outbox, Port, SendError, Span, Token};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, LinkAddress};
-use quintet_membership::{Answer, Request};
+use quintet_membership::{Answer, Request, Suspect};
 use quintet_runtime::{Calls, Instance, Redial};
 use quintet_stack::enrolment::END_AGENT;
 use quintet_stack::{Liveness, StackConfig, client_of, sessions_of};
@@ -136,20 +136,24 @@ impl Client {
         }
     }
 
-    /// Who is in, and what the agent's member sees.
+    /// Who is in, and what the agent's member sees; where that is to be agreed, what the leader sees beside it.
     ///
     /// # Errors
     /// As of [`Client::ask_member`].
     pub fn membership(&self, agreed: bool) -> Result<Membership, AgentError> {
-        let Answer::Current(view) = self.ask_member(&Request::View { agreed })? else {
+        let Answer::Current(view, seen) = self.ask_member(&Request::View { agreed })? else {
             return Err(AgentError::Malformed("an answer of the agent"));
         };
         let watch = Request::Watch { view: view.number, news: 0, wait: Span::ZERO };
-        let news = match self.ask_member(&watch)? {
+        let mut news = match self.ask_member(&watch)? {
             Answer::News(news) => news,
             // The view has changed in between; what is seen is asked for the next time.
             _ => quintet_membership::News::default(),
         };
+        // What this machine sees by itself comes first: it may have been told how a member ended.
+        let is_known = |suspect: &Suspect| news.suspects.iter().any(|known| known.node == suspect.node);
+        let others: Vec<Suspect> = seen.into_iter().filter(|suspect| !is_known(suspect)).collect();
+        news.suspects.extend(others);
         Ok(Membership { view: *view, news })
     }
 

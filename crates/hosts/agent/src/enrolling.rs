@@ -110,7 +110,7 @@ impl Keeper {
                 joining.node = Some(node);
                 self.ask(Purpose::Join(Box::new(joining)), &Request::View { agreed: false });
             }
-            (Answer::Current(view), Some(node)) => {
+            (Answer::Current(view, _), Some(node)) => {
                 // From here on it is let in over TLS as well; what the view brings besides is carried out as always.
                 if let Err(error) = self.see(*view) {
                     return self.refuse(joining.token, error.code(), &error.to_string());

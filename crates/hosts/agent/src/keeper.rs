@@ -202,7 +202,7 @@ impl Keeper {
         match (purpose, answer) {
             (Purpose::Join(joining), answer) => self.finish_joining(*joining, answer),
             (_, Answer::Error(refusal)) if is_final(&refusal) => return Err(AgentError::Refused(refusal)),
-            (Purpose::View, Answer::Current(view)) => {
+            (Purpose::View, Answer::Current(view, _)) => {
                 self.see(*view)?;
                 self.watch();
                 let early = if self.view.number > 0 { std::mem::take(&mut self.early) } else { Vec::new() };

@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | [`JOIN`] | cluster u128, name, identity 32 bytes, address, grants u8, ticket u64 | [`JOINED`] |
 //! | [`LEAVE`] | node u16 | [`DONE`], also where it has left before |
-//! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`] |
+//! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`], with those who do not seem to be there, as the leader sees it or as this member does |
 //! | [`WATCH`] | view u64, news u64, longest wait u64 (nanoseconds) | [`CHANGED`]: the change that made the view after the one named; [`NEWS`]: what this member sees, where its number is another than the one named; [`DONE`]: none of the two in that time |
 //!
 //! Text is a length u32 and UTF-8. Members speak to each other in other kinds: `message.rs`.
@@ -49,7 +49,7 @@ pub const GONE: Kind = MEMBERSHIP.kind(9);
 pub const JOINED: Kind = MEMBERSHIP.kind(10);
 /// It was done. No body.
 pub const DONE: Kind = MEMBERSHIP.kind(11);
-/// The view.
+/// The view, and the suspects: n u32, n times node u16 and cause u8.
 pub const CURRENT: Kind = MEMBERSHIP.kind(12);
 /// A change: the number of the view that it made u64, the change.
 pub const CHANGED: Kind = MEMBERSHIP.kind(13);

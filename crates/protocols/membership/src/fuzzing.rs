@@ -1,7 +1,7 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::change::{Change, Entry, Joiner};
-use crate::codec::{self, Answer, News, Request};
+use crate::codec::{self, Answer, News, Request, Suspect, Suspicion};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
 use crate::membership::Membership;
@@ -202,7 +202,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     let answers = [
         Answer::Joined { node: NodeId(1), view: 2 },
         Answer::Done,
-        Answer::Current(Box::new(view)),
+        Answer::Current(Box::new(view), vec![Suspect { node: NodeId(1), cause: Suspicion::Silent }]),
         Answer::Changed { view: 2, change: Change::Join(joiner()) },
         Answer::News(News::default()),
         Answer::Error(error),

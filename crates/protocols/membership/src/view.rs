@@ -108,8 +108,11 @@ impl View {
             Change::Nothing => Ok(()),
             Change::Join(joiner) => self.check_join(joiner),
             Change::Remove(node) if votes == Some(true) && self.voters().count() == 1 => {
-                let text =
-                    format!("node {} is the only voter: nobody could decide anything without it", node.0);
+                let text = format!(
+                    "node {} alone decides for this cluster, as there are fewer than three machines; with a third one any may \
+                         leave, and to end the cluster end the agents of all machines with quintet down",
+                    node.0
+                );
                 Err(Refusal::new(Reason::LastVoter, text))
             }
             Change::Revive(node, incarnation) => match self.members.get(node) {

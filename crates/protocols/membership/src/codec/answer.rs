@@ -20,8 +20,8 @@ pub enum Answer {
     },
     /// It was done.
     Done,
-    /// Who is in.
-    Current(Box<View>),
+    /// Who is in; and who of them does not seem to be there: as the leader sees it, where the view was to be agreed, else as this member does.
+    Current(Box<View>, Vec<Suspect>),
     /// The change that made a view.
     Changed {
         /// The view's number.
@@ -80,7 +80,7 @@ impl Answer {
         match self {
             Answer::Joined { .. } => JOINED,
             Answer::Done => DONE,
-            Answer::Current(_) => CURRENT,
+            Answer::Current(..) => CURRENT,
             Answer::Changed { .. } => CHANGED,
             Answer::News(_) => NEWS,
             Answer::Error(_) => ERROR,
@@ -96,7 +96,7 @@ impl Answer {
         let answer = match kind {
             JOINED => Answer::Joined { node: NodeId(reader.u16()?), view: reader.u64()? },
             DONE => Answer::Done,
-            CURRENT => Answer::Current(Box::new(View::decode(reader)?)),
+            CURRENT => Answer::Current(Box::new(View::decode(reader)?), suspects(reader)?),
             CHANGED => Answer::Changed { view: reader.u64()?, change: Change::decode(reader)? },
             NEWS => Answer::News(News::decode(reader)?),
             ERROR => Answer::Error(Refusal::decode(reader)?),
@@ -115,7 +115,10 @@ impl Encode for Answer {
                 sink.u64(*view);
             }
             Answer::Done => {}
-            Answer::Current(view) => view.encode(sink),
+            Answer::Current(view, suspects) => {
+                view.encode(sink);
+                encode_suspects(suspects, sink);
+            }
             Answer::Changed { view, change } => {
                 sink.u64(*view);
                 change.encode(sink);
@@ -131,31 +134,39 @@ impl Encode for News {
         sink.u64(self.number);
         sink.u8(self.is_stale.into());
         sink.u64(self.stale_for.0);
-        sink.u32(u32::try_from(self.suspects.len()).expect("at most MAX_MEMBERS"));
-        for suspect in &self.suspects {
-            sink.u16(suspect.node.0);
-            sink.u8(suspect.cause as u8);
-        }
+        encode_suspects(&self.suspects, sink);
     }
+}
+
+fn encode_suspects(suspects: &[Suspect], sink: &mut impl Sink) {
+    sink.u32(u32::try_from(suspects.len()).expect("at most MAX_MEMBERS"));
+    for suspect in suspects {
+        sink.u16(suspect.node.0);
+        sink.u8(suspect.cause as u8);
+    }
+}
+
+fn suspects(reader: &mut Reader<'_>) -> Result<Vec<Suspect>, DecodeError> {
+    let mut suspects = Vec::new();
+    for _ in 0..reader.length("number of suspects", MAX_MEMBERS)? {
+        let node = NodeId(reader.u16()?);
+        let cause = match reader.u8()? {
+            1 => Suspicion::Silent,
+            2 => Suspicion::Died,
+            3 => Suspicion::Closed,
+            4 => Suspicion::Misbehaved,
+            5 => Suspicion::Refused,
+            other => return Err(reader.invalid("cause", other, 1)),
+        };
+        suspects.push(Suspect { node, cause });
+    }
+    Ok(suspects)
 }
 
 impl Decode<'_> for News {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let number = reader.u64()?;
         let (is_stale, stale_for) = (flag(reader, "stale")?, Span(reader.u64()?));
-        let mut suspects = Vec::new();
-        for _ in 0..reader.length("number of suspects", MAX_MEMBERS)? {
-            let node = NodeId(reader.u16()?);
-            let cause = match reader.u8()? {
-                1 => Suspicion::Silent,
-                2 => Suspicion::Died,
-                3 => Suspicion::Closed,
-                4 => Suspicion::Misbehaved,
-                5 => Suspicion::Refused,
-                other => return Err(reader.invalid("cause", other, 1)),
-            };
-            suspects.push(Suspect { node, cause });
-        }
-        Ok(News { number, is_stale, stale_for, suspects })
+        Ok(News { number, is_stale, stale_for, suspects: suspects(reader)? })
     }
 }

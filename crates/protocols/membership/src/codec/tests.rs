@@ -39,7 +39,9 @@ fn the_longest_view_fits_a_frame() {
     let what = What::Snapshot { index: 1, index_term: 1, round: 1, view: view.clone() };
     let message = Message { incarnation: Incarnation(1), term: 1, what };
     assert!(message.encoded_len() < MAX_PAYLOAD_BYTES, "{}", message.encoded_len());
-    let answer = Answer::Current(Box::new(view));
+    let suspect = Suspect { node: NodeId(u16::MAX), cause: Suspicion::Silent };
+    let answer = Answer::Current(Box::new(view), vec![suspect; MAX_MEMBERS]);
+    assert!(answer.encoded_len() < MAX_PAYLOAD_BYTES, "{}", answer.encoded_len());
     let bytes = encode_to_vec(&answer);
     assert_eq!(Answer::decode(answer.kind(), &bytes), Ok(answer));
 }
@@ -97,7 +99,7 @@ fn numbers_that_could_overflow_are_refused() {
 
 #[test]
 fn a_view_whose_parts_do_not_fit_is_refused() {
-    let good = encode_to_vec(&Answer::Current(Box::new(longest())));
+    let good = encode_to_vec(&Answer::Current(Box::new(longest()), Vec::new()));
     let decode = |bytes: &[u8]| Answer::decode(super::CURRENT, bytes);
     assert!(decode(&good).is_ok());
     let with = |at: usize, value: u8| {

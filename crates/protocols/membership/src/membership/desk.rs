@@ -230,7 +230,7 @@ impl Membership {
     fn turn(&self, now: Time, ask: &Ask) -> Turn {
         let Phase::Open(open) = &self.phase else { return Turn::Wait };
         if let Request::View { agreed: false } = ask.request {
-            return Turn::Answer(Answer::Current(Box::new(open.raft.view.clone())));
+            return Turn::Answer(Answer::Current(Box::new(open.raft.view.clone()), self.sight.suspects()));
         }
         if ask.not_before > now {
             return Turn::Wait;
@@ -296,7 +296,7 @@ impl Membership {
     pub(super) fn finish_read(&mut self, id: u64, out: &mut dyn Outbox) {
         let Phase::Open(open) = &self.phase else { return };
         if let Some(ask) = self.desk.reads.remove(&id) {
-            let current = Answer::Current(Box::new(open.raft.view.clone()));
+            let current = Answer::Current(Box::new(open.raft.view.clone()), self.sight.suspects());
             answer(ask.from, ask.token, &current, out);
         }
     }

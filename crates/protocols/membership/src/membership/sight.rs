@@ -20,6 +20,8 @@ pub(super) struct Sight {
     /// Counts the news.
     number: u64,
     is_stale: bool,
+    /// Which other member led last. Its silence begins before that of those who never spoke to this one.
+    led: Option<NodeId>,
 }
 
 impl Sight {
@@ -31,6 +33,7 @@ impl Sight {
             heard: BTreeMap::new(),
             number: 1,
             is_stale: false,
+            led: None,
         }
     }
 
@@ -122,14 +125,26 @@ impl Sight {
         if self.is_stale { Time::NEVER } else { heard_at + self.patience() }
     }
 
+    /// Members that do not seem to be there.
+    pub(super) fn suspects(&self) -> Vec<Suspect> {
+        let suspects = self.suspects.iter().take(MAX_MEMBERS);
+        suspects.map(|(node, (cause, _))| Suspect { node: *node, cause: *cause }).collect()
+    }
+
+    /// Whether a follower of this leader was not heard for too long, that answered last at that time, or was to from then on.
+    fn is_silent(&self, now: Time, node: NodeId, answered: Time) -> bool {
+        // Who led until a moment ago has let itself be heard all the time, or was gone before this member led.
+        let led = self.heard.get(&node).filter(|_| self.led == Some(node));
+        now.since(led.copied().unwrap_or(answered)) >= self.timing.silence
+    }
+
     /// What is to be told.
     pub(super) fn news(&self, now: Time, heard_at: Time) -> News {
-        let suspects = self.suspects.iter().take(MAX_MEMBERS);
         News {
             number: self.number,
             is_stale: self.is_stale,
             stale_for: if self.is_stale { now.since(heard_at) } else { Span::ZERO },
-            suspects: suspects.map(|(node, (cause, _))| Suspect { node: *node, cause: *cause }).collect(),
+            suspects: self.suspects(),
         }
     }
 }
@@ -143,11 +158,13 @@ impl Membership {
             self.sight.is_stale = is_stale;
             self.sight.number += 1;
         }
+        let me = self.config.node;
+        self.sight.led = open.raft.leader.filter(|leader| *leader != me).or(self.sight.led);
         let Some(leading) = open.raft.leading() else { return };
-        let limit = self.config.timing.silence;
-        let silent = leading.followers.iter().filter(|(_, follower)| now.since(follower.heard_at) >= limit);
-        for (node, _) in silent.filter(|(node, _)| **node != self.config.node) {
-            if self.sight.suspected_since(*node).is_none() {
+        let others = leading.followers.iter().filter(|(node, _)| **node != me);
+        for (node, follower) in others {
+            let is_silent = self.sight.is_silent(now, *node, follower.heard_at);
+            if is_silent && self.sight.suspected_since(*node).is_none() {
                 self.sight.suspect(now, *node, Suspicion::Silent);
             }
         }

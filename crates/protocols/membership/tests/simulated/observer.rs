@@ -105,7 +105,7 @@ impl Observer {
                 }
             }
             (Request::Leave { node }, Answer::Done) => drop(self.left.insert(*node)),
-            (Request::View { agreed: true }, Answer::Current(view)) => {
+            (Request::View { agreed: true }, Answer::Current(view, _)) => {
                 if view.number < before {
                     let (told, known) = (view.number, before);
                     self.violate(format!("view {told} was told as agreed after view {known} had been told"));

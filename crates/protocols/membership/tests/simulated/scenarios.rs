@@ -76,7 +76,7 @@ fn a_minority_decides_nothing_and_says_who_is_missing() {
         Some(Reason::NoMajority)
     );
     let known = cluster.ask_for(leader, &Request::View { agreed: false }, SOON);
-    assert!(matches!(known, Some(Answer::Current(_))), "what it knew it tells");
+    assert!(matches!(known, Some(Answer::Current(..))), "what it knew it tells");
     let joined = cluster.ask_for(one, &join("new", 51), SOON);
     assert!(matches!(joined, Some(Answer::Joined { .. })), "the majority goes on: {joined:?}");
     cluster.run.partition(&[]);
@@ -153,6 +153,34 @@ fn a_short_cut_removes_nobody_and_silence_is_noticed() {
     cluster.run.run_for(Span::from_secs(5));
     assert!((0..3).all(|node| cluster.member(node).view().is_some_and(|view| view.members.len() == 3)));
     assert!((0..3).all(|node| cluster.watcher(node).news.suspects.is_empty()));
+}
+
+/// Whom an agreed view says not to be there, by which it is asked.
+fn missing(cluster: &mut Cluster, asked: u16) -> Vec<u16> {
+    let answer = cluster.ask_for(asked, &Request::View { agreed: true }, SOON);
+    let Some(Answer::Current(_, suspects)) = answer else { panic!("{answer:?}") };
+    suspects.iter().map(|suspect| suspect.node.0).collect()
+}
+
+#[test]
+fn whichever_member_is_asked_an_agreed_view_says_within_a_second_who_is_cut_off() {
+    for leads in [false, true] {
+        let mut cluster = Cluster::new(Style::new(21 + u64::from(leads)), 3);
+        let leader = leader(&mut cluster);
+        cluster.run.run_for(Span::from_secs(1));
+        let lost = if leads { leader } else { (leader + 1) % 3 };
+        let others = [(lost + 1) % 3, (lost + 2) % 3];
+        let all = |cluster: &mut Cluster, expected: &[u16]| {
+            others.iter().all(|asked| missing(cluster, *asked) == expected)
+        };
+        assert!(all(&mut cluster, &[]), "nobody is cut off");
+        cluster.run.partition(&[&[NodeId(lost)], &others.map(NodeId)]);
+        cluster.run.run_for(Span::from_millis(1_500));
+        assert!(all(&mut cluster, &[lost]), "its leader {leads}");
+        cluster.run.partition(&[]);
+        cluster.run.run_for(Span::from_secs(3));
+        assert!(all(&mut cluster, &[]), "it is back");
+    }
 }
 
 #[test]

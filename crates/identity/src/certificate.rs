@@ -1,7 +1,7 @@
 //! What is read of certificates (RFC 5280, section 4.1): what was signed, for which key, until when. No names, and no extensions:
 //! who uses a certificate looks at these.
 
-use crate::IdentityError;
+use crate::{IdentityError, Validity};
 use core::time::Duration;
 use pem::{EncodeConfig, LineEnding, Pem};
 use ring::digest::{SHA256, digest};
@@ -31,8 +31,8 @@ pub(crate) struct Certificate {
     signature: Vec<u8>,
     /// The public key with its algorithm.
     pub(crate) key: Vec<u8>,
-    /// The second in which it ends.
-    pub(crate) until: SystemTime,
+    /// From when until when it is valid, in seconds.
+    pub(crate) valid: Validity,
     /// All of it.
     whole: Vec<u8>,
 }
@@ -106,14 +106,13 @@ fn read(whole: &[u8]) -> Option<Certificate> {
     take(&mut inner, SEQUENCE)?;
     take(&mut inner, SEQUENCE)?;
     let (_, mut validity) = take(&mut inner, SEQUENCE)?;
-    time(&mut validity)?;
-    let until = time(&mut validity)?;
+    let valid = Validity { from: time(&mut validity)?, until: time(&mut validity)? };
     take(&mut inner, SEQUENCE)?;
     let (key, _) = take(&mut inner, SEQUENCE)?;
     let is_whole = rest.is_empty() && outer.is_empty() && validity.is_empty();
     // No bit of the signature's last byte is unused.
     let signature = signature.strip_prefix(&[0]).filter(|_| is_whole)?.to_vec();
-    Some(Certificate { signed: signed.to_vec(), signature, key: key.to_vec(), until, whole: whole.to_vec() })
+    Some(Certificate { signed: signed.to_vec(), signature, key: key.to_vec(), valid, whole: whole.to_vec() })
 }
 
 /// The next value, of that type: with its header, and without. In DER each length has one form.

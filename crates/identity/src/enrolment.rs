@@ -10,7 +10,6 @@ use crate::certificate::{Certificate, P256_FRONT};
 use crate::{Authority, IdentityError, Token, Validity};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PublicKeyData, SignatureAlgorithm, SigningKey};
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
-use std::time::SystemTime;
 
 /// What the text begins with.
 const VERSION: &str = "quintet-request-1";
@@ -69,6 +68,12 @@ impl Enrolling {
         Ok(Enrolling { machine: machine.to_owned(), key, cluster, asker })
     }
 
+    /// Who it is that asks.
+    #[must_use]
+    pub fn asker(&self) -> [u8; 32] {
+        self.asker
+    }
+
     /// The text for the authority.
     ///
     /// # Errors
@@ -125,14 +130,14 @@ pub fn identity_of(certificate: &str) -> Result<[u8; 32], IdentityError> {
     Certificate::alone(certificate).map(|certificate| certificate.identity())
 }
 
-/// Until when the certificate of an identity is valid.
+/// When the certificate of an identity is valid.
 ///
 /// # Errors
 /// [`IdentityError::BadCertificate`].
-pub fn valid_until(identity: &[u8]) -> Result<SystemTime, IdentityError> {
+pub fn validity(identity: &[u8]) -> Result<Validity, IdentityError> {
     let damaged = |_| IdentityError::BadCertificate { what: "it is damaged" };
     let blocks = pem::parse_many(identity).map_err(damaged)?;
-    Certificate::both(&blocks).map(|[own, _]| own.until)
+    Certificate::both(&blocks).map(|[own, _]| own.valid)
 }
 
 /// A public key on P-256.
@@ -180,7 +185,7 @@ fn message(asker: &[u8; 32], point: &[u8]) -> Vec<u8> {
 }
 
 /// The number of the cluster whose authority has this fingerprint.
-fn cluster_of(fingerprint: &[u8; 32]) -> u128 {
+pub(crate) fn cluster_of(fingerprint: &[u8; 32]) -> u128 {
     let (front, _) = fingerprint.split_at(16);
     u128::from_be_bytes(front.try_into().expect("16 bytes"))
 }

@@ -1,6 +1,8 @@
 //! The files of an identity. What is made is there whole or not at all, and never takes another's place.
 
 use crate::authority::check_name;
+use crate::certificate::Certificate;
+use crate::enrolment::cluster_of;
 use crate::{Authority, IdentityError, Validity};
 use ring::rand::{Random, SystemRandom, generate};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -145,6 +147,52 @@ impl Authority {
         };
         Authority::from_pem(text(AUTHORITY)?, &text(AUTHORITY_KEY)?)
     }
+}
+
+/// Looks whether a member's folder can be made there, before anything is asked for that ends with it.
+///
+/// # Errors
+/// [`IdentityError`]: something is there, or the system refuses a file beside it. Then nothing is there that was not before.
+pub fn check_room(folder: &Path) -> Result<(), IdentityError> {
+    check_free(folder)?;
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folders(parent)?;
+    }
+    let attempt = beside(folder)?;
+    let made = write_new(&attempt, &" ".repeat(LONGEST as usize));
+    // What was written for this only is nobody's.
+    let _ = std::fs::remove_file(&attempt);
+    made
+}
+
+/// The number of the cluster with that folder.
+///
+/// # Errors
+/// [`IdentityError`]: there is no certificate of an authority in it.
+pub fn cluster_number(folder: &Path) -> Result<u128, IdentityError> {
+    let text = String::from_utf8(read_file(&folder.join(AUTHORITY))?);
+    let text = text.map_err(|_| IdentityError::BadCertificate { what: "it is damaged" })?;
+    Ok(cluster_of(&Certificate::alone(&text)?.identity()))
+}
+
+/// Removes the identity of a machine that is no member any more. Where the authority's key lies, that and its certificate stay.
+/// Whether they do.
+///
+/// # Errors
+/// [`IdentityError::Refused`].
+pub fn remove(folder: &Path) -> Result<bool, IdentityError> {
+    let has_authority = folder.join(AUTHORITY_KEY).symlink_metadata().is_ok();
+    let gone: &[&str] = if has_authority { &[MACHINE] } else { &[MACHINE, AUTHORITY] };
+    for name in gone {
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(refused("remove", &path, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(has_authority)
 }
 
 /// Makes the folder of a member: the authority's certificate, and the identity that it has issued.

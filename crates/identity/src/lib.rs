@@ -37,10 +37,11 @@ mod token_error;
 mod tokens;
 
 pub use authority::{Authority, DAY, Validity};
-pub use enrolment::{Enrolling, identity_of, valid_until};
+pub use enrolment::{Enrolling, identity_of, validity};
 pub use error::IdentityError;
 pub use folder::{
-    Issued, MACHINE_DAYS, agent_node, create, create_member, issue, only_cluster, place, read, write_identity,
+    Issued, MACHINE_DAYS, agent_node, check_room, cluster_number, create, create_member, issue, only_cluster,
+    place, read, remove, write_identity,
 };
 pub use grants::{Grants, GrantsError};
 pub use token::{Token, TokenTextError};

@@ -68,7 +68,7 @@ pub fn tls(bytes: &[u8]) {
 pub fn identity(bytes: &[u8]) {
     let _ = Credentials::from_pem(bytes);
     let _ = Credentials::of_token(bytes, 1);
-    let _ = quintet_identity::valid_until(bytes);
+    let _ = quintet_identity::validity(bytes);
     let _ = Enrolling::renewing(bytes, "a");
 }
 

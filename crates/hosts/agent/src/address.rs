@@ -38,6 +38,18 @@ fn is_any(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
+/// Where others reach who listens there now, and was reached at `old` while it listened at `before`: a port that was the same stays the
+/// same, and a name that leads to every address of the machine still does.
+pub(crate) fn moved(old: &str, before: &str, listening: &LinkAddress) -> Result<String, AgentError> {
+    let LinkAddress::Tls { host, port, .. } = listening else { return reached(listening) };
+    match (old.rsplit_once(':'), before.rsplit_once(':')) {
+        (Some((name, old_port)), Some((_, port_before))) if is_any(host) => {
+            Ok(if old_port == port_before { format!("{name}:{port}") } else { old.to_owned() })
+        }
+        _ => reached(listening),
+    }
+}
+
 fn unknown() -> AgentError {
     AgentError::BadValue(
         "this machine's address cannot be known: say where others reach it, with --address HOST:PORT"
@@ -74,5 +86,21 @@ mod tests {
         assert!(reached(&listening("unix:/x")).is_err());
         assert!(is_every_address("0.0.0.0:1") && is_every_address("[::]:1"));
         assert!(!is_every_address("127.0.0.1:1") && !is_every_address("a.example:1"));
+    }
+
+    #[test]
+    fn who_listens_elsewhere_is_reached_elsewhere_under_the_name_that_it_had() {
+        let moved = |old, before, now: &str| {
+            moved(old, before, &now.parse().expect("an address")).expect("it has one")
+        };
+        assert_eq!(moved("b.example:7400", "0.0.0.0:7400", "tls:0.0.0.0:7500"), "b.example:7500");
+        assert_eq!(
+            moved("b.example:99", "0.0.0.0:7400", "tls:0.0.0.0:7500"),
+            "b.example:99",
+            "a port is forwarded"
+        );
+        assert_eq!(moved("[fd00::1]:7400", "[::]:7400", "tls:[::]:7500"), "[fd00::1]:7500");
+        assert_eq!(moved("b.example:7400", "0.0.0.0:7400", "tls:10.1.2.3:7500"), "10.1.2.3:7500");
+        assert!(moved("", "0.0.0.0:7400", "tls:127.0.0.1:7500").ends_with(":7500"));
     }
 }

@@ -5,7 +5,8 @@ use crate::callers::{Callers, Inbox};
 use crate::client::{incarnation, random};
 use crate::keeper::{Keeper, Notice};
 use crate::record::Record;
-use crate::{AgentError, LISTEN, address, credentials};
+use crate::upkeep::UpkeepTimes;
+use crate::{AgentError, LISTEN, address, credentials, renewal};
 use quintet_contract::{NodeId, Protocol, Span};
 use quintet_launch::LauncherConfig;
 use quintet_link::{Credentials, LinkAddress, listen};
@@ -83,7 +84,16 @@ impl Agent {
     /// # Errors
     /// The folder is no member's, another agent runs there, or the system refuses.
     pub fn start(config: &AgentConfig) -> Result<Agent, AgentError> {
+        Agent::start_with(config, UpkeepTimes::default())
+    }
+
+    /// The same, which looks after its certificate and tokens that often.
+    ///
+    /// # Errors
+    /// As of [`Agent::start`].
+    pub fn start_with(config: &AgentConfig, times: UpkeepTimes) -> Result<Agent, AgentError> {
         let folder = &config.folder;
+        renewal::renew_if_over(folder)?;
         let (credentials, cluster) = credentials(folder)?;
         let mut record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.clone()))?;
         let admission = Admission::new(folder.clone(), record.peers.iter().map(|peer| peer.identity));
@@ -92,6 +102,7 @@ impl Agent {
             let rule = Arc::new(move |proof: &_| admission.admits(proof));
             credentials.admitting(rule).map_err(|error| AgentError::Credentials(folder.clone(), error))?
         };
+        let (old, listening_before) = (record.address.clone(), record.listen.clone());
         record.listen = config.listen.clone().unwrap_or(record.listen);
         // First of all the socket: two agents with one folder would have one log.
         let local = listen(&LinkAddress::Unix(Record::socket(folder)))?;
@@ -99,8 +110,8 @@ impl Agent {
         let listening = remote.address();
         record.address = match &config.address {
             Some(address) => address.clone(),
-            None if record.address.is_empty() => address::reached(&listening)?,
-            None => record.address,
+            None if record.listen == listening_before && !old.is_empty() => old,
+            None => address::moved(&old, &listening_before, &listening)?,
         };
         address::tls(&record.address, &credentials)?;
         record.write(folder)?;
@@ -119,7 +130,7 @@ impl Agent {
         node.listen(local, PORT_SESSION).map_err(node_refused)?;
         node.listen(remote, PORT_SESSION).map_err(node_refused)?;
         let handle = node.handle();
-        let keeper = Keeper::new(
+        let mut keeper = Keeper::new(
             handle.clone(),
             folder.clone(),
             record,
@@ -128,6 +139,7 @@ impl Agent {
             admission,
             Arc::clone(&config.told),
         );
+        keeper.upkeep.set_times(times);
         let ended = ending.clone();
         let thread = std::thread::Builder::new().name("quintet-agent".to_owned());
         let thread = thread.spawn(move || {

@@ -48,7 +48,7 @@ impl Client {
     pub fn local(folder: &Path) -> Result<Client, AgentError> {
         let record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
         let socket = Record::socket(folder);
-        let (_, cluster) = crate::credentials(folder)?;
+        let cluster = quintet_identity::cluster_number(folder)?;
         Client::connect(LinkAddress::Unix(socket.clone()), record.node, cluster).map_err(
             |error| match error {
                 AgentError::Link(BootstrapError::NobodyListens { .. }) => AgentError::NotRunning(socket),

@@ -13,7 +13,7 @@ use quintet_wire::Decode;
 use std::time::SystemTime;
 
 /// How long a machine's certificate is valid.
-const DAYS: u32 = 90;
+pub(crate) const DAYS: u32 = 90;
 /// The bits under which the view keeps what a member may ask of others.
 const RUN: u8 = 1;
 const CODE: u8 = 2;
@@ -153,4 +153,17 @@ pub(crate) fn granted(bits: u8) -> Grant {
 
 fn bits(grants: Grants) -> u8 {
     u8::from(grants.run) * RUN + u8::from(grants.code) * CODE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_of_another_version_is_told_what_to_install() {
+        assert_eq!(check_version(env!("CARGO_PKG_VERSION")), Ok(()));
+        let (code, text) = check_version("0.0.7").expect_err("it is another");
+        assert_eq!(code, Code::VersionMismatch);
+        assert!(text.contains("runs 0.0.7") && text.contains(env!("CARGO_PKG_VERSION")), "{text}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use quintet_errors::Code;
-use quintet_identity::IdentityError;
+use quintet_identity::{IdentityError, TokenError};
 use quintet_link::{BootstrapError, CredentialsError, LinkAddress};
 use quintet_membership::Refusal;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub enum AgentError {
     /// The machine's identity, or a token.
     Identity(IdentityError),
+    /// The files of the tokens that were made here.
+    Token(TokenError),
     /// The identity at a place cannot be used.
     Credentials(PathBuf, CredentialsError),
     /// Nobody can be reached there, or nothing be listened at.
@@ -46,6 +48,18 @@ pub enum AgentError {
         /// In words.
         text: String,
     },
+    /// No member has made this machine's certificate anew.
+    NotRenewed {
+        /// Why not, of each that was asked.
+        whys: Vec<String>,
+    },
+    /// The cluster has let this machine in, which could not keep what it was given.
+    NotKept {
+        /// What it is called.
+        name: String,
+        /// Why not.
+        error: Box<AgentError>,
+    },
     /// What was said cannot be read: another version, or no agent.
     Malformed(&'static str),
     /// What a user has given cannot be used.
@@ -65,10 +79,12 @@ impl AgentError {
     pub fn code(&self) -> Code {
         match self {
             AgentError::Identity(error) => error.code(),
+            AgentError::Token(error) => error.code(),
+            AgentError::NotKept { error, .. } => error.code(),
             AgentError::Credentials(..) | AgentError::BadRecord { .. } => Code::BadFile,
             AgentError::Link(error) => error.code(),
             AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
-            AgentError::NotRunning(_) => Code::Unreachable,
+            AgentError::NotRunning(_) | AgentError::NotRenewed { .. } => Code::Unreachable,
             AgentError::Lost { code, .. } | AgentError::NotEnrolled { code, .. } => *code,
             AgentError::Refused(refusal) => refusal.reason.code(),
             AgentError::NotLaunched(refusal) => refusal.reason.code(),
@@ -86,6 +102,13 @@ impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AgentError::Identity(error) => error.fmt(f),
+            AgentError::Token(error) => error.fmt(f),
+            AgentError::Credentials(path, CredentialsError::Expired) => write!(
+                f,
+                "{}: this machine's certificate has ended, and no other machine lets it in any more; have it removed \
+                 on another one with quintet leave NAME, type quintet leave --forget here, and join anew",
+                path.display()
+            ),
             AgentError::Credentials(path, error) => write!(f, "{}: {error}", path.display()),
             AgentError::Link(error) => error.fmt(f),
             AgentError::BadRecord { path, problem } => {
@@ -104,9 +127,20 @@ impl fmt::Display for AgentError {
             AgentError::Lost { whom, code } => {
                 write!(f, "the agent at {whom} does not answer any more ({})", code.name())
             }
-            AgentError::Refused(refusal) => refusal.fmt(f),
-            AgentError::NotLaunched(refusal) => refusal.fmt(f),
+            AgentError::Refused(refusal) => f.write_str(&refusal.text),
+            AgentError::NotLaunched(refusal) => f.write_str(&refusal.text),
             AgentError::NotEnrolled { text, .. } => f.write_str(text),
+            AgentError::NotRenewed { whys } if whys.is_empty() => f.write_str(
+                "this machine's certificate could not be made anew: it knows no other machine to ask",
+            ),
+            AgentError::NotRenewed { whys } => {
+                write!(f, "this machine's certificate could not be made anew: {}", whys.join("; "))
+            }
+            AgentError::NotKept { name, error } => write!(
+                f,
+                "the cluster has let this machine in, which could not keep what it was given: {error}; remove it on another \
+                 machine with quintet leave {name}, and join anew with another token"
+            ),
             AgentError::Malformed(what) => {
                 write!(f, "{what} cannot be read: use the same version of quintet on all machines")
             }

@@ -5,14 +5,14 @@ use crate::client::{Client, random};
 use crate::codec::{Enrol, Enrolled, NotEnrolled};
 use crate::record::Record;
 use crate::{AgentError, LISTEN};
-use quintet_contract::NodeId;
+use quintet_contract::{Kind, NodeId};
 use quintet_errors::Code;
 use quintet_identity::{Enrolling, Token, create_member};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED};
 use quintet_wire::Decode;
 use std::net::{ToSocketAddrs, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// With what a machine joins.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
     if folder.symlink_metadata().is_ok() {
         return Err(quintet_identity::IdentityError::Exists { path: folder.clone() }.into());
     }
+    // The token is used up before there is anything to write: what can be known before is.
+    quintet_identity::check_room(folder)?;
     let token: Token = invitation.token.parse().map_err(|error| {
         AgentError::BadValue(format!("this is no token: {error}; quintet token create makes one"))
     })?;
@@ -73,17 +75,28 @@ pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: enrolling.request()?,
     };
-    let Enrolled { node, certificate, authority, peers } = ask(&client, &enrol)?;
+    let Enrolled { node, certificate, authority, peers } = ask(&client, ENROL, &enrol)?;
     let members = peers.len();
     let record =
         Record { name: name.clone(), node, ticket, founding: false, listen, address: address.clone(), peers };
-    create_member(folder, &authority, &enrolling.finish(&certificate, &authority)?)?;
-    record.write(folder)?;
+    let identity = enrolling.finish(&certificate, &authority)?;
+    keep(folder, &authority, &identity, &record)
+        .map_err(|error| AgentError::NotKept { name: name.clone(), error: Box::new(error) })?;
     Ok(Joined { node, address, members })
 }
 
-fn ask(client: &Client, enrol: &Enrol) -> Result<Enrolled, AgentError> {
-    let (kind, body) = client.ask(ENROL, enrol)?;
+/// Makes the member's folder, whole or not at all.
+fn keep(folder: &Path, authority: &str, identity: &str, record: &Record) -> Result<(), AgentError> {
+    create_member(folder, authority, identity)?;
+    record.write(folder).inspect_err(|_| {
+        // It was made here, a moment ago.
+        let _ = std::fs::remove_dir_all(folder);
+    })
+}
+
+/// Asks an agent for a certificate.
+pub(crate) fn ask(client: &Client, kind: Kind, enrol: &Enrol) -> Result<Enrolled, AgentError> {
+    let (kind, body) = client.ask(kind, enrol)?;
     let malformed = |_| AgentError::Malformed("what the agent has answered");
     match kind {
         ENROLLED => Enrolled::decode_all(&body).map_err(malformed),
@@ -110,7 +123,9 @@ fn own_place(host: &str, port: u16, listen: &str) -> Result<String, AgentError> 
     };
     let there = (host, port)
         .to_socket_addrs()
-        .map_err(unknown)?
+        .map_err(|error| {
+            AgentError::BadValue(format!("{host} is not known here: {error}; write its address instead"))
+        })?
         .next()
         .ok_or_else(|| AgentError::BadValue(format!("{host} has no address")))?;
     let any = if there.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

@@ -6,19 +6,21 @@ use crate::client::{Nothing, random};
 use crate::codec::NotEnrolled;
 use crate::enrolling::{Joining, granted};
 use crate::record::{Peer, Record};
+use crate::upkeep::{Upkeep, UpkeepTimes};
 use crate::{AgentError, Told, address};
 use bytes::Bytes;
 use core::fmt;
 use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Span, Token};
 use quintet_errors::Code;
 use quintet_link::Credentials;
-use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, View};
+use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, Suspicion, View};
 use quintet_runtime::{Event, NodeHandle, Redial};
 use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, NOT_ENROLLED};
 use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -26,8 +28,6 @@ use std::time::Duration;
 const DIAL_WINDOW: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long one request waits for the next view.
 const WATCH: Span = Span::from_secs(60);
-/// Between two looks at what time alone brings.
-const LOOK: Duration = Duration::from_secs(60);
 
 /// What an agent has to tell.
 #[derive(Clone, Debug)]
@@ -67,6 +67,20 @@ pub enum Notice {
     },
     /// No majority of the voters is heard, or one is again.
     Stale(bool),
+    /// The machine's certificate was made anew.
+    Renewed(crate::Renewed),
+    /// It was not, though it is time to.
+    NotRenewed {
+        /// Why not.
+        text: String,
+        /// How long it is still valid, where that is not long.
+        ends_in: Option<Duration>,
+    },
+    /// What is to be looked after by itself cannot be.
+    Trouble {
+        /// Why not.
+        text: String,
+    },
     /// A machine asked to be let in, and was not.
     NotEnrolled {
         /// Why not.
@@ -109,6 +123,7 @@ pub(crate) struct Keeper {
     /// Requests that came before the view was known.
     early: Vec<OwnedFrame>,
     is_ending: bool,
+    pub(crate) upkeep: Upkeep,
 }
 
 impl Keeper {
@@ -122,6 +137,7 @@ impl Keeper {
         admission: Admission,
         told: Told,
     ) -> Keeper {
+        let upkeep = Upkeep::new(UpkeepTimes::default(), &folder, credentials.clone(), Arc::clone(&told));
         let asked = record.peers.iter().map(|peer| peer.node).collect();
         let mut keeper = Keeper {
             handle,
@@ -139,6 +155,7 @@ impl Keeper {
             next: 0,
             early: Vec::new(),
             is_ending: false,
+            upkeep,
         };
         let known: Vec<(NodeId, String)> =
             keeper.record.peers.iter().map(|peer| (peer.node, peer.address.clone())).collect();
@@ -157,7 +174,8 @@ impl Keeper {
     pub(crate) fn run(&mut self, inbox: &Receiver<Inbox>) -> Result<(), AgentError> {
         self.ask(Purpose::View, &Request::View { agreed: false });
         while !self.is_ending {
-            match inbox.recv_timeout(LOOK) {
+            self.upkeep.look();
+            match inbox.recv_timeout(self.upkeep.wait()) {
                 Ok(Inbox::Frame(frame)) => self.take(&frame)?,
                 Ok(Inbox::End) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -213,9 +231,12 @@ impl Keeper {
                 self.hear(news);
                 self.watch();
             }
-            (Purpose::Watch, Answer::Done) => self.watch(),
+            (Purpose::Watch, Answer::Done) => {
+                self.move_if_elsewhere();
+                self.watch();
+            }
             (Purpose::Watch, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
-            // Who cannot be moved now is asked for again with the next view.
+            // Who cannot be moved now is asked for again with the next view or news.
             (Purpose::Move, _) => {}
         }
         Ok(())
@@ -292,7 +313,8 @@ impl Keeper {
         let (node, ticket) = (self.record.node, self.record.ticket);
         let (name, address) = (self.record.name.clone(), self.record.address.clone());
         let Some(own) = self.view.members.get(&node) else { return };
-        if own.address != address {
+        let is_asked = self.open.values().any(|purpose| matches!(purpose, Purpose::Move));
+        if own.address != address && !is_asked {
             let (identity, grants) = (self.credentials.identity(), own.grants);
             let request = Request::Join { cluster: self.cluster, name, identity, address, grants, ticket };
             self.ask(Purpose::Move, &request);
@@ -301,11 +323,17 @@ impl Keeper {
 
     /// The member sees something else than before.
     fn hear(&mut self, news: News) {
-        let is_new = |suspect: &&Suspect| !self.news.suspects.contains(suspect);
+        // Those who have left are no longer missed.
+        let is_new = |suspect: &&Suspect| {
+            !self.news.suspects.contains(suspect) && self.view.members.contains_key(&suspect.node)
+        };
         for suspect in news.suspects.iter().filter(is_new) {
             (self.told)(&Notice::Suspected { name: self.name(suspect.node), suspect: *suspect });
         }
-        let is_back = |before: &&Suspect| news.suspects.iter().all(|suspect| suspect.node != before.node);
+        let is_back = |before: &&Suspect| {
+            news.suspects.iter().all(|suspect| suspect.node != before.node)
+                && self.view.members.contains_key(&before.node)
+        };
         for Suspect { node, .. } in self.news.suspects.iter().filter(is_back) {
             (self.told)(&Notice::Back { name: self.name(*node), node: *node });
         }
@@ -320,6 +348,7 @@ impl Keeper {
             }
         }
         self.news = news;
+        self.move_if_elsewhere();
     }
 
     fn name(&self, node: NodeId) -> String {
@@ -377,13 +406,28 @@ impl fmt::Display for Notice {
             Notice::Came { name, node, view } => write!(f, "{name} (node {}) is in (view {view})", node.0),
             Notice::Left { name, node, view } => write!(f, "{name} (node {}) has left (view {view})", node.0),
             Notice::Suspected { name, suspect } => {
-                write!(f, "{name} (node {}) does not seem to be there: {:?}", suspect.node.0, suspect.cause)
+                let how = match suspect.cause {
+                    Suspicion::Silent => "it is silent",
+                    Suspicion::Died => "its link is lost",
+                    Suspicion::Closed => "its agent has ended",
+                    Suspicion::Misbehaved => "it broke the protocol",
+                    Suspicion::Refused => "it refuses this machine",
+                };
+                write!(f, "{name} (node {}) does not seem to be there: {how}", suspect.node.0)
             }
             Notice::Back { name, node } => write!(f, "{name} (node {}) is there again", node.0),
             Notice::Stale(true) => f.write_str(
                 "no majority of the voters is heard: nothing can be decided here, and the view may be old",
             ),
             Notice::Stale(false) => f.write_str("a majority of the voters is heard again"),
+            Notice::Renewed(renewed) => renewed.fmt(f),
+            Notice::NotRenewed { text, ends_in: None } => write!(f, "{text}; it is tried again in an hour"),
+            Notice::NotRenewed { text, ends_in: Some(left) } => write!(
+                f,
+                "{text}; it is tried again in an hour. WARNING: it ends in {} hours, and then no other machine lets this one in",
+                left.as_secs() / 3600
+            ),
+            Notice::Trouble { text } => f.write_str(text),
             Notice::NotEnrolled { text } => write!(f, "a machine was not let in: {text}"),
             Notice::Ready => f.write_str("the agent knows who is in"),
             Notice::Host(event) => event.fmt(f),

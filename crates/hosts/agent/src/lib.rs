@@ -18,6 +18,8 @@
 //! | `admission.rs` | who is let in over TLS |
 //! | `enrolling.rs` | a machine with a token is let in |
 //! | `joining.rs` | [`join`]: the other side of it |
+//! | `upkeep.rs` | what time alone brings: tokens expire, the certificate is made anew |
+//! | `renewal.rs` | [`renew`]: has this machine's certificate made anew |
 //! | `client.rs` | [`Client`]: a command's connection to an agent |
 //! | `record.rs` | [`Record`]: what a machine remembers of its cluster |
 //! | `codec.rs`, `callers.rs` | requests that are handed up; the keeper as a caller |
@@ -36,6 +38,8 @@ mod error;
 mod joining;
 mod keeper;
 mod record;
+mod renewal;
+mod upkeep;
 
 pub use agent::{Agent, AgentConfig, AgentHandle, Processes, Told, found};
 pub use client::Client;
@@ -44,6 +48,8 @@ pub use joining::{Invitation, Joined, join};
 pub use keeper::Notice;
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
+pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};
+pub use upkeep::UpkeepTimes;
 
 use quintet_launch::FileHash;
 use quintet_link::Credentials;

@@ -116,12 +116,14 @@ impl Record {
         written.map_err(|error| AgentError::system("write", &path, error))
     }
 
-    /// Removes it, and the log: the machine is no member any more.
+    /// Removes it, the log, the machine's identity, and what the agent has told: the machine is no member any more. Where the
+    /// authority's key lies, that stays, and so does the folder. Whether it does.
     ///
     /// # Errors
-    /// [`AgentError::System`].
-    pub fn remove(folder: &Path) -> Result<(), AgentError> {
-        for path in [folder.join(Record::FILE), Record::log(folder)] {
+    /// [`AgentError::System`], [`AgentError::Identity`].
+    pub fn remove(folder: &Path) -> Result<bool, AgentError> {
+        let told = [Record::told(folder), Record::told_before(folder)];
+        for path in [folder.join(Record::FILE), Record::log(folder)].into_iter().chain(told) {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(AgentError::system("remove", &path, error));
@@ -129,7 +131,24 @@ impl Record {
                 _ => {}
             }
         }
-        Ok(())
+        let keeps_authority = quintet_identity::remove(folder)?;
+        if !keeps_authority {
+            // Joining has made it, and the next join makes it anew.
+            std::fs::remove_dir_all(folder).map_err(|error| AgentError::system("remove", folder, error))?;
+        }
+        Ok(keeps_authority)
+    }
+
+    /// Where an agent in the background tells what happens.
+    #[must_use]
+    pub fn told(folder: &Path) -> PathBuf {
+        folder.join("agent.log")
+    }
+
+    /// Where the one before lies, once that was long.
+    #[must_use]
+    pub fn told_before(folder: &Path) -> PathBuf {
+        folder.join("agent.log.before")
     }
 
     fn to_toml(&self) -> String {

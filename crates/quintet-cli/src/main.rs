@@ -34,7 +34,7 @@ mod python;
 mod whole_file;
 
 use clap::{Parser, Subcommand};
-use commands::cluster::{down, join, leave, up};
+use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
     completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
     status, supervise_child, supervise_job, testbed, token,
@@ -69,6 +69,8 @@ enum Command {
     Down(down::Arguments),
     /// Take a machine out of the cluster for good
     Leave(leave::Arguments),
+    /// Have this machine's certificate made anew, for the same key
+    Rotate(rotate::Arguments),
     /// Issue identities for other machines of a cluster
     Identity(identity::Arguments),
     /// Make, list and revoke tokens: with one a machine joins a cluster
@@ -117,6 +119,7 @@ impl Command {
             Command::Init(arguments) => arguments.json,
             Command::Up(arguments) => arguments.json,
             Command::Join(arguments) => arguments.json,
+            Command::Rotate(arguments) => arguments.json,
             Command::Identity(arguments) => arguments.is_for_a_program(),
             Command::Token(arguments) => arguments.is_for_a_program(),
             Command::Run(arguments) => arguments.json,
@@ -140,6 +143,7 @@ impl Command {
             Command::Join(arguments) => join::run(&arguments),
             Command::Down(arguments) => down::run(&arguments),
             Command::Leave(arguments) => leave::run(&arguments),
+            Command::Rotate(arguments) => rotate::run(&arguments),
             Command::Identity(arguments) => identity::run(&arguments),
             Command::Token(arguments) => token::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),

@@ -5,6 +5,7 @@ pub(crate) mod join;
 pub(crate) mod leave;
 pub(crate) mod machines;
 pub(crate) mod place;
+pub(crate) mod rotate;
 mod starting;
 pub(crate) mod up;
 

@@ -2,7 +2,7 @@
 
 use super::cluster::machines::Machines;
 use crate::connection::SpaceArguments;
-use crate::output::{print, print_line};
+use crate::output::{print, print_line, tell};
 use clap::Args;
 use quintet::{Error, State};
 use serde_json::{Value, json};
@@ -10,9 +10,12 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Of a machine whose agent runs, the machines of its cluster are shown as well, unless a space is named.\n\nExamples:\n  quintet status\n  quintet status --space tcp:127.0.0.1:7400 --json"
+    after_help = "Of a machine that belongs to a cluster, its machines are shown, unless a space is named; and the space that this machine serves, if it does.\n\nExamples:\n  quintet status\n  quintet status lab\n  quintet status --space tcp:127.0.0.1:7400 --json"
 )]
 pub(crate) struct Arguments {
+    /// The cluster whose machines are shown, as `quintet up` names it; else that of QUINTET_IDENTITY, or the only one that this user has
+    #[arg(value_name = "CLUSTER")]
+    name: Option<String>,
     #[command(flatten)]
     space: SpaceArguments,
     /// Print a JSON object
@@ -21,8 +24,20 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let machines = if arguments.space.names_a_space()? { None } else { Machines::of_this_cluster()? };
+    let cluster = arguments.name.as_deref();
+    let machines = match cluster.is_none() && arguments.space.names_a_space()? {
+        true => Ok(None),
+        false => Machines::of_cluster(cluster),
+    };
     let state = arguments.space.lab().and_then(|lab| lab.space().status());
+    let machines = match machines {
+        // Where a space is served, that is shown all the same.
+        Err(error) if state.is_ok() => {
+            tell(&error);
+            None
+        }
+        machines => machines?,
+    };
     let Some(machines) = machines else {
         let state = state?;
         if arguments.json {

@@ -167,7 +167,11 @@ pub(super) fn issue(
 /// What to type on the other machine.
 pub(super) fn join_command(folder: &Path, token: &Token) -> String {
     let name = folder.file_name().map_or_else(|| PathBuf::from("cluster"), PathBuf::from);
-    format!("quintet join {}@{}:{PORT} {}", name.display(), host_name(), token.text())
+    // An agent that ran knows where others reach it.
+    let known = quintet_agent::Record::read(folder).ok().flatten().map(|record| record.address);
+    let place = known.filter(|address| !address.is_empty());
+    let place = place.unwrap_or_else(|| format!("{}:{PORT}", host_name()));
+    format!("quintet join {}@{place} {}", name.display(), token.text())
 }
 
 fn token_refused(error: TokenError) -> Error {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_space;
+mod cluster;
 mod dials;
 mod doctor;
 mod frozen;

@@ -1,40 +1,46 @@
 //! The machines of a cluster, as `quintet status` shows them.
 
 use super::{place, refused};
-use quintet::{Code, Error};
-use quintet_agent::{Client, Membership, Record};
-use quintet_membership::{Member, Suspicion};
+use quintet::Error;
+use quintet_agent::{AgentError, Client, Membership, Record, certificate, ends_soon};
+use quintet_identity::{DAY, Validity};
+use quintet_membership::{Reason, Suspicion};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The machines as this machine's agent knows them.
+/// The machines as this machine's agent, and the leader of the cluster, know them.
 pub(crate) struct Machines {
     membership: Membership,
     own: Record,
+    certificate: Validity,
 }
 
 impl Machines {
-    /// Those of the cluster to which this machine belongs, if its agent runs.
+    /// Those of the cluster that is meant; none if this machine belongs to none, and none was named.
     ///
     /// # Errors
-    /// The agent runs, and does not answer.
-    pub(crate) fn of_this_cluster() -> Result<Option<Machines>, Error> {
-        match place::folder(None).and_then(|folder| Machines::ask(&folder)) {
-            Ok(machines) => Ok(Some(machines)),
-            Err(error) if matches!(error.code(), Code::PeerSilent | Code::PeerDied | Code::TimedOut) => {
-                Err(error)
-            }
-            Err(_) => Ok(None),
-        }
+    /// The agent does not run or does not answer; several clusters could be meant.
+    pub(crate) fn of_cluster(name: Option<&str>) -> Result<Option<Machines>, Error> {
+        let Some(folder) = place::chosen(name)? else { return Ok(None) };
+        Machines::ask(&folder).map(Some).map_err(refused)
     }
 
     /// Asks the agent of that folder.
-    fn ask(folder: &Path) -> Result<Machines, Error> {
-        let client = Client::local(folder).map_err(refused)?;
-        let membership = client.membership(false).map_err(refused)?;
-        let own = Record::read(folder).map_err(refused)?;
-        let own = own.ok_or_else(|| refused(quintet_agent::AgentError::NoMember(folder.to_owned())))?;
-        Ok(Machines { membership, own })
+    fn ask(folder: &Path) -> Result<Machines, AgentError> {
+        let client = Client::local(folder)?;
+        let membership = match client.membership(false)? {
+            // Whoever hears no majority would wait for it, only to say that.
+            known if known.news.is_stale => known,
+            _ => match client.membership(true) {
+                Err(AgentError::Refused(refusal)) if refusal.reason == Reason::NoMajority => {
+                    client.membership(false)?
+                }
+                agreed => agreed?,
+            },
+        };
+        let own = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
+        Ok(Machines { membership, own, certificate: certificate(folder)? })
     }
 
     pub(crate) fn as_json(&self) -> Value {
@@ -45,11 +51,15 @@ impl Machines {
             .map(|(node, member)| {
                 json!({
                     "name": member.name, "node": node.0, "address": member.address, "votes": member.votes,
-                    "incarnation": member.incarnation.0, "state": self.state(node.0, member),
+                    "incarnation": member.incarnation.0, "state": self.state(node.0),
                 })
             })
             .collect();
-        json!({"view": view.number, "machines": machines, "majority": !news.is_stale, "this": self.own.name})
+        let until = self.certificate.until.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        json!({
+            "view": view.number, "machines": machines, "majority": !news.is_stale, "this": self.own.name,
+            "certificate_until": until,
+        })
     }
 
     pub(crate) fn as_table(&self) -> String {
@@ -58,19 +68,39 @@ impl Machines {
             vec![format!("{:<16} {:>5}  {:<28} {:<7} {}", "machine", "node", "address", "part", "state")];
         for (node, member) in &view.members {
             let part = if member.votes { "voter" } else { "learner" };
-            let state = self.state(node.0, member);
+            let state = self.state(node.0);
             lines
                 .push(format!("{:<16} {:>5}  {:<28} {part:<7} {state}", member.name, node.0, member.address));
         }
-        let majority = if news.is_stale { "; NO MAJORITY is heard: this may be old" } else { "" };
+        let majority = if news.is_stale { ", which may be old" } else { "" };
         lines.push(format!("view {}{majority}", view.number));
+        lines.extend(self.warnings(SystemTime::now()));
         lines.join("\n") + "\n"
     }
 
-    fn state(&self, node: u16, member: &Member) -> &'static str {
+    /// What somebody should look after.
+    fn warnings(&self, now: SystemTime) -> Vec<String> {
+        let Membership { view, news } = &self.membership;
+        let mut warnings = Vec::new();
+        if view.number == 0 {
+            warnings.push("this machine has not heard from the cluster since it joined".to_owned());
+        }
+        if news.is_stale {
+            warnings.push(
+                "no majority of the voters is heard: too many of them are down or cut off, or they have removed this machine \
+                 (then type quintet down and quintet leave --forget, and join anew)"
+                    .to_owned(),
+            );
+        }
+        warnings.extend(ends_soon(self.certificate, now).map(certificate_warning));
+        warnings
+    }
+
+    fn state(&self, node: u16) -> &'static str {
         let suspect = self.membership.news.suspects.iter().find(|suspect| suspect.node.0 == node);
         match suspect.map(|suspect| suspect.cause) {
-            None if member.name == self.own.name => "up (this machine)",
+            None if node == self.own.node.0 => "up (this machine)",
+            None if self.membership.news.is_stale => "unknown",
             None => "up",
             Some(Suspicion::Silent) => "silent",
             Some(Suspicion::Died) => "lost",
@@ -78,5 +108,61 @@ impl Machines {
             Some(Suspicion::Misbehaved) => "misbehaved",
             Some(Suspicion::Refused) => "refuses this machine",
         }
+    }
+}
+
+fn certificate_warning(left: Duration) -> String {
+    let when = match left.as_secs() / DAY.as_secs() {
+        _ if left.is_zero() => "has ended".to_owned(),
+        0 => "ends in less than a day".to_owned(),
+        1 => "ends in a day".to_owned(),
+        days => format!("ends in {days} days"),
+    };
+    format!(
+        "WARNING: this machine's certificate {when}, after which no other lets it in; the agent's log says why it was not made anew, quintet rotate tries it now"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::NodeId;
+    use quintet_membership::{News, View};
+
+    fn machines(left: Duration) -> Machines {
+        let now = SystemTime::now();
+        let own = Record {
+            name: "b".to_owned(),
+            node: NodeId(1),
+            ticket: 0,
+            founding: false,
+            listen: String::new(),
+            address: String::new(),
+            peers: Vec::new(),
+        };
+        let membership = Membership { view: View::default(), news: News::default() };
+        Machines { membership, own, certificate: Validity { from: now, until: now + left } }
+    }
+
+    #[test]
+    fn a_certificate_that_ends_soon_is_warned_of() {
+        let warns = |left| {
+            let said = machines(left).warnings(SystemTime::now());
+            said.iter().find(|line| line.contains("certificate")).cloned().unwrap_or_default()
+        };
+        assert_eq!(warns(DAY * 15), "");
+        assert!(warns(DAY * 13).contains("ends in 12 days, "), "{}", warns(DAY * 13));
+        assert!(warns(DAY / 2).contains("less than a day"));
+        assert!(warns(Duration::ZERO).contains("has ended"));
+    }
+
+    #[test]
+    fn without_a_majority_nobody_is_said_to_be_up_and_it_says_why_that_may_be() {
+        let mut machines = machines(DAY * 60);
+        assert_eq!((machines.state(0), machines.state(1)), ("up", "up (this machine)"));
+        machines.membership.news.is_stale = true;
+        assert_eq!((machines.state(0), machines.state(1)), ("unknown", "up (this machine)"));
+        let table = machines.as_table();
+        assert!(table.contains("no majority") && table.contains("quintet leave --forget"), "{table}");
     }
 }

@@ -1,10 +1,11 @@
 //! Starts this machine's agent in the background, and waits until it serves.
 
+use super::refused;
 use super::up::Places;
 use crate::connection;
 use crate::output::print_line;
 use quintet::{Code, Error};
-use quintet_agent::Client;
+use quintet_agent::{AgentError, Client, Record};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -14,8 +15,6 @@ use std::process::{Child, Command, Stdio};
 
 /// What the agent says when it serves, unless a program reads it.
 pub(super) const READY: &str = "this machine's agent is up: ";
-/// What an agent has to tell goes there.
-const LOG: &str = "agent.log";
 /// A log of this length is begun anew; the one before is kept beside it.
 const LONG_LOG: u64 = 1 << 20;
 /// Bytes of what a failing agent has said that are shown.
@@ -32,13 +31,20 @@ pub(crate) struct Started {
 /// # Errors
 /// It runs already, or it ended before it served: then in its words.
 pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
-    if let Ok(client) = Client::local(folder) {
-        drop(client);
-        let text = "this machine's agent runs already; end it with quintet down, or look with quintet status";
-        return Err(Error::new(Code::AddressInUse, text));
+    match Client::local(folder) {
+        // Whatever else is there, it will not be in the way, or the agent says so.
+        Err(AgentError::NotRunning(_) | AgentError::Link(_)) => {}
+        Err(error) => return Err(refused(error)),
+        Ok(_) => {
+            let text =
+                "this machine's agent runs already; end it with quintet down, or look with quintet status";
+            return Err(Error::new(Code::AddressInUse, text));
+        }
     }
-    let log_path = folder.join(LOG);
-    let (log, begins) = open_log(&log_path).map_err(connection::refused("open the agent's log"))?;
+    let log_path = Record::told(folder);
+    let (log, begins) = open_log(&log_path, &Record::told_before(folder)).map_err(|error| {
+        Error::new(Code::Resource, format!("open the agent's log {}: {error}", log_path.display()))
+    })?;
     let mut agent = command(folder, places)?;
     let errors = log.try_clone().map_err(connection::refused("open the agent's log"))?;
     let mut child = agent
@@ -50,9 +56,10 @@ pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
     let mut line = String::new();
     let output = child.stdout.take().map(BufReader::new);
     let read = output.map_or(Ok(0), |mut output| output.read_line(&mut line));
-    match serde_json::from_str::<Value>(&line) {
-        Ok(said) if read.is_ok() && said.get("node").is_some() => Ok(Started { said, log: log_path }),
-        _ => Err(last_words(&mut child, &log_path, begins)),
+    let said: Value = serde_json::from_str(&line).unwrap_or_default();
+    match (read, said["process"].is_number()) {
+        (Ok(_), true) => Ok(Started { said, log: log_path }),
+        _ => Err(why_not(&mut child, &said, &log_path, begins)),
     }
 }
 
@@ -67,34 +74,32 @@ fn command(folder: &Path, places: &Places) -> Result<Command, Error> {
 }
 
 /// The log, and where it goes on.
-fn open_log(path: &Path) -> std::io::Result<(File, u64)> {
+fn open_log(path: &Path, before: &Path) -> std::io::Result<(File, u64)> {
     if path.metadata().is_ok_and(|found| found.len() > LONG_LOG) {
-        std::fs::rename(path, path.with_extension("log.before"))?;
+        std::fs::rename(path, before)?;
     }
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     let begins = log.metadata()?.len();
     Ok((log, begins))
 }
 
-/// Why an agent ended before it served.
-fn last_words(child: &mut Child, log: &Path, begins: u64) -> Error {
-    let status = child.wait().ok().and_then(|status| status.code());
+/// Why an agent ended before it served: by what it said as its last words, else by the end of its log.
+fn why_not(child: &mut Child, said: &Value, log: &Path, begins: u64) -> Error {
+    // What matters is what it said; how it ended adds nothing.
+    let _ = child.wait();
+    let code = Code::ALL.iter().copied().find(|code| said["error"] == code.name());
+    if let (Some(code), Some(text)) = (code, said["text"].as_str()) {
+        return Error::new(code, text);
+    }
     let mut words = String::new();
     if let Ok(mut file) = File::open(log) {
         let _ = file.seek(SeekFrom::Start(begins));
         let _ = file.take(LAST_WORDS).read_to_string(&mut words);
     }
-    let code = status.and_then(|status| u8::try_from(status).ok()).and_then(of_status);
-    let last = words.trim().lines().last().unwrap_or_default().trim_start_matches("quintet: ");
-    // Its own words already begin with those of the code.
-    let last = code.map_or(last, |code| last.trim_start_matches(&format!("{}: ", code.text())));
-    let text = if last.is_empty() { "the agent ended without a word" } else { last };
-    Error::new(code.unwrap_or(Code::Resource), text)
-}
-
-/// A code with that exit status.
-fn of_status(status: u8) -> Option<Code> {
-    Code::ALL.iter().copied().find(|code| code.exit_status() == status)
+    let last = words.trim().lines().last().unwrap_or("nothing").to_owned();
+    let text =
+        format!("the agent ended before it served; the last that it said in {}: {last}", log.display());
+    Error::new(Code::Resource, text)
 }
 
 impl Started {

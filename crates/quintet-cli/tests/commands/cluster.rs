@@ -1,0 +1,418 @@
+//! `init`, `up`, `join`, `status`, `leave`, `down`, `rotate`: a cluster of several machines, each a home folder of its own.
+
+use crate::tool::{LONG, is_alive, result, wait_until, wait_until_gone};
+use quintet_testbed::{Program, TempDir};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::cell::Cell;
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A machine: a user's home, with the place where its agent listens.
+struct Machine {
+    name: &'static str,
+    home: TempDir,
+    place: String,
+    /// Its agent, if that was started.
+    process: Cell<Option<u32>>,
+}
+
+/// A free port, of those that the system gives to nobody who asks for any: an agent that was down finds it free again.
+fn place() -> String {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id().wrapping_mul(61) + TAKEN.fetch_add(1, Ordering::Relaxed);
+        let place = format!("127.0.0.1:{}", 10_000 + number % 20_000);
+        if TcpListener::bind(&place).is_ok() {
+            return place;
+        }
+    }
+}
+
+fn object(said: &str) -> Value {
+    let last = said.lines().find(|line| line.starts_with('{')).unwrap_or(said);
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+impl Machine {
+    fn new(name: &'static str) -> Machine {
+        Machine { name, home: TempDir::new().unwrap(), place: place(), process: Cell::new(None) }
+    }
+
+    /// One that has made the cluster `lab`, and whose agent runs.
+    fn founded() -> Machine {
+        let machine = Machine::new("a");
+        machine.does(&["init", "lab", "--machine", "a"]);
+        machine.up();
+        machine
+    }
+
+    /// One that has joined that cluster with a token of `of`, and whose agent runs.
+    fn joined(name: &'static str, of: &Machine) -> Machine {
+        let machine = Machine::new(name);
+        machine.join(of);
+        machine
+    }
+
+    fn program(&self, words: &[&str]) -> Program {
+        let program = words.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+        let program = program.without("QUINTET_IDENTITY").without("QUINTET_SPACE");
+        let homes = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"];
+        homes.iter().fold(program, |program, name| program.env(name, self.home.path()))
+    }
+
+    /// A command on it: its status and what it says.
+    fn ask(&self, words: &[&str]) -> (i32, String) {
+        result(self.program(words).spawn().expect("the program starts"))
+    }
+
+    /// The same, and it goes well.
+    fn does(&self, words: &[&str]) -> String {
+        let (code, said) = self.ask(words);
+        assert_eq!(code, 0, "{} {words:?}: {said}", self.name);
+        said
+    }
+
+    /// The same, and it is refused with that status, in these words among others.
+    fn is_refused(&self, words: &[&str], status: i32, with: &[&str]) -> String {
+        let (code, said) = self.ask(words);
+        assert!(code == status && with.iter().all(|with| said.contains(with)), "{words:?}: {code}: {said}");
+        said
+    }
+
+    /// Keeps who its agent is, as a command has said it.
+    fn keep_process(&self, said: &str) -> u32 {
+        let process = object(said)["process"].as_u64().and_then(|process| u32::try_from(process).ok());
+        self.process.set(process);
+        process.expect("the agent's process is named")
+    }
+
+    fn up(&self) -> u32 {
+        self.keep_process(&self.does(&["up", "--listen", &self.place, "--json"]))
+    }
+
+    fn token(&self) -> String {
+        object(&self.does(&["token", "create", "--json"]))["token"].as_str().expect("a text").to_owned()
+    }
+
+    fn join(&self, of: &Machine) -> u32 {
+        let (at, token) = (format!("lab@{}", of.place), of.token());
+        let said = self.does(&["join", &at, &token, "--name", self.name, "--listen", &self.place, "--json"]);
+        self.keep_process(&said)
+    }
+
+    fn lab(&self) -> PathBuf {
+        self.home.join("quintet/lab")
+    }
+
+    /// What each machine is, as this one shows it, by name.
+    fn states(&self) -> Vec<(String, String)> {
+        let shown = object(&self.does(&["status", "--json"]));
+        let machines = shown["cluster"]["machines"].as_array().expect("a list").clone();
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        machines.iter().map(|machine| (text(&machine["name"]), text(&machine["state"]))).collect()
+    }
+
+    /// Returns when it shows so.
+    fn wait_until_shown(&self, expected: &[(&str, &str)]) {
+        let owned = |(name, state): &(&str, &str)| ((*name).to_owned(), (*state).to_owned());
+        let expected: Vec<(String, String)> = expected.iter().map(owned).collect();
+        wait_until(|| self.states() == expected);
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let process = self.process.get().filter(|process| is_alive(*process));
+        if let Some(process) = process.and_then(|process| Pid::from_raw(process.cast_signed())) {
+            // It has ended if this fails.
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
+#[test]
+fn machines_join_go_down_come_up_and_leave() {
+    let a = Machine::founded();
+    let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
+    let here = "up (this machine)";
+    a.wait_until_shown(&[("a", here), ("b", "up"), ("c", "up")]);
+    b.wait_until_shown(&[("a", "up"), ("b", here), ("c", "up")]);
+    c.wait_until_shown(&[("a", "up"), ("b", "up"), ("c", here)]);
+    wait_until(|| {
+        let shown = object(&b.does(&["status", "--json"]));
+        shown["cluster"]["machines"].as_array().unwrap().iter().all(|machine| machine["votes"] == true)
+    });
+    let table = a.does(&["status"]);
+    assert!(table.contains(&b.place) && table.contains("voter") && !table.contains("WARNING"), "{table}");
+
+    assert_eq!(c.does(&["down"]), "this machine's agent has ended");
+    a.wait_until_shown(&[("a", here), ("b", "up"), ("c", "down")]);
+    c.up();
+    a.wait_until_shown(&[("a", here), ("b", "up"), ("c", "up")]);
+
+    let said = c.does(&["leave"]);
+    assert!(said.contains("c (node 2) has left the cluster") && said.contains("is removed"), "{said}");
+    wait_until_gone(&[c.process.get().unwrap()]);
+    assert!(!c.lab().exists(), "nothing of the cluster is left there");
+    a.wait_until_shown(&[("a", here), ("b", "up")]);
+    c.join(&a);
+    b.wait_until_shown(&[("a", "up"), ("b", here), ("c", "up")]);
+}
+
+#[test]
+fn an_agent_outlives_its_command_and_down_leaves_nothing() {
+    let a = Machine::founded();
+    let agent = a.process.get().unwrap();
+    let status = fs::read_to_string(format!("/proc/{agent}/stat")).unwrap();
+    let fields: Vec<&str> = status.rsplit(") ").next().unwrap().split(' ').collect();
+    let (group, session, terminal) = (fields[2], fields[3], fields[4]);
+    assert_eq!((group, session, terminal), (&*agent.to_string(), &*agent.to_string(), "0"));
+    assert_eq!(
+        fs::read_link(format!("/proc/{agent}/cwd")).unwrap(),
+        PathBuf::from("/"),
+        "it keeps no folder"
+    );
+    // Ten times: what one leaves would be in the way of the next.
+    for _ in 0..10 {
+        let agent = a.process.get().unwrap();
+        a.does(&["down"]);
+        wait_until_gone(&[agent]);
+        let left: Vec<_> = fs::read_dir(a.lab()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().contains("socket")), "{left:?}");
+        drop(TcpListener::bind(&a.place).expect("its port is free"));
+        a.up();
+    }
+}
+
+#[test]
+fn an_agent_that_was_killed_comes_up_again_as_a_later_life() {
+    let a = Machine::founded();
+    // Before that there is no life in its log.
+    a.wait_until_shown(&[("a", "up (this machine)")]);
+    let agent = a.process.get().unwrap();
+    kill_process(Pid::from_raw(agent.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    wait_until_gone(&[agent]);
+    assert!(a.lab().join("agent.socket").exists(), "nobody was there to remove it");
+    // Its last thread may take a moment longer.
+    wait_until(|| a.ask(&["status"]).1.contains("does not run (nobody listens"));
+    a.is_refused(&["status"], 69, &["does not run", "quintet up"]);
+    a.up();
+    wait_until(|| object(&a.does(&["status", "--json"]))["cluster"]["machines"][0]["incarnation"] == 2);
+}
+
+#[test]
+fn commands_without_an_agent_or_a_cluster_say_what_to_type() {
+    let a = Machine::new("a");
+    for command in ["up", "down", "leave", "rotate"] {
+        a.is_refused(&[command], 65, &["belongs to no cluster", "quintet init NAME", "quintet join"]);
+    }
+    a.is_refused(&["up", "other"], 65, &["quintet/other", "no such cluster"]);
+    a.does(&["init", "lab", "--machine", "a"]);
+    for command in ["down", "status", "leave"] {
+        a.is_refused(&[command], 69, &["this machine's agent does not run", "quintet up"]);
+    }
+    a.up();
+    a.is_refused(&["up"], 71, &["runs already", "quintet down"]);
+    a.is_refused(&["leave", "nobody"], 65, &["no machine of the cluster is named \"nobody\"", "there are a"]);
+    a.is_refused(&["leave"], 65, &["alone decides", "quintet down"]);
+    a.is_refused(&["leave", "--forget"], 65, &["agent runs", "quintet down"]);
+    a.does(&["init", "other", "--machine", "a"]);
+    for command in ["up", "status", "down"] {
+        a.is_refused(&[command], 65, &["several clusters", "lab", "other"]);
+    }
+    assert!(a.does(&["status", "lab"]).contains("up (this machine)"));
+    a.does(&["down", "lab"]);
+}
+
+#[test]
+fn a_token_that_does_not_let_in_says_why_and_leaves_nothing() {
+    let (a, b, other) = (Machine::founded(), Machine::new("b"), Machine::founded());
+    let at = format!("lab@{}", a.place);
+    let join = |token: &str, name: &str, status, with: &[&str]| {
+        b.is_refused(&["join", &at, token, "--name", name, "--listen", &b.place], status, with);
+        assert!(!b.lab().exists(), "no folder is left");
+    };
+    let good = a.token();
+    let last = if good.ends_with('a') { "b" } else { "a" };
+    join(
+        &format!("{}{last}", &good[..good.len() - 1]),
+        "b",
+        65,
+        &["this is no token", "quintet token create"],
+    );
+    join("hello", "b", 65, &["this is no token"]);
+    join(&good, "a", 76, &["another machine is named \"a\"", "choose another name"]);
+    join(&good, "a b", 65, &["is no name"]);
+    join(&other.token(), "b", 77, &["cluster"]);
+    let revoked = object(&a.does(&["token", "create", "--json"]));
+    a.does(&["token", "revoke", revoked["id"].as_str().unwrap()]);
+    join(revoked["token"].as_str().unwrap(), "b", 77, &["revoked", "quintet token create"]);
+    let expired = object(&a.does(&["token", "create", "--valid", "1s", "--json"]));
+    wait_until(|| {
+        let list = a.does(&["token", "list", "--json"]);
+        let list: Value = serde_json::from_str(&list).unwrap();
+        list.as_array().unwrap().iter().any(|token| token["state"] == "expired")
+    });
+    join(expired["token"].as_str().unwrap(), "b", 77, &["expired", "quintet token create"]);
+
+    let said = b.does(&["join", &at, &good, "--name", "b", "--listen", &b.place, "--json"]);
+    b.keep_process(&said);
+    let c = Machine::new("c");
+    c.is_refused(
+        &["join", &at, &good, "--name", "c", "--listen", &c.place],
+        77,
+        &["used", "quintet token create"],
+    );
+    b.is_refused(&["join", &at, &a.token(), "--name", "c"], 65, &["is there already"]);
+}
+
+#[test]
+fn whoever_does_not_answer_is_named() {
+    let (a, b) = (Machine::founded(), Machine::new("b"));
+    let token = a.token();
+    a.does(&["down"]);
+    let at = format!("lab@{}", a.place);
+    b.is_refused(&["join", &at, &token], 69, &[&a.place, "nobody listens"]);
+    let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = format!("lab@{}", mute.local_addr().unwrap());
+    b.is_refused(&["join", &at, &token], 69, &["no answer within 5s"]);
+    b.is_refused(
+        &["join", "lab@no.such.host.invalid", &token],
+        65,
+        &["no.such.host.invalid is not known", "write its address"],
+    );
+    assert!(!b.lab().exists(), "no folder is left");
+}
+
+#[test]
+fn an_agent_whose_port_is_taken_says_so_and_comes_up_at_another() {
+    let (a, b) = (Machine::founded(), Machine::new("b"));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let at = format!("lab@{}", a.place);
+    let words = ["another process listens there", "use another address"];
+    b.is_refused(&["join", &at, &a.token(), "--name", "b", "--listen", &taken], 71, &words);
+    b.is_refused(&["up"], 71, &words);
+    b.up();
+    wait_until(|| a.does(&["status"]).contains(&b.place));
+    a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+}
+
+#[test]
+fn a_machine_that_others_removed_learns_it_and_can_join_anew() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    a.does(&["leave", "b"]);
+    wait_until_gone(&[b.process.get().unwrap()]);
+    let log = fs::read_to_string(b.lab().join("agent.log")).unwrap();
+    assert!(log.contains("was removed from the cluster"), "{log}");
+    // It knows of no other, and tries in vain.
+    b.up();
+    wait_until(|| b.does(&["status"]).contains("quintet leave --forget"));
+    b.does(&["down"]);
+    assert!(b.does(&["leave", "--forget"]).contains("is removed"));
+    assert!(!b.lab().exists());
+    b.join(&a);
+    a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+}
+
+#[test]
+fn certificates_are_made_anew_by_the_machine_with_the_authority() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    let identity = |machine: &Machine| fs::read(machine.lab().join("machine.identity")).unwrap();
+    let before = [identity(&a), identity(&b)];
+    assert_eq!(a.does(&["rotate"]), "this machine's certificate was made anew, for 90 days");
+    let said = object(&b.does(&["rotate", "--json"]));
+    assert_eq!(said["signed_by"], Value::from(0));
+    let valid = quintet_identity::validity(&identity(&b)).unwrap();
+    let until = valid.until.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert_eq!(said["valid_until"], Value::from(until));
+    assert!(identity(&a) != before[0] && identity(&b) != before[1]);
+    a.does(&["down"]);
+    b.is_refused(&["rotate"], 69, &["could not be made anew", "node 0", "nobody listens"]);
+    assert_eq!(
+        object(&b.does(&["status", "--json"]))["cluster"]["certificate_until"],
+        Value::from(until),
+        "what was there is there"
+    );
+}
+
+#[test]
+fn a_folder_that_is_another_users_is_refused() {
+    let a = Machine::founded();
+    a.does(&["down"]);
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(a.lab().join("machine.identity"), Some(65_534), None).unwrap();
+        a.is_refused(&["up"], 77, &["is another user's"]);
+        std::os::unix::fs::chown(a.lab().join("machine.identity"), Some(0), None).unwrap();
+    }
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(a.lab().join("machine.identity"), mode).unwrap();
+    a.is_refused(&["up"], 77, &["open to other users", "chmod 600"]);
+}
+
+/// In a mount namespace of its own; `$1` is the folder that gets little room, `$2` what fills it.
+const LITTLE_ROOM: &str = "mount -t tmpfs -o size=64k,mode=700 tmpfs \"$1\" || { echo cannot mount; exit 0; }
+head -c \"$2\" /dev/zero >\"$1\"/full
+shift 2
+exec \"$0\" \"$@\"";
+
+#[test]
+fn a_machine_without_room_does_not_use_its_token_up() {
+    let (a, b) = (Machine::founded(), Machine::new("b"));
+    let (at, token) = (format!("lab@{}", a.place), a.token());
+    let join = ["join", &at, &token, "--name", "b", "--listen", &b.place, "--json"];
+    let program = ["-m", "sh", "-c", LITTLE_ROOM, env!("CARGO_BIN_EXE_quintet")];
+    let program = program.iter().fold(Program::new("unshare"), Program::arg);
+    let program = program.arg(b.home.path()).arg("65536");
+    let program = join.iter().fold(program, Program::arg).env("XDG_CONFIG_HOME", b.home.path());
+    let Ok(child) = program.spawn() else { return println!("skipped: there is no program unshare") };
+    let (code, said) = result(child);
+    if code == 0 || said.contains("unshare") {
+        return println!("skipped: no mount namespace here: {said}");
+    }
+    assert!(code == 71 && said.contains("No space left on device"), "{said}");
+    b.keep_process(&b.does(&join));
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_named() {
+    let a = Machine::new("a");
+    a.does(&["init", "lab", "--machine", "a"]);
+    symlink("/dev/full/nothing", a.lab().join("agent.log")).unwrap();
+    a.is_refused(&["up", "--listen", &a.place], 71, &["agent.log"]);
+    fs::remove_file(a.lab().join("agent.log")).unwrap();
+    a.up();
+}
+
+#[test]
+fn an_agent_in_the_foreground_ends_by_ctrl_c() {
+    let a = Machine::new("a");
+    a.does(&["init", "lab", "--machine", "a"]);
+    let mut agent = a.program(&["up", "--foreground", "--listen", &a.place]).spawn().unwrap();
+    let said = agent.output().next_line(LONG).expect("it says that it is up");
+    assert!(said.contains("a (node 0) at 127.0.0.1:") && said.contains("ctrl-C ends it"), "{said}");
+    agent.terminate().unwrap();
+    assert!(agent.wait(LONG).unwrap().expect("it ends").success());
+    a.is_refused(&["status"], 69, &["does not run"]);
+}
+
+#[test]
+fn a_full_disk_under_the_agents_record_is_named() {
+    let a = Machine::founded();
+    a.does(&["down"]);
+    // Where its new record would be written first there is something that takes nothing.
+    symlink("/dev/full", a.lab().join(".agent.toml.new")).unwrap();
+    a.is_refused(&["up"], 71, &["agent.toml", "No space left on device"]);
+    fs::remove_file(a.lab().join(".agent.toml.new")).unwrap();
+    a.up();
+    let mut text = String::new();
+    fs::File::open(a.lab().join("agent.toml")).unwrap().read_to_string(&mut text).unwrap();
+    assert!(text.contains("name = \"a\""), "{text}");
+}

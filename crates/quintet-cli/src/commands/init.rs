@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Makes the cluster's certificate authority and the identity of this machine, in a folder that only this user can enter: $XDG_CONFIG_HOME/quintet/NAME, or ~/.config/quintet/NAME. What is there already is never replaced. Prints the command with which one other machine joins, once and within 24 hours; `quintet token create` makes more of them. Machines' identities are valid for 90 days, this one's too: issue new ones before with `quintet identity issue`. The authority's key signs the identities of all machines: keep a copy of the folder where nobody else can read it.\n\nExample:\n  quintet init lab\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400"
+    after_help = "Makes the cluster's certificate authority and the identity of this machine, in a folder that only this user can enter: $XDG_CONFIG_HOME/quintet/NAME, or ~/.config/quintet/NAME. What is there already is never replaced. Prints the command with which one other machine joins, once and within 24 hours; `quintet token create` makes more of them. Certificates are valid for 90 days; the machines' agents, which `quintet up` starts, have them made anew in time. The authority's key signs the identities of all machines: keep a copy of the folder where nobody else can read it.\n\nExamples:\n  quintet init lab && quintet up lab\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7500"
 )]
 pub(crate) struct Arguments {
     /// What to call the cluster; with a slash in it, the path of the folder to make

@@ -252,15 +252,36 @@ impl Keeper {
         if view.number <= self.view.number {
             return Ok(());
         }
-        let is_first = self.view.number == 0;
-        self.tell_changes(&view);
-        self.view = view;
-        let members = &self.view.members;
-        self.admission.set(members.values().map(|member| member.identity).collect());
+        let before = std::mem::replace(&mut self.view, view);
+        self.admission.set(self.view.members.values().map(|member| member.identity).collect());
         self.grant();
-        let members = &self.view.members;
-        let me = self.record.node;
-        let others = members.iter().filter(|(node, _)| **node != me);
+        self.dial_members();
+        self.remember()?;
+        self.move_if_elsewhere();
+        if before.number == 0 {
+            (self.told)(&Notice::Ready);
+        }
+        self.tell_changes(&before);
+        Ok(())
+    }
+
+    /// Dials the members that sessions say HELLO to, where they are now, and nobody who is none any more.
+    fn dial_members(&mut self) {
+        let members = self.view.members.iter().filter(|(node, _)| self.asked.contains(node));
+        let places: Vec<(NodeId, String)> =
+            members.map(|(node, member)| (*node, member.address.clone())).collect();
+        places.iter().for_each(|(node, address)| self.dial(*node, address));
+        let gone: Vec<NodeId> =
+            self.dialled.keys().copied().filter(|node| !self.view.members.contains_key(node)).collect();
+        for node in gone {
+            self.dialled.remove(&node);
+            self.handle.leave_alone(node);
+        }
+    }
+
+    /// Keeps on the disk who else is in.
+    fn remember(&mut self) -> Result<(), AgentError> {
+        let others = self.view.members.iter().filter(|(node, _)| **node != self.record.node);
         let peers: Vec<Peer> = others
             .map(|(node, member)| Peer {
                 node: *node,
@@ -268,24 +289,9 @@ impl Keeper {
                 address: member.address.clone(),
             })
             .collect();
-        for Peer { node, address, .. } in &peers {
-            if self.asked.contains(node) {
-                self.dial(*node, address);
-            }
-        }
-        let gone: Vec<NodeId> =
-            self.dialled.keys().copied().filter(|node| !self.view.members.contains_key(node)).collect();
-        for node in gone {
-            self.dialled.remove(&node);
-            self.handle.leave_alone(node);
-        }
         if self.record.founding || self.record.peers != peers {
             (self.record.founding, self.record.peers) = (false, peers);
             self.record.write(&self.folder)?;
-        }
-        self.move_if_elsewhere();
-        if is_first {
-            (self.told)(&Notice::Ready);
         }
         Ok(())
     }
@@ -298,12 +304,13 @@ impl Keeper {
         self.handle.send(PORT_CALLERS, PORT_SESSION, frame);
     }
 
-    fn tell_changes(&self, view: &View) {
-        let number = view.number;
-        for (node, member) in view.members.iter().filter(|(node, _)| !self.view.members.contains_key(node)) {
+    /// Tells who has come and who has left since that view.
+    fn tell_changes(&self, before: &View) {
+        let (number, now) = (self.view.number, &self.view.members);
+        for (node, member) in now.iter().filter(|(node, _)| !before.members.contains_key(node)) {
             (self.told)(&Notice::Came { name: member.name.clone(), node: *node, view: number });
         }
-        for (node, member) in self.view.members.iter().filter(|(node, _)| !view.members.contains_key(node)) {
+        for (node, member) in before.members.iter().filter(|(node, _)| !now.contains_key(node)) {
             (self.told)(&Notice::Left { name: member.name.clone(), node: *node, view: number });
         }
     }

@@ -1,7 +1,8 @@
 //! What agents do by time alone: certificates are made anew before they end, tokens expire.
 
 use quintet_agent::{
-    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Record, UpkeepTimes, found, join,
+    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Processes, Record, UpkeepTimes,
+    found, join,
 };
 use quintet_contract::NodeId;
 use quintet_identity::{
@@ -34,6 +35,7 @@ impl Running {
             folder: folder.to_owned(),
             listen: None,
             address: None,
+            processes: Processes::default(),
             told: Arc::new(move |notice: &Notice| {
                 let _ = tell.lock().expect("no other panicked").send(notice.clone());
             }),

@@ -13,8 +13,7 @@ use rustix::process::setsid;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -69,28 +68,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 /// Is the agent, until it is asked to end.
 fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error> {
     descriptors::raise();
-    let (ready, is_ready) = channel();
+    let announcement = Arc::new(Announcement { line: OnceLock::new(), made: Once::new() });
+    let ready = Arc::clone(&announcement);
     let config = AgentConfig {
         folder: folder.to_owned(),
         listen: places.listen.clone(),
         address: places.address.clone(),
         processes: processes()?,
         told: Arc::new(move |notice: &Notice| match notice {
-            // Whoever waited for it may have waited long enough.
-            Notice::Ready => _ = ready.send(()),
+            Notice::Ready => ready.make(),
             other => tell(other),
         }),
     };
     let agent = Agent::start(&config).map_err(refused)?;
     let handle = agent.handle();
     on_interrupt(move |_| handle.end())?;
-    let (record, listening) = (agent.record().clone(), agent.listening().to_string());
+    announcement.prepare(agent.record(), &agent.listening().to_string(), as_json);
     thread::spawn(move || {
         // Where no other member can be reached it is up all the same.
-        let _ = is_ready.recv_timeout(READY_LIMIT);
-        if let Err(error) = announce(&record, &listening, as_json) {
-            tell(error);
-        }
+        thread::sleep(READY_LIMIT);
+        announcement.make();
     });
     agent.run().map_err(refused)?;
     Ok(ExitCode::SUCCESS)
@@ -107,13 +104,30 @@ fn processes() -> Result<Processes, Error> {
     Ok(Processes { through, companion: vec![this.into(), "supervise-job".into()] })
 }
 
-fn announce(record: &Record, listening: &str, as_json: bool) -> Result<bool, Error> {
-    let Record { name, node, address, .. } = record;
-    if as_json {
-        let process = std::process::id();
-        return print_line(
-            json!({"name": name, "node": node.0, "listening": listening, "address": address, "process": process}),
-        );
+/// What is said once when the agent is up: before all that it has to tell.
+struct Announcement {
+    line: OnceLock<String>,
+    made: Once,
+}
+
+impl Announcement {
+    fn prepare(&self, record: &Record, listening: &str, as_json: bool) {
+        let Record { name, node, address, .. } = record;
+        let line = if as_json {
+            let process = std::process::id();
+            json!({"name": name, "node": node.0, "listening": listening, "address": address, "process": process})
+                .to_string()
+        } else {
+            format!("{READY}{name} (node {}) at {address}; ctrl-C ends it", node.0)
+        };
+        self.line.get_or_init(|| line);
     }
-    print_line(format!("{READY}{name} (node {}) at {address}; ctrl-C ends it", node.0))
+
+    fn make(&self) {
+        self.made.call_once(|| {
+            if let Some(Err(error)) = self.line.get().map(print_line) {
+                tell(error);
+            }
+        });
+    }
 }

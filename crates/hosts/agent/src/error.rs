@@ -125,7 +125,7 @@ impl fmt::Display for AgentError {
                 socket.display()
             ),
             AgentError::Lost { whom, code } => {
-                write!(f, "the agent at {whom} does not answer any more ({})", code.name())
+                write!(f, "the agent at {whom} does not answer any more: {}", code.text())
             }
             AgentError::Refused(refusal) => f.write_str(&refusal.text),
             AgentError::NotLaunched(refusal) => f.write_str(&refusal.text),

@@ -106,9 +106,8 @@ impl Upkeep {
         }
         self.not_before = Some(Instant::now() + self.times.again);
         let (folder, told) = (self.folder.clone(), self.told.clone());
-        let credentials = self.credentials.clone();
         let begun = std::thread::Builder::new().name("quintet-renewal".to_owned());
-        let begun = begun.spawn(move || renew_and_tell(&folder, &credentials, &told));
+        let begun = begun.spawn(move || renew_and_tell(&folder, &told));
         self.renewal = Some(begun.map_err(|error| AgentError::System {
             doing: "start a thread that has the certificate made anew".to_owned(),
             error,
@@ -117,15 +116,9 @@ impl Upkeep {
     }
 }
 
-/// Has the certificate made anew, shows it from then on, and tells how that went.
-fn renew_and_tell(folder: &Path, credentials: &Credentials, told: &Told) {
-    let renewed = renew(folder).and_then(|renewed| {
-        let text = quintet_identity::read(folder)?;
-        let unusable = |error| AgentError::Credentials(folder.to_owned(), error);
-        credentials.renew(&text).map_err(unusable)?;
-        Ok(renewed)
-    });
-    told(&match renewed {
+/// Has the certificate made anew, which the next look finds, and tells how that went.
+fn renew_and_tell(folder: &Path, told: &Told) {
+    told(&match renew(folder) {
         Ok(renewed) => Notice::Renewed(renewed),
         Err(error) => {
             let left = crate::renewal::certificate(folder).ok();

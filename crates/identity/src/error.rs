@@ -135,7 +135,7 @@ impl fmt::Display for IdentityError {
             }
             IdentityError::NotOneCluster { home, count: 0 } => write!(
                 f,
-                "no cluster was made below {}; name one with --cluster, or make one with quintet init NAME",
+                "no cluster was made here (below {}): tokens are made on the machine where it was; or make one with quintet init NAME",
                 home.display()
             ),
             IdentityError::NotOneCluster { home, count } => {

@@ -109,8 +109,8 @@ impl View {
             Change::Join(joiner) => self.check_join(joiner),
             Change::Remove(node) if votes == Some(true) && self.voters().count() == 1 => {
                 let text = format!(
-                    "node {} alone decides for this cluster, as there are fewer than three machines; with a third one any may \
-                         leave, and to end the cluster end the agents of all machines with quintet down",
+                    "node {} alone decides for this cluster, and no other machine is there that could take its place; to end the \
+                     cluster, end the agents of all machines with quintet down",
                     node.0
                 );
                 Err(Refusal::new(Reason::LastVoter, text))

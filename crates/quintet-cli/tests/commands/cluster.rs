@@ -165,6 +165,26 @@ fn machines_join_go_down_come_up_and_leave() {
 }
 
 #[test]
+fn the_founder_may_leave_and_its_folder_keeps_the_authoritys_key() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+    let said = a.does(&["leave"]);
+    assert!(said.contains("a (node 0) has left") && said.contains("keeps the authority's key"), "{said}");
+    wait_until_gone(&[a.process.get().unwrap()]);
+    let mut left: Vec<_> = fs::read_dir(a.lab()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["authority.key", "authority.pem", "tokens"]);
+    b.wait_until_shown(&[("b", "up (this machine)")]);
+    // With the key the other machine is the one that lets in.
+    let key = b.lab().join("authority.key");
+    fs::copy(a.lab().join("authority.key"), &key).unwrap();
+    let c = Machine::joined("c", &b);
+    b.wait_until_shown(&[("b", "up (this machine)"), ("c", "up")]);
+    assert_eq!(object(&c.does(&["rotate", "--json"]))["signed_by"], Value::from(1));
+}
+
+#[test]
 fn an_agent_outlives_its_command_and_down_leaves_nothing() {
     let a = Machine::founded();
     let agent = a.process.get().unwrap();

@@ -177,6 +177,8 @@ impl Desk {
 enum Turn {
     Answer(Answer),
     Propose(Change),
+    /// This is changed first; the request waits for that.
+    Prepare(Change),
     Read,
     HandOn(NodeId),
     Wait,
@@ -207,6 +209,10 @@ impl Membership {
                 let index = open.raft.propose(now, change);
                 let lost = self.desk.begun.insert(index, (open.raft.term, ask));
                 self.desk.waiting.extend(lost.map(|(_, ask)| ask));
+            }
+            Turn::Prepare(change) => {
+                open.raft.propose(now, change);
+                self.desk.waiting.push_back(ask);
             }
             Turn::Read => {
                 let id = self.desk.name();
@@ -288,7 +294,19 @@ impl Membership {
         match open.raft.latest_view().check(&change) {
             _ if !open.raft.may_propose() => Turn::Wait,
             Ok(()) => Turn::Propose(change),
+            Err(refusal) if refusal.reason == Reason::LastVoter => self.turn_of_last_voter(refusal),
             Err(refusal) => Turn::Answer(Answer::Error(refusal)),
+        }
+    }
+
+    /// The only voter hands its vote on before it leaves, to a learner that may have to catch up first.
+    fn turn_of_last_voter(&self, refusal: Refusal) -> Turn {
+        let Phase::Open(open) = &self.phase else { return Turn::Wait };
+        let mut learners = open.raft.view.members.iter().filter(|(_, member)| !member.votes);
+        match self.ready_to_vote().next() {
+            Some(node) => Turn::Prepare(Change::Promote(node)),
+            None if learners.any(|(node, _)| self.sight.suspected_since(*node).is_none()) => Turn::Wait,
+            None => Turn::Answer(Answer::Error(refusal)),
         }
     }
 

@@ -61,15 +61,24 @@ impl Membership {
             let suspected = others().find(|node| self.sight.suspected_since(*node).is_some());
             return suspected.or_else(|| others().last()).map(Change::Demote);
         }
-        let progress = &open.raft.leading()?.followers;
-        let mut ready = view.members.iter().filter(|(node, member)| {
-            let has_all = progress.get(node).is_some_and(|follower| follower.matched >= open.raft.commit);
-            !member.votes && has_all && self.sight.suspected_since(**node).is_none()
-        });
+        let mut ready = self.ready_to_vote();
         // Two that are needed come together, so that no even number lasts.
         let even = voters.is_multiple_of(2);
         let needed = if even { 1 } else { missing.min(2) };
-        let first = ready.next().map(|(node, _)| *node)?;
+        let first = ready.next()?;
         (missing > 0 && ready.count() + 1 >= needed).then_some(Change::Promote(first))
+    }
+
+    /// Learners that a leader hears, and that have all that is committed.
+    pub(super) fn ready_to_vote(&self) -> impl Iterator<Item = NodeId> {
+        let open = self.open();
+        let progress = open.and_then(|open| open.raft.leading()).map(|leading| &leading.followers);
+        let members = open.into_iter().flat_map(|open| &open.raft.view.members);
+        let ready = members.filter(move |(node, member)| {
+            let matched = progress.and_then(|progress| progress.get(node)).map(|follower| follower.matched);
+            let has_all = matched.is_some_and(|matched| matched >= self.committed());
+            !member.votes && has_all && self.sight.suspected_since(**node).is_none()
+        });
+        ready.map(|(node, _)| *node)
     }
 }

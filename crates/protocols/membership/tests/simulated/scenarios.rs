@@ -203,6 +203,30 @@ fn the_leader_itself_can_leave() {
 }
 
 #[test]
+fn the_only_voter_hands_its_vote_on_before_it_leaves() {
+    let mut cluster = Cluster::new(Style::new(23), 2);
+    cluster.run.run_for(Span::from_secs(1));
+    let leave = Request::Leave { node: NodeId(0) };
+    cluster.run.partition(&[&[NodeId(0)], &[NodeId(1)]]);
+    cluster.run.run_for(Span::from_secs(2));
+    assert_eq!(
+        reason(cluster.ask_for(0, &leave, SOON)),
+        Some(Reason::LastVoter),
+        "nobody is there to take it"
+    );
+    cluster.run.partition(&[]);
+    cluster.run.run_for(Span::from_secs(3));
+    assert_eq!(cluster.ask_for(1, &leave, SOON), Some(Answer::Done));
+    cluster.run.run_for(Span::from_secs(3));
+    assert_eq!(cluster.member(0).closed().map(|refusal| refusal.reason), Some(Reason::Removed));
+    let joined = cluster.ask_for(1, &join("new", 71), SOON);
+    assert!(matches!(joined, Some(Answer::Joined { node: NodeId(2), .. })), "{joined:?}");
+    cluster.run.run_for(Span::from_secs(1));
+    let voters: Vec<NodeId> = view_of(&cluster.run, 1).expect("it takes part").voters().collect();
+    assert_eq!(voters, [NodeId(1)]);
+}
+
+#[test]
 fn a_clock_that_goes_an_hour_back_stops_nobody_else() {
     let mut cluster = Cluster::new(Style::new(10), 3);
     let leader = leader(&mut cluster);

@@ -160,6 +160,8 @@ impl Room {
 
     fn close(self) -> Result<(), Error> {
         let Room { folder, supervisor } = self;
+        // Who left the groups of the job's processes was ended by no signal to those.
+        quintet_process::end_all(supervisor.name());
         let closed = folder.close().map_err(refused("remove the job's folder"));
         drop(supervisor);
         closed

@@ -257,6 +257,15 @@ fn large_family(folder: &TempDir, room: &TempDir) -> (Child, Vec<u32>) {
 }
 
 #[test]
+fn nothing_outlives_a_job_that_is_interrupted_either() {
+    let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (job, processes) = large_family(&folder, &room);
+    send(&job, Signal::TERM);
+    assert_eq!(result(job).0, 130);
+    assert!(!processes.iter().any(|process| is_alive(*process)), "who left its group is ended, too");
+}
+
+#[test]
 fn nothing_outlives_a_job_that_is_killed() {
     let (folder, room) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (mut job, processes) = large_family(&folder, &room);

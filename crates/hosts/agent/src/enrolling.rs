@@ -147,7 +147,8 @@ fn check_version(theirs: &str) -> Result<(), Refused> {
 }
 
 /// What the view lets a member ask of launchers.
-pub(crate) fn granted(bits: u8) -> Grant {
+#[must_use]
+pub fn granted(bits: u8) -> Grant {
     Grant { run: bits & RUN != 0, code: bits & CODE != 0 }
 }
 

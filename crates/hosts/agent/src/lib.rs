@@ -43,6 +43,7 @@ mod upkeep;
 
 pub use agent::{Agent, AgentConfig, AgentHandle, Processes, Told, found};
 pub use client::Client;
+pub use enrolling::granted;
 pub use error::AgentError;
 pub use joining::{Invitation, Joined, join};
 pub use keeper::Notice;

@@ -14,14 +14,17 @@
 //! | `run/workers.rs` | who the workers are: Python's, or the program itself |
 //! | `run/pieces.rs` | what children say, piece by piece |
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
-//! | `run/hosts.rs`, `run/machine.rs` | `--hosts`: which machines; one of them |
+//! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | `--hosts`: the cluster; which machines of it; one of them |
+//! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
 //! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
 
 mod child;
+mod cluster;
 mod display;
 mod ending;
+mod files;
 mod happening;
 mod hosts;
 mod job;
@@ -42,9 +45,11 @@ use crate::connection::{
 use crate::descriptors;
 use crate::output::tell;
 use clap::{Args, ValueEnum};
+use cluster::Cluster;
 use display::Printer;
+use files::Sent;
 use happening::gather;
-use hosts::{Cluster, Hosts, Placement, files};
+use hosts::{Hosts, Placement};
 use launch::Launch;
 use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS};
@@ -189,22 +194,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let mut listen = vec![identified(listen, &settings)?];
-    let lab_of_machines = (!arguments.hosts.is_empty()).then(Cluster::of_this_machine).transpose()?;
-    listen.extend(lab_of_machines.as_ref().map(Cluster::listen).transpose()?);
-    let server = Server::start_at(&listen, &config)?;
     let printer = Printer::new(arguments.json, happened.clone());
-    let mut hosts = match &lab_of_machines {
+    let machines = (!arguments.hosts.is_empty()).then(Cluster::of_this_machine).transpose()?;
+    let mut hosts = match &machines {
         Some(machines) => Hosts::connect(machines, &arguments.hosts, &link, &printer, &happened)?,
         None => Hosts::none(),
     };
     hosts.plan(arguments.place, workers)?;
-    let files = if hosts.are_several() { files(Path::new(&arguments.command[0]))? } else { Vec::new() };
-    hosts.send(&files)?;
+    let machines = machines.filter(|_| hosts.are_several() && workers > 0);
+    let files = machines.as_ref().map(|machines| sent(arguments, machines, &hosts, &printer)).transpose()?;
+    listen.extend(machines.as_ref().map(Cluster::listen).transpose()?);
+    let server = Server::start_at(&listen, &config)?;
     let launch = Launch {
         address: server.addresses()[0].clone(),
-        address_elsewhere: elsewhere(lab_of_machines.as_ref(), server.addresses()),
+        address_elsewhere: elsewhere(machines.as_ref(), server.addresses()),
         hosts,
-        files,
+        files: files.unwrap_or_default(),
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
         identity: identity_place(&settings)?,
@@ -214,14 +219,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
-        python_asked: arguments.python.clone(),
+        python_elsewhere: python_elsewhere(arguments.python.as_deref())?,
         printer,
         module_path: module_path(&arguments.command[0]),
         command: arguments.command.clone(),
     };
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
-    launch.hosts.machines().for_each(|machine| machine.end());
+    launch.hosts.end();
     drop(lab);
     let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
@@ -230,6 +235,46 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let summary = outcome?;
     summary.show(arguments.json, &failures)?;
     Ok(summary.exit_code())
+}
+
+/// Sends workers on other machines what they need, where that is allowed.
+fn sent(
+    arguments: &Arguments,
+    machines: &Cluster,
+    hosts: &Hosts,
+    printer: &Printer,
+) -> Result<Vec<Sent>, Error> {
+    let own_workers = own_workers(arguments);
+    let files = files::files(Path::new(&arguments.command[0]), own_workers, printer)?;
+    if files.is_empty() || machines.grant().code {
+        hosts.send(&files)?;
+        return Ok(files);
+    }
+    let who = format!("this machine, {}, was let in without `code`", machines.own_name());
+    if own_workers {
+        let text = format!(
+            "{who}, so the program cannot be sent to other machines: run the job from one that may, or have it join anew with a token that \
+             allows it (quintet token create --allow join,run,code)"
+        );
+        return Err(Error::new(Code::NotAllowed, text));
+    }
+    printer.say(&format!(
+        "{who}, so no files are sent: workers on other machines import what is installed there"
+    ));
+    Ok(Vec::new())
+}
+
+/// The Python of other machines: the one that was asked for, which a path names there as here, or the one that their agents find.
+fn python_elsewhere(asked: Option<&OsStr>) -> Result<OsString, Error> {
+    let is_path = |asked: &&OsStr| Path::new(asked).components().count() > 1;
+    match asked {
+        Some(asked) if is_path(&asked) => {
+            let path = std::path::absolute(asked).map_err(refused("find the Python of --python"))?;
+            Ok(path.into_os_string())
+        }
+        Some(asked) => Ok(asked.to_owned()),
+        None => Ok("python3".into()),
+    }
 }
 
 /// Where workers on other machines reach the space: at the last of its addresses, if there are any.

@@ -8,6 +8,7 @@ mod cluster;
 mod dials;
 mod doctor;
 mod frozen;
+mod hosts;
 mod identity;
 mod job;
 mod kill_one;

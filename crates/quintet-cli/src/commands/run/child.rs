@@ -95,11 +95,30 @@ impl Child {
         }
     }
 
-    /// Stops it where it is, and returns when it has stopped, or ended; on another machine, when that has been asked for.
+    /// Stops it where it is, and returns when it has stopped, or ended; on another machine, when it has been sent the signal.
     pub(super) fn freeze(&self) {
-        self.signal(Signal::STOP);
-        if let Process::Here(here) = &self.process {
-            wait_until(&here.handle, WaitIdOptions::STOPPED | WaitIdOptions::EXITED);
+        match &self.process {
+            Process::Here(here) => {
+                here.signal(Signal::STOP);
+                wait_until(&here.handle, WaitIdOptions::STOPPED | WaitIdOptions::EXITED);
+            }
+            Process::There(there) => there.signal_and_wait(Signal::STOP),
+        }
+    }
+
+    /// Which worker it is, as events name it.
+    pub(super) fn rank(&self) -> Option<i64> {
+        match self.who {
+            Who::Master => None,
+            Who::Worker(rank) => i64::try_from(rank).ok(),
+        }
+    }
+
+    /// The other machine where it runs.
+    pub(super) fn machine(&self) -> Option<&str> {
+        match &self.process {
+            Process::Here(_) => None,
+            Process::There(there) => Some(there.machine()),
         }
     }
 

@@ -136,6 +136,11 @@ impl Job<'_> {
                 self.killing.marker(worker, event.rank, &self.ledger);
                 self.restart(event.rank)?;
             }
+            (What::Done, Some(worker)) if !worker.is_here() => {
+                let others =
+                    self.workers.iter().filter(|worker| !worker.ended && worker.rank() != Some(event.rank));
+                self.killing.done(event.rank, &self.ledger, others.count());
+            }
             (What::End, _) => self.all_events_seen = true,
             _ => {}
         }
@@ -235,8 +240,10 @@ impl Job<'_> {
     fn summary(&mut self) -> Result<Summary, Error> {
         let master = self.master.reap()?;
         let victim = self.killing.victim();
-        let workers =
-            self.workers.iter_mut().map(|worker| Ok(Ended { who: worker.who, status: worker.reap()? }));
+        let workers = self.workers.iter_mut().map(|worker| {
+            let machine = worker.machine().or(self.launch.hosts.here()).map(str::to_owned);
+            Ok(Ended { who: worker.who, machine, status: worker.reap()? })
+        });
         Ok(Summary {
             master,
             workers: workers.collect::<Result<_, Error>>()?,

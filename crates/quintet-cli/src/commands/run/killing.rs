@@ -48,6 +48,14 @@ impl Killing {
         }
     }
 
+    /// A worker on another machine had done its task. If it was killed meanwhile, since what it said was still on its way when it was
+    /// stopped, that shows nothing: another one is killed, as long as two are left.
+    pub(super) fn done(&mut self, rank: i64, ledger: &Ledger, others: usize) {
+        if *self == Killing::Killed(rank) && !ledger.is_holding(rank) && others > 1 {
+            *self = Killing::Waiting;
+        }
+    }
+
     /// The worker that is stopped.
     pub(super) fn stopped(self) -> Option<i64> {
         match self {

@@ -2,12 +2,12 @@
 
 use super::child::{Child, Who};
 use super::display::Printer;
+use super::files::Sent;
 use super::hosts::{Hosts, Place};
-use super::machine::Sent;
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::{Code, Error, LinkAddress, LinkConfig};
+use quintet::{Error, LinkAddress, LinkConfig};
 use quintet_launch::{Program, Start};
 use quintet_settings::{
     LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
@@ -44,8 +44,8 @@ pub(super) struct Launch {
     /// How many times in all a worker is started again that ended before its time, not counting one for each task that it held.
     pub(super) restarts: u64,
     pub(super) python: OsString,
-    /// The same, if it was asked for.
-    pub(super) python_asked: Option<OsString>,
+    /// That of other machines.
+    pub(super) python_elsewhere: OsString,
     pub(super) printer: Printer,
     /// Where workers find the modules beside the script: `PYTHONPATH`.
     pub(super) module_path: OsString,
@@ -54,15 +54,22 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// A worker, on the machine that is planned for it.
+    /// A worker, on the machine that is planned for it, or on the next one that starts it.
+    ///
+    /// # Errors
+    /// No machine is left, or this one refuses.
     pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
-        match self.hosts.of(rank) {
-            Some(Place::Here) => self.worker_here(rank),
-            Some(Place::There(machine)) => {
-                let there = machine.start(rank, self.start_elsewhere(rank))?;
-                Ok(Child::there(Who::Worker(rank), there))
+        // A machine that starts none is not asked again: there are fewer each time.
+        loop {
+            match self.hosts.of(rank) {
+                Some(Place::Here) => return self.worker_here(rank),
+                Some(Place::There(machine)) => {
+                    if let Some(there) = machine.start(rank, self.start_elsewhere(rank)) {
+                        return Ok(Child::there(Who::Worker(rank), there));
+                    }
+                }
+                None => return Err(self.hosts.nobody_left()),
             }
-            None => Err(Error::new(Code::PeerDied, "every machine of --hosts is lost")),
         }
     }
 
@@ -151,15 +158,7 @@ impl Launch {
 
     /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.
     fn start_elsewhere(&self, rank: u64) -> Start {
-        let python = || Program::Path(self.python_elsewhere().as_bytes().to_vec());
-        let name =
-            self.command.first().and_then(|program| Path::new(program).file_name()).unwrap_or_default();
-        let own = || self.command.iter().skip(1).map(|argument| argument.as_bytes().to_vec());
-        let (program, arguments) = match (self.own_workers, is_script(Path::new(name))) {
-            (false, _) => (python(), vec![b"-m".to_vec(), b"quintet.worker".to_vec()]),
-            (true, true) => (python(), [name.as_bytes().to_vec()].into_iter().chain(own()).collect()),
-            (true, false) => (Program::File(name.as_bytes().to_vec()), own().collect()),
-        };
+        let (program, arguments) = self.program_elsewhere();
         let mut variables = self.variables(&self.address_elsewhere);
         variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
         let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
@@ -171,9 +170,21 @@ impl Launch {
         }
     }
 
-    /// The Python of other machines: the one that was asked for, or the one that their agents find.
-    fn python_elsewhere(&self) -> &OsStr {
-        self.python_asked.as_deref().unwrap_or(OsStr::new("python3"))
+    fn program_elsewhere(&self) -> (Program, Vec<Vec<u8>>) {
+        let python = || Program::Path(self.python_elsewhere.as_bytes().to_vec());
+        if !self.own_workers {
+            return (python(), vec![b"-m".to_vec(), b"quintet.worker".to_vec()]);
+        }
+        let path = Path::new(self.command.first().map_or(OsStr::new(""), OsString::as_os_str));
+        let name = path.file_name().unwrap_or_default().as_bytes().to_vec();
+        let own = self.command.iter().skip(1).map(|argument| argument.as_bytes().to_vec());
+        match is_script(path) {
+            true => (python(), [name].into_iter().chain(own).collect()),
+            false if self.files.is_empty() => {
+                (Program::Path(path.as_os_str().as_bytes().to_vec()), own.collect())
+            }
+            false => (Program::File(name), own.collect()),
+        }
     }
 }
 

@@ -2,32 +2,39 @@
 
 use super::child::Who;
 use super::display::{Printer, Stream};
+use super::files::Sent;
 use super::happening::Happening;
 use super::pieces::Pieces;
 use crate::commands::cluster::refused;
-use bytes::Bytes;
 use quintet::{Code, Error};
-use quintet_agent::Client;
+use quintet_agent::{AgentError, Client};
 use quintet_contract::Span;
-use quintet_launch::{Answer, End, FileHash, JobFile, Request, Start, What};
+use quintet_launch::limits::MAX_HASHES;
+use quintet_launch::{Answer, End, FileHash, Request, Start, What};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long an agent may take for what it does at once: to start a process, say.
+/// How long an agent may take to keep a file, or to say how its machine is.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How long it may take to start a process, or to pass a signal on. The job waits meanwhile.
+const PROMPT_LIMIT: Duration = Duration::from_secs(10);
 /// How long one request waits for the next happening.
 const NEXT: Duration = Duration::from_secs(60);
 /// How long everything of a job may take to be gone.
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// What is said of a process whose machine is lost, as wait(2) has it: it was killed.
 const LOST: i32 = 9;
+
+/// What Python says, among other words, of a package of ours that it does not find.
+const NO_PACKAGE: [&[u8]; 2] =
+    [b"finding module specification for 'quintet.worker'", b"No module named quintet.worker"];
 
 /// Another machine.
 pub(super) struct Machine {
@@ -36,15 +43,18 @@ pub(super) struct Machine {
     job: u128,
     printer: Printer,
     tell: Sender<Happening>,
-    /// By their numbers at the agent.
-    workers: Mutex<BTreeMap<u64, Worker>>,
+    /// The ranks of the workers that run there, by their numbers at the agent.
+    workers: Mutex<BTreeMap<u64, u64>>,
     is_followed: AtomicBool,
+    /// The agent's session is over, and with it everything of the job there.
     is_lost: AtomicBool,
+    /// Why no worker is started there any more.
+    left_out: OnceLock<String>,
 }
 
-/// A worker on another machine, and what it has said that is no whole line.
-struct Worker {
-    rank: u64,
+/// What a worker on another machine has said that is no whole line.
+struct Said {
+    prefix: String,
     output: Pieces,
     error: Pieces,
 }
@@ -55,9 +65,6 @@ pub(super) struct There {
     process: u64,
     status: ExitStatus,
 }
-
-/// A file of a job, and what it holds.
-pub(super) type Sent = (JobFile, Bytes);
 
 impl Machine {
     pub(super) fn new(
@@ -76,11 +83,24 @@ impl Machine {
             workers: Mutex::default(),
             is_followed: AtomicBool::new(false),
             is_lost: AtomicBool::new(false),
+            left_out: OnceLock::new(),
+        }
+    }
+
+    /// Why no worker is started there any more, if that is so.
+    pub(super) fn left_out(&self) -> Option<&str> {
+        self.left_out.get().map(String::as_str)
+    }
+
+    /// No worker is started there any more; those that run there go on. The first reason counts, and is told.
+    fn leave_out(&self, why: &str) {
+        if self.left_out.set(format!("{}: {why}", self.name)).is_ok() && !self.is_lost() {
+            self.printer.say(&format!("{}: {why}; no more workers are started there", self.name));
         }
     }
 
     /// Whether it can be reached no more.
-    pub(super) fn is_lost(&self) -> bool {
+    fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Acquire)
     }
 
@@ -94,35 +114,51 @@ impl Machine {
 
     /// Sends those of the files that it does not keep.
     pub(super) fn send(&self, files: &[Sent]) -> Result<(), Error> {
-        let hashes: Vec<FileHash> = files.iter().map(|(file, _)| file.hash).collect();
-        if hashes.is_empty() {
-            return Ok(());
-        }
-        let Answer::Missing { hashes: missing } = self.ask(&Request::Have { hashes }, ANSWER_LIMIT)? else {
-            return Err(self.misunderstood());
-        };
-        let is_missing = |sent: &&Sent| missing.contains(&sent.0.hash);
-        for (file, contents) in files.iter().filter(is_missing) {
-            self.ask(&Request::Store { hash: file.hash, contents: contents.clone() }, ANSWER_LIMIT)?;
+        for files in files.chunks(MAX_HASHES) {
+            let hashes: Vec<FileHash> = files.iter().map(|(file, _)| file.hash).collect();
+            let Answer::Missing { hashes: missing } = self.ask(&Request::Have { hashes }, ANSWER_LIMIT)?
+            else {
+                return Err(self.misunderstood());
+            };
+            let is_missing = |sent: &&Sent| missing.contains(&sent.0.hash);
+            for (file, contents) in files.iter().filter(is_missing) {
+                self.ask(&Request::Store { hash: file.hash, contents: contents.clone() }, ANSWER_LIMIT)?;
+            }
         }
         Ok(())
     }
 
-    /// Starts a worker.
-    pub(super) fn start(self: &Arc<Self>, rank: u64, start: Start) -> Result<There, Error> {
-        // Held until the worker is known: what it says may come before the answer that names it.
+    /// Starts a worker. A machine that refuses, is lost or does not answer is left out from then on.
+    pub(super) fn start(self: &Arc<Self>, rank: u64, start: Start) -> Option<There> {
+        // Held until the worker is known: what it says, and the end of them all, may come before the answer that names it.
         let mut workers = self.workers();
+        if self.is_lost() {
+            return None;
+        }
         let request = Request::Start { job: self.job, start: Box::new(start) };
-        let Answer::Started { process, .. } = self.ask(&request, ANSWER_LIMIT)? else {
-            return Err(self.misunderstood());
+        let answer = self.client.ask_launcher(&request, PROMPT_LIMIT);
+        let process = match answer.and_then(number_of_started) {
+            Ok(process) => process,
+            Err(error) => {
+                self.is_not_started(error);
+                return None;
+            }
         };
-        workers.insert(process, Worker { rank, output: Pieces::default(), error: Pieces::default() });
+        workers.insert(process, rank);
         drop(workers);
         if !self.is_followed.swap(true, Ordering::AcqRel) {
             let machine = Arc::clone(self);
             thread::spawn(move || machine.follow());
         }
-        Ok(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
+        Some(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
+    }
+
+    fn is_not_started(&self, error: AgentError) {
+        if !matches!(error, AgentError::NotLaunched(_)) {
+            // The worker may run all the same, or soon, and nobody would look after it.
+            self.client.tell_launcher(&Request::End { job: self.job });
+        }
+        self.leave_out(refused(error).text());
     }
 
     /// Ends everything of the job there. A machine that is lost does so by itself.
@@ -133,90 +169,132 @@ impl Machine {
         }
     }
 
-    /// Passes on what happens, until nothing more does.
+    /// Passes on what happens, until nothing more does. What comes next is asked for when that is done, so that little waits here.
     fn follow(&self) {
         let request = Request::Next { job: self.job, wait: Span::from(NEXT) };
+        let mut said = BTreeMap::new();
         let error = loop {
-            match self.ask(&request, NEXT + ANSWER_LIMIT) {
+            match self.client.ask_launcher(&request, NEXT + ANSWER_LIMIT) {
                 Ok(Answer::Happened(happenings)) => {
                     for happening in happenings {
-                        self.happened(happening.process, happening.what);
+                        self.happened(happening.process, happening.what, &mut said);
                     }
                 }
-                Ok(_) => break self.misunderstood(),
-                Err(error) => break error,
+                Ok(_) => break refused(AgentError::Malformed("an answer of its agent")),
+                Err(error) => break refused(error),
             }
         };
         self.is_lost.store(true, Ordering::Release);
+        self.leave_out(error.text());
         let left = std::mem::take(&mut *self.workers());
         // A job that is over has no process left to wait for.
         if !left.is_empty() {
             let _ = self.tell.send(Happening::MachineGone(self.name.clone(), error));
         }
-        for worker in left.into_values() {
-            self.ended(worker, ExitStatus::from_raw(LOST));
+        for (process, rank) in left {
+            self.ended(rank, said.remove(&process), ExitStatus::from_raw(LOST));
         }
     }
 
-    fn happened(&self, process: u64, what: What) {
-        let mut workers = self.workers();
+    /// `said`: what is no whole line so far, by process. Nothing is locked while who reads is waited for.
+    fn happened(&self, process: u64, what: What, said: &mut BTreeMap<u64, Said>) {
+        let known = self.workers().get(&process).copied();
+        let Some(rank) = known else { return };
         match what {
             What::Output { stream, bytes } => {
-                let Some(worker) = workers.get_mut(&process) else { return };
+                let said = said.entry(process).or_insert_with(|| Said {
+                    prefix: format!("[worker {rank} on {}] ", self.name),
+                    output: Pieces::default(),
+                    error: Pieces::default(),
+                });
                 let (pieces, stream) = match stream {
-                    quintet_launch::Stream::Output => (&mut worker.output, Stream::Output),
-                    quintet_launch::Stream::Error => (&mut worker.error, Stream::Error),
+                    quintet_launch::Stream::Output => (&mut said.output, Stream::Output),
+                    quintet_launch::Stream::Error => (&mut said.error, Stream::Error),
                 };
-                let prefix = prefix(worker.rank, &self.name);
-                pieces.add(&bytes, |piece| self.printer.piece(stream, &prefix, piece));
+                pieces.add(&bytes, |piece| {
+                    self.look_for_no_package(piece);
+                    self.printer.piece(stream, &said.prefix, piece);
+                });
             }
             What::Ended(end) => {
-                let Some(worker) = workers.remove(&process) else { return };
-                drop(workers);
+                self.workers().remove(&process);
                 // The layout of wait(2).
-                self.ended(
-                    worker,
-                    ExitStatus::from_raw(match end {
-                        End::Exited(status) => i32::from(status) << 8,
-                        End::Killed(signal) => i32::from(signal),
-                    }),
-                );
+                let how = ExitStatus::from_raw(match end {
+                    End::Exited(status) => i32::from(status) << 8,
+                    End::Killed(signal) => i32::from(signal),
+                });
+                self.ended(rank, said.remove(&process), how);
             }
         }
     }
 
-    fn ended(&self, worker: Worker, how: ExitStatus) {
-        let prefix = prefix(worker.rank, &self.name);
-        worker.output.finish(|piece| self.printer.piece(Stream::Output, &prefix, piece));
-        worker.error.finish(|piece| self.printer.piece(Stream::Error, &prefix, piece));
+    /// Where Python has no package of ours, no worker will ever run.
+    fn look_for_no_package(&self, piece: &[u8]) {
+        let says = |words: &&[u8]| piece.windows(words.len()).any(|window| window == *words);
+        if NO_PACKAGE.iter().any(says) {
+            self.leave_out(
+                "its Python has no package quintet: install it there, or name a Python that has it with --python",
+            );
+        }
+    }
+
+    fn ended(&self, rank: u64, said: Option<Said>, how: ExitStatus) {
+        if let Some(Said { prefix, output, error }) = said {
+            output.finish(|piece| self.printer.piece(Stream::Output, &prefix, piece));
+            error.finish(|piece| self.printer.piece(Stream::Error, &prefix, piece));
+        }
         // The job may be over without it.
-        let _ = self.tell.send(Happening::Ended(Who::Worker(worker.rank), how));
+        let _ = self.tell.send(Happening::Ended(Who::Worker(rank), how));
     }
 
     fn ask(&self, request: &Request, limit: Duration) -> Result<Answer, Error> {
-        self.client.ask_launcher(request, limit).map_err(|error| {
-            let error = refused(error);
-            Error::new(error.code(), format!("{}: {}", self.name, error.text()))
-        })
+        self.client.ask_launcher(request, limit).map_err(|error| self.of_this(&refused(error)))
+    }
+
+    fn of_this(&self, error: &Error) -> Error {
+        Error::new(error.code(), format!("{}: {}", self.name, error.text()))
     }
 
     fn misunderstood(&self) -> Error {
         Error::new(Code::Malformed, format!("{}: its agent answers something else than was asked", self.name))
     }
 
-    fn workers(&self) -> MutexGuard<'_, BTreeMap<u64, Worker>> {
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn number_of_started(answer: Answer) -> Result<u64, AgentError> {
+    match answer {
+        Answer::Started { process, .. } => Ok(process),
+        _ => Err(AgentError::Malformed("an answer of its agent")),
     }
 }
 
 impl There {
     /// Sends it, or it and what it has started, a signal. Nothing happens if it has ended, or its machine is lost.
     pub(super) fn signal(&self, signal: Signal, to_group: bool) {
-        let number = u8::try_from(signal.as_raw()).unwrap_or_default();
-        let request = Request::Signal { process: self.process, signal: number, to_group };
         if !self.machine.is_lost() {
-            self.machine.client.tell_launcher(&request);
+            self.machine.client.tell_launcher(&self.request(signal, to_group));
         }
+    }
+
+    /// Sends it alone a signal, and returns when it has it, or has ended, or its machine does not answer.
+    pub(super) fn signal_and_wait(&self, signal: Signal) {
+        if !self.machine.is_lost() {
+            // Whoever does not answer is lost soon, of which the job hears.
+            let _ = self.machine.ask(&self.request(signal, false), PROMPT_LIMIT);
+        }
+    }
+
+    /// The machine where it runs.
+    pub(super) fn machine(&self) -> &str {
+        &self.machine.name
+    }
+
+    fn request(&self, signal: Signal, to_group: bool) -> Request {
+        let signal = u8::try_from(signal.as_raw()).unwrap_or_default();
+        Request::Signal { process: self.process, signal, to_group }
     }
 
     /// It has ended in this way.
@@ -228,8 +306,4 @@ impl There {
     pub(super) fn status(&self) -> ExitStatus {
         self.status
     }
-}
-
-fn prefix(rank: u64, machine: &str) -> String {
-    format!("[worker {rank} on {machine}] ")
 }

@@ -24,7 +24,16 @@ pub(super) struct Summary {
 /// How a child ended.
 pub(super) struct Ended {
     pub(super) who: Who,
+    /// What the machine is called where it ran, if it has a name.
+    pub(super) machine: Option<String>,
     pub(super) status: ExitStatus,
+}
+
+impl Ended {
+    fn in_words(&self) -> String {
+        let place = self.machine.as_ref().map_or_else(String::new, |machine| format!(" on {machine}"));
+        format!("{}{place} {}", self.who, in_words(self.status))
+    }
 }
 
 impl Summary {
@@ -81,13 +90,13 @@ impl Summary {
             "failures": failures.collect::<Vec<_>>(),
             "restarts": self.restarts,
             "workers": self.workers.iter().map(|worker| in_words(worker.status)).collect::<Vec<_>>(),
+            "machines": self.workers.iter().map(|worker| worker.machine.as_deref()).collect::<Vec<_>>(),
         })
     }
 
     fn in_words(&self) -> String {
         let Summary { submitted, done, redone, .. } = self;
-        let workers: Vec<String> =
-            self.workers.iter().map(|worker| format!("{} {}", worker.who, in_words(worker.status))).collect();
+        let workers: Vec<String> = self.workers.iter().map(Ended::in_words).collect();
         let restarts = match self.restarts {
             0 => String::new(),
             restarts => format!("; workers started again: {restarts}"),

@@ -1,0 +1,152 @@
+//! A cluster of machines for tests of commands: an agent each, in homes of their own, on loopback.
+
+use crate::tool::{LONG, result, text, wait_until};
+use quintet_testbed::{Child, Program, TempDir};
+use serde_json::Value;
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+/// What tokens allow that allow everything.
+pub(crate) const ALL: &str = "join,run,code";
+
+/// The machines of a cluster, whose agents run.
+pub(crate) struct Machines {
+    pub(crate) room: TempDir,
+    machines: Vec<Machine>,
+}
+
+/// A machine: its agent, unless that has ended.
+struct Machine {
+    name: String,
+    agent: Option<Child>,
+}
+
+impl Machines {
+    /// Machines of these names; the first one founds the cluster, and all may do everything.
+    pub(crate) fn up(names: &[&str]) -> Machines {
+        Machines::with_grants(&names.iter().map(|name| (*name, ALL)).collect::<Vec<_>>())
+    }
+
+    /// The same; each may do what stands beside it, save the first, which may do everything.
+    pub(crate) fn with_grants(machines: &[(&str, &str)]) -> Machines {
+        let mut lab = Machines { room: TempDir::new().expect("a temporary directory"), machines: Vec::new() };
+        for (name, allowed) in machines {
+            let (folder, place) = (lab.folder(name), place());
+            for path in [lab.home(name).join("tmp"), lab.bin(name)] {
+                fs::create_dir_all(path).expect("a home");
+            }
+            match lab.machines.first().map(|first| first.name.clone()) {
+                None => {
+                    lab.does(name, &["init", "lab", "--machine", name, "--dir", text(&folder)]);
+                }
+                Some(first) => {
+                    let cluster = lab.folder(&first);
+                    let words =
+                        ["token", "create", "--json", "--allow", allowed, "--cluster", text(&cluster)];
+                    let made: Value = serde_json::from_str(&lab.does(&first, &words)).expect("an object");
+                    let token = made["token"].as_str().expect("a text");
+                    let at = format!("lab@{}", fs::read_to_string(cluster.join("place")).expect("written"));
+                    let words = [
+                        "join",
+                        &at,
+                        token,
+                        "--name",
+                        name,
+                        "--dir",
+                        text(&folder),
+                        "--listen",
+                        &place,
+                        "--no-up",
+                    ];
+                    lab.does(name, &words);
+                }
+            }
+            fs::write(folder.join("place"), &place).expect("written");
+            lab.machines.push(Machine { name: (*name).to_owned(), agent: None });
+            lab.start(name);
+        }
+        lab.wait_until_all_know_all();
+        lab
+    }
+
+    fn home(&self, name: &str) -> PathBuf {
+        self.room.join(name)
+    }
+
+    /// The folder of the cluster at this machine.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.home(name).join("lab")
+    }
+
+    /// Programs that are found on this machine alone.
+    pub(crate) fn bin(&self, name: &str) -> PathBuf {
+        self.home(name).join("bin")
+    }
+
+    /// Folders of jobs that lie at this machine.
+    pub(crate) fn jobs(&self, name: &str) -> Vec<PathBuf> {
+        let lives = fs::read_dir(self.folder(name).join("processes/jobs")).into_iter().flatten().flatten();
+        let below = lives.flat_map(|life| fs::read_dir(life.path()).into_iter().flatten().flatten());
+        below.map(|entry| entry.path()).collect()
+    }
+
+    /// A command at this machine.
+    pub(crate) fn command(&self, name: &str, words: &[&str]) -> Child {
+        self.program(name, words).spawn().expect("it starts")
+    }
+
+    pub(crate) fn program(&self, name: &str, words: &[&str]) -> Program {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let program = words.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+        program
+            .env("HOME", self.home(name))
+            .env("TMPDIR", self.home(name).join("tmp"))
+            .env("PATH", format!("{}:{path}", text(&self.bin(name))))
+            .env("QUINTET_IDENTITY", self.folder(name))
+            .without("VIRTUAL_ENV")
+    }
+
+    /// A command at this machine that goes well: what it says.
+    pub(crate) fn does(&self, name: &str, words: &[&str]) -> String {
+        let (code, said) = result(self.command(name, words));
+        assert_eq!(code, 0, "{words:?}: {said}");
+        said
+    }
+
+    /// Starts the agent of this machine.
+    pub(crate) fn start(&mut self, name: &str) {
+        let (folder, place) =
+            (self.folder(name), fs::read_to_string(self.folder(name).join("place")).unwrap());
+        let words = ["up", text(&folder), "--foreground", "--json", "--listen", &place];
+        let agent = self.command(name, &words);
+        assert!(agent.output().wait_for("{", LONG).is_some(), "{}", agent.output().text());
+        self.machine(name).agent = Some(agent);
+    }
+
+    fn machine(&mut self, name: &str) -> &mut Machine {
+        self.machines.iter_mut().find(|machine| machine.name == name).expect("it is one of them")
+    }
+
+    /// Kills the agent of this machine.
+    pub(crate) fn kill(&mut self, name: &str) {
+        self.machine(name).agent.take().expect("it runs").kill().expect("killed");
+    }
+
+    fn wait_until_all_know_all(&self) {
+        for Machine { name, .. } in &self.machines {
+            wait_until(|| {
+                let said: Value =
+                    serde_json::from_str(&self.does(name, &["status", "--json"])).expect("an object");
+                let machines = said["cluster"]["machines"].as_array().map_or(0, Vec::len);
+                machines == self.machines.len()
+            });
+        }
+    }
+}
+
+/// A free port, which nobody else is given in the meantime, as long as few ask.
+fn place() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has one").to_string()
+}

@@ -32,7 +32,7 @@ use crate::threads::without_signals;
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use quintet::{AddressError, Code, ConnectConfig, Error, Lab, LinkAddress, Watch};
+use quintet::{AddressError, Code, ConnectConfig, Error, Lab, LinkAddress, SpaceAddress, Watch};
 use std::ffi::CString;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,11 +64,12 @@ pub extern "C" fn quintet_lab_embedded(lab: Option<&mut MaybeUninit<*mut quintet
     })
 }
 
-/// Connects to the space at `address`: "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT",
-/// "tls:HOST:PORT", or a path with a slash, which means shared memory. With NULL the environment and the file quintet.toml in the
-/// working folder say where the space is (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this
-/// process. The settings of the cluster, of leases and of links come from there in any case. Signals are held back while it connects, for a
-/// few seconds at most, or as long as the setting link.silence_limit_ms says to somebody who listens and says nothing.
+/// Connects to the space at `address`: "quintet://NAME" for that of a cluster to which this machine belongs ("quintet:///PATH" by its
+/// folder), "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", "tls:HOST:PORT", or a path with a slash, which
+/// means shared memory. With NULL the environment and the file quintet.toml in the working folder say where the space is
+/// (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this process. The settings of the cluster, of
+/// leases and of links come from there in any case. Signals are held back while it connects, for a few seconds at most, or as long as
+/// the setting link.silence_limit_ms says to somebody who listens and says nothing.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for what is no address or setting, `QUINTET_BAD_FILE` for a file that cannot be read,
 /// `QUINTET_UNREACHABLE` if nobody listens there, `QUINTET_PEER_SILENT`, `QUINTET_NOT_ALLOWED`, `QUINTET_WRONG_CLUSTER`,
@@ -83,7 +84,7 @@ pub extern "C" fn quintet_lab_connect(
         let config = ConnectConfig::from_environment()?;
         let address = match address.is_null() {
             true => config.address.clone(),
-            false => Some(parsed(text(address, "address")?)?),
+            false => Some(text(address, "address")?.parse()?),
         };
         let connected = match &address {
             Some(address) => without_signals(|| config.connect_to(address.clone()))?,
@@ -94,13 +95,15 @@ pub extern "C" fn quintet_lab_connect(
     })
 }
 
+/// An address to serve at.
+///
 /// # Errors
 /// `BadValue`.
 pub(crate) fn parsed(address: &str) -> Result<LinkAddress, Error> {
     address.parse().map_err(|error: AddressError| Error::new(Code::BadValue, error.to_string()))
 }
 
-fn open(lab: Lab, address: Option<&LinkAddress>) -> *mut quintet_lab {
+fn open(lab: Lab, address: Option<&SpaceAddress>) -> *mut quintet_lab {
     let connection = Arc::new(Connection::new(lab));
     let space = tagged(Arc::clone(&connection));
     // No address has NUL in it: it came as a text of C, or of the environment.

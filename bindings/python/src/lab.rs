@@ -6,30 +6,21 @@ use crate::settings::Settings;
 use crate::space::Space;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use quintet::{AddressError, Code, Error, LinkAddress};
+use quintet::{Code, Error, LinkAddress, SpaceAddress};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Before the path of an address in the form that names a cluster or a socket of this machine.
-const SCHEME: &str = "quintet://";
-
-/// Where a text says that a space is: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`, `quintet:///PATH`, or a path for shared memory.
-/// Paths become absolute, so that the address is good in every folder.
+/// Where a text says that a space is: `quintet://NAME`, `quintet:///PATH`, `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`, or a path
+/// for shared memory. Paths become absolute, so that the address is good in every folder.
 ///
 /// # Errors
 /// `BadValue`: it is none of these. `Resource`: the path is relative and there is no working folder.
-pub(crate) fn parse_address(text: &str) -> PyResult<LinkAddress> {
-    let bad = |what: String| raise(Error::new(Code::BadValue, what));
-    let parsed = match text.strip_prefix(SCHEME) {
-        Some(path) if path.starts_with('/') => Ok(LinkAddress::SharedMemory(path.into())),
-        Some(_) => {
-            let what = format!("the address {text:?}; a socket of this machine is quintet:///path/to/socket");
-            return Err(bad(what));
-        }
-        None => text.parse().map_err(|error: AddressError| bad(error.to_string())),
-    };
-    absolute(parsed?)
+fn parse_address(text: &str) -> PyResult<SpaceAddress> {
+    Ok(match text.parse().map_err(raise)? {
+        SpaceAddress::Link(address) => absolute(address)?.into(),
+        of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+    })
 }
 
 /// Where a path or a text says that a space is to be served. A path object, and a text without a kind of link, is a path.
@@ -40,7 +31,17 @@ pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress
     let path = place.extract::<PathBuf>()?;
     let text = path.to_str().ok_or_else(|| not_utf8(&path.display().to_string()))?;
     if place.is_instance_of::<PyString>() && LinkAddress::names_kind(text) {
-        return parse_address(text);
+        return match parse_address(text)? {
+            SpaceAddress::Link(address) => Ok(address),
+            // Others may name a socket so, too.
+            SpaceAddress::Cluster(name) if name.contains('/') => Ok(LinkAddress::SharedMemory(name.into())),
+            of_cluster @ SpaceAddress::Cluster(_) => {
+                let what = format!(
+                    "{of_cluster} is served by an agent of the cluster (quintet up); a socket of this machine is quintet:///path/to/socket"
+                );
+                Err(raise(Error::new(Code::BadValue, what)))
+            }
+        };
     }
     absolute(LinkAddress::SharedMemory(path))
 }
@@ -80,12 +81,15 @@ impl Lab {
 
     /// Connects to the space at an address. A signal's exception ends the wait for its answer.
     ///
-    /// Raises BadValue for what is no address; Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
+    /// Raises BadValue for what is no address, or no cluster of this machine; BadFile; Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
     fn link(py: Python<'_>, address: &Bound<'_, PyString>, settings: &Settings) -> PyResult<Lab> {
         let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
-        let place = settings.identified(place)?;
+        let place = match place {
+            SpaceAddress::Link(link) => settings.identified(link)?.into(),
+            of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+        };
         let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
         let lab = connect_in_a_thread(py, connect)?;

@@ -59,7 +59,7 @@ pub enum IdentityError {
         /// How many there are.
         count: usize,
     },
-    /// The file of an agent does not say which node it is.
+    /// The file of an agent does not say which node it is, and where the others are.
     BadAgentFile {
         /// Where.
         path: PathBuf,
@@ -143,7 +143,7 @@ impl fmt::Display for IdentityError {
             }
             IdentityError::BadAgentFile { path } => write!(
                 f,
-                "{} does not say which node this machine's agent is (node = 3, say); join the cluster again",
+                "{} does not say which node this machine's agent is (node = 3, say), and where the others are; join the cluster again",
                 path.display()
             ),
             IdentityError::NoHome => f.write_str(

@@ -3,7 +3,7 @@
 use crate::authority::check_name;
 use crate::certificate::Certificate;
 use crate::enrolment::cluster_of;
-use crate::{Authority, IdentityError, Validity};
+use crate::{AgentFile, Authority, IdentityError, Validity};
 use ring::rand::{Random, SystemRandom, generate};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::ffi::OsString;
@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 const AUTHORITY: &str = "authority.pem";
 const AUTHORITY_KEY: &str = "authority.key";
 const MACHINE: &str = "machine.identity";
-const AGENT: &str = "agent.toml";
 /// Bytes of a file, at most.
 const LONGEST: u64 = 64 * 1024;
 /// How long a machine's certificate is valid.
@@ -85,20 +84,7 @@ pub fn only_cluster(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Pa
 /// # Errors
 /// [`IdentityError::BadAgentFile`], [`IdentityError::Refused`].
 pub fn agent_node(folder: &Path) -> Result<u16, IdentityError> {
-    let path = folder.join(AGENT);
-    let bad = || IdentityError::BadAgentFile { path: path.clone() };
-    let mut text = String::new();
-    match File::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(bad()),
-        Err(error) => return Err(refused("read", &path, &error)),
-    }
-    let table = toml::de::DeTable::parse(&text).map_err(|_| bad())?;
-    match table.get_ref().get("node").map(|node| node.get_ref()) {
-        Some(toml::de::DeValue::Integer(node)) => node.as_str().parse().map_err(|_| bad()),
-        _ => Err(bad()),
-    }
+    Ok(AgentFile::read(folder)?.map_or(0, |file| file.node))
 }
 
 /// Makes a cluster: its authority, and the identity of this machine, in a new folder.

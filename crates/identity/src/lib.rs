@@ -23,9 +23,11 @@
 //! | `folder.rs` | [`create`], [`create_member`], [`issue`], [`read`], [`place`]: the files of an identity |
 //! | `tokens.rs` | [`issue_token`], [`tokens()`], [`consume`], [`revoke_token`]: the files of tokens; [`TokenRecord`] |
 //! | `token_error.rs` | [`TokenError`] |
+//! | `agent_file.rs` | [`AgentFile`]: who is in a cluster, as this machine's agent has written it; where the cluster's space is |
 //! | `error.rs` | [`IdentityError`] |
 #![forbid(unsafe_code)]
 
+mod agent_file;
 mod authority;
 mod certificate;
 mod enrolment;
@@ -36,6 +38,7 @@ mod token;
 mod token_error;
 mod tokens;
 
+pub use agent_file::{AgentFile, space_port, space_socket};
 pub use authority::{Authority, DAY, Validity};
 pub use enrolment::{Enrolling, identity_of, validity};
 pub use error::IdentityError;

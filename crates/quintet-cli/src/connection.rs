@@ -1,7 +1,7 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{AddressError, Code, Error, Lab, LinkAddress, LinkConfig, SpaceConfig, Window};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, Window};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
     LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
@@ -45,9 +45,9 @@ pub(crate) struct Cluster {
 /// Which space.
 #[derive(Args)]
 pub(crate) struct SpaceArguments {
-    /// Where the space is: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
-    #[arg(long, value_name = "ADDRESS")]
-    space: Option<LinkAddress>,
+    /// Where the space is: quintet://CLUSTER, shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
+    #[arg(long, value_name = "ADDRESS", value_parser = space_address)]
+    space: Option<SpaceAddress>,
     #[command(flatten)]
     cluster: ClusterArguments,
 }
@@ -71,10 +71,23 @@ impl ClusterArguments {
 
 impl Cluster {
     /// Where the settings say that the space is.
-    pub(crate) fn address(&self) -> Result<LinkAddress, Error> {
+    pub(crate) fn address(&self) -> Result<SpaceAddress, Error> {
         let address = self.settings.space_address();
         let parsed = address.to_string_lossy().parse();
-        parsed.map_err(|error: AddressError| Error::new(Code::BadValue, format!("space.address: {error}")))
+        parsed.map_err(|error: Error| Error::new(error.code(), format!("space.address: {}", error.text())))
+    }
+
+    /// The same, to serve a space there.
+    pub(crate) fn address_to_serve(&self) -> Result<LinkAddress, Error> {
+        match self.address()? {
+            SpaceAddress::Link(address) => Ok(address),
+            of_cluster @ SpaceAddress::Cluster(_) => {
+                let text = format!(
+                    "space.address: {of_cluster} is served by an agent of the cluster (quintet up); say with --listen where this one is to be"
+                );
+                Err(Error::new(Code::BadValue, text))
+            }
+        }
     }
 
     /// Whether somebody named that place: it is not the default one.
@@ -93,10 +106,32 @@ impl SpaceArguments {
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
         let cluster = self.cluster.load()?;
         let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
-        let address = identified(address, &cluster.settings)?;
-        let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
-        Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
+        connect(address, &cluster)
     }
+
+    /// Connects to that one instead.
+    pub(crate) fn lab_at(&self, address: SpaceAddress) -> Result<Lab, Error> {
+        connect(address, &self.cluster.load()?)
+    }
+}
+
+fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
+    let address = match address {
+        SpaceAddress::Link(address) => identified(address, &cluster.settings)?.into(),
+        of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+    };
+    let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
+    Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
+}
+
+/// An address, or in words why it is none.
+fn space_address(text: &str) -> Result<SpaceAddress, String> {
+    text.parse().map_err(|error: Error| error.text().to_owned())
+}
+
+/// What the environment and the settings file say.
+pub(crate) fn own_settings() -> Result<Settings, Error> {
+    SettingArguments { settings: Vec::new(), settings_file: None }.load()
 }
 
 /// The address, at which this process proves to be who the setting cluster.identity says, where that is asked for.

@@ -1,7 +1,6 @@
 //! Where the space is and how to connect to it, as the environment says.
 
-use crate::{Code, Error, Lab, LinkAddress, LinkConfig, Window, identified};
-use quintet_link::AddressError;
+use crate::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, Window, identified};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
     LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Number, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
@@ -16,7 +15,7 @@ const CLUSTER: &str = "QUINTET_CLUSTER";
 #[derive(Clone, Debug)]
 pub struct ConnectConfig {
     /// Where the space is; none if no setting says so: then the lab is embedded.
-    pub address: Option<LinkAddress>,
+    pub address: Option<SpaceAddress>,
     /// Its cluster.
     pub cluster: u128,
     /// How long a lease lives unless it is renewed.
@@ -69,8 +68,11 @@ impl ConnectConfig {
     ///
     /// # Errors
     /// As [`Lab::connect`] and [`identity`](crate::identity()).
-    pub fn connect_to(&self, address: LinkAddress) -> Result<Lab, Error> {
-        let address = self.identified(address)?;
+    pub fn connect_to(&self, address: impl Into<SpaceAddress>) -> Result<Lab, Error> {
+        let address = match address.into() {
+            SpaceAddress::Link(address) => self.identified(address)?.into(),
+            of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+        };
         Lab::connect_with(address, self.cluster, self.lease, self.link)
     }
 
@@ -83,14 +85,14 @@ impl ConnectConfig {
     }
 }
 
-fn address(settings: &Settings) -> Result<Option<LinkAddress>, Error> {
+fn address(settings: &Settings) -> Result<Option<SpaceAddress>, Error> {
     if settings.origin(Setting::Location(&SPACE_ADDRESS)) == Origin::Default {
         return Ok(None);
     }
     let text = settings.space_address();
     let parsed = text.to_string_lossy().parse();
     let parsed = parsed
-        .map_err(|error: AddressError| Error::new(Code::BadValue, format!("space.address: {error}")))?;
+        .map_err(|error: Error| Error::new(error.code(), format!("space.address: {}", error.text())))?;
     Ok(Some(parsed))
 }
 

@@ -4,7 +4,7 @@ use crate::heartbeat::Heartbeat;
 use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, Watch};
+use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, SpaceAddress, Watch};
 use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
@@ -19,6 +19,9 @@ const NODE_NUMBERS_TRIED: u32 = 5;
 
 /// How long a connection may take to be made.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// For how long a cut link to a cluster's space is made again, at most: whoever waits learns within a second that its agent has ended.
+const CLUSTER_RESUME_LIMIT: Duration = Duration::from_millis(900);
 
 /// The shortest time for which a lease may live: what renews it needs some time itself.
 pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
@@ -81,14 +84,16 @@ impl Lab {
         Lab::over(Calls::embedded(stack::SPACE, instance), None)
     }
 
-    /// Connects to the space that listens at `address`, as a member of `cluster`: a path, for shared memory, or a
-    /// [`LinkAddress`] of any kind. `lease`: how long a leased tuple stays hidden after this process was last heard; it is renewed every third of that while the process lives. At least
+    /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
+    /// [`SpaceAddress`] that names a cluster of this machine: then its number counts, whatever `cluster` says, and this machine's identity in it
+    /// is shown. `lease`: how long a leased tuple stays hidden after this process was last heard; it is renewed every third of that while the process lives. At least
     /// [`SHORTEST_LEASE`].
     ///
     /// # Errors
     /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer within
     /// [`LinkConfig::silence_limit`] ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
-    pub fn connect(address: impl Into<LinkAddress>, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+    /// [`Code::BadValue`], [`Code::BadFile`]: this machine belongs to no such cluster, or its files cannot be used.
+    pub fn connect(address: impl Into<SpaceAddress>, cluster: u128, lease: Duration) -> Result<Lab, Error> {
         Lab::connect_with(address, cluster, lease, LinkConfig::default())
     }
 
@@ -97,21 +102,29 @@ impl Lab {
     /// # Errors
     /// As [`connect`](Lab::connect).
     pub fn connect_with(
-        address: impl Into<LinkAddress>,
+        address: impl Into<SpaceAddress>,
         cluster: u128,
         lease: Duration,
         link: LinkConfig,
     ) -> Result<Lab, Error> {
-        let address = address.into();
         if lease < SHORTEST_LEASE {
             let text = format!("a lease of {lease:?} is too short: it lives for {SHORTEST_LEASE:?} or more");
             return Err(Error::new(Code::BadValue, text));
         }
+        let address = address.into();
+        let located = address.locate(&|name| std::env::var_os(name))?;
+        let (cluster, link) = match located.cluster {
+            Some(cluster) => {
+                let resume_window = link.resume_window.min(CLUSTER_RESUME_LIMIT);
+                (cluster, LinkConfig { resume_window, ..link })
+            }
+            None => (cluster, link),
+        };
         let mut tried = 1;
         loop {
-            match Lab::connect_once(&address, cluster, lease, link) {
+            match Lab::connect_once(&located.address, cluster, lease, link) {
                 Err(error) if error.code() == Code::PeerDied && tried < NODE_NUMBERS_TRIED => tried += 1,
-                other => return other,
+                other => return other.map_err(|error| located.explained(error)),
             }
         }
     }

@@ -23,6 +23,7 @@
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
+//! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
@@ -46,6 +47,7 @@ mod link_config;
 mod pending;
 mod serve;
 mod space;
+mod space_address;
 mod watch;
 
 pub use begin::Begin;
@@ -71,4 +73,5 @@ pub use quintet_tuple_space::{
 };
 pub use serve::{ServeConfig, Server};
 pub use space::Space;
+pub use space_address::SpaceAddress;
 pub use watch::Watch;

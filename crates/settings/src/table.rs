@@ -42,7 +42,7 @@ settings! {
         name: "space.address",
         default: default_socket,
         default_text: "$XDG_RUNTIME_DIR/quintet/local.sock, or /tmp/quintet-UID/local.sock",
-        text: "Where the space is: shm:PATH or unix:PATH, shared memory or a socket for processes of this user, tcp:HOST:PORT within a machine, or tls:HOST:PORT for the machines of a cluster (cluster.identity). A path alone is shared memory. Where it is not given, its name follows cluster.name.",
+        text: "Where the space is: shm:PATH or unix:PATH, shared memory or a socket for processes of this user, tcp:HOST:PORT within a machine, or tls:HOST:PORT for the machines of a cluster (cluster.identity). quintet://NAME is the space of the cluster with that name, to which this machine belongs (quintet:///PATH: by the path of its folder): its machines know where that is, and cluster.id and cluster.identity do not count. A path alone is shared memory. Where it is not given, its name follows cluster.name.",
     };
     /// `space.max_bytes`
     SPACE_MAX_BYTES: Number = {

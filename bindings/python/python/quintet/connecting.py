@@ -15,13 +15,14 @@ _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 def connect(address: str | None = None) -> Lab:
     """Connects to a space.
 
-    `address` is "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", "tls:HOST:PORT" for the machines of a
+    `address` is "quintet://lab" for the space of the cluster `lab`, on every machine that belongs to it ("quintet:///path" by the path
+    of its folder); "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", "tls:HOST:PORT" for the machines of a
     cluster (the setting cluster.identity, QUINTET_IDENTITY, names what this one proves itself with), or a path with a slash, which
     means shared memory; "quintet:///path/to/socket" is the same. A path with a colon needs a slash or a kind before it: "./a:b",
     "shm:a:b". Without one the settings decide: the space is at space.address
     (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else the lab
     is embedded in this process. The settings cluster.id, space.lease_ms and those of link count for every connection;
-    docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id.
+    docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id; with quintet://lab neither counts.
 
     A connection belongs to the process that made it. In a forked child (os.fork, multiprocessing) whatever is done with it
     raises Closed, and nothing there disturbs the parent's; the child connects again. The child keeps the descriptors open

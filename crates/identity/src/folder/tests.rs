@@ -1,4 +1,5 @@
 use super::*;
+use crate::agent_file::AGENT;
 use quintet_testbed::TempDir;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

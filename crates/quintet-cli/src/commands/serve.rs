@@ -46,8 +46,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;
     let chosen = !arguments.listen.is_empty() || cluster.has_chosen_address();
-    let listen =
-        if arguments.listen.is_empty() { vec![cluster.address()?] } else { arguments.listen.clone() };
+    let listen = if arguments.listen.is_empty() {
+        vec![cluster.address_to_serve()?]
+    } else {
+        arguments.listen.clone()
+    };
     for address in &listen {
         socket_folder::prepare(address, chosen)?;
     }

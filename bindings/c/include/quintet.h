@@ -296,11 +296,12 @@ const char *quintet_version(void);
 quintet_status quintet_lab_embedded(quintet_lab **lab);
 
 /**
- * Connects to the space at `address`: "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT",
- * "tls:HOST:PORT", or a path with a slash, which means shared memory. With NULL the environment and the file quintet.toml in the
- * working folder say where the space is (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this
- * process. The settings of the cluster, of leases and of links come from there in any case. Signals are held back while it connects, for a
- * few seconds at most, or as long as the setting link.silence_limit_ms says to somebody who listens and says nothing.
+ * Connects to the space at `address`: "quintet://NAME" for that of a cluster to which this machine belongs ("quintet:///PATH" by its
+ * folder), "shm:PATH" for shared memory, "unix:PATH" for a Unix socket, "tcp:HOST:PORT", "tls:HOST:PORT", or a path with a slash, which
+ * means shared memory. With NULL the environment and the file quintet.toml in the working folder say where the space is
+ * (`QUINTET_SPACE`; under `quintet run` the job's); if they do not, the lab is within this process. The settings of the cluster, of
+ * leases and of links come from there in any case. Signals are held back while it connects, for a few seconds at most, or as long as
+ * the setting link.silence_limit_ms says to somebody who listens and says nothing.
  *
  * Fails with `QUINTET_BAD_VALUE` for what is no address or setting, `QUINTET_BAD_FILE` for a file that cannot be read,
  * `QUINTET_UNREACHABLE` if nobody listens there, `QUINTET_PEER_SILENT`, `QUINTET_NOT_ALLOWED`, `QUINTET_WRONG_CLUSTER`,

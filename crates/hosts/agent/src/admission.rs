@@ -29,10 +29,16 @@ impl Admission {
         *self.0.members.write().unwrap_or_else(PoisonError::into_inner) = members;
     }
 
+    /// Whether a peer is a member now.
+    pub(crate) fn is_member(&self, proof: &Proof) -> bool {
+        let members = self.0.members.read().unwrap_or_else(PoisonError::into_inner);
+        proof.is_of_cluster && members.contains(&proof.identity)
+    }
+
     /// Whether a peer is let in, by what it has proved. A certificate of the cluster is not enough: who was removed has one.
     pub(crate) fn admits(&self, proof: &Proof) -> bool {
         if proof.is_of_cluster {
-            return self.0.members.read().unwrap_or_else(PoisonError::into_inner).contains(&proof.identity);
+            return self.is_member(proof);
         }
         outstanding(&self.0.folder, &proof.identity.0, SystemTime::now()).is_ok()
     }

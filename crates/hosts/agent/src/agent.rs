@@ -5,6 +5,7 @@ use crate::callers::{Callers, Inbox};
 use crate::client::{incarnation, random};
 use crate::keeper::{Keeper, Notice};
 use crate::record::Record;
+use crate::space::{ClusterSpace, SpacePlaces, StartSpace};
 use crate::upkeep::UpkeepTimes;
 use crate::{AgentError, LISTEN, address, credentials, renewal};
 use quintet_contract::{NodeId, Protocol, Span};
@@ -44,6 +45,8 @@ pub struct AgentConfig {
     pub address: Option<String>,
     /// Through which words processes are started, and by which their end is seen to should this process be killed.
     pub processes: Processes,
+    /// How the cluster's space is served, when that is this machine's part. Without it this machine serves none.
+    pub space: Option<StartSpace>,
     /// Is told what happens.
     pub told: Told,
 }
@@ -116,6 +119,11 @@ impl Agent {
         address::tls(&record.address, &credentials)?;
         record.write(folder)?;
 
+        let space = config.space.as_ref().map(|start| {
+            let places = SpacePlaces::beside(&listening, folder, &credentials, &admission)?;
+            ClusterSpace::new(Arc::clone(start), places, Arc::clone(&config.told)).map_err(node_refused)
+        });
+        let space = space.transpose()?;
         let services = Services::none()
             .with_disk(&Record::log(folder))
             .map_err(|error| AgentError::system("open", &Record::log(folder), error))?
@@ -140,6 +148,7 @@ impl Agent {
             Arc::clone(&config.told),
         );
         keeper.upkeep.set_times(times);
+        keeper.space = space;
         let ended = ending.clone();
         let thread = std::thread::Builder::new().name("quintet-agent".to_owned());
         let thread = thread.spawn(move || {
@@ -176,6 +185,8 @@ impl Agent {
     /// The machine was removed from its cluster, its log is damaged, or the system refuses.
     pub fn run(mut self) -> Result<(), AgentError> {
         let how = self.keeper.run(&self.inbox);
+        // Before the agent, so that the next one finds its place free.
+        self.keeper.space = None;
         let ended = self.end();
         how.and(ended)
     }

@@ -6,6 +6,7 @@ use crate::client::{Nothing, random};
 use crate::codec::NotEnrolled;
 use crate::enrolling::{Joining, granted};
 use crate::record::{Peer, Record};
+use crate::space::ClusterSpace;
 use crate::upkeep::{Upkeep, UpkeepTimes};
 use crate::{AgentError, Told, address};
 use bytes::Bytes;
@@ -86,6 +87,18 @@ pub enum Notice {
         /// Why not.
         text: String,
     },
+    /// This machine serves the cluster's space from now on. It is empty.
+    ServesSpace {
+        /// Where.
+        places: String,
+    },
+    /// It is this machine's part to serve the cluster's space, and it cannot so far.
+    SpaceNotServed {
+        /// Why not.
+        text: String,
+    },
+    /// This machine does not serve the cluster's space any more: its tuples are gone.
+    SpaceEnded,
     /// The agent knows the view for the first time: it does now what follows from it.
     Ready,
     /// The host saw something.
@@ -124,6 +137,8 @@ pub(crate) struct Keeper {
     early: Vec<OwnedFrame>,
     is_ending: bool,
     pub(crate) upkeep: Upkeep,
+    /// The cluster's space, if this machine is one to serve it.
+    pub(crate) space: Option<ClusterSpace>,
 }
 
 impl Keeper {
@@ -156,6 +171,7 @@ impl Keeper {
             early: Vec::new(),
             is_ending: false,
             upkeep,
+            space: None,
         };
         let known: Vec<(NodeId, String)> =
             keeper.record.peers.iter().map(|peer| (peer.node, peer.address.clone())).collect();
@@ -255,6 +271,7 @@ impl Keeper {
         let before = std::mem::replace(&mut self.view, view);
         self.admission.set(self.view.members.values().map(|member| member.identity).collect());
         self.grant();
+        self.serve_space();
         self.dial_members();
         self.remember()?;
         self.move_if_elsewhere();
@@ -294,6 +311,12 @@ impl Keeper {
             self.record.write(&self.folder)?;
         }
         Ok(())
+    }
+
+    /// The member with the lowest number serves the cluster's space.
+    fn serve_space(&mut self) {
+        let is_lowest = self.view.members.keys().next() == Some(&self.record.node);
+        self.space.iter_mut().for_each(|space| space.want(is_lowest));
     }
 
     /// Tells the launcher who may ask it for what.
@@ -436,6 +459,16 @@ impl fmt::Display for Notice {
             ),
             Notice::Trouble { text } => f.write_str(text),
             Notice::NotEnrolled { text } => write!(f, "a machine was not let in: {text}"),
+            Notice::ServesSpace { places } => {
+                write!(f, "this machine serves the cluster's space, empty at first, at {places}")
+            }
+            Notice::SpaceNotServed { text } => write!(
+                f,
+                "this machine is to serve the cluster's space, and cannot: {text}; it is tried again every second"
+            ),
+            Notice::SpaceEnded => {
+                f.write_str("this machine does not serve the cluster's space any more; its tuples are gone")
+            }
             Notice::Ready => f.write_str("the agent knows who is in"),
             Notice::Host(event) => event.fmt(f),
         }

@@ -18,6 +18,7 @@
 //! | `admission.rs` | who is let in over TLS |
 //! | `enrolling.rs` | a machine with a token is let in |
 //! | `joining.rs` | [`join`]: the other side of it |
+//! | `space.rs` | the cluster's space: who serves it, and for whom |
 //! | `upkeep.rs` | what time alone brings: tokens expire, the certificate is made anew |
 //! | `renewal.rs` | [`renew`]: has this machine's certificate made anew |
 //! | `client.rs` | [`Client`]: a command's connection to an agent |
@@ -39,6 +40,7 @@ mod joining;
 mod keeper;
 mod record;
 mod renewal;
+mod space;
 mod upkeep;
 
 pub use agent::{Agent, AgentConfig, AgentHandle, Processes, Told, found};
@@ -50,6 +52,7 @@ pub use keeper::Notice;
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};
+pub use space::StartSpace;
 pub use upkeep::UpkeepTimes;
 
 use quintet_launch::FileHash;

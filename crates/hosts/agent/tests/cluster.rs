@@ -36,6 +36,7 @@ impl Running {
             listen: None,
             address: None,
             processes: Processes::default(),
+            space: None,
             told: Arc::new(move |notice: &Notice| {
                 let _ = tell.lock().expect("no other panicked").send(notice.clone());
             }),
@@ -244,6 +245,7 @@ fn one_folder_has_one_agent_and_no_member_has_none() {
         listen: Some(place()),
         address: None,
         processes: Processes::default(),
+        space: None,
         told: Arc::new(|_| {}),
     };
     let second = Agent::start(&config).map(drop).expect_err("one runs");

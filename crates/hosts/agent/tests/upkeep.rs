@@ -36,6 +36,7 @@ impl Running {
             listen: None,
             address: None,
             processes: Processes::default(),
+            space: None,
             told: Arc::new(move |notice: &Notice| {
                 let _ = tell.lock().expect("no other panicked").send(notice.clone());
             }),

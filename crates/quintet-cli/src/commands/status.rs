@@ -1,16 +1,17 @@
 //! `quintet status`.
 
 use super::cluster::machines::Machines;
+use super::cluster::place;
 use crate::connection::SpaceArguments;
 use crate::output::{print, print_line, tell};
 use clap::Args;
-use quintet::{Error, State};
+use quintet::{Error, Lab, SpaceAddress, State};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Of a machine that belongs to a cluster, its machines are shown, unless a space is named; and the space that this machine serves, if it does.\n\nExamples:\n  quintet status\n  quintet status lab\n  quintet status --space tcp:127.0.0.1:7400 --json"
+    after_help = "Of a machine that belongs to a cluster, its machines are shown, and the cluster's space, unless another one is named.\n\nExamples:\n  quintet status\n  quintet status lab\n  quintet status --space quintet://lab\n  quintet status --space tcp:127.0.0.1:7400 --json"
 )]
 pub(crate) struct Arguments {
     /// The cluster whose machines are shown, as `quintet up` names it; else that of QUINTET_IDENTITY, or the only one that this user has
@@ -29,7 +30,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         true => Ok(None),
         false => Machines::of_cluster(cluster),
     };
-    let state = arguments.space.lab().and_then(|lab| lab.space().status());
+    let lab = match machines {
+        Ok(Some(_)) => of_cluster(cluster, &arguments.space),
+        _ => arguments.space.lab(),
+    };
+    let state = lab.and_then(|lab| lab.space().status());
     let machines = match machines {
         // Where a space is served, that is shown all the same.
         Err(error) if state.is_ok() => {
@@ -47,17 +52,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         };
         return Ok(ExitCode::SUCCESS);
     };
-    // A machine of a cluster need not serve a space.
-    let state = state.ok();
+    // The machines are shown all the same where the cluster's space cannot be reached.
     if arguments.json {
-        let mut object = state.as_ref().map_or_else(|| json!({}), as_json);
+        let mut object = match &state {
+            Ok(state) => as_json(state),
+            Err(error) => json!({"space": {"error": error.code().name(), "text": error.text()}}),
+        };
         object["cluster"] = machines.as_json();
         print_line(object)?;
     } else {
-        let space = state.as_ref().map(|state| format!("\n{}", as_table(state)));
-        print(&(machines.as_table() + &space.unwrap_or_default()))?;
+        let space = state.as_ref().map_or_else(|error| format!("the cluster's space: {error}\n"), as_table);
+        print(&format!("{}\n{space}", machines.as_table()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Connects to the space of a cluster to which this machine belongs.
+fn of_cluster(cluster: Option<&str>, arguments: &SpaceArguments) -> Result<Lab, Error> {
+    let folder = place::folder(cluster)?;
+    arguments.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned()))
 }
 
 fn counts(state: &State) -> [(&'static str, u64); 10] {

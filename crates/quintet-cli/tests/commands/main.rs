@@ -5,6 +5,7 @@
 mod bench;
 mod bench_space;
 mod cluster;
+mod cluster_space;
 mod dials;
 mod doctor;
 mod frozen;

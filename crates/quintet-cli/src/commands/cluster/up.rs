@@ -3,12 +3,13 @@
 use super::place::ClusterName;
 use super::refused;
 use super::starting::{self, READY};
+use crate::connection::{link_config, own_settings, space_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::output::{print_line, tell};
 use clap::Args;
-use quintet::Error;
-use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record};
+use quintet::{Error, LinkAddress, ServeConfig, Server};
+use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record, StartSpace};
 use rustix::process::setsid;
 use serde_json::json;
 use std::path::Path;
@@ -75,6 +76,7 @@ fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error
         listen: places.listen.clone(),
         address: places.address.clone(),
         processes: processes()?,
+        space: Some(space()?),
         told: Arc::new(move |notice: &Notice| match notice {
             Notice::Ready => ready.make(),
             other => tell(other),
@@ -130,4 +132,16 @@ impl Announcement {
             }
         });
     }
+}
+
+/// How the cluster's space is served: with the limits that the settings say, as by `quintet serve`.
+fn space() -> Result<StartSpace, Error> {
+    let settings = own_settings()?;
+    let (space, link) = (space_config(&settings), link_config(&settings));
+    Ok(Arc::new(move |places: &[LinkAddress], cluster| {
+        let events = Some(quintet::to_standard_error());
+        let config = ServeConfig { cluster, space, link, recorder: None, events };
+        let server: Box<dyn Send> = Box::new(Server::start_at(places, &config)?);
+        Ok(server)
+    }))
 }

@@ -136,7 +136,7 @@ fn follow(folder: &std::path::Path, mut view: u64, members: &RwLock<BTreeSet<Ide
             Ok(Answer::Done) => {}
             Ok(Answer::News(seen)) => news = seen.number,
             Ok(_) => match client.ask_member(&Request::View { agreed: false }) {
-                Ok(Answer::Current(current)) => {
+                Ok(Answer::Current(current, _)) => {
                     view = current.number;
                     *members.write().unwrap_or_else(PoisonError::into_inner) = identities(&current);
                 }

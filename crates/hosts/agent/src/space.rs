@@ -1,0 +1,170 @@
+//! The cluster's space: the agent of the member with the lowest number serves it, for processes of this user on this machine and for members.
+//!
+//! It is served by threads of its own, so that neither waits for the other. How a space is served is not known here: whoever starts the
+//! agent says it ([`StartSpace`]).
+
+use crate::admission::Admission;
+use crate::keeper::Notice;
+use crate::{AgentError, Told};
+use core::error::Error;
+use quintet_identity::{space_port, space_socket};
+use quintet_link::{Credentials, LinkAddress};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Serves an empty space at these addresses, to processes that say the number of that cluster, until what it returns is dropped.
+pub type StartSpace =
+    Arc<dyn Fn(&[LinkAddress], u128) -> Result<Box<dyn Send>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+/// Between two tries to serve where that was refused: somebody else may listen there for a while.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long the keeper waits for a change to be done, at most. What takes longer is done after that.
+const CHANGE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Where the cluster's space is served on this machine.
+pub(crate) struct SpacePlaces {
+    places: Result<[LinkAddress; 2], String>,
+    cluster: u128,
+}
+
+impl SpacePlaces {
+    /// Beside an agent that listens there: members only are let in.
+    ///
+    /// # Errors
+    /// The library refuses its own configuration.
+    pub(crate) fn beside(
+        agent: &LinkAddress,
+        folder: &Path,
+        credentials: &Credentials,
+        admission: &Admission,
+    ) -> Result<SpacePlaces, AgentError> {
+        let admission = admission.clone();
+        let members = credentials
+            .admitting(Arc::new(move |proof| admission.is_member(proof)))
+            .map_err(|error| AgentError::Credentials(folder.to_owned(), error))?;
+        let remote = match agent {
+            LinkAddress::Tls { host, port, .. } => space_port(*port)
+                .map(|port| LinkAddress::Tls { host: host.clone(), port, credentials: Some(members) })
+                .ok_or_else(|| {
+                    "no port is after that of this machine's agent: give it a lower one, quintet up --listen HOST:PORT"
+                        .to_owned()
+                }),
+            other => Err(format!("{other} is no place of an agent")),
+        };
+        let places = remote.map(|remote| [LinkAddress::SharedMemory(space_socket(folder)), remote]);
+        Ok(SpacePlaces { places, cluster: credentials.cluster_number() })
+    }
+}
+
+/// The cluster's space as far as this machine has to do with it. Dropped, it is not served here any more.
+pub(crate) struct ClusterSpace {
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+    is_wanted: bool,
+}
+
+/// Whether it is to be served from now on, and who waits for that to be done.
+struct Order {
+    serve: bool,
+    done: Sender<()>,
+}
+
+impl ClusterSpace {
+    /// Not served so far.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub(crate) fn new(start: StartSpace, places: SpacePlaces, told: Told) -> std::io::Result<ClusterSpace> {
+        let (orders, taken) = channel();
+        let mut served = Served { start, places, told, server: None, trouble: None };
+        let thread = std::thread::Builder::new().name("quintet-cluster-space".to_owned());
+        let thread = thread.spawn(move || served.run(&taken))?;
+        Ok(ClusterSpace { orders: Some(orders), thread: Some(thread), is_wanted: false })
+    }
+
+    /// It is served here from now on, or is not.
+    pub(crate) fn want(&mut self, serve: bool) {
+        if serve == std::mem::replace(&mut self.is_wanted, serve) {
+            return;
+        }
+        let (done, is_done) = channel();
+        if let Some(orders) = &self.orders {
+            // It fails only when the thread has ended, and that ends with this.
+            let _ = orders.send(Order { serve, done });
+            let _ = is_done.recv_timeout(CHANGE_LIMIT);
+        }
+    }
+}
+
+impl Drop for ClusterSpace {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // What it panicked of was told when it did.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's own part.
+struct Served {
+    start: StartSpace,
+    places: SpacePlaces,
+    told: Told,
+    server: Option<Box<dyn Send>>,
+    /// Why it could not be served at the last try, so that it is told once.
+    trouble: Option<String>,
+}
+
+impl Served {
+    fn run(&mut self, orders: &Receiver<Order>) {
+        let mut wanted = false;
+        loop {
+            let is_missing = wanted && self.server.is_none();
+            let order = match is_missing {
+                true => orders.recv_timeout(PAUSE),
+                false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match order {
+                Ok(Order { serve, done }) => {
+                    wanted = serve;
+                    self.serve_or_end(serve);
+                    // Who ordered may have waited long enough.
+                    let _ = done.send(());
+                }
+                Err(RecvTimeoutError::Timeout) => self.serve_or_end(wanted),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn serve_or_end(&mut self, serve: bool) {
+        if !serve {
+            if self.server.take().is_some() {
+                (self.told)(&Notice::SpaceEnded);
+            }
+            return;
+        }
+        let started = self.places.places.clone().and_then(|places| {
+            (self.start)(&places, self.places.cluster)
+                .map_err(|error| error.to_string())
+                .map(|server| (server, places))
+        });
+        match started {
+            Ok((server, places)) => {
+                (self.server, self.trouble) = (Some(server), None);
+                (self.told)(&Notice::ServesSpace {
+                    places: places.map(|place| place.to_string()).join(" and "),
+                });
+            }
+            Err(text) if self.trouble.as_ref() != Some(&text) => {
+                (self.told)(&Notice::SpaceNotServed { text: text.clone() });
+                self.trouble = Some(text);
+            }
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,117 @@
+"""The space of a cluster, quintet://lab: from three machines, each a home folder with an agent of its own, and workers on two of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import joblib
+import pytest
+from conftest import LONG_S
+
+import quintet
+from quintet import presence
+
+
+def command() -> str | None:
+    """The command: that of this working tree if it was built, else the one that is installed."""
+    root = Path(__file__).parents[3]
+    built = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "debug" / "quintet"
+    return str(built) if built.is_file() else shutil.which("quintet")
+
+
+QUINTET = command()
+pytestmark = pytest.mark.skipif(QUINTET is None, reason="the command quintet is neither built nor installed")
+
+
+class Machine:
+    """A home folder, and an address of the loopback that no other run of the tests has."""
+
+    def __init__(self, name: str, number: int, home: Path) -> None:
+        run = os.getpid() % 62_000
+        self.name, self.home = name, home
+        self.place = f"127.{64 + number}.{run // 250}.{1 + run % 250}:7400"
+        self.environment = {**os.environ, **dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"), str(home))}
+        home.mkdir()
+
+    def does(self, *words: str) -> str:
+        done = subprocess.run([QUINTET, *words], env=self.environment, capture_output=True, text=True, timeout=LONG_S)
+        assert done.returncode == 0, f"{self.name}: {words}: {done.stderr}"
+        return done.stdout
+
+    def worker(self, rank: int) -> subprocess.Popen[str]:
+        tests = str(Path(__file__).parent)
+        names = {"QUINTET_SPACE": "quintet://lab", "QUINTET_RANK": str(rank), "PYTHONPATH": tests, "MACHINE": self.name}
+        worker = [sys.executable, "-m", "quintet.worker"]
+        return subprocess.Popen(worker, env={**self.environment, **names}, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[list[Machine]]:
+    """a, b and c of a cluster; a has made it."""
+    a, *others = machines = [Machine(name, number, tmp_path / name) for number, name in enumerate("abc")]
+    try:
+        a.does("init", "lab", "--machine", "a")
+        a.does("up", "--listen", a.place)
+        for machine in others:
+            token = json.loads(a.does("token", "create", "--json"))["token"]
+            machine.does("join", f"lab@{a.place}", token, "--name", machine.name, "--listen", machine.place)
+        yield machines
+    finally:
+        for machine in reversed(machines):
+            subprocess.run([QUINTET, "down"], env=machine.environment, capture_output=True, timeout=LONG_S)
+
+
+def where(_: int) -> str:
+    time.sleep(0.001)
+    return os.environ["MACHINE"]
+
+
+def test_work_goes_to_workers_on_other_machines(machines, monkeypatch):
+    a, b, c = machines
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(a.home))
+    workers = [b.worker(0), c.worker(1)]
+    try:
+        with quintet.connect("quintet://lab") as lab:
+            assert lab.address == "quintet://lab" and not lab.is_embedded
+            until = time.monotonic() + LONG_S
+            while presence.count(lab) < 2:
+                assert time.monotonic() < until, "two workers announce themselves"
+            seen = set()
+            with quintet.Executor(lab) as executor:
+                while seen != {"b", "c"}:
+                    assert time.monotonic() < until, f"both machines work, not only {seen}"
+                    seen |= set(executor.map(where, range(10)))
+        monkeypatch.setenv("QUINTET_SPACE", "quintet://lab")
+        with joblib.parallel_config(backend="quintet"):
+            assert joblib.Parallel()(joblib.delayed(pow)(n, 2) for n in range(50)) == [n * n for n in range(50)]
+    finally:
+        for worker in workers:
+            worker.terminate()
+            assert worker.communicate(timeout=LONG_S) == (None, "")
+
+
+def test_the_end_of_the_serving_agent_is_told_with_what_to_do(machines, monkeypatch):
+    a, b, _ = machines
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(b.home))
+    with quintet.connect("quintet://lab") as lab:
+        take = lab.space.begin().take("never")
+        a.does("down")
+        with pytest.raises(quintet.PeerDied):
+            take.result(LONG_S)
+    with pytest.raises(quintet.Unreachable, match="node 0.*quintet up"):
+        quintet.connect("quintet://lab")
+
+
+def test_what_is_no_cluster_here_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(quintet.BadValue, match="no cluster named lab.*quintet join"):
+        quintet.connect("quintet://lab")
+    with pytest.raises(quintet.BadValue, match="quintet up"):
+        quintet.serve("quintet://lab")

@@ -131,6 +131,13 @@ impl Record {
                 _ => {}
             }
         }
+        let jobs = Record::jobs(folder);
+        match std::fs::remove_dir_all(&jobs) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(AgentError::system("remove", &jobs, error));
+            }
+            _ => {}
+        }
         let keeps_authority = quintet_identity::remove(folder)?;
         if !keeps_authority {
             // Joining has made it, and the next join makes it anew.

@@ -21,14 +21,16 @@ struct Machine {
     process: Cell<Option<u32>>,
 }
 
-/// A free port, of those that the system gives to nobody who asks for any: an agent that was down finds it free again.
+/// A free port, and the one after it for the cluster's space, of those that the system gives to nobody who asks for any: an agent that was
+/// down finds them free again.
 fn place() -> String {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = std::process::id().wrapping_mul(61) + TAKEN.fetch_add(1, Ordering::Relaxed);
-        let place = format!("127.0.0.1:{}", 10_000 + number % 20_000);
-        if TcpListener::bind(&place).is_ok() {
-            return place;
+        let port = 10_000 + 2 * (number % 10_000);
+        let is_free = |port| TcpListener::bind(format!("127.0.0.1:{port}")).is_ok();
+        if is_free(port) && is_free(port + 1) {
+            return format!("127.0.0.1:{port}");
         }
     }
 }

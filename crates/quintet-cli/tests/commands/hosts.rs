@@ -1,7 +1,10 @@
 //! `quintet run --hosts`: three agents on loopback, as three machines with homes of their own.
 
+mod cut;
 mod ending;
+mod files;
 mod lab;
+mod output;
 mod redone;
 mod where_allowed;
 

@@ -11,10 +11,11 @@ use std::time::Duration;
 /// Longer than several keep-alives of every link, and shorter than any of them may be silent.
 const PAUSE: Duration = Duration::from_secs(5);
 /// Settings under which a machine that is lost is given up soon.
-const SOON: [&str; 4] = ["--set", "link.silence_limit_ms=3000", "--set", "link.resume_window_ms=1000"];
+pub(super) const SOON: [&str; 4] =
+    ["--set", "link.silence_limit_ms=3000", "--set", "link.resume_window_ms=1000"];
 
 /// A job with a worker on b, another on c, and a master here. Each of them has a child in its group and one that left it.
-fn family(lab: &Machines, options: &[&str]) -> (Child, Vec<u32>) {
+pub(super) fn family(lab: &Machines, options: &[&str]) -> (Child, Vec<u32>) {
     let children = "sleep 1000 & echo idle $!\nsetsid sh -c 'echo idle $$; exec sleep 1000' &";
     let parent = |name| at(lab, name, &format!("{children}\necho idle $$\nwait"));
     let (worker, master) = (parent("worker"), parent("master"));
@@ -27,12 +28,12 @@ fn family(lab: &Machines, options: &[&str]) -> (Child, Vec<u32>) {
     (job, processes)
 }
 
-fn send(process: &Child, signal: Signal) {
+pub(super) fn send(process: &Child, signal: Signal) {
     let id = Pid::from_raw(i32::try_from(process.id()).unwrap()).unwrap();
     kill_process(id, signal).expect("sent");
 }
 
-fn wait_until_no_folder_is_left(lab: &Machines) {
+pub(super) fn wait_until_no_folder_is_left(lab: &Machines) {
     wait_until(|| ["a", "b", "c"].iter().all(|name| lab.jobs(name).is_empty()));
 }
 
@@ -81,7 +82,7 @@ fn a_machine_whose_agent_ends_is_lost_to_the_job_and_nothing_is_left_there() {
     }
 }
 
-fn processes_of(job: &Child, words: &str) -> Vec<u32> {
+pub(super) fn processes_of(job: &Child, words: &str) -> Vec<u32> {
     let text = job.output().text();
     let lines = text.lines().filter(|line| line.contains(words) && line.contains(" idle "));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()

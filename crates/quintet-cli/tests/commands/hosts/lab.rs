@@ -1,7 +1,7 @@
-//! A cluster of machines for tests of commands: an agent each, in homes of their own, on loopback.
+//! A cluster of machines for tests of commands: an agent each, in homes of their own, on loopback or in network namespaces.
 
 use crate::tool::{LONG, result, text, wait_until};
-use quintet_testbed::{Child, Program, TempDir};
+use quintet_testbed::{Child, Plan, Program, TempDir, Testbed, namespaces_refused};
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
@@ -14,6 +14,8 @@ pub(crate) const ALL: &str = "join,run,code";
 pub(crate) struct Machines {
     pub(crate) room: TempDir,
     machines: Vec<Machine>,
+    /// Their network, where that is not loopback.
+    pub(crate) bed: Option<Testbed>,
 }
 
 /// A machine: its agent, unless that has ended.
@@ -30,9 +32,24 @@ impl Machines {
 
     /// The same; each may do what stands beside it, save the first, which may do everything.
     pub(crate) fn with_grants(machines: &[(&str, &str)]) -> Machines {
-        let mut lab = Machines { room: TempDir::new().expect("a temporary directory"), machines: Vec::new() };
+        Machines::on(None, machines)
+    }
+
+    /// The same, all with all grants, on a network that can be cut. None: there can be none here, and why was printed.
+    pub(crate) fn on_a_network(names: &[&str]) -> Option<Machines> {
+        if let Some(why) = namespaces_refused() {
+            println!("skipped: no network namespaces here: {why}");
+            return None;
+        }
+        let bed = Testbed::up(&Plan::unnamed(names.iter().copied())).expect("it is made");
+        Some(Machines::on(Some(bed), &names.iter().map(|name| (*name, ALL)).collect::<Vec<_>>()))
+    }
+
+    fn on(bed: Option<Testbed>, machines: &[(&str, &str)]) -> Machines {
+        let room = TempDir::new().expect("a temporary directory");
+        let mut lab = Machines { room, machines: Vec::new(), bed };
         for (name, allowed) in machines {
-            let (folder, place) = (lab.folder(name), place());
+            let (folder, place) = (lab.folder(name), lab.place(name));
             for path in [lab.home(name).join("tmp"), lab.bin(name)] {
                 fs::create_dir_all(path).expect("a home");
             }
@@ -99,6 +116,10 @@ impl Machines {
     pub(crate) fn program(&self, name: &str, words: &[&str]) -> Program {
         let path = std::env::var("PATH").unwrap_or_default();
         let program = words.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+        let program = match &self.bed {
+            None => program,
+            Some(bed) => program.on(&bed.machine(name).expect("it is one")).expect("it is there"),
+        };
         program
             .env("HOME", self.home(name))
             .env("TMPDIR", self.home(name).join("tmp"))
@@ -133,6 +154,15 @@ impl Machines {
         self.machine(name).agent.take().expect("it runs").kill().expect("killed");
     }
 
+    /// Where the agent of this machine listens: on loopback at a free port, which nobody else is given in the meantime, as long as few ask.
+    fn place(&self, name: &str) -> String {
+        if let Some(bed) = &self.bed {
+            return format!("{}:7400", bed.machine(name).expect("it is one").address());
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.local_addr().expect("it has one").to_string()
+    }
+
     fn wait_until_all_know_all(&self) {
         for Machine { name, .. } in &self.machines {
             wait_until(|| {
@@ -143,10 +173,4 @@ impl Machines {
             });
         }
     }
-}
-
-/// A free port, which nobody else is given in the meantime, as long as few ask.
-fn place() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it has one").to_string()
 }

@@ -2,7 +2,7 @@
 
 use super::lab::Machines;
 use super::{at, numbers};
-use crate::tool::{result, text};
+use crate::tool::{result, text, wait_until, wait_until_gone};
 use std::fs;
 
 #[test]
@@ -35,4 +35,35 @@ fn a_machine_without_the_grant_is_told_what_to_do() {
     let words = ["run", "--hosts", "a", "-n", "1", "--worker", "program", text(&master)];
     let (code, said) = result(lab.command("c", &words));
     assert!(code == 77 && said.contains("without `code`, so the program cannot be sent"), "{said}");
+}
+
+#[test]
+fn a_machine_that_is_removed_in_the_middle_loses_the_jobs_space() {
+    let lab = Machines::up(&["a", "b", "c"]);
+    let worker = at(
+        &lab,
+        "worker",
+        "echo space $QUINTET_SPACE; echo cluster $QUINTET_CLUSTER; echo idle $$; exec sleep 1000",
+    );
+    let master = at(&lab, "master", "exec sleep 1000");
+    let words = ["run", "--hosts", "b,c", "-n", "1", "--python", text(&worker), text(&master)];
+    let job = lab.command("a", &words);
+    let of_b = numbers(&job, "on b] idle ", 1);
+    let said = job.output().text();
+    let word = |name: &str| {
+        let line = said.lines().find_map(|line| line.split_once(&format!("on b] {name} ")));
+        line.expect("it is said").1.to_owned()
+    };
+    let (space, cluster) = (word("space"), word("cluster"));
+    let status = ["status", "--json", "--space", &space, "--cluster", &cluster];
+    // A member of the cluster reaches it.
+    lab.does("b", &status);
+    lab.does("a", &["leave", "b"]);
+    wait_until_gone(&of_b);
+    numbers(&job, "on c] idle ", 1);
+    wait_until(|| {
+        let (code, said) = result(lab.command("b", &status));
+        code == 77 && said.contains("does not admit this one")
+    });
+    lab.does("c", &status);
 }

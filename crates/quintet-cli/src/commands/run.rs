@@ -200,7 +200,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Some(machines) => Hosts::connect(machines, &arguments.hosts, &link, &printer, &happened)?,
         None => Hosts::none(),
     };
-    hosts.plan(arguments.place, workers)?;
+    hosts.plan(arguments.place, workers);
     let machines = machines.filter(|_| hosts.are_several() && workers > 0);
     let files = machines.as_ref().map(|machines| sent(arguments, machines, &hosts, &printer)).transpose()?;
     listen.extend(machines.as_ref().map(Cluster::listen).transpose()?);
@@ -247,7 +247,7 @@ fn sent(
     let own_workers = own_workers(arguments);
     let files = files::files(Path::new(&arguments.command[0]), own_workers, printer)?;
     if files.is_empty() || machines.grant().code {
-        hosts.send(&files)?;
+        hosts.send(&files);
         return Ok(files);
     }
     let who = format!("this machine, {}, was let in without `code`", machines.own_name());

@@ -59,9 +59,12 @@ fn workers_run_where_they_are_planned_and_the_summary_says_where() {
     let object = summary(&said);
     assert_eq!((code, &object["machines"]), (7, &serde_json::json!(["b", "a", "b"])), "{said}");
     assert_eq!(object["workers"][0], "signal 15", "{said}");
-    let words = ["run", "--hosts", "b", "-n", "1", "--python", text(&idle), text(&master)];
-    let (_, said) = result(lab.command("a", &words));
-    assert!(said.contains("worker 0 on b signal 15"), "{said}");
+    let words = ["run", "--place", "cores", "--hosts", "b,c", "-n", "4", "--python", "./idle", text(&master)];
+    let (code, said) = result(lab.program("a", &words).in_folder(lab.room.path()).spawn().unwrap());
+    assert_eq!(code, 7, "{said}");
+    for (rank, machine) in ["b", "c", "b", "c"].into_iter().enumerate() {
+        assert!(said.contains(&format!("worker {rank} on {machine} signal 15")), "{said}");
+    }
 }
 
 #[test]

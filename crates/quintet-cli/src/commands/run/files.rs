@@ -6,12 +6,12 @@ use bytes::Bytes;
 use quintet::{Code, Error};
 use quintet_agent::hash;
 use quintet_launch::JobFile;
-use quintet_launch::limits::MAX_FILES;
+use quintet_launch::limits::{MAX_FILE_BYTES, MAX_FILES};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of what goes along with a job, at most: a folder of data beside a script does not.
+/// Bytes of modules that go along with a script, at most: a folder of data beside it does not.
 const MAX_BYTES: u64 = 64 << 20;
 /// What makes a folder a package of Python.
 const PACKAGE: &str = "__init__.py";
@@ -39,7 +39,7 @@ pub(super) fn files(program: &Path, own_workers: bool, printer: &Printer) -> Res
     if paths.len() > MAX_FILES {
         return Err(too_large(beside, &format!("more than {MAX_FILES} files")));
     }
-    let mut left = MAX_BYTES;
+    let mut left = if is_script(program) { MAX_BYTES } else { MAX_FILE_BYTES as u64 };
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
         match read(beside, &path, &mut left) {
@@ -80,8 +80,9 @@ fn read(beside: &Path, path: &Path, left: &mut u64) -> Result<Sent, Error> {
         Error::new(Code::BadFile, text)
     };
     let found = place.metadata().map_err(refused)?;
+    let limit = if is_script(path) { MAX_BYTES } else { MAX_FILE_BYTES as u64 };
     let size = left.checked_sub(found.len());
-    *left = size.ok_or_else(|| too_large(beside, &format!("more than {} MiB", MAX_BYTES >> 20)))?;
+    *left = size.ok_or_else(|| too_large(beside, &format!("more than {} MiB", limit >> 20)))?;
     let contents = Bytes::from(std::fs::read(&place).map_err(refused)?);
     let mode = (found.permissions().mode() & 0o777) as u16;
     Ok((JobFile { path: path.as_os_str().as_bytes().to_vec(), hash: hash(&contents), mode }, contents))

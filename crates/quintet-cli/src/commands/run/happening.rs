@@ -32,8 +32,8 @@ pub(super) enum Happening {
     Resume,
     /// The space can be reached no more.
     SpaceGone(Error),
-    /// A machine, of this name, can be reached no more; its workers have ended for this job.
-    MachineGone(String, Error),
+    /// A machine, of this name, can be reached no more; its workers, so many, have ended for this job.
+    MachineGone(String, u64, Error),
 }
 
 /// What a program, or this one, says of a task in a tuple `("quintet.event", what, rank, task, attempt)`.

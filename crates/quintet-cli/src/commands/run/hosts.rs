@@ -79,21 +79,17 @@ impl Hosts {
     }
 
     /// Decides which machine runs which worker.
-    ///
-    /// # Errors
-    /// A machine does not say how many processors it has.
-    pub(super) fn plan(&mut self, placement: Placement, workers: u64) -> Result<(), Error> {
+    pub(super) fn plan(&mut self, placement: Placement, workers: u64) {
         let weights = match placement {
             Placement::RoundRobin => vec![1; self.places.len()],
-            Placement::Cores => self.places.iter().map(Place::cores).collect::<Result<_, _>>()?,
+            Placement::Cores => self.places.iter().map(Place::cores).collect(),
         };
         self.plan = plan(&weights, workers);
-        Ok(())
     }
 
     /// Sends what workers need to the machines that do not have it.
-    pub(super) fn send(&self, files: &[Sent]) -> Result<(), Error> {
-        self.machines().try_for_each(|machine| machine.send(files))
+    pub(super) fn send(&self, files: &[Sent]) {
+        thread::scope(|scope| self.machines().for_each(|machine| _ = scope.spawn(|| machine.send(files))));
     }
 
     /// What this machine is called, where there is a name for it.
@@ -157,9 +153,9 @@ fn liveness(link: &LinkConfig) -> Liveness {
 }
 
 impl Place {
-    fn cores(&self) -> Result<usize, Error> {
+    fn cores(&self) -> usize {
         match self {
-            Place::Here => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+            Place::Here => std::thread::available_parallelism().map_or(1, usize::from),
             Place::There(machine) => machine.cores(),
         }
     }

@@ -112,7 +112,8 @@ impl Job<'_> {
             Happening::Pause => self.pause(),
             Happening::Resume => self.resume(),
             Happening::SpaceGone(error) => return Err(error),
-            Happening::MachineGone(name, error) => {
+            Happening::MachineGone(name, workers, error) => {
+                self.restarts.are_lost(workers);
                 self.launch.printer.say(&format!("{name} is lost to this job: {}", error.text()));
             }
         }

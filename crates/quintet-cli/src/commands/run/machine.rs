@@ -6,7 +6,7 @@ use super::files::Sent;
 use super::happening::Happening;
 use super::pieces::Pieces;
 use crate::commands::cluster::refused;
-use quintet::{Code, Error};
+use quintet::Error;
 use quintet_agent::{AgentError, Client};
 use quintet_contract::Span;
 use quintet_launch::limits::MAX_HASHES;
@@ -21,9 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long an agent may take to keep a file, or to say how its machine is.
+/// How long an agent may take to keep a file, and a second more for each MiB of it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How long it may take to start a process, or to pass a signal on. The job waits meanwhile.
+/// How long it may take to start a process, to pass a signal on, or to say how its machine is. The job waits meanwhile.
 const PROMPT_LIMIT: Duration = Duration::from_secs(10);
 /// How long one request waits for the next happening.
 const NEXT: Duration = Duration::from_secs(60);
@@ -104,25 +104,34 @@ impl Machine {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Its processors.
-    pub(super) fn cores(&self) -> Result<usize, Error> {
-        match self.ask(&Request::Info, ANSWER_LIMIT)? {
-            Answer::Info(info) => Ok(usize::from(info.cores).max(1)),
-            _ => Err(self.misunderstood()),
+    /// Its processors; one, and it is left out, if it does not say.
+    pub(super) fn cores(&self) -> usize {
+        let answer = self.ask(&Request::Info, PROMPT_LIMIT);
+        let cores = answer.and_then(|answer| match answer {
+            Answer::Info(info) => Ok(usize::from(info.cores)),
+            _ => Err(misunderstood()),
+        });
+        cores.map_err(|error| self.leave_out(error.text())).unwrap_or_default().max(1)
+    }
+
+    /// Sends those of the files that it does not keep. A machine that does not take them is left out.
+    pub(super) fn send(&self, files: &[Sent]) {
+        if let Err(error) = self.try_send(files) {
+            self.leave_out(error.text());
         }
     }
 
-    /// Sends those of the files that it does not keep.
-    pub(super) fn send(&self, files: &[Sent]) -> Result<(), Error> {
+    fn try_send(&self, files: &[Sent]) -> Result<(), Error> {
         for files in files.chunks(MAX_HASHES) {
             let hashes: Vec<FileHash> = files.iter().map(|(file, _)| file.hash).collect();
             let Answer::Missing { hashes: missing } = self.ask(&Request::Have { hashes }, ANSWER_LIMIT)?
             else {
-                return Err(self.misunderstood());
+                return Err(misunderstood());
             };
             let is_missing = |sent: &&Sent| missing.contains(&sent.0.hash);
             for (file, contents) in files.iter().filter(is_missing) {
-                self.ask(&Request::Store { hash: file.hash, contents: contents.clone() }, ANSWER_LIMIT)?;
+                let limit = ANSWER_LIMIT + Duration::from_secs((contents.len() >> 20) as u64);
+                self.ask(&Request::Store { hash: file.hash, contents: contents.clone() }, limit)?;
             }
         }
         Ok(())
@@ -180,7 +189,7 @@ impl Machine {
                         self.happened(happening.process, happening.what, &mut said);
                     }
                 }
-                Ok(_) => break refused(AgentError::Malformed("an answer of its agent")),
+                Ok(_) => break misunderstood(),
                 Err(error) => break refused(error),
             }
         };
@@ -189,7 +198,7 @@ impl Machine {
         let left = std::mem::take(&mut *self.workers());
         // A job that is over has no process left to wait for.
         if !left.is_empty() {
-            let _ = self.tell.send(Happening::MachineGone(self.name.clone(), error));
+            let _ = self.tell.send(Happening::MachineGone(self.name.clone(), left.len() as u64, error));
         }
         for (process, rank) in left {
             self.ended(rank, said.remove(&process), ExitStatus::from_raw(LOST));
@@ -248,20 +257,16 @@ impl Machine {
     }
 
     fn ask(&self, request: &Request, limit: Duration) -> Result<Answer, Error> {
-        self.client.ask_launcher(request, limit).map_err(|error| self.of_this(&refused(error)))
-    }
-
-    fn of_this(&self, error: &Error) -> Error {
-        Error::new(error.code(), format!("{}: {}", self.name, error.text()))
-    }
-
-    fn misunderstood(&self) -> Error {
-        Error::new(Code::Malformed, format!("{}: its agent answers something else than was asked", self.name))
+        self.client.ask_launcher(request, limit).map_err(refused)
     }
 
     fn workers(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn misunderstood() -> Error {
+    refused(AgentError::Malformed("an answer of its agent"))
 }
 
 fn number_of_started(answer: Answer) -> Result<u64, AgentError> {

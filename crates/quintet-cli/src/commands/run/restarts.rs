@@ -11,19 +11,26 @@ pub(super) struct Restarts {
     asked: u64,
     made: u64,
     due: BTreeSet<i64>,
+    /// Workers that ended with their machine.
+    lost: u64,
 }
 
 impl Restarts {
     /// At most so many, and one for each task that came back.
     pub(super) fn new(most: u64) -> Restarts {
-        Restarts { most, asked: 0, made: 0, due: BTreeSet::new() }
+        Restarts { most, asked: 0, made: 0, due: BTreeSet::new(), lost: 0 }
+    }
+
+    /// So many workers have ended with their machine. That is no end of restarts either: no worker comes back to that machine.
+    pub(super) fn are_lost(&mut self, workers: u64) {
+        self.lost = self.lost.saturating_add(workers);
     }
 
     /// Whether a worker that ended may be started again. If so, that is due. `returned`: tasks that came back so far because who
     /// held them ended. Each of them comes back a limited number of times, so a restart for each is no end of restarts: however
     /// many tasks end who takes them, all become dead letters.
     pub(super) fn ask(&mut self, rank: i64, returned: u64) -> bool {
-        if self.asked >= self.most.saturating_add(returned) {
+        if self.asked >= self.most.saturating_add(returned).saturating_add(self.lost) {
             return false;
         }
         self.asked += 1;
@@ -58,5 +65,13 @@ mod tests {
         assert!(again(0) && again(0) && !again(0));
         assert!(again(1) && !again(1) && again(3) && again(3) && !again(3));
         assert_eq!((restarts.made(), restarts.due()), (5, 0));
+    }
+
+    #[test]
+    fn workers_that_ended_with_their_machine_cost_nothing() {
+        let mut restarts = Restarts::new(1);
+        restarts.are_lost(2);
+        let again: Vec<bool> = (0..4).map(|rank| restarts.ask(rank, 0)).collect();
+        assert_eq!(again, [true, true, true, false]);
     }
 }

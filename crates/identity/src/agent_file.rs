@@ -15,10 +15,19 @@ const LONGEST: u64 = 128 * 1024;
 pub struct AgentFile {
     /// This machine's number.
     pub node: u16,
-    /// Where other machines reach its agent: `HOST:PORT`; empty if nobody was told so far.
+    /// The others.
+    pub peers: Vec<AgentPeer>,
+}
+
+/// Another member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentPeer {
+    /// Its number.
+    pub node: u16,
+    /// Where its agent is reached: `HOST:PORT`; empty if nobody was told so far.
     pub address: String,
-    /// The numbers of the others, and where their agents are reached.
-    pub peers: Vec<(u16, String)>,
+    /// By what it proves who it is: the SHA-256 of its public key.
+    pub identity: [u8; 32],
 }
 
 impl AgentFile {
@@ -53,16 +62,14 @@ impl AgentFile {
             }
             Some(_) => return None,
         };
-        let address = table.get("address").map_or(Some(String::new()), |value| text(value.get_ref()))?;
-        Some(AgentFile { node: number(table)?, address, peers })
+        Some(AgentFile { node: number(table)?, peers })
     }
 
-    /// The member with the lowest number, which serves the cluster's space, and where its agent is reached.
+    /// The member that serves the cluster's space, the one with the lowest number; none if that is this machine.
     #[must_use]
-    pub fn lowest(&self) -> (u16, &str) {
-        let own = (self.node, self.address.as_str());
-        let peers = self.peers.iter().map(|(node, address)| (*node, address.as_str()));
-        peers.chain([own]).min_by_key(|(node, _)| *node).unwrap_or(own)
+    pub fn space_server(&self) -> Option<&AgentPeer> {
+        let lowest = self.peers.iter().min_by_key(|peer| peer.node)?;
+        (lowest.node < self.node).then_some(lowest)
     }
 }
 
@@ -78,9 +85,10 @@ pub fn space_port(agent: u16) -> Option<u16> {
     agent.checked_add(1)
 }
 
-fn peer_of(value: &DeValue<'_>) -> Option<(u16, String)> {
+fn peer_of(value: &DeValue<'_>) -> Option<AgentPeer> {
     let DeValue::Table(table) = value else { return None };
-    Some((number(table)?, text(table.get("address")?.get_ref())?))
+    let identity = of_hexadecimal(text(table, "identity")?)?;
+    Some(AgentPeer { node: number(table)?, address: text(table, "address")?.to_owned(), identity })
 }
 
 fn number(table: &DeTable<'_>) -> Option<u16> {
@@ -90,11 +98,22 @@ fn number(table: &DeTable<'_>) -> Option<u16> {
     }
 }
 
-fn text(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
+fn text<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+    match table.get(key)?.get_ref() {
+        DeValue::String(text) => Some(text),
         _ => None,
     }
+}
+
+fn of_hexadecimal(text: &str) -> Option<[u8; 32]> {
+    // `from_str_radix` alone would take a sign.
+    if !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let digits = text.as_bytes().as_chunks::<2>();
+    let bytes = digits.0.iter().map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
+    let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+    if digits.1.is_empty() { bytes.try_into().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -105,26 +124,37 @@ mod tests {
         AgentFile::of(DeTable::parse(text).expect("it is TOML").get_ref())
     }
 
+    const IDENTITY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff";
+
     #[test]
-    fn the_lowest_of_all_members_counts_whoever_wrote_the_file() {
-        let peer = |node| format!("[[peer]]\nnode = {node}\nidentity = \"00\"\naddress = \"m{node}:7400\"\n");
+    fn the_lowest_of_all_members_serves_whoever_wrote_the_file() {
+        let peer = |node| {
+            format!("[[peer]]\nnode = {node}\nidentity = \"{IDENTITY}\"\naddress = \"m{node}:7400\"\n")
+        };
         let file = |own, peers: &[u16]| {
             let peers: String = peers.iter().map(|node| peer(*node)).collect();
-            of(&format!("name = \"x\"\nnode = {own}\naddress = \"own:7400\"\n{peers}")).expect("a good file")
+            of(&format!("name = \"x\"\nnode = {own}\n{peers}")).expect("a good file")
         };
-        assert_eq!(file(0, &[]).lowest(), (0, "own:7400"));
-        assert_eq!(file(0, &[2, 1]).lowest(), (0, "own:7400"));
-        assert_eq!(file(5, &[7, 3, 4]).lowest(), (3, "m3:7400"));
-        assert_eq!(of("node = 4").expect("nobody was told where it is").lowest(), (4, ""));
+        assert_eq!(file(0, &[]).space_server(), None);
+        assert_eq!(file(0, &[2, 1]).space_server(), None);
+        let found = file(5, &[7, 3, 4]);
+        let server = found.space_server().expect("another machine serves");
+        assert_eq!((server.node, server.address.as_str()), (3, "m3:7400"));
+        assert_eq!((server.identity[1], server.identity[31]), (1, 255));
     }
 
     #[test]
     fn what_does_not_say_who_is_in_is_no_such_file() {
-        for bad in ["", "node = 65536", "node = 0x1", "node = 1\naddress = 2", "node = 1\npeer = 1"] {
+        for bad in ["", "node = 65536", "node = 0x1", "node = 1\npeer = 1"] {
             assert_eq!(of(bad), None, "{bad}");
         }
-        for peer in ["node = 1", "address = \"a:1\"", "node = \"1\"\naddress = \"a:1\""] {
-            assert_eq!(of(&format!("node = 0\n[[peer]]\n{peer}")), None, "{peer}");
+        let good = format!("node = 1\naddress = \"a:1\"\nidentity = \"{IDENTITY}\"");
+        let with = |peer: &str| of(&format!("node = 0\n[[peer]]\n{peer}"));
+        assert!(with(&good).is_some());
+        for (from, to) in
+            [("= 1", "= \"1\""), ("address", "place"), ("\"0001", "\"01"), ("\"00", "\"0"), ("\"00", "\"+0")]
+        {
+            assert_eq!(with(&good.replacen(from, to, 1)), None, "{to}");
         }
     }
 

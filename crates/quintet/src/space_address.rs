@@ -3,12 +3,14 @@
 use crate::Error;
 use core::fmt;
 use core::str::FromStr;
+use quintet_contract::Identity;
 use quintet_errors::Code;
-use quintet_identity::{AgentFile, IdentityError, space_port, space_socket};
+use quintet_identity::{AgentFile, AgentPeer, IdentityError, space_port, space_socket};
 use quintet_link::{AddressError, Credentials, LinkAddress};
 use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// In front of a cluster's name.
 const SCHEME: &str = "quintet://";
@@ -135,17 +137,22 @@ fn of_cluster(name: &str, folder: PathBuf) -> Result<Located, Error> {
     let credentials = Credentials::from_pem(&identity)
         .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", folder.display())))?;
     let cluster = Some(credentials.cluster_number());
-    let (node, place) = file.lowest();
-    let address = match node == file.node {
-        true => LinkAddress::SharedMemory(space_socket(&folder)),
-        false => after_agent(place).map_err(|why| {
-            let text =
-                format!("node {node} of {name} serves its space, and its agent is at {place:?}: {why}");
-            Error::new(Code::Unreachable, text)
-        })?,
+    let Some(server) = file.space_server() else {
+        let address = LinkAddress::SharedMemory(space_socket(&folder));
+        return Ok(Located { address, cluster, of: Some((folder, file.node)) });
     };
+    let address = after_agent(&server.address).map_err(|why| {
+        let AgentPeer { node, address, .. } = server;
+        let text = format!("node {node} of {name} serves its space, and its agent is at {address:?}: {why}");
+        Error::new(Code::Unreachable, text)
+    })?;
+    // Another member that has come to that address is not whom this machine looks for.
+    let expected = Identity(server.identity);
+    let credentials = credentials
+        .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == expected))
+        .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", folder.display())))?;
     let address = address.identified(Some(&credentials));
-    Ok(Located { address, cluster, of: Some((folder, node)) })
+    Ok(Located { address, cluster, of: Some((folder, server.node)) })
 }
 
 /// Where the space of a cluster is, whose agent is there.
@@ -231,16 +238,17 @@ mod tests {
     }
 
     fn peer(node: u16, address: &str) -> String {
-        format!("[[peer]]\nnode = {node}\naddress = \"{address}\"\n")
+        let identity = "5f".repeat(32);
+        format!("[[peer]]\nnode = {node}\nidentity = \"{identity}\"\naddress = \"{address}\"\n")
     }
 
     #[test]
     fn the_machine_with_the_lowest_number_serves() {
-        let home = home("node = 2\naddress = \"c:1\"\n");
+        let home = home("node = 2\n");
         let own = locate(&home, "quintet://lab").expect("it is alone");
         let socket = home.join("quintet/lab/space.socket");
         assert_eq!(own.address, LinkAddress::SharedMemory(socket));
-        let others = format!("node = 2\naddress = \"c:1\"\n{}{}", peer(7, "d:1"), peer(1, "[::1]:7400"));
+        let others = format!("node = 2\n{}{}", peer(7, "d:1"), peer(1, "[::1]:7400"));
         std::fs::write(home.join("quintet/lab/agent.toml"), others).expect("the folder is there");
         for address in
             ["quintet://lab".to_owned(), format!("quintet://{}/quintet/lab", home.path().display())]
@@ -255,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_no_cluster_is_refused_with_what_to_do() {
-        let home = home("node = 1\naddress = \"b:1\"\n");
+        let home = home("node = 1\n");
         let lab = home.join("quintet/lab");
         let write = |text: &str| std::fs::write(lab.join("agent.toml"), text).expect("the folder is there");
         let refusal = |address: &str| locate(&home, address).expect_err(address);
@@ -264,7 +272,7 @@ mod tests {
         let error = refusal("quintet:///no/such/place");
         assert!(error.code() == Code::Unreachable && error.text().contains("/no/such/place"), "{error}");
         for (place, words) in [("a:65535", "no port is after"), ("", "node 0"), ("x", "node 0")] {
-            write(&format!("node = 1\naddress = \"b:1\"\n{}", peer(0, place)));
+            write(&format!("node = 1\n{}", peer(0, place)));
             let error = refusal("quintet://lab");
             assert!(error.code() == Code::Unreachable && error.text().contains(words), "{error}");
         }

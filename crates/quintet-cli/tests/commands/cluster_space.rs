@@ -200,6 +200,15 @@ fn members_only_are_let_in_over_the_network() {
         fs::copy(c.folder().join(name), kept.join(name)).unwrap();
     }
     connect(&kept).expect("it is a member so far");
+    // Who answers is the very machine that is looked for, and not another member that has come to its address.
+    let (known, own) = (kept.join("agent.toml"), c.home.join("other"));
+    let file = fs::read_to_string(&known).unwrap();
+    let identities: Vec<&str> = file.lines().filter(|line| line.starts_with("identity")).collect();
+    fs::rename(&kept, &own).unwrap();
+    fs::write(own.join("agent.toml"), file.replace(identities[0], identities[1])).unwrap();
+    is_refused(connect(&own), Code::NotAllowed, &[]);
+    fs::write(own.join("agent.toml"), &file).unwrap();
+    fs::rename(&own, &kept).unwrap();
     a.does(&["leave", "c"]);
     wait_for_members(&[&a, &b], 1);
     is_refused(connect(&kept), Code::NotAllowed, &["quintet join"]);

@@ -62,6 +62,7 @@ pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use pending::{Outcome, Pending};
+pub use quintet_contract::Identity;
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;

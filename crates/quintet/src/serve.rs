@@ -3,6 +3,7 @@
 use crate::life;
 use crate::stack::{self, StackConfig};
 use crate::{Error, EventSink, LinkConfig, Recorder, SpaceConfig};
+use quintet_contract::Identity;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
@@ -64,6 +65,13 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> &[LinkAddress] {
         &self.addresses
+    }
+
+    /// Ends the connections of those who have proved over TLS to be somebody of whom this is not true: what they wait for fails, and their leases
+    /// return. Others stay. Whether they may come again is for the rule of the listener's credentials to say
+    /// ([`Credentials::admitting`](crate::Credentials::admitting)).
+    pub fn keep_connections_of(&self, rule: impl Fn(&Identity) -> bool + Send + 'static) {
+        self.handle.keep_links_of(rule);
     }
 
     /// Ends it.

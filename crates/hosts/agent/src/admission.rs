@@ -31,8 +31,12 @@ impl Admission {
 
     /// Whether a peer is a member now.
     pub(crate) fn is_member(&self, proof: &Proof) -> bool {
-        let members = self.0.members.read().unwrap_or_else(PoisonError::into_inner);
-        proof.is_of_cluster && members.contains(&proof.identity)
+        proof.is_of_cluster && self.has(&proof.identity)
+    }
+
+    /// Whether a member has that identity now.
+    pub(crate) fn has(&self, identity: &Identity) -> bool {
+        self.0.members.read().unwrap_or_else(PoisonError::into_inner).contains(identity)
     }
 
     /// Whether a peer is let in, by what it has proved. A certificate of the cluster is not enough: who was removed has one.

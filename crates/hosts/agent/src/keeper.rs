@@ -314,9 +314,9 @@ impl Keeper {
     }
 
     /// The member with the lowest number serves the cluster's space.
-    fn serve_space(&mut self) {
+    fn serve_space(&self) {
         let is_lowest = self.view.members.keys().next() == Some(&self.record.node);
-        self.space.iter_mut().for_each(|space| space.want(is_lowest));
+        self.space.iter().for_each(|space| space.follow(is_lowest));
     }
 
     /// Tells the launcher who may ask it for what.

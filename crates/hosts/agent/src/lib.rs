@@ -52,7 +52,7 @@ pub use keeper::Notice;
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};
-pub use space::StartSpace;
+pub use space::{ServedSpace, StartSpace};
 pub use upkeep::UpkeepTimes;
 
 use quintet_launch::FileHash;

@@ -7,6 +7,7 @@ use crate::admission::Admission;
 use crate::keeper::Notice;
 use crate::{AgentError, Told};
 use core::error::Error;
+use quintet_contract::Identity;
 use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use std::path::Path;
@@ -16,8 +17,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Serves an empty space at these addresses, to processes that say the number of that cluster, until what it returns is dropped.
-pub type StartSpace =
-    Arc<dyn Fn(&[LinkAddress], u128) -> Result<Box<dyn Send>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+pub type StartSpace = Arc<
+    dyn Fn(&[LinkAddress], u128) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>> + Send + Sync,
+>;
+
+/// A space that is served. Dropped, it ends.
+pub trait ServedSpace: Send {
+    /// Ends the connections of those who have proved to be somebody of whom this is not true.
+    fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>);
+}
 
 /// Between two tries to serve where that was refused: somebody else may listen there for a while.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -28,6 +36,7 @@ const CHANGE_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct SpacePlaces {
     places: Result<[LinkAddress; 2], String>,
     cluster: u128,
+    admission: Admission,
 }
 
 impl SpacePlaces {
@@ -41,9 +50,9 @@ impl SpacePlaces {
         credentials: &Credentials,
         admission: &Admission,
     ) -> Result<SpacePlaces, AgentError> {
-        let admission = admission.clone();
+        let rule = admission.clone();
         let members = credentials
-            .admitting(Arc::new(move |proof| admission.is_member(proof)))
+            .admitting(Arc::new(move |proof| rule.is_member(proof)))
             .map_err(|error| AgentError::Credentials(folder.to_owned(), error))?;
         let remote = match agent {
             LinkAddress::Tls { host, port, .. } => space_port(*port)
@@ -55,7 +64,7 @@ impl SpacePlaces {
             other => Err(format!("{other} is no place of an agent")),
         };
         let places = remote.map(|remote| [LinkAddress::SharedMemory(space_socket(folder)), remote]);
-        Ok(SpacePlaces { places, cluster: credentials.cluster_number() })
+        Ok(SpacePlaces { places, cluster: credentials.cluster_number(), admission: admission.clone() })
     }
 }
 
@@ -63,7 +72,6 @@ impl SpacePlaces {
 pub(crate) struct ClusterSpace {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
-    is_wanted: bool,
 }
 
 /// Whether it is to be served from now on, and who waits for that to be done.
@@ -82,14 +90,11 @@ impl ClusterSpace {
         let mut served = Served { start, places, told, server: None, trouble: None };
         let thread = std::thread::Builder::new().name("quintet-cluster-space".to_owned());
         let thread = thread.spawn(move || served.run(&taken))?;
-        Ok(ClusterSpace { orders: Some(orders), thread: Some(thread), is_wanted: false })
+        Ok(ClusterSpace { orders: Some(orders), thread: Some(thread) })
     }
 
-    /// It is served here from now on, or is not.
-    pub(crate) fn want(&mut self, serve: bool) {
-        if serve == std::mem::replace(&mut self.is_wanted, serve) {
-            return;
-        }
+    /// It is served here from now on, or is not: to those who are members now.
+    pub(crate) fn follow(&self, serve: bool) {
         let (done, is_done) = channel();
         if let Some(orders) = &self.orders {
             // It fails only when the thread has ended, and that ends with this.
@@ -114,7 +119,7 @@ struct Served {
     start: StartSpace,
     places: SpacePlaces,
     told: Told,
-    server: Option<Box<dyn Send>>,
+    server: Option<Box<dyn ServedSpace>>,
     /// Why it could not be served at the last try, so that it is told once.
     trouble: Option<String>,
 }
@@ -131,23 +136,32 @@ impl Served {
             match order {
                 Ok(Order { serve, done }) => {
                     wanted = serve;
-                    self.serve_or_end(serve);
+                    self.change(serve);
                     // Who ordered may have waited long enough.
                     let _ = done.send(());
                 }
-                Err(RecvTimeoutError::Timeout) => self.serve_or_end(wanted),
+                Err(RecvTimeoutError::Timeout) => self.start(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    fn serve_or_end(&mut self, serve: bool) {
-        if !serve {
-            if self.server.take().is_some() {
+    fn change(&mut self, serve: bool) {
+        match &self.server {
+            Some(server) if serve => {
+                let admission = self.places.admission.clone();
+                server.keep_connections_of(Box::new(move |identity| admission.has(identity)));
+            }
+            Some(_) => {
+                self.server = None;
                 (self.told)(&Notice::SpaceEnded);
             }
-            return;
+            None if serve => self.start(),
+            None => {}
         }
+    }
+
+    fn start(&mut self) {
         let started = self.places.places.clone().and_then(|places| {
             (self.start)(&places, self.places.cluster)
                 .map_err(|error| error.to_string())

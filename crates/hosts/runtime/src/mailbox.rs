@@ -1,7 +1,7 @@
 //! What other threads of its process leave for a node: frames for its protocols, and orders for the host.
 
 use crate::dialling::Redial;
-use quintet_contract::{Address, NodeId, OwnedFrame, Port};
+use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,12 @@ pub(crate) enum Order {
     Dial(NodeId, Vec<(Port, Port)>, Redial),
     /// Dial it no more.
     LeaveAlone(NodeId),
+    /// End the links to those who have proved to be somebody of whom this is not true.
+    KeepLinksOf(Rule),
 }
+
+/// Whether somebody still is one to have a link with.
+pub(crate) type Rule = Box<dyn Fn(&Identity) -> bool + Send>;
 
 /// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look.
 #[derive(Clone)]

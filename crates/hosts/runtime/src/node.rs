@@ -8,7 +8,7 @@ use crate::instance::Instance;
 use crate::mailbox::{Mailbox, Order};
 use crate::services::Services;
 use quintet_clock::LiveClock;
-use quintet_contract::{Address, NodeId, OwnedFrame, Port, Time};
+use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port, Time};
 use quintet_link::{End, Listener};
 use std::io;
 use std::time::Duration;
@@ -90,6 +90,7 @@ impl Node {
             match order {
                 Order::Dial(peer, joined, redial) => self.dial(peer, &joined, redial),
                 Order::LeaveAlone(peer) => self.inlets.leave_alone(peer),
+                Order::KeepLinksOf(rule) => self.engine.keep_links_of(self.clock.now(), &rule),
             }
         }
     }
@@ -144,6 +145,12 @@ impl NodeHandle {
     /// Has a peer dialled no more; the link that there is stays.
     pub fn leave_alone(&self, peer: NodeId) {
         self.mailbox.order(Order::LeaveAlone(peer));
+    }
+
+    /// Ends the links to peers that have proved to be somebody of whom this is not true, and their sessions with them. Links without such a
+    /// proof stay, and those over which nothing has come so far. Whether a peer may come again is for who listens to say.
+    pub fn keep_links_of(&self, rule: impl Fn(&Identity) -> bool + Send + 'static) {
+        self.mailbox.order(Order::KeepLinksOf(Box::new(rule)));
     }
 
     /// Ends [`Node::run`] after its current turn.

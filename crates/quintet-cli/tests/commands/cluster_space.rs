@@ -192,7 +192,9 @@ fn members_only_are_let_in_over_the_network() {
     let a = Machine::founded();
     let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
     wait_for_members(&[&a, &b, &c], 2);
-    c.lab().space().out(tuple!["from c"]).unwrap();
+    let (on_b, on_c) = (b.lab(), c.lab());
+    on_c.space().out(tuple!["from c"]).unwrap();
+    let [of_b, of_c] = [&on_b, &on_c].map(|lab| lab.space().begin().take(&template!["later"]).unwrap());
     // As it is on the disk of a machine that does not know yet.
     let kept = c.home.join("kept");
     fs::create_dir(&kept).unwrap();
@@ -212,7 +214,11 @@ fn members_only_are_let_in_over_the_network() {
     a.does(&["leave", "c"]);
     wait_for_members(&[&a, &b], 1);
     is_refused(connect(&kept), Code::NotAllowed, &["quintet join"]);
-    b.lab().space().take(&template!["from c"]).expect("what it has put is there");
+    let error = of_c.finish().expect_err("its connection has ended");
+    assert_eq!(error.code(), Code::PeerDied, "{error}");
+    on_b.space().take(&template!["from c"]).expect("what it has put is there");
+    on_b.space().out(tuple!["later"]).unwrap();
+    of_b.finish().expect("members stay");
 
     let token: Token = a.token().parse().unwrap();
     let credentials = Credentials::of_token(token.key().unwrap().as_bytes(), token.cluster()).unwrap();

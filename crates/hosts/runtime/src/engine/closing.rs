@@ -1,9 +1,10 @@
 //! The end of a node, which the program wants: what was sent before still goes.
 
 use super::Engine;
+use crate::outlets::Outlet;
 use crate::request::Request;
 use quintet_clock::LiveClock;
-use quintet_contract::{DownCause, Port, Span, Time};
+use quintet_contract::{Disconnect, DownCause, Identity, NodeId, Port, Span, Time};
 use quintet_errors::Code;
 use std::time::Duration;
 
@@ -33,6 +34,16 @@ impl Engine {
         while let Some(outlet) = self.ways.outlets.pop() {
             self.end(now, outlet, DownCause::Closed);
         }
+        self.end_step(now);
+    }
+
+    /// Closes the links to those who have proved to be somebody of whom the rule says no. What was sent to them before goes first.
+    pub(crate) fn keep_links_of(&mut self, now: Time, rule: &dyn Fn(&Identity) -> bool) {
+        let refused = |outlet: &&mut Outlet| outlet.sender.info().identity.is_some_and(|peer| !rule(&peer));
+        let peers: Vec<NodeId> =
+            self.ways.outlets.iter_mut().filter(refused).map(|outlet| outlet.peer).collect();
+        let outlets = peers.into_iter().filter_map(|peer| self.ways.outlets.remove(peer));
+        self.ways.closing.extend(outlets.map(|outlet| (outlet, Disconnect::ForGood)));
         self.end_step(now);
     }
 

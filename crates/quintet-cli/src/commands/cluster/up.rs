@@ -8,8 +8,8 @@ use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::output::{print_line, tell};
 use clap::Args;
-use quintet::{Error, LinkAddress, ServeConfig, Server};
-use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record, StartSpace};
+use quintet::{Error, Identity, LinkAddress, ServeConfig, Server};
+use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record, ServedSpace, StartSpace};
 use rustix::process::setsid;
 use serde_json::json;
 use std::path::Path;
@@ -141,7 +141,15 @@ fn space() -> Result<StartSpace, Error> {
     Ok(Arc::new(move |places: &[LinkAddress], cluster| {
         let events = Some(quintet::to_standard_error());
         let config = ServeConfig { cluster, space, link, recorder: None, events };
-        let server: Box<dyn Send> = Box::new(Server::start_at(places, &config)?);
-        Ok(server)
+        let served: Box<dyn ServedSpace> = Box::new(Served(Server::start_at(places, &config)?));
+        Ok(served)
     }))
+}
+
+struct Served(Server);
+
+impl ServedSpace for Served {
+    fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>) {
+        self.0.keep_connections_of(is_member);
+    }
 }

@@ -1,7 +1,7 @@
 //! The space of a cluster, `quintet://lab`: served by one machine, and reached from all. Each machine is a home folder and an address of the loopback.
 
 use crate::tool::{LONG, is_alive, result, wait_until, wait_until_gone};
-use quintet::{Code, Credentials, Error, Lab, LinkAddress, SpaceAddress, template, tuple};
+use quintet::{Code, Credentials, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, template, tuple};
 use quintet_identity::Token;
 use quintet_testbed::{Program, TempDir};
 use rustix::process::{Pid, Signal, kill_process};
@@ -63,9 +63,13 @@ impl Machine {
         object(&self.does(&["token", "create", "--json"]))["token"].as_str().expect("a text").to_owned()
     }
 
-    fn kill_agent(&self) {
+    fn signal_agent(&self, signal: Signal) {
         // It has ended if this fails.
-        let _ = kill_process(Pid::from_raw(self.agent.get().cast_signed()).unwrap(), Signal::KILL);
+        let _ = kill_process(Pid::from_raw(self.agent.get().cast_signed()).unwrap(), signal);
+    }
+
+    fn kill_agent(&self) {
+        self.signal_agent(Signal::KILL);
         wait_until_gone(&[self.agent.get()]);
     }
 
@@ -109,8 +113,11 @@ impl Drop for Machine {
 
 /// With the cluster's folder there.
 fn connect(folder: &Path) -> Result<Lab, Error> {
-    let address: SpaceAddress = format!("quintet://{}", folder.display()).parse().expect("it is an address");
-    Lab::connect(address, 0, LEASE)
+    Lab::connect(address(folder), 0, LEASE)
+}
+
+fn address(folder: &Path) -> SpaceAddress {
+    format!("quintet://{}", folder.display()).parse().expect("it is an address")
 }
 
 fn object(said: &str) -> Value {
@@ -139,7 +146,7 @@ fn what_is_put_on_one_machine_is_taken_on_another() {
     let a = Machine::founded();
     let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
     let (on_a, on_b, on_c) = (a.lab(), b.lab(), c.lab());
-    let take = on_c.space().begin().take(&template!["from b", ?i64]).unwrap();
+    let take = on_c.space().begin().within(LONG).take(&template!["from b", ?i64]).unwrap();
     on_b.space().out(tuple!["from b", 7i64]).unwrap();
     assert_eq!(take.finish().unwrap(), quintet::Outcome::Tuple(tuple!["from b", 7i64], None));
     on_c.space().out(tuple!["from c", vec![1u8; 1 << 20]]).unwrap();
@@ -168,7 +175,7 @@ fn who_waits_learns_that_the_serving_agent_was_killed_and_finds_an_empty_space_a
     wait_for_members(&[&a, &b], 1);
     let (on_a, on_b) = (a.lab(), b.lab());
     on_b.space().out(tuple!["lost"]).unwrap();
-    let takes = [&on_a, &on_b].map(|lab| lab.space().begin().take(&template!["never"]).unwrap());
+    let takes = [&on_a, &on_b].map(|lab| lab.space().begin().within(LONG).take(&template!["never"]).unwrap());
     a.kill_agent();
     for take in takes {
         let error = take.finish().expect_err("the space is gone");
@@ -188,13 +195,43 @@ fn who_waits_learns_that_the_serving_agent_was_killed_and_finds_an_empty_space_a
 }
 
 #[test]
+fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    b.lab().space().out(tuple!["kept"]).unwrap();
+    let link = LinkConfig {
+        keep_alive: Duration::from_millis(100),
+        silence_limit: Duration::from_secs(1),
+        ..LinkConfig::default()
+    };
+    let labs = [&a, &b].map(|machine| {
+        Lab::connect_with(address(&machine.folder()), 0, LEASE, link).expect("the space is there")
+    });
+    let takes =
+        labs.each_ref().map(|lab| lab.space().begin().within(LONG).take(&template!["never"]).unwrap());
+    a.signal_agent(Signal::STOP);
+    for take in takes {
+        let error = take.finish().expect_err("nothing is heard of the space");
+        assert_eq!(error.code(), Code::PeerSilent, "{error}");
+    }
+    is_refused(
+        Lab::connect_with(address(&b.folder()), 0, LEASE, link),
+        Code::PeerSilent,
+        &["node 0", "quintet status"],
+    );
+    a.signal_agent(Signal::CONT);
+    b.lab().space().take(&template!["kept"]).unwrap();
+}
+
+#[test]
 fn members_only_are_let_in_over_the_network() {
     let a = Machine::founded();
     let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
     wait_for_members(&[&a, &b, &c], 2);
     let (on_b, on_c) = (b.lab(), c.lab());
     on_c.space().out(tuple!["from c"]).unwrap();
-    let [of_b, of_c] = [&on_b, &on_c].map(|lab| lab.space().begin().take(&template!["later"]).unwrap());
+    let [of_b, of_c] =
+        [&on_b, &on_c].map(|lab| lab.space().begin().within(LONG).take(&template!["later"]).unwrap());
     // As it is on the disk of a machine that does not know yet.
     let kept = c.home.join("kept");
     fs::create_dir(&kept).unwrap();
@@ -235,7 +272,7 @@ fn the_next_machine_serves_when_the_founder_leaves() {
     wait_for_members(&[&a, &b, &c], 2);
     let on_c = c.lab();
     on_c.space().out(tuple!["lost"]).unwrap();
-    let take = on_c.space().begin().take(&template!["never"]).unwrap();
+    let take = on_c.space().begin().within(LONG).take(&template!["never"]).unwrap();
     a.does(&["leave"]);
     let error = take.finish().expect_err("the space is gone");
     assert_eq!(error.code(), Code::PeerDied, "{error}");

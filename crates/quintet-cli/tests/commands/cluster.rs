@@ -1,6 +1,6 @@
 //! `init`, `up`, `join`, `status`, `leave`, `down`, `rotate`: a cluster of several machines, each a home folder of its own.
 
-use crate::tool::{LONG, is_alive, result, wait_until, wait_until_gone};
+use crate::tool::{LONG, host, is_alive, result, wait_until, wait_until_gone};
 use quintet_testbed::{Program, TempDir};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -10,7 +10,6 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A machine: a user's home, with the place where its agent listens.
 struct Machine {
@@ -21,18 +20,9 @@ struct Machine {
     process: Cell<Option<u32>>,
 }
 
-/// A free port, and the one after it for the cluster's space, of those that the system gives to nobody who asks for any: an agent that was
-/// down finds them free again.
+/// Where an agent listens: an agent that was down finds the place free again.
 fn place() -> String {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = std::process::id().wrapping_mul(61) + TAKEN.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + 2 * (number % 10_000);
-        let is_free = |port| TcpListener::bind(format!("127.0.0.1:{port}")).is_ok();
-        if is_free(port) && is_free(port + 1) {
-            return format!("127.0.0.1:{port}");
-        }
-    }
+    format!("{}:7400", host())
 }
 
 fn object(said: &str) -> Value {
@@ -418,8 +408,10 @@ fn an_agent_in_the_foreground_ends_by_ctrl_c() {
     let a = Machine::new("a");
     a.does(&["init", "lab", "--machine", "a"]);
     let mut agent = a.program(&["up", "--foreground", "--listen", &a.place]).spawn().unwrap();
-    let said = agent.output().next_line(LONG).expect("it says that it is up");
-    assert!(said.contains("a (node 0) at 127.0.0.1:") && said.contains("ctrl-C ends it"), "{said}");
+    // What it tells besides comes on its other output.
+    let is_up =
+        |said: &str| said.contains(&format!("a (node 0) at {}", a.place)) && said.contains("ctrl-C ends it");
+    while !is_up(&agent.output().next_line(LONG).expect("it says that it is up")) {}
     agent.terminate().unwrap();
     assert!(agent.wait(LONG).unwrap().expect("it ends").success());
     a.is_refused(&["status"], 69, &["does not run"]);

@@ -1,6 +1,6 @@
 //! The space of a cluster, `quintet://lab`: served by one machine, and reached from all. Each machine is a home folder and an address of the loopback.
 
-use crate::tool::{LONG, is_alive, result, wait_until, wait_until_gone};
+use crate::tool::{LONG, host, is_alive, result, wait_until, wait_until_gone};
 use quintet::{Code, Credentials, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, template, tuple};
 use quintet_identity::Token;
 use quintet_testbed::{Program, TempDir};
@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -23,12 +22,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// At an address that no other machine has, nor any of another run of the tests.
     fn new() -> Machine {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let (machine, run) = (MADE.fetch_add(1, Ordering::Relaxed), std::process::id() % 62_000);
-        let host = format!("127.{}.{}.{}", 128 + machine, run / 250, 1 + run % 250);
-        Machine { home: TempDir::new().unwrap(), host, agent: Cell::new(0) }
+        Machine { home: TempDir::new().unwrap(), host: host(), agent: Cell::new(0) }
     }
 
     fn founded() -> Machine {
@@ -293,7 +288,7 @@ fn a_place_that_is_taken_is_told_and_tried_again() {
     let taken = std::net::TcpListener::bind((a.host.as_str(), 7401)).unwrap();
     a.up();
     let log = || fs::read_to_string(a.folder().join("agent.log")).unwrap();
-    assert!(log().contains("is to serve the cluster's space, and cannot"), "{}", log());
+    wait_until(|| log().contains("is to serve the cluster's space, and cannot"));
     is_refused(a.connect(), Code::Unreachable, &["agent.log"]);
     drop(taken);
     wait_until(|| a.connect().is_ok());
@@ -316,6 +311,6 @@ fn what_cannot_be_reached_is_refused_with_what_to_do() {
     let (code, said) = a.ask(&["up", "--listen", &format!("{}:65535", a.host), "--json"], &[]);
     assert_eq!(code, 0, "{said}");
     a.keep_agent(&said);
-    let log = fs::read_to_string(a.folder().join("agent.log")).unwrap();
-    assert!(log.contains("no port is after"), "{log}");
+    let log = || fs::read_to_string(a.folder().join("agent.log")).unwrap();
+    wait_until(|| log().contains("no port is after"));
 }

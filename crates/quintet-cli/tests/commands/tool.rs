@@ -4,6 +4,7 @@ use quintet_testbed::{Child, Program, TempDir};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Longer than anything here takes, also on a busy machine.
@@ -19,6 +20,14 @@ pub(crate) fn start<const N: usize>(arguments: [&str; N], variables: &[(&str, &s
     let program = arguments.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
     let program = variables.iter().fold(program, |program, (name, value)| program.env(name, value));
     program.spawn().expect("the program starts")
+}
+
+/// An address of the loopback that no other machine of the tests has, nor any of another run of them: agents and spaces listen at the same ports of it
+/// again and again.
+pub(crate) fn host() -> String {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let (machine, run) = (MADE.fetch_add(1, Ordering::Relaxed), std::process::id() % 62_000);
+    format!("127.{}.{}.{}", 100 + machine % 150, run / 250, 1 + run % 250)
 }
 
 /// Its exit status and everything it said.

@@ -14,7 +14,7 @@ use rustix::process::setsid;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 /// Is the agent, until it is asked to end.
 fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error> {
     descriptors::raise();
-    let announcement = Arc::new(Announcement { line: OnceLock::new(), made: Once::new() });
+    let announcement = Arc::new(Announcement::new());
     let ready = Arc::clone(&announcement);
     let config = AgentConfig {
         folder: folder.to_owned(),
@@ -79,20 +79,22 @@ fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error
         space: Some(space()?),
         told: Arc::new(move |notice: &Notice| match notice {
             Notice::Ready => ready.make(),
-            other => tell(other),
+            other => ready.tell(other),
         }),
     };
     let agent = Agent::start(&config).map_err(refused)?;
     let handle = agent.handle();
     on_interrupt(move |_| handle.end())?;
     announcement.prepare(agent.record(), &agent.listening().to_string(), as_json);
+    let late = Arc::clone(&announcement);
     thread::spawn(move || {
         // Where no other member can be reached it is up all the same.
         thread::sleep(READY_LIMIT);
-        announcement.make();
+        late.make();
     });
-    agent.run().map_err(refused)?;
-    Ok(ExitCode::SUCCESS)
+    let how = agent.run().map_err(refused);
+    announcement.tell_early();
+    how.map(|()| ExitCode::SUCCESS)
 }
 
 /// How the agent starts processes: each asks the kernel to end with the agent, and another process of this program sees to what they have started.
@@ -106,13 +108,18 @@ fn processes() -> Result<Processes, Error> {
     Ok(Processes { through, companion: vec![this.into(), "supervise-job".into()] })
 }
 
-/// What is said once when the agent is up: before all that it has to tell.
+/// What is said when the agent is up, and what it has to tell: after that.
 struct Announcement {
     line: OnceLock<String>,
-    made: Once,
+    /// What it had to tell before; none once it is up.
+    early: Mutex<Option<Vec<String>>>,
 }
 
 impl Announcement {
+    fn new() -> Announcement {
+        Announcement { line: OnceLock::new(), early: Mutex::new(Some(Vec::new())) }
+    }
+
     fn prepare(&self, record: &Record, listening: &str, as_json: bool) {
         let Record { name, node, address, .. } = record;
         let line = if as_json {
@@ -125,12 +132,29 @@ impl Announcement {
         self.line.get_or_init(|| line);
     }
 
+    /// The agent is up. Said once.
     fn make(&self) {
-        self.made.call_once(|| {
-            if let Some(Err(error)) = self.line.get().map(print_line) {
-                tell(error);
-            }
-        });
+        let Some(early) = self.early().take() else { return };
+        if let Some(Err(error)) = self.line.get().map(print_line) {
+            tell(error);
+        }
+        early.into_iter().for_each(tell);
+    }
+
+    /// Tells what was to be told before.
+    fn tell_early(&self) {
+        self.early().take().into_iter().flatten().for_each(tell);
+    }
+
+    fn tell(&self, notice: &Notice) {
+        match &mut *self.early() {
+            Some(early) => early.push(notice.to_string()),
+            None => tell(notice),
+        }
+    }
+
+    fn early(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

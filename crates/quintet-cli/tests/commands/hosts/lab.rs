@@ -1,10 +1,9 @@
 //! A cluster of machines for tests of commands: an agent each, in homes of their own, on loopback or in network namespaces.
 
-use crate::tool::{LONG, result, text, wait_until};
+use crate::tool::{LONG, host, result, text, wait_until};
 use quintet_testbed::{Child, Plan, Program, TempDir, Testbed, namespaces_refused};
 use serde_json::Value;
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 
 /// What tokens allow that allow everything.
@@ -159,8 +158,7 @@ impl Machines {
         if let Some(bed) = &self.bed {
             return format!("{}:7400", bed.machine(name).expect("it is one").address());
         }
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        listener.local_addr().expect("it has one").to_string()
+        format!("{}:7400", host())
     }
 
     fn wait_until_all_know_all(&self) {

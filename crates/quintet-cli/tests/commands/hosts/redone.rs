@@ -9,6 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 
 const TASKS: i64 = 30;
+/// Tasks that wait to be done, of those that take no time.
+const AHEAD: i64 = 16;
 
 fn lab_of_the_job() -> Option<Lab> {
     env::var("QUINTET_SPACE").ok()?;
@@ -50,12 +52,49 @@ fn worker_of_a_job() {
     }
 }
 
+/// A job's master; nothing in the ordinary run of the tests. It has tasks until one of them was done again.
+#[test]
+fn master_of_a_hasty_job() {
+    let Some(lab) = lab_of_the_job() else { return };
+    let space = lab.space();
+    let put = |task: i64| {
+        space.out(tuple!["quintet.event", "submitted", -1i64, task, 0i64]).unwrap();
+        space.out(tuple!["task", task]).unwrap();
+    };
+    (0..AHEAD).for_each(put);
+    for task in AHEAD.. {
+        let result = space.take(&template!["result", ?i64]).unwrap();
+        if result[1] != 1i64.into() {
+            break;
+        }
+        put(task);
+    }
+    println!("a task was done again");
+}
+
+/// A job's worker; nothing in the ordinary run of the tests. It has done a task as soon as it has said that it holds it.
+#[test]
+fn worker_of_a_hasty_job() {
+    let (Some(lab), Ok(rank)) = (lab_of_the_job(), env::var("QUINTET_RANK")) else { return };
+    let (space, rank): (_, i64) = (lab.space(), rank.parse().unwrap());
+    while let Ok(lease) = space.lease(&template!["task", ?i64], None) {
+        let task = i64::try_from(lease.tuple()[1].clone()).unwrap();
+        let event = |word| tuple!["quintet.event", word, rank, task, i64::from(lease.attempt())];
+        space.out(event("holding")).unwrap();
+        let (done, result) = (event("done"), tuple!["result", i64::from(lease.attempt())]);
+        lease.acknowledge(&[result, done]).unwrap();
+    }
+}
+
 /// The job whose tasks are squares, with these options.
 fn squares(lab: &Machines, options: &[&str]) -> Child {
+    job(lab, ["worker_of_a_job", "master_of_a_job"], options)
+}
+
+fn job(lab: &Machines, roles: [&str; 2], options: &[&str]) -> Child {
     let this = env::current_exe().unwrap();
     let role = |name: &str| format!("exec {} hosts::redone::{name} --exact --nocapture --quiet", text(&this));
-    let (worker, master) =
-        (at(lab, "worker", &role("worker_of_a_job")), at(lab, "master", &role("master_of_a_job")));
+    let (worker, master) = (at(lab, "worker", &role(roles[0])), at(lab, "master", &role(roles[1])));
     let mut words =
         vec!["run", "--json", "--set", "link.silence_limit_ms=3000", "--set", "link.resume_window_ms=1000"];
     if !options.contains(&"--python") {
@@ -145,4 +184,15 @@ fn a_machine_whose_python_has_no_package_is_named_with_what_to_do() {
     assert_eq!(said.matches(told).count(), 1, "{said}");
     let (code, said) = result(squares(&lab, &["--hosts", "b", "-n", "1", "--python", "our-python"]));
     assert!(code == 69 && said.contains("starts workers any more: b: its Python has no package"), "{said}");
+}
+
+#[test]
+fn who_has_done_its_task_when_it_is_killed_elsewhere_is_not_the_proof() {
+    let lab = Machines::up(&["a", "b", "c"]);
+    let roles = ["worker_of_a_hasty_job", "master_of_a_hasty_job"];
+    for _ in 0..5 {
+        let (code, said) = result(job(&lab, roles, &["--hosts", "b,c", "-n", "4", "--kill-one"]));
+        assert!(code == 0 && said.contains("a task was done again"), "{said}");
+        assert!(said.contains("when it was killed; redone by worker"), "{said}");
+    }
 }

@@ -90,7 +90,25 @@ pub(super) fn in_words(redone: &Redone, killing: Killing) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::happening::Event;
     use super::*;
+
+    #[test]
+    fn a_worker_that_had_done_its_task_is_no_proof_and_another_is_killed() {
+        let event = |what| Event { what, rank: 2, task: 17, attempt: 1 };
+        let mut ledger = Ledger::default();
+        ledger.add(&event(What::Holding));
+        let mut killing = Killing::Killed(2);
+        killing.done(2, &ledger, 2);
+        assert_eq!(killing, Killing::Killed(2), "it held a task");
+        ledger.add(&event(What::Done));
+        killing.done(2, &ledger, 1);
+        assert_eq!(killing, Killing::Killed(2), "the last one is not killed");
+        killing.done(1, &ledger, 2);
+        assert_eq!(killing, Killing::Killed(2), "another one has done a task");
+        killing.done(2, &ledger, 2);
+        assert_eq!(killing, Killing::Waiting);
+    }
 
     #[test]
     fn the_words_name_the_task_and_both_workers() {

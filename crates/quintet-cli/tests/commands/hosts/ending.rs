@@ -89,6 +89,21 @@ pub(super) fn processes_of(job: &Child, words: &str) -> Vec<u32> {
 }
 
 #[test]
+fn a_command_ends_although_an_agent_stands_still_and_that_ends_its_part_later() {
+    let lab = Machines::up(&["a", "b", "c"]);
+    let (job, processes) = family(&lab, &[]);
+    send(lab.agent("b"), Signal::STOP);
+    send(&job, Signal::TERM);
+    let (code, said) = result(job);
+    assert_eq!(code, 130, "{said}");
+    let of_b: Vec<u32> = processes.iter().copied().filter(|process| is_alive(*process)).collect();
+    assert!(of_b.len() <= 3, "the others have ended: {said}");
+    send(lab.agent("b"), Signal::CONT);
+    wait_until_gone(&of_b);
+    wait_until_no_folder_is_left(&lab);
+}
+
+#[test]
 fn a_command_that_stands_still_for_a_while_goes_on() {
     let lab = Machines::up(&["a", "b", "c"]);
     let (job, processes) = family(&lab, &[]);

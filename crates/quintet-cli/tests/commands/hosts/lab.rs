@@ -148,6 +148,12 @@ impl Machines {
         self.machines.iter_mut().find(|machine| machine.name == name).expect("it is one of them")
     }
 
+    /// The agent of this machine, which runs.
+    pub(crate) fn agent(&self, name: &str) -> &Child {
+        let machine = self.machines.iter().find(|machine| machine.name == name);
+        machine.and_then(|machine| machine.agent.as_ref()).expect("it runs")
+    }
+
     /// Kills the agent of this machine.
     pub(crate) fn kill(&mut self, name: &str) {
         self.machine(name).agent.take().expect("it runs").kill().expect("killed");

@@ -23,8 +23,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// A machine that stands still for some seconds is not lost; one that was cut off is noticed by its membership before.
-const LIVENESS: Liveness = Liveness {
+/// How an agent looks after its links. A machine that stands still for some seconds is not lost; one that was cut off is noticed by its
+/// membership before.
+pub const LIVENESS: Liveness = Liveness {
     keep_alive: Span::from_millis(500),
     silence_limit: Span::from_secs(10),
     // A command that was killed looks like one that was cut off, and its processes end with its session.

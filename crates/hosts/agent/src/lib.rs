@@ -43,7 +43,7 @@ mod renewal;
 mod space;
 mod upkeep;
 
-pub use agent::{Agent, AgentConfig, AgentHandle, Processes, Told, found};
+pub use agent::{Agent, AgentConfig, AgentHandle, LIVENESS, Processes, Told, found};
 pub use client::Client;
 pub use enrolling::granted;
 pub use error::AgentError;

@@ -8,7 +8,7 @@ use super::machine::Machine;
 use crate::connection::random;
 use clap::ValueEnum;
 use quintet::{Code, Error, LinkConfig};
-use quintet_agent::{Client, Liveness};
+use quintet_agent::{Client, LIVENESS, Liveness};
 use quintet_contract::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -143,12 +143,13 @@ fn check_granted(cluster: &Cluster) -> Result<(), Error> {
     Err(Error::new(Code::NotAllowed, text))
 }
 
-/// How the links to agents are looked after: as those to the space are.
+/// How the links to agents are looked after: as those to the space are. An agent that was cut off for longer than its own window has ended
+/// its part of the job, so that nothing is gained by a longer one.
 fn liveness(link: &LinkConfig) -> Liveness {
     Liveness {
         keep_alive: Span::from(link.keep_alive),
         silence_limit: Span::from(link.silence_limit),
-        resume_window: Span::from(link.resume_window),
+        resume_window: Span::from(link.resume_window).min(LIVENESS.resume_window),
     }
 }
 

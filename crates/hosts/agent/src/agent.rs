@@ -257,6 +257,7 @@ pub(crate) fn founder(name: &str) -> Record {
         founding: true,
         listen: LISTEN.to_owned(),
         address: String::new(),
+        view: 0,
         peers: Vec::new(),
     }
 }

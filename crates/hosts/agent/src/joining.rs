@@ -77,8 +77,16 @@ pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
     };
     let Enrolled { node, certificate, authority, peers } = ask(&client, ENROL, &enrol)?;
     let members = peers.len();
-    let record =
-        Record { name: name.clone(), node, ticket, founding: false, listen, address: address.clone(), peers };
+    let record = Record {
+        name: name.clone(),
+        node,
+        ticket,
+        founding: false,
+        listen,
+        address: address.clone(),
+        view: 0,
+        peers,
+    };
     let identity = enrolling.finish(&certificate, &authority)?;
     keep(folder, &authority, &identity, &record)
         .map_err(|error| AgentError::NotKept { name: name.clone(), error: Box::new(error) })?;

@@ -269,15 +269,20 @@ impl Keeper {
             return Ok(());
         }
         let before = std::mem::replace(&mut self.view, view);
-        self.admission.set(self.view.members.values().map(|member| member.identity).collect());
-        self.grant();
-        self.serve_space();
-        self.dial_members();
-        self.remember()?;
-        self.move_if_elsewhere();
+        // A log brings back what was agreed when it was written, which may be before what this machine remembers: who has joined since
+        // is let in and dialled all the same, or no majority would come together again.
+        if self.view.number >= self.record.view {
+            self.admission.set(self.view.members.values().map(|member| member.identity).collect());
+            self.grant();
+            self.dial_members();
+            self.remember()?;
+            self.move_if_elsewhere();
+        }
+        let of_space = self.serve_space();
         if before.number == 0 {
             (self.told)(&Notice::Ready);
         }
+        of_space.iter().for_each(|notice| (self.told)(notice));
         self.tell_changes(&before);
         Ok(())
     }
@@ -306,17 +311,18 @@ impl Keeper {
                 address: member.address.clone(),
             })
             .collect();
-        if self.record.founding || self.record.peers != peers {
-            (self.record.founding, self.record.peers) = (false, peers);
+        let view = self.view.number;
+        if self.record.founding || self.record.view != view || self.record.peers != peers {
+            (self.record.founding, self.record.view, self.record.peers) = (false, view, peers);
             self.record.write(&self.folder)?;
         }
         Ok(())
     }
 
-    /// The member with the lowest number serves the cluster's space.
-    fn serve_space(&self) {
-        let is_lowest = self.view.members.keys().next() == Some(&self.record.node);
-        self.space.iter().for_each(|space| space.follow(is_lowest));
+    /// The member with the lowest number serves the cluster's space. What there is to tell of that.
+    fn serve_space(&self) -> Option<Notice> {
+        let is_lowest = self.record.peers.iter().all(|peer| peer.node > self.record.node);
+        self.space.as_ref()?.follow(is_lowest)
     }
 
     /// Tells the launcher who may ask it for what.

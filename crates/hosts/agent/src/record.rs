@@ -7,6 +7,7 @@
 //! founding = true             # until its log is on the disk: it founds the cluster
 //! listen = "0.0.0.0:7400"     # where its agent listens
 //! address = "a.example:7400"  # where others reach that; empty: nobody is told
+//! view = 3                    # in which view the others are those that follow
 //!
 //! [[peer]]                    # the other members, when it saw them last
 //! node = 1
@@ -41,6 +42,8 @@ pub struct Record {
     pub listen: String,
     /// Where other machines reach that.
     pub address: String,
+    /// The number of the view in which these are the other members. The log may bring back an older one first.
+    pub view: u64,
     /// The other members, when it saw them last.
     pub peers: Vec<Peer>,
 }
@@ -101,6 +104,7 @@ impl Record {
             },
             listen: text(table, "listen")?,
             address: text(table, "address")?,
+            view: view(table)?,
             peers,
         })
     }
@@ -159,11 +163,11 @@ impl Record {
     }
 
     fn to_toml(&self) -> String {
-        let Record { name, node, ticket, founding, listen, address, peers } = self;
+        let Record { name, node, ticket, founding, listen, address, view, peers } = self;
         let (name, listen, address) = (quoted(name), quoted(listen), quoted(address));
         let mut text = format!(
             "# Written by the agent: what this machine is in its cluster.\nname = {name}\nnode = {}\nticket = \"{ticket}\"\n\
-             founding = {founding}\nlisten = {listen}\naddress = {address}\n",
+             founding = {founding}\nlisten = {listen}\naddress = {address}\nview = {view}\n",
             node.0
         );
         for Peer { node, identity, address } in peers {
@@ -208,6 +212,15 @@ fn text(table: &DeTable<'_>, key: &'static str) -> Result<String, &'static str> 
     match table.get(key).map(|value| value.get_ref()) {
         Some(DeValue::String(text)) => Ok(text.to_string()),
         _ => Err(key),
+    }
+}
+
+/// A machine that has seen none so far need not say one.
+fn view(table: &DeTable<'_>) -> Result<u64, &'static str> {
+    match table.get("view").map(|value| value.get_ref()) {
+        None => Ok(0),
+        Some(DeValue::Integer(number)) if number.radix() == 10 => number.as_str().parse().map_err(|_| "view"),
+        Some(_) => Err("view"),
     }
 }
 
@@ -271,6 +284,7 @@ mod tests {
             founding: true,
             listen: "0.0.0.0:7400".to_owned(),
             address: String::new(),
+            view: u64::from(u32::MAX) + 1,
             peers: vec![peer(1), peer(200)],
         }
     }
@@ -295,6 +309,7 @@ mod tests {
             ("ticket", good.replace("ticket =", "tickets =")),
             ("node", good.replace("node = 3", "node = 65536")),
             ("founding", good.replace("= true", "= 1")),
+            ("view", good.replace("view = ", "view = -")),
             ("identity", good.replace("010101\"", "01010\"")),
             ("peer", good.replace("[[peer]]", "[[other]]").replacen("name =", "peer = 1\nname =", 1)),
             ("key with no value", good.replacen("name =", "name", 1)),

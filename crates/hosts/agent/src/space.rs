@@ -12,7 +12,7 @@ use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -74,10 +74,10 @@ pub(crate) struct ClusterSpace {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Whether it is to be served from now on, and who waits for that to be done.
+/// Whether it is to be served from now on, and who waits for that to be done, and tells of it.
 struct Order {
     serve: bool,
-    done: Sender<()>,
+    done: Sender<Option<Notice>>,
 }
 
 impl ClusterSpace {
@@ -93,14 +93,12 @@ impl ClusterSpace {
         Ok(ClusterSpace { orders: Some(orders), thread: Some(thread) })
     }
 
-    /// It is served here from now on, or is not: to those who are members now.
-    pub(crate) fn follow(&self, serve: bool) {
+    /// It is served here from now on, or is not: to those who are members now. What there is to tell of that.
+    pub(crate) fn follow(&self, serve: bool) -> Option<Notice> {
         let (done, is_done) = channel();
-        if let Some(orders) = &self.orders {
-            // It fails only when the thread has ended, and that ends with this.
-            let _ = orders.send(Order { serve, done });
-            let _ = is_done.recv_timeout(CHANGE_LIMIT);
-        }
+        // It fails only when the thread has ended, and that ends with this.
+        self.orders.as_ref()?.send(Order { serve, done }).ok()?;
+        is_done.recv_timeout(CHANGE_LIMIT).ok().flatten()
     }
 }
 
@@ -136,49 +134,48 @@ impl Served {
             match order {
                 Ok(Order { serve, done }) => {
                     wanted = serve;
-                    self.change(serve);
                     // Who ordered may have waited long enough.
-                    let _ = done.send(());
+                    if let Err(SendError(Some(notice))) = done.send(self.change(serve)) {
+                        (self.told)(&notice);
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => self.start(),
+                Err(RecvTimeoutError::Timeout) => self.start().iter().for_each(|notice| (self.told)(notice)),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    fn change(&mut self, serve: bool) {
+    fn change(&mut self, serve: bool) -> Option<Notice> {
         match &self.server {
             Some(server) if serve => {
                 let admission = self.places.admission.clone();
                 server.keep_connections_of(Box::new(move |identity| admission.has(identity)));
+                None
             }
             Some(_) => {
                 self.server = None;
-                (self.told)(&Notice::SpaceEnded);
+                Some(Notice::SpaceEnded)
             }
             None if serve => self.start(),
-            None => {}
+            None => None,
         }
     }
 
-    fn start(&mut self) {
+    fn start(&mut self) -> Option<Notice> {
         let started = self.places.places.clone().and_then(|places| {
-            (self.start)(&places, self.places.cluster)
-                .map_err(|error| error.to_string())
-                .map(|server| (server, places))
+            let server = (self.start)(&places, self.places.cluster);
+            server.map_err(|error| error.to_string()).map(|server| (server, places))
         });
         match started {
             Ok((server, places)) => {
                 (self.server, self.trouble) = (Some(server), None);
-                (self.told)(&Notice::ServesSpace {
-                    places: places.map(|place| place.to_string()).join(" and "),
-                });
+                Some(Notice::ServesSpace { places: places.map(|place| place.to_string()).join(" and ") })
             }
             Err(text) if self.trouble.as_ref() != Some(&text) => {
-                (self.told)(&Notice::SpaceNotServed { text: text.clone() });
-                self.trouble = Some(text);
+                self.trouble = Some(text.clone());
+                Some(Notice::SpaceNotServed { text })
             }
-            Err(_) => {}
+            Err(_) => None,
         }
     }
 }

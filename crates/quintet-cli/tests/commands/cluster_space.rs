@@ -190,6 +190,31 @@ fn who_waits_learns_that_the_serving_agent_was_killed_and_finds_an_empty_space_a
 }
 
 #[test]
+fn after_all_agents_were_killed_the_cluster_comes_back_with_its_space() {
+    let a = Machine::founded();
+    let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
+    let all = [&a, &b, &c];
+    wait_until(|| {
+        let shown = object(&a.does(&["status", "--json"]));
+        let machines = shown["cluster"]["machines"].as_array().expect("a list").clone();
+        machines.len() == 3 && machines.iter().all(|machine| machine["votes"] == true)
+    });
+    wait_for_members(&all, 2);
+    all.iter().for_each(|machine| machine.kill_agent());
+    a.up();
+    // Alone it knows no majority, and remembers the others all the same: they are let in to its space.
+    wait_for_members(&[&a], 2);
+    c.lab().space().out(tuple!["from c"]).unwrap();
+    [&b, &c].iter().for_each(|machine| machine.up());
+    wait_until(|| {
+        // Until it has heard of the others it knows itself as no member.
+        let (code, said) = b.ask(&["status", "--json"], &[]);
+        code == 0 && object(&said)["cluster"]["majority"] == true
+    });
+    b.lab().space().take(&template!["from c"]).unwrap();
+}
+
+#[test]
 fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples() {
     let a = Machine::founded();
     let b = Machine::joined("b", &a);
@@ -276,8 +301,8 @@ fn the_next_machine_serves_when_the_founder_leaves() {
     assert_eq!(c.lab().space().count(&template!["lost"]).unwrap(), 0);
     b.lab().space().out(tuple!["from b"]).unwrap();
     c.lab().space().take(&template!["from b"]).unwrap();
-    let log = fs::read_to_string(b.folder().join("agent.log")).unwrap();
-    assert!(log.contains("serves the cluster's space, empty at first, at shm:"), "{log}");
+    let log = || fs::read_to_string(b.folder().join("agent.log")).unwrap();
+    wait_until(|| log().contains("serves the cluster's space, empty at first, at shm:"));
     assert!(!a.folder().join("space.socket").exists(), "nothing is left of it");
 }
 

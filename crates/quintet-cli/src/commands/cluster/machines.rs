@@ -138,6 +138,7 @@ mod tests {
             founding: false,
             listen: String::new(),
             address: String::new(),
+            view: 0,
             peers: Vec::new(),
         };
         let membership = Membership { view: View::default(), news: News::default() };

@@ -7,7 +7,7 @@ use quintet_contract::{Identity, Kind, NodeId, Token};
 use quintet_errors::Code;
 use quintet_identity::{Authority, Grants, Validity, consume, identity_of, outstanding};
 use quintet_launch::Grant;
-use quintet_membership::{Answer, Request};
+use quintet_membership::{Answer, Reason, Request};
 use quintet_stack::enrolment::{ENROL, ENROLLED, RENEW};
 use quintet_wire::Decode;
 use std::time::SystemTime;
@@ -41,6 +41,17 @@ impl Keeper {
         };
         if let Err((code, text)) = done {
             self.refuse(token, code, &text);
+        }
+    }
+
+    /// Refuses who asked while this machine is behind, where it cannot catch up.
+    pub(crate) fn refuse_early(&mut self) {
+        if !self.is_behind() || !self.news.is_stale {
+            return;
+        }
+        for frame in std::mem::take(&mut self.early) {
+            let text = "no majority of the voters is heard, so that this machine does not know who is in now; try again when more machines are up";
+            self.refuse(frame.token, Reason::NoMajority.code(), text);
         }
     }
 

@@ -125,7 +125,7 @@ pub(crate) struct Keeper {
     admission: Admission,
     pub(crate) told: Told,
     pub(crate) view: View,
-    news: News,
+    pub(crate) news: News,
     /// The members to which sessions say HELLO: those that were known when the node was made.
     asked: BTreeSet<NodeId>,
     /// Where each of them is dialled.
@@ -133,8 +133,8 @@ pub(crate) struct Keeper {
     /// What was asked of the member and not answered yet.
     open: BTreeMap<u64, Purpose>,
     next: u64,
-    /// Requests that came before the view was known.
-    early: Vec<OwnedFrame>,
+    /// Requests that came before a view was known that is as new as the one remembered.
+    pub(crate) early: Vec<OwnedFrame>,
     is_ending: bool,
     pub(crate) upkeep: Upkeep,
     /// The cluster's space, if this machine is one to serve it.
@@ -239,7 +239,7 @@ impl Keeper {
             (Purpose::View, Answer::Current(view, _)) => {
                 self.see(*view)?;
                 self.watch();
-                let early = if self.view.number > 0 { std::mem::take(&mut self.early) } else { Vec::new() };
+                let early = if self.is_behind() { Vec::new() } else { std::mem::take(&mut self.early) };
                 early.iter().for_each(|frame| self.take_request(frame));
             }
             (Purpose::View, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
@@ -271,7 +271,7 @@ impl Keeper {
         let before = std::mem::replace(&mut self.view, view);
         // A log brings back what was agreed when it was written, which may be before what this machine remembers: who has joined since
         // is let in and dialled all the same, or no majority would come together again.
-        if self.view.number >= self.record.view {
+        if !self.is_behind() {
             self.admission.set(self.view.members.values().map(|member| member.identity).collect());
             self.grant();
             self.dial_members();
@@ -285,6 +285,11 @@ impl Keeper {
         of_space.iter().for_each(|notice| (self.told)(notice));
         self.tell_changes(&before);
         Ok(())
+    }
+
+    /// Whether the view is none so far, or older than what this machine remembers.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.view.number == 0 || self.view.number < self.record.view
     }
 
     /// Dials the members that sessions say HELLO to, where they are now, and nobody who is none any more.
@@ -378,12 +383,12 @@ impl Keeper {
         }
         // One that has closed its link in order is not dialled again by itself.
         for Suspect { node, .. } in &news.suspects {
-            let address = self.view.members.get(node).map(|member| member.address.clone());
-            if let (Some(address), true) = (address, self.dialled.remove(node).is_some()) {
-                self.dial(*node, &address);
+            if let Some(place) = self.dialled.remove(node) {
+                self.dial(*node, &place);
             }
         }
         self.news = news;
+        self.refuse_early();
         self.move_if_elsewhere();
     }
 
@@ -411,7 +416,10 @@ impl Keeper {
                 self.answer(AGENT_ENDS, frame.token, &Nothing);
                 self.is_ending = true;
             }
-            (_, Some(_)) if self.view.number == 0 => self.early.push(frame.clone()),
+            (_, Some(_)) if self.is_behind() => {
+                self.early.push(frame.clone());
+                self.refuse_early();
+            }
             (_, Some(proved)) => self.take_enrolment(frame.kind, frame.token, proved, body),
             (_, None) => self.refuse(frame.token, Code::NotAllowed, "a machine is let in over TLS only"),
         }
@@ -480,3 +488,6 @@ impl fmt::Display for Notice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,9 +93,13 @@ fn place() -> String {
     listener.local_addr().expect("it has one").to_string()
 }
 
+fn record(folder: &Path) -> Record {
+    Record::read(folder).expect("it can be read").expect("it is there")
+}
+
 /// Has an agent listen there from the first start on.
 fn listens(folder: &Path) {
-    let mut record = Record::read(folder).expect("it can be read").expect("it is there");
+    let mut record = record(folder);
     (record.listen, record.address) = (place(), String::new());
     record.write(folder).expect("the folder is there");
 }
@@ -169,12 +173,34 @@ fn the_cluster_outlives_its_founder_which_comes_back_elsewhere() {
     // It is reached at another place from now on.
     listens(&lab);
     let a = Running::start(&lab);
-    let moved = Record::read(&lab).expect("it can be read").expect("it is there").address;
+    let moved = record(&lab).address;
     let is_known = |agent: &Running| agent.view().members[&NodeId(0)].address == moved;
     wait_until("all know where it is", || [&a, &b, &c].into_iter().all(is_known));
     b.wait_for(|notice| matches!(notice, Notice::Back { name, .. } if name == "a"));
     let lives = |agent: &Running| agent.view().members[&NodeId(0)].incarnation.0;
     wait_until("it has a later life", || lives(&c) == 2);
+}
+
+#[test]
+fn a_machine_that_comes_up_alone_forgets_nobody() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let (b, c) = (joined(&a, &folder, "b"), joined(&a, &folder, "c"));
+    wait_until("three voters", || [&a, &b, &c].iter().all(|agent| agent.view().voters().count() == 3));
+    let known = a.view().number;
+    wait_until("a remembers the view", || record(&a.folder).view >= known);
+    let folders = [&a, &b, &c].map(|agent| agent.folder.clone());
+    for agent in [b, c, a] {
+        agent.end().expect("nothing is wrong");
+    }
+    let a = Running::start(&folders[0]);
+    // Its member has read its log, and the agent has been told before.
+    assert!(a.view().number < known, "the log says what was agreed: then this shows nothing");
+    a.end().expect("nothing is wrong");
+    let peers: Vec<NodeId> = record(&folders[0]).peers.iter().map(|peer| peer.node).collect();
+    assert_eq!(peers, [NodeId(1), NodeId(2)]);
+    let all = [0, 2, 1].map(|at: usize| Running::start(&folders[at]));
+    wait_until("they agree as before", || all[0].client().membership(true).is_ok());
 }
 
 #[test]

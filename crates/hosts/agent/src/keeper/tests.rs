@@ -1,0 +1,124 @@
+use super::*;
+use quintet_contract::Incarnation;
+use quintet_identity::create;
+use quintet_membership::Member;
+use quintet_runtime::{Node, Services};
+use quintet_testbed::TempDir;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// How node 1 proves who it is.
+const OTHER: Identity = Identity([1; 32]);
+
+/// The keeper of node 0, which has seen view `seen` with node 1, and whose node does not run.
+fn keeper(folder: &Path, seen: u64, told: Told) -> Keeper {
+    let lab = folder.join("lab");
+    create(&lab, "a").expect("it is made");
+    let peers = vec![Peer { node: NodeId(1), identity: OTHER, address: address_of(1) }];
+    let record =
+        Record { founding: false, view: seen, peers, address: address_of(0), ..crate::agent::founder("a") };
+    record.write(&lab).expect("the folder is there");
+    let (credentials, cluster) = crate::credentials(&lab).expect("they were made");
+    let admission = Admission::new(lab.clone(), record.peers.iter().map(|peer| peer.identity));
+    let node = Node::new(NodeId(0), Services::none()).expect("descriptors are free");
+    Keeper::new(node.handle(), lab, record, cluster, credentials, admission, told)
+}
+
+fn address_of(node: u16) -> String {
+    format!("127.0.0.1:{}", 7400 + node)
+}
+
+fn view(number: u64, nodes: &[u16]) -> View {
+    let mut view = View::default();
+    view.number = number;
+    for node in nodes {
+        let member = Member {
+            name: format!("m{node}"),
+            identity: Identity([node.to_le_bytes()[0]; 32]),
+            address: address_of(*node),
+            grants: 0,
+            incarnation: Incarnation(1),
+            votes: true,
+            ticket: 0,
+        };
+        view.members.insert(NodeId(*node), member);
+    }
+    view
+}
+
+fn is_admitted(keeper: &Keeper, identity: Identity) -> bool {
+    keeper.admission.is_member(&quintet_link::Proof { identity, is_of_cluster: true })
+}
+
+fn remembered(keeper: &Keeper) -> (u64, Vec<NodeId>) {
+    let record = Record::read(&keeper.folder).expect("it can be read").expect("it is there");
+    (record.view, record.peers.iter().map(|peer| peer.node).collect())
+}
+
+#[test]
+fn a_view_older_than_the_one_remembered_makes_nobody_forgotten() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(1, &[0])).expect("the folder is there");
+    assert!(keeper.dialled.contains_key(&NodeId(1)), "it is dialled no more");
+    assert!(is_admitted(&keeper, OTHER), "it is let in no more");
+    assert_eq!(remembered(&keeper), (4, vec![NodeId(1)]));
+}
+
+#[test]
+fn a_machine_that_has_left_is_not_let_in_again_by_an_older_view() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(3, &[0, 1, 2])).expect("the folder is there");
+    assert!(!is_admitted(&keeper, Identity([2; 32])));
+    keeper.see(view(4, &[0, 1])).expect("the folder is there");
+    assert!(is_admitted(&keeper, OTHER) && !is_admitted(&keeper, Identity([2; 32])));
+}
+
+#[test]
+fn the_next_view_is_acted_on_and_remembered_with_its_number() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(5, &[0, 2])).expect("the folder is there");
+    assert!(!keeper.dialled.contains_key(&NodeId(1)) && !is_admitted(&keeper, OTHER));
+    assert_eq!(remembered(&keeper), (5, vec![NodeId(2)]));
+    keeper.see(view(6, &[0, 2])).expect("the folder is there");
+    assert_eq!(remembered(&keeper), (6, vec![NodeId(2)]));
+}
+
+#[test]
+fn a_member_that_ended_in_order_is_dialled_again_also_before_the_newest_view_is_known() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(1, &[0])).expect("the folder is there");
+    let suspects = vec![Suspect { node: NodeId(1), cause: Suspicion::Closed }];
+    keeper.hear(News { number: 1, suspects, ..News::default() });
+    assert_eq!(keeper.dialled.get(&NodeId(1)), Some(&address_of(1)));
+}
+
+#[test]
+fn who_asks_to_be_let_in_waits_for_the_view_and_is_told_where_there_is_no_majority() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let texts = Arc::clone(&told);
+    let tell: Told = Arc::new(move |notice: &Notice| {
+        if let Notice::NotEnrolled { text } = notice {
+            texts.lock().expect("no other panicked").push(text.clone());
+        }
+    });
+    let mut keeper = keeper(folder.path(), 4, tell);
+    keeper.see(view(1, &[0])).expect("the folder is there");
+    // As it is handed up: that who asks has proved to be somebody, whom, and nothing besides.
+    let body = [&[1][..], &OTHER.0].concat().into();
+    let asks =
+        OwnedFrame { kind: quintet_stack::enrolment::ENROL, token: Token(7), body, bulk: Bytes::new() };
+    let refused = || told.lock().expect("no other panicked").len();
+    keeper.take_request(&asks);
+    assert_eq!(refused(), 0, "it waits");
+    keeper.hear(News { number: 1, is_stale: true, ..News::default() });
+    assert_eq!(refused(), 1, "who waits is told");
+    keeper.take_request(&asks);
+    assert_eq!(refused(), 2, "who comes later is told");
+    let texts = told.lock().expect("no other panicked");
+    assert!(texts.iter().all(|text| text.contains("no majority")), "{texts:?}");
+}

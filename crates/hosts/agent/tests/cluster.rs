@@ -10,6 +10,7 @@ use quintet_link::LinkAddress;
 use quintet_membership::{Reason, Request, Suspicion, View};
 use quintet_testbed::TempDir;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -87,9 +88,12 @@ fn wait_until(what: &str, mut it_is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A free port, which nobody else is given in the meantime, as long as few ask.
+/// A free port of an address of its own: at one that others use too, a connection could be given the port before it is listened at.
 fn place() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    static PLACES: AtomicU8 = AtomicU8::new(0);
+    let (process, place) = (std::process::id().to_le_bytes(), PLACES.fetch_add(1, Ordering::Relaxed));
+    let address = std::net::Ipv4Addr::new(127, process[1] | 0x80, process[0], place);
+    let listener = std::net::TcpListener::bind((address, 0)).expect("a port is free");
     listener.local_addr().expect("it has one").to_string()
 }
 

@@ -119,7 +119,8 @@ impl Keeper {
         match (answer, joining.node) {
             (Answer::Joined { node, .. }, _) => {
                 joining.node = Some(node);
-                self.ask(Purpose::Join(Box::new(joining)), &Request::View { agreed: false });
+                // A majority knows of it; this member may be behind.
+                self.ask(Purpose::Join(Box::new(joining)), &Request::View { agreed: true });
             }
             (Answer::Current(view, _), Some(node)) => {
                 // From here on it is let in over TLS as well; what the view brings besides is carried out as always.

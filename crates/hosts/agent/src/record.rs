@@ -126,21 +126,22 @@ impl Record {
     /// # Errors
     /// [`AgentError::System`], [`AgentError::Identity`].
     pub fn remove(folder: &Path) -> Result<bool, AgentError> {
-        let told = [Record::told(folder), Record::told_before(folder)];
-        for path in [folder.join(Record::FILE), Record::log(folder)].into_iter().chain(told) {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(AgentError::system("remove", &path, error));
-                }
-                _ => {}
-            }
-        }
         let jobs = Record::jobs(folder);
         match std::fs::remove_dir_all(&jobs) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(AgentError::system("remove", &jobs, error));
             }
             _ => {}
+        }
+        let told = [Record::told(folder), Record::told_before(folder)];
+        // The record last: while it is there, this can be asked for again.
+        for path in [Record::log(folder)].into_iter().chain(told).chain([folder.join(Record::FILE)]) {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(AgentError::system("remove", &path, error));
+                }
+                _ => {}
+            }
         }
         let keeps_authority = quintet_identity::remove(folder)?;
         if !keeps_authority {

@@ -137,12 +137,12 @@ impl Membership {
         if from == self.disk() {
             return self.take_disk(now, frame, out);
         }
+        let is_of_member = from.port == PORT_MEMBERSHIP && from.node != self.config.node;
+        if is_of_member && !self.is_who_it_says(from, out) {
+            return;
+        }
         match Message::decode(frame.kind, frame.body) {
-            Ok(message) if from.port == PORT_MEMBERSHIP && from.node != self.config.node => {
-                if self.is_who_it_says(from, out) {
-                    self.take_message(now, from.node, message, out);
-                }
-            }
+            Ok(message) if is_of_member => self.take_message(now, from.node, message, out),
             // What is no message, and what comes from elsewhere than from a member.
             _ if self.desk.take_answer(now, from, frame, out) => {}
             _ => self.take_request(now, from, frame, out),

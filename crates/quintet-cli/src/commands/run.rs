@@ -67,7 +67,7 @@ const OWN_DESCRIPTORS: u64 = 48;
 
 #[derive(Args)]
 #[command(
-    after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100"
+    after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run --hosts a,b,c -n 6 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100"
 )]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers
@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     /// Kill a worker as soon as it holds a task, to show that the task is redone
     #[arg(long)]
     kill_one: bool,
-    /// Run the workers on these machines of the cluster to which this one belongs; their agents start them
+    /// Run the workers on these machines of the cluster to which this one belongs, with commas between their names; their agents start them. This machine needs a token that allowed run, and code to send programs along
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["listen", "link"])]
     hosts: Vec<String>,
     /// With --hosts: which machine runs which worker

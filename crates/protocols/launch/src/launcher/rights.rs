@@ -16,7 +16,7 @@ pub(super) struct Rights {
 /// What a request needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Need {
-    /// Nothing but to be let in.
+    /// Nothing but to be one of those of whom the host has said what they may.
     Nothing,
     /// To start programs that the machine has.
     Run,
@@ -64,9 +64,13 @@ impl Rights {
                 ),
             };
         };
-        let grant = self.grants.get(&identity).copied().unwrap_or_default();
+        let known = self.grants.get(&identity).copied();
+        let grant = known.unwrap_or_default();
         let (is_granted, word) = match need {
-            Need::Nothing | Need::Own => return Ok(()),
+            Need::Nothing | Need::Own if known.is_some() => return Ok(()),
+            Need::Nothing | Need::Own => {
+                return not_granted("nothing is known here of the identity that asks".to_owned());
+            }
             Need::Run => (grant.run, "run"),
             Need::Code => (grant.run && grant.code, "code"),
         };

@@ -31,15 +31,21 @@ impl Proofs {
 }
 
 impl Membership {
-    /// Whether a peer is the member whose number its node has, as far as that is known. One that is not is turned away.
+    /// Whether who speaks from a member's port is the member whose number its node has. Another one is turned away; whoever has a number that no
+    /// member has is not heard: a machine that has just joined is known to the others by the log that its leader has from them. Where there
+    /// is no view so far, whoever is linked is one of those that the host was told of when it joined.
     pub(super) fn is_who_it_says(&self, from: Address, out: &mut dyn Outbox) -> bool {
-        let known = self.view().and_then(|view| view.members.get(&from.node)).map(|member| member.identity);
-        let proved = self.proofs.0.get(&from).copied();
-        let is_other = matches!((known, proved), (Some(known), Some(proved)) if known != proved);
-        if is_other {
+        let (Some(proved), Some(open)) = (self.proofs.0.get(&from), self.open()) else { return true };
+        // With what is not committed here so far: after a start that is all that this member knows.
+        let (view, latest) = (&open.raft.view, open.raft.latest_view());
+        let known = view.members.get(&from.node).or_else(|| latest.members.get(&from.node));
+        if known.is_some_and(|member| member.identity != *proved) {
             out.disconnect(from, Disconnect::ForGood);
         }
-        !is_other
+        match known {
+            Some(member) => member.identity == *proved,
+            None => latest.members.is_empty(),
+        }
     }
 
     /// Whether a peer may ask for this.
@@ -49,15 +55,17 @@ impl Membership {
     pub(super) fn may_ask(&self, from: Address, request: &Request) -> Result<(), Refusal> {
         let Some(proved) = self.proofs.0.get(&from) else { return Ok(()) };
         let mut members = self.view().into_iter().flat_map(|view| view.members.values());
-        let text = match request {
-            _ if !members.any(|member| member.identity == *proved) => {
-                "this machine is no member of the cluster: join it with quintet join first"
-            }
-            // Other members hand on what their callers ask.
-            Request::Join { identity, .. } if identity != proved && from.port != PORT_MEMBERSHIP => {
-                "a machine may ask for itself only: have its agent asked"
-            }
-            _ => return Ok(()),
+        let asker = members.find(|member| member.identity == *proved);
+        let text = match (asker, request) {
+            (None, _) => "this machine is no member of the cluster: join it with quintet join first",
+            (Some(_), Request::Join { identity, .. }) if identity == proved => return Ok(()),
+            // Other members hand on what their callers ask; none can hand on more than it was granted.
+            (Some(asker), Request::Join { grants, .. }) => match from.port {
+                PORT_MEMBERSHIP if grants & !asker.grants == 0 => return Ok(()),
+                PORT_MEMBERSHIP => "a machine lets others do no more than it may do itself",
+                _ => "a machine may ask for itself only: have its agent asked",
+            },
+            (Some(_), _) => return Ok(()),
         };
         Err(Refusal::new(Reason::NotAllowed, text))
     }

@@ -282,3 +282,54 @@ fn a_member_lets_those_hear_of_it_that_come_up_also_while_its_disk_is_read() {
     arrives(&mut driven, CALLER, None);
     assert!(driven.said.is_empty(), "no member");
 }
+
+#[test]
+fn who_has_the_number_of_no_member_is_not_heard_as_one() {
+    let stranger = Address { node: NodeId(77), port: PORT_MEMBERSHIP };
+    let mut driven = founder(Vec::new());
+    arrives(&mut driven, stranger, Some(Identity([8; 32])));
+    let before = driven.member.view().cloned();
+    let mut other = View::founded(Joiner {
+        node: NodeId(77),
+        name: "forged".to_owned(),
+        identity: Identity([8; 32]),
+        address: String::new(),
+        grants: u8::MAX,
+        ticket: 0,
+    });
+    other.number = 99;
+    let said = [
+        What::Gone { incarnation: Incarnation(u64::MAX) },
+        What::Snapshot { index: 90, index_term: 9, round: 1, view: other },
+    ];
+    for what in said {
+        let message = Message { incarnation: Incarnation(1), term: 9, what };
+        let body = encode_to_vec(&message);
+        driven.give(Input::Frame(stranger, Frame::new(message.kind(), Token(0), &body)));
+        assert_eq!((reason(&driven), driven.member.view().cloned()), (None, before.clone()));
+    }
+}
+
+#[test]
+fn a_member_hands_on_no_more_than_it_was_granted() {
+    let mut driven = founder(Vec::new());
+    let five = Identity([5; 32]);
+    ask(&mut driven, &join("five", five, "b:1"));
+    let at = Address { node: NodeId(5), port: PORT_MEMBERSHIP };
+    arrives(&mut driven, at, Some(five));
+    let mut handed_on = |grants: u8, identity: u8| {
+        let Request::Join { cluster, name, address, ticket, .. } = join(&format!("m{identity}"), five, "c:1")
+        else {
+            panic!("it is one")
+        };
+        let identity = Identity([identity; 32]);
+        let request = Request::Join { cluster, name, identity, address, grants, ticket };
+        let body = encode_to_vec(&request);
+        driven.give(Input::Frame(at, Frame::new(request.kind(), Token(9), &body)));
+        let (_, frame) = driven.said.iter().rev().find(|(to, _)| *to == at).expect("it is answered");
+        Answer::decode(frame.kind, &frame.body)
+    };
+    let refused = handed_on(1, 6);
+    assert!(matches!(refused, Ok(Answer::Error(refusal)) if refusal.reason == Reason::NotAllowed));
+    assert!(matches!(handed_on(0, 7), Ok(Answer::Joined { .. })));
+}

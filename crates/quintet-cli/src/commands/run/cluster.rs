@@ -113,7 +113,12 @@ impl Cluster {
                 format!("{}: its agent has said that it is nowhere to be reached: {error}", member.name);
             Error::new(Code::BadValue, text)
         })?;
-        Ok((address.identified(Some(&self.credentials)), self.number))
+        // Not another member, nor one that was removed, that has the address now.
+        let expected = member.identity;
+        let rule = Arc::new(move |proof: &Proof| proof.is_of_cluster && proof.identity == expected);
+        let credentials = self.credentials.admitting(rule);
+        let credentials = credentials.map_err(|error| Error::new(Code::BadFile, error.to_string()))?;
+        Ok((address.identified(Some(&credentials)), self.number))
     }
 }
 

@@ -62,7 +62,7 @@ impl Hosts {
         let mut hosts = Hosts { here: Some(cluster.own_name().to_owned()), ..Hosts::none() };
         hosts.places.clear();
         let job = u128::from(random()) << 64 | u128::from(random());
-        for name in names.iter().filter(|name| seen.insert(name.as_str())) {
+        for name in names.iter().map(|name| name.trim()).filter(|name| seen.insert(*name)) {
             let (node, member) = cluster.member(name)?;
             if cluster.is_own(node) {
                 hosts.places.push(Place::Here);

@@ -28,8 +28,7 @@ fn who_was_granted_nothing_gets_nothing_and_learns_whose_identity_that_is() {
     assert!(refusal.text.contains("abababab...") && refusal.text.contains("`run`"), "{}", refusal.text);
     let grants = |run, code| Request::Grants { grants: [(Identity([0xab; 32]), Grant { run, code })].into() };
     assert_eq!(bench.refused(A, &grants(true, true)), Reason::NotGranted, "not even a peer of this machine");
-    let info = bench.ask(B, &Request::Info);
-    assert!(bench.is_open(info), "how the machine is everybody may ask who is let in");
+    assert_eq!(bench.refused(B, &Request::Info), Reason::NotGranted, "a token's holder is nobody here");
     let code = [
         start_with_file(b"a"),
         Request::Have { hashes: Vec::new() },
@@ -37,6 +36,8 @@ fn who_was_granted_nothing_gets_nothing_and_learns_whose_identity_that_is() {
     ];
     let done = bench.ask(OWN, &grants(true, false));
     assert_eq!(bench.answer_to(done), Answer::Done);
+    let info = bench.ask(B, &Request::Info);
+    assert!(bench.is_open(info), "how the machine is everybody may ask of whom something is known");
     for request in &code {
         assert_eq!(bench.refused(B, request), Reason::NotGranted);
     }

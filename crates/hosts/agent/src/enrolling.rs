@@ -5,15 +5,13 @@ use crate::keeper::{Keeper, Purpose};
 use crate::record::Peer;
 use quintet_contract::{Identity, Kind, NodeId, Token};
 use quintet_errors::Code;
-use quintet_identity::{Authority, Grants, Validity, consume, identity_of, outstanding};
+use quintet_identity::{Authority, Grants, MACHINE_DAYS, Validity, consume, identity_of, outstanding};
 use quintet_launch::Grant;
 use quintet_membership::{Answer, Reason, Request};
 use quintet_stack::enrolment::{ENROL, ENROLLED, RENEW};
 use quintet_wire::Decode;
 use std::time::SystemTime;
 
-/// How long a machine's certificate is valid.
-pub(crate) const DAYS: u32 = 90;
 /// The bits under which the view keeps what a member may ask of others.
 const RUN: u8 = 1;
 const CODE: u8 = 2;
@@ -109,7 +107,8 @@ impl Keeper {
             );
             (error.code(), text)
         })?;
-        let certificate = authority.sign(request, &asker.0, name, Validity::days(DAYS)).map_err(refused)?;
+        let certificate =
+            authority.sign(request, &asker.0, name, Validity::days(MACHINE_DAYS)).map_err(refused)?;
         let identity = Identity(identity_of(&certificate).map_err(refused)?);
         Ok((certificate, authority.certificate().to_owned(), identity))
     }

@@ -64,7 +64,7 @@ pub fn renew(folder: &Path) -> Result<Renewed, AgentError> {
     let enrolling = Enrolling::renewing(&identity, &record.name)?;
     let (certificate, authority, by) = match Authority::of_folder(folder) {
         Ok(authority) => {
-            let valid = Validity::days(crate::enrolling::DAYS);
+            let valid = Validity::days(quintet_identity::MACHINE_DAYS);
             let signed = authority.sign(&enrolling.request()?, &enrolling.asker(), &record.name, valid)?;
             (signed, authority.certificate().to_owned(), None)
         }

@@ -57,6 +57,29 @@ fn the_longest_access_time_is_jain_s() {
     }
 }
 
+/// The timers of an idle ring start again at each visit of the token, however long it was idle: the first burst after it meets the
+/// same allowances as one that meets the token in its second rotation.
+#[test]
+fn an_idle_spell_of_many_targets_leaves_no_trace_in_the_allowances() {
+    let held = |idle: u64| {
+        let parameters = jain(16, MILLI, 8 * MILLI);
+        let block = parameters.framing.block_time(875);
+        let mut bench = Bench::new(Ring::new(parameters).unwrap(), 1);
+        let at = Picos(idle * MILLI + 1);
+        for ticket in 0..300 {
+            bench.request(at, asynchronous(ticket, 0, 1, 875));
+        }
+        bench.drain();
+        let ends: Vec<_> = (0..300).map(|ticket| bench.delivered(ticket)).collect();
+        let pauses = ends.windows(2).map(|pair| pair[1] - pair[0] > block);
+        pauses.enumerate().filter(|(_, pause)| *pause).map(|(last, _)| last + 1).collect::<Vec<_>>()
+    };
+    assert_eq!(held(4), [100, 200], "T - D = 7 ms are 100 blocks of 70 us");
+    for idle in [8, 9, 20, 1_000, 86_400_000] {
+        assert_eq!(held(idle), held(4), "idle for {idle} ms");
+    }
+}
+
 /// The hardest case: on an idle ring, all stations at once have as much to send as they may, of both classes.
 #[test]
 fn synchronous_messages_wait_at_most_two_targets() {

@@ -5,6 +5,10 @@ use crate::expression::ExpressionError;
 use core::fmt;
 use quintet_errors::Code;
 use quintet_simulate::{DistributionError, device::DeviceError};
+use std::borrow::Cow;
+
+/// Characters of a text that a message repeats at most.
+const LONGEST_REPEATED: usize = 60;
 
 /// One thing that is wrong, or strange. The author's fault.
 #[derive(Clone, PartialEq, Debug)]
@@ -142,6 +146,14 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A text of the file as messages repeat it: what is longer than a line is cut.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST_REPEATED) {
+        Some((at, _)) => format!("{}... ({} characters)", &text[..at], text.chars().count()).into(),
+        None => text.into(),
+    }
+}
+
 fn did_you_mean(nearest: Option<&String>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest}?"))
 }
@@ -157,23 +169,23 @@ impl fmt::Display for ProblemKind {
             }
             ProblemKind::Missing { expected } => write!(f, "is missing, expected {expected}"),
             ProblemKind::WrongKind { found, expected } | ProblemKind::OutOfRange { found, expected } => {
-                write!(f, "found {found}, expected {expected}")
+                write!(f, "found {}, expected {expected}", cut(found))
             }
-            ProblemKind::NoExpression { text, cause } => write!(f, "\"{text}\" is no expression: {cause}"),
+            ProblemKind::NoExpression { text, cause } => {
+                write!(f, "\"{}\" is no expression: {cause}", cut(text))
+            }
             ProblemKind::MissingUnit { found, expected } => {
-                write!(f, "\"{found}\" has no unit, expected {expected}, such as \"{}\"", expected.example())
+                let (found, example) = (cut(found), expected.example());
+                write!(f, "\"{found}\" has no unit, expected {expected}, such as \"{example}\"")
             }
             ProblemKind::WrongDimension { found, measures, expected } => {
-                write!(
-                    f,
-                    "\"{found}\" is {measures}, expected {expected}, such as \"{}\"",
-                    expected.example()
-                )
+                let (found, example) = (cut(found), expected.example());
+                write!(f, "\"{found}\" is {measures}, expected {expected}, such as \"{example}\"")
             }
             ProblemKind::Distribution(error) => write!(f, "an impossible distribution: {error}"),
             ProblemKind::Device(error) => write!(f, "an impossible device: {error}"),
             ProblemKind::UnknownName { what, name, nearest } => {
-                write!(f, "there is no {what} {name}")?;
+                write!(f, "there is no {what} {}", cut(name))?;
                 did_you_mean(nearest.as_ref(), f)
             }
             ProblemKind::Contradiction { text }

@@ -98,6 +98,24 @@ pub enum Draw {
 }
 
 impl Draw {
+    /// What was written for the parameter of this name; nothing for the lines of a table.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&Quantity> {
+        match (self, name) {
+            (Draw::Constant(value), "value") => Some(value),
+            (Draw::Uniform { low, .. } | Draw::Beta { low, .. }, "low") => Some(low),
+            (Draw::Uniform { high, .. } | Draw::Beta { high, .. }, "high") => Some(high),
+            (Draw::Normal { mean, .. } | Draw::Exponential { mean } | Draw::Poisson { mean }, "mean") => {
+                Some(mean)
+            }
+            (Draw::Normal { deviation, .. }, "deviation") => Some(deviation),
+            (Draw::Gamma { shape, .. }, "shape") => Some(shape),
+            (Draw::Gamma { scale, .. }, "scale") => Some(scale),
+            (Draw::Beta { a, .. }, "a") => Some(a),
+            (Draw::Beta { b, .. }, "b") => Some(b),
+            _ => None,
+        }
+    }
+
     /// Exponential with this mean.
     pub fn exponential(mean: impl Into<Quantity>) -> Draw {
         Draw::Exponential { mean: mean.into() }

@@ -80,6 +80,11 @@ struct Reader {
     problems: Vec<Problem>,
 }
 
+/// Whether a key stands twice in the file: the parser says where, not which.
+fn is_duplicate(error: &toml::de::Error) -> bool {
+    error.message() == "duplicate key"
+}
+
 type Entry<'a> = Spanned<DeValue<'a>>;
 
 impl Reader {
@@ -118,7 +123,10 @@ impl Reader {
             Ok(table) => table,
             Err(error) => {
                 let at = error.span().map_or(text.len(), |span| span.start);
-                self.problem(at, "", ProblemKind::NotToml { cause: error.message().to_owned() });
+                let which = error.span().and_then(|span| text.get(span)).filter(|_| is_duplicate(&error));
+                let which = which.map_or_else(String::new, |key| format!(" {key}"));
+                let cause = format!("{}{which}", error.message());
+                self.problem(at, "", ProblemKind::NotToml { cause });
                 return model;
             }
         };

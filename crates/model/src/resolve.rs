@@ -92,8 +92,9 @@ impl Resolver<'_> {
         if model.name().is_empty() {
             resolver.missing("model.name", "text");
         }
-        if end.is_some_and(|end| warm_up >= end && end > Picos::ZERO) {
-            let (found, expected) = (warm_up.to_string(), "a time before the end".to_owned());
+        if let Some(end) = end.filter(|&end| warm_up >= end && end > Picos::ZERO) {
+            let (found, expected) =
+                (warm_up.to_string(), format!("a time before the end, which is at {end}"));
             resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
         }
         let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();

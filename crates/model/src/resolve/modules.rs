@@ -126,6 +126,11 @@ impl Resolver<'_> {
                     "excludes after; put a module between".to_owned(),
                 );
             }
+            for (key, names) in
+                [("after", &module.after), ("after_any", &module.after_any), ("then", &module.then)]
+            {
+                self.check_once(&format!("{path}.{key}"), names);
+            }
             for (key, names) in [("after", &module.after), ("after_any", &module.after_any)] {
                 for other in names {
                     let found = self.index(&format!("{path}.{key}"), "module", other, &model.modules);
@@ -147,6 +152,17 @@ impl Resolver<'_> {
             for (number, &from) in set.iter().enumerate() {
                 self.link(from, to, number, planned, routes);
             }
+        }
+    }
+
+    /// A module precedes another once, however often it is named: twice is meant otherwise.
+    fn check_once(&mut self, key: &str, names: &[String]) {
+        let mut seen = BTreeSet::new();
+        let twice: BTreeSet<_> = names.iter().filter(|name| !seen.insert(*name)).collect();
+        for name in twice {
+            let text =
+                format!("{name} stands there twice, and would run once; for two runs, name two modules");
+            self.contradiction(key, text);
         }
     }
 

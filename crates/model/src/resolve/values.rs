@@ -7,7 +7,7 @@ use crate::keys::Takes;
 use crate::problem::ProblemKind;
 use crate::quantity::{Draw, Quantity};
 use quintet_contract::Stage;
-use quintet_simulate::{Costs, Distribution, Empirical, Picos};
+use quintet_simulate::{Costs, Distribution, DistributionError, Empirical, Picos};
 use std::collections::BTreeMap;
 
 /// What a value should measure. With a cycle, times count as so many cycles.
@@ -149,7 +149,7 @@ impl Resolver<'_> {
             Ok(distribution) => distribution,
             Err(error) => {
                 if self.problems.len() == before {
-                    self.problem(key, ProblemKind::Distribution(error));
+                    self.problem(key, impossible(draw, error));
                 }
                 Distribution::Constant(1.0)
             }
@@ -181,5 +181,29 @@ impl Resolver<'_> {
             }
         }
         costs
+    }
+}
+
+/// Why a distribution cannot be, in the words of the file: the check knows its parameters in base units only.
+fn impossible(draw: &Draw, error: DistributionError) -> ProblemKind {
+    let written = |parameter: &str| draw.parameter(parameter).map(|text| format!("{parameter} = \"{text}\""));
+    match error {
+        DistributionError::OutOfRange { parameter, least, largest, .. } => {
+            let found = match draw {
+                Draw::Constant(value) => Some(format!("\"{value}\"")),
+                _ => written(parameter),
+            };
+            let expected = match least {
+                0.0 => "at least 0".to_owned(),
+                _ => format!("from {least:e} to {largest:e}"),
+            };
+            found
+                .map_or(ProblemKind::Distribution(error), |found| ProblemKind::OutOfRange { found, expected })
+        }
+        DistributionError::Reversed { .. } => match (written("low"), written("high")) {
+            (Some(low), Some(high)) => ProblemKind::Contradiction { text: format!("{low} is above {high}") },
+            _ => ProblemKind::Distribution(error),
+        },
+        error => ProblemKind::Distribution(error),
     }
 }

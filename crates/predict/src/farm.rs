@@ -14,7 +14,7 @@ use quintet_wire::registry::PORT_USER;
 
 /// Until when all clients have greeted the space and the workers wait for tasks.
 const START: Span = Span::from_millis(100);
-/// A run ends when no result came for so long, and for so many times what a task takes.
+/// A run ends when no task was put and no result came for so long, and for so many times what a task takes.
 const STILL: Span = Span::from_secs(60);
 const STILL_TASKS: f64 = 1_000.0;
 const MASTER: NodeId = NodeId(1);
@@ -24,6 +24,8 @@ pub(crate) const MOST_WORKERS: usize = 30_000;
 /// What one run said.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FarmRun {
+    /// What it was drawn from.
+    pub seed: u64,
     /// From the first task put to the last result taken, in seconds; none if the job did not end.
     pub makespan: Option<f64>,
     /// Results that the master has.
@@ -84,7 +86,7 @@ impl core::error::Error for FarmError {}
 /// # Errors
 /// A job that does not fit the machines, or that the space refuses.
 pub fn run(cluster: &Cluster, job: &Job, seed: u64) -> Result<FarmRun, FarmError> {
-    Farm::new(cluster, job, seed)?.run()
+    Farm::new(cluster, job, seed)?.run(seed)
 }
 
 struct Farm<'a> {
@@ -156,7 +158,7 @@ impl<'a> Farm<'a> {
         self.floor.simulation.inject(program_at(node), begin);
     }
 
-    fn run(mut self) -> Result<FarmRun, FarmError> {
+    fn run(mut self, seed: u64) -> Result<FarmRun, FarmError> {
         for worker in 0..self.job.workers {
             self.begin(nodes(worker).0);
         }
@@ -172,7 +174,7 @@ impl<'a> Farm<'a> {
         self.run_to_the_end();
         match self.failure() {
             Some(text) => Err(FarmError::Failed(text)),
-            None => Ok(self.result(began, killed_with)),
+            None => Ok(self.result(seed, began, killed_with)),
         }
     }
 
@@ -181,9 +183,9 @@ impl<'a> Farm<'a> {
         let task = self.job.compute.mean() * STILL_TASKS;
         let still = STILL.0.max(Picos::from_seconds(task).time().0);
         loop {
-            let before = self.master().taken;
+            let before = self.master().steps();
             let progress = |simulation: &quintet_simulate::Simulation| {
-                is_over(simulation) || master(simulation).taken > before
+                is_over(simulation) || master(simulation).steps() > before
             };
             if !self.floor.simulation.run_until(Span(still), progress) || is_over(&self.floor.simulation) {
                 return;
@@ -216,7 +218,7 @@ impl<'a> Farm<'a> {
         self.master().caller.failed.as_ref().or_else(|| workers.next()).cloned()
     }
 
-    fn result(&self, began: Picos, killed_with: Option<u64>) -> FarmRun {
+    fn result(&self, seed: u64, began: Picos, killed_with: Option<u64>) -> FarmRun {
         let simulation = &self.floor.simulation;
         let busy = |place: &Place| simulation.processor_statistics(place.core).utilisation;
         let mut cores: Vec<_> = self.workers.clone();
@@ -230,6 +232,7 @@ impl<'a> Farm<'a> {
         redone.sort_by_key(|redone| (redone.task, redone.attempt));
         let finished = self.master().finished;
         FarmRun {
+            seed,
             makespan: finished.map(|at| (Picos::reaching(at) - began).as_seconds()),
             results: self.master().taken,
             space: busy(&self.space),

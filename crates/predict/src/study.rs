@@ -14,8 +14,10 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct Row {
     /// How many workers.
     pub workers: usize,
-    /// In the order of the seeds.
+    /// Those that went to their end or to a standstill, in the order of the seeds.
     pub runs: Vec<FarmRun>,
+    /// Those in which a program was refused something: the seed, and why.
+    pub failures: Vec<(u64, String)>,
 }
 
 impl Row {
@@ -35,19 +37,25 @@ impl Row {
     }
 }
 
-/// Runs a job with each number of workers, once a seed. The results are the same however many threads run.
+/// Runs a job with each number of workers, once a seed. The results are the same however many threads run. A run that fails is part
+/// of its row; the others go on.
 ///
 /// # Errors
-/// The first that a run failed with.
+/// A job that does not fit the machines.
 pub fn study(cluster: &Cluster, job: &Job, workers: &[usize], seeds: u64) -> Result<Vec<Row>, FarmError> {
-    let row = |workers: &usize| {
-        let job = Job { workers: *workers, ..job.clone() };
-        Ok(Row { workers: *workers, runs: replicate(cluster, &job, seeds)? })
-    };
-    workers.iter().map(row).collect()
+    workers.iter().map(|workers| row(cluster, &Job { workers: *workers, ..job.clone() }, seeds)).collect()
 }
 
-fn replicate(cluster: &Cluster, job: &Job, seeds: u64) -> Result<Vec<FarmRun>, FarmError> {
+fn row(cluster: &Cluster, job: &Job, seeds: u64) -> Result<Row, FarmError> {
     let seeds: Vec<u64> = (0..seeds).collect();
-    in_parallel(&seeds, |seed| run(cluster, job, *seed)).into_iter().collect()
+    let ended = in_parallel(&seeds, |seed| run(cluster, job, *seed));
+    let mut row = Row { workers: job.workers, runs: Vec::new(), failures: Vec::new() };
+    for (seed, ended) in seeds.into_iter().zip(ended) {
+        match ended {
+            Ok(run) => row.runs.push(run),
+            Err(FarmError::Failed(why)) => row.failures.push((seed, why)),
+            Err(misfit) => return Err(misfit),
+        }
+    }
+    Ok(row)
 }

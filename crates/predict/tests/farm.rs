@@ -83,6 +83,19 @@ fn a_busy_space_bounds_what_workers_can_do() {
 }
 
 #[test]
+fn a_job_goes_on_while_its_tasks_are_put_however_long_that_takes() {
+    let slow = Cluster {
+        network: Some(Network::switched(1e6, Picos(5_000_000))),
+        ..cluster(vec![Machine::new("head", 2), Machine::new("node", 1), Machine::new("desk", 1)])
+    };
+    let places = Places { master: "desk".into(), ..job(1, 0.0, 1).places };
+    let large = Job { task_bytes: 1 << 20, lease: None, places, ..job(10, 1e-3, 1) };
+    let run = run(&slow, &large, 1).unwrap();
+    assert_eq!(run.results, 10, "{run:?}");
+    assert!(makespan(&run) > 80.0, "the first result comes a minute and more after the first task: {run:?}");
+}
+
+#[test]
 fn workers_on_one_core_share_it() {
     let alone = makespan(&run(&lab(1), &job(40, 2e-3, 1), 1).unwrap());
     let shared = makespan(&run(&lab(1), &job(40, 2e-3, 4), 1).unwrap());

@@ -26,6 +26,11 @@ impl Master {
         Master { caller, data, tasks, put: 0, taken: 0, results: results(), finished: None }
     }
 
+    /// Tasks put and results taken: as long as this grows, the job goes on.
+    pub(crate) fn steps(&self) -> u64 {
+        self.put + self.taken
+    }
+
     /// The next request, if one is left.
     fn go_on(&mut self, now: Time, out: &mut dyn Outbox) {
         if self.put < self.tasks {

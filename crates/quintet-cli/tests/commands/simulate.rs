@@ -67,3 +67,28 @@ fn machines_that_the_job_needs_and_the_file_lacks_are_named() {
     assert_eq!(status, 65, "{said}");
     assert!(said.contains("there is no machine node"), "{said}");
 }
+
+#[test]
+fn a_run_that_fails_is_named_with_its_row_and_the_others_stay() {
+    let folder = TempDir::new().unwrap();
+    let (machines, job) = (folder.join("machines.toml"), folder.join("job.toml"));
+    let slow = fs::read_to_string(MACHINES).unwrap().replace("10 Gb/s", "1 Mb/s");
+    let large = fs::read_to_string(JOB).unwrap().replace("\"4 KiB\"", "\"1 MiB\"").replace("= 1000", "= 4");
+    fs::write(&machines, slow).unwrap();
+    fs::write(&job, &large[..large.find("[kill]").unwrap()]).unwrap();
+    let table = ["simulate", "cluster", text(&machines), text(&job), "--workers", "1,16", "--seeds", "2"];
+    let (status, said) = result(quintet(table));
+    assert_eq!(status, 65, "{said}");
+    assert!(said.contains("16 workers, seed 1: failed: the other side is silent"), "{said}");
+    assert!(said.contains("2 runs failed"), "{said}");
+    let one = said.lines().find(|line| line.starts_with("      1 ")).expect("the other row is there");
+    assert!(one.contains(" s +- "), "{said}");
+}
+
+#[test]
+fn a_row_that_came_to_a_standstill_says_why() {
+    let (status, said) =
+        result(quintet(["simulate", "cluster", MACHINES, JOB, "--workers", "1", "--seeds", "1"]));
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("1 workers: 1 of 1 runs did not end: its only worker was killed"), "{said}");
+}

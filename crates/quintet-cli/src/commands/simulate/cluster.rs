@@ -47,6 +47,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         false => in_words(&rows, &job),
     };
     print(&text)?;
+    let failed: usize = rows.iter().map(|row| row.failures.len()).sum();
+    if failed > 0 {
+        return Err(Error::new(Code::BadValue, format!("{failed} runs failed, as is said with their rows")));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,14 +76,33 @@ fn in_words(rows: &[Row], job: &Job) -> String {
         );
         text.push('\n');
     }
+    let seeds = rows.iter().map(|row| row.runs.len()).max();
     text += &format!(
         "\nMeans over {} seeds, and where the true mean lies with {:.0} % confidence; space, workers' and line: how busy \
          their cores and the space's line to the network were.\n",
-        rows.first().map_or(0, |row| row.runs.len()),
+        seeds.unwrap_or_default(),
         CONFIDENCE * 100.0
     );
     text.extend(rows.iter().filter_map(|row| kill_in_words(row, job)));
+    text.extend(rows.iter().filter_map(|row| standstill_in_words(row, job)));
+    text.extend(rows.iter().flat_map(failures_in_words));
     text
+}
+
+/// Why the job of a row came to a standstill.
+fn standstill_in_words(row: &Row, job: &Job) -> Option<String> {
+    let (workers, unfinished) = (row.workers, row.unfinished());
+    let why = match job.kill {
+        Some(_) if workers == 1 => "its only worker was killed",
+        _ => "no task was put and no result came any more",
+    };
+    let runs = row.runs.len();
+    (unfinished > 0).then(|| format!("{workers} workers: {unfinished} of {runs} runs did not end: {why}\n"))
+}
+
+fn failures_in_words(row: &Row) -> impl Iterator<Item = String> {
+    let workers = row.workers;
+    row.failures.iter().map(move |(seed, why)| format!("{workers} workers, seed {seed}: failed: {why}\n"))
 }
 
 /// What became of the task of the worker that was killed, in the first run.
@@ -91,8 +114,8 @@ fn kill_in_words(row: &Row, job: &Job) -> Option<String> {
     });
     let redone: String = redone.collect();
     Some(format!(
-        "{} workers, seed 0: worker {}, killed at {}, held {held}{redone}\n",
-        row.workers, kill.worker, kill.at
+        "{} workers, seed {}: worker {}, killed at {}, held {held}{redone}\n",
+        row.workers, run.seed, kill.worker, kill.at
     ))
 }
 
@@ -128,9 +151,9 @@ fn as_json(row: &Row, job: &Job) -> Value {
         each.map(|redone| json!({"task": redone.task, "worker": redone.worker, "attempt": redone.attempt}))
             .collect()
     };
-    let run = |(seed, run): (usize, &FarmRun)| {
+    let run = |run: &FarmRun| {
         json!({
-            "seed": seed,
+            "seed": run.seed,
             "makespan_s": run.makespan,
             "results": run.results,
             "killed_with": run.killed_with,
@@ -139,6 +162,7 @@ fn as_json(row: &Row, job: &Job) -> Value {
             "digest": format!("{:016x}", run.digest),
         })
     };
+    let failure = |(seed, why): &(u64, String)| json!({"seed": seed, "text": why});
     json!({
         "workers": row.workers,
         "confidence": CONFIDENCE,
@@ -148,6 +172,7 @@ fn as_json(row: &Row, job: &Job) -> Value {
         "workers_busy": interval(row.interval(|run| Some(run.workers))),
         "line": interval(row.interval(|run| run.network)),
         "unfinished": row.unfinished(),
-        "runs": row.runs.iter().enumerate().map(run).collect::<Vec<_>>(),
+        "failures": row.failures.iter().map(failure).collect::<Vec<_>>(),
+        "runs": row.runs.iter().map(run).collect::<Vec<_>>(),
     })
 }

@@ -44,7 +44,7 @@ impl Plan {
         names.processors = self.processors.iter().zip(&processors).map(by_name).collect();
         let carriers: Vec<_> = self.devices.iter().map(|(_, medium)| carrier(&mut run, medium)).collect();
         for ((name, _), carrier) in self.devices.iter().zip(&carriers) {
-            if let Ok(id) = carrier {
+            if let Ok((id, _)) = carrier {
                 names.devices.insert(name.clone(), *id);
             }
         }
@@ -75,8 +75,9 @@ impl Plan {
             match route.through.map(|(device, at_a, at_b)| (&carriers[device], at_a, at_b)) {
                 None => run.connect(a, b, undelayed),
                 Some((Err(link), ..)) => run.connect(a, b, *link),
-                Some((Ok(device), at_a, at_b)) => {
+                Some((Ok((device, window)), at_a, at_b)) => {
                     run.connect_through(*device, (a, Station(at_a)), (b, Station(at_b)));
+                    run.set_window(a.node, b.node, *window);
                 }
             }
         }
@@ -84,13 +85,14 @@ impl Plan {
     }
 }
 
-/// The device, or the model of the links in its place.
-fn carrier(run: &mut Simulation, medium: &Medium) -> Result<DeviceId, LinkModel> {
+/// The device and the window of its ways, or the model of the links in its place.
+fn carrier(run: &mut Simulation, medium: &Medium) -> Result<(DeviceId, usize), LinkModel> {
     match medium {
         Medium::Link(model) => Err(*model),
-        Medium::Device(model) => {
+        Medium::Device(model, window) => {
             let device: Result<_, DeviceError> = model.clone().build();
-            Ok(run.add_device(device.expect("the check of the model has checked the device")))
+            let device = device.expect("the check of the model has checked the device");
+            Ok((run.add_device(device), *window))
         }
     }
 }

@@ -34,7 +34,8 @@ pub(crate) struct PlannedProcessor {
 /// What carries messages.
 #[derive(Clone, Debug)]
 pub(crate) enum Medium {
-    Device(DeviceModel),
+    /// What it is, and how many messages of one way it may have at once.
+    Device(DeviceModel, usize),
     Link(LinkModel),
 }
 

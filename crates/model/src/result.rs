@@ -109,6 +109,7 @@ impl RunResult {
                 ("requested", device.requested),
                 ("delivered", device.delivered),
                 ("dropped", device.dropped),
+                ("blocked", device.blocked),
                 ("blocks", device.blocks),
                 ("bytes", device.bytes),
                 ("collisions", device.collisions),

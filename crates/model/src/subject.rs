@@ -98,7 +98,7 @@ fn unit(kind: ElementKind, what: &str) -> Option<&'static str> {
         (ElementKind::Device, "collisions") => "collisions",
         (ElementKind::Module, "activations" | "queue") => "activations",
         (ElementKind::Processor, "lost")
-        | (ElementKind::Device, "requested" | "delivered" | "dropped" | "queue") => "messages",
+        | (ElementKind::Device, "requested" | "delivered" | "dropped" | "blocked" | "queue") => "messages",
         _ => return None,
     })
 }

@@ -201,3 +201,30 @@ fn who_waits_behind_one_that_waits_for_room_has_waited_since_it_was_due() {
     let part = run(&model.with("warm_up", "10 s").with("end", "20 s"));
     near(queue(&part), 5_000.0 - (2_024.0 + 499.5 + 0.999_9));
 }
+
+#[test]
+fn a_device_has_its_window_of_messages_and_those_beyond_wait_at_their_sender() {
+    // One message a millisecond, and 2.5 ms each on the bus: with a window of 3 the fifth and all later ones wait.
+    let model = |window: Option<u32>| {
+        let bus = Device::new("bus", &["here", "there"]).with("rate", "1 MB/s");
+        let bus = window.into_iter().fold(bus, |bus, window| bus.with("window", window));
+        let send = Module::on("here").every("1 ms").limit(10.0);
+        Model::new("window")
+            .processor("here", Processor::new())
+            .processor("there", Processor::new())
+            .device("bus", bus)
+            .module("send", send.send("data", "take", "2.5 kB", "bus"))
+            .module("take", Module::on("there").waits_for("data", 1))
+    };
+    let (narrow, wide) = (run(&model(Some(3))), run(&model(None)));
+    for (result, blocked, longest) in [(&narrow, 6, 2), (&wide, 0, 6)] {
+        let bus = &result.devices["bus"];
+        assert_eq!((bus.delivered, bus.blocked, bus.longest_queue), (10, blocked, longest));
+        near(Some(result.quantities()["device.bus.blocked"]), f64::from(u32::try_from(blocked).unwrap()));
+        near(Some(result.simulated.as_seconds()), 0.025);
+    }
+    assert!(narrow.modules["send"].response.mean() > wide.modules["send"].response.mean());
+    let later = model(Some(3)).with("warm_up", "6.5 ms").with("end", "1 s");
+    let blocked = run(&later).devices["bus"].blocked;
+    assert_eq!(blocked, 4, "those that began to wait before the end of the warm-up are not counted");
+}

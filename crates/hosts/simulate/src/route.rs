@@ -13,8 +13,8 @@ use quintet_contract::{
     Address, Disconnect, DownCause, LinkClass, LinkInfo, NodeId, OwnedFrame, Port, SendError,
 };
 
-/// Frames under way to a device's other stations at once; a sender beyond it is told that there is no room.
-const DEVICE_WINDOW: usize = 1024;
+/// Frames of one way under way through a device at once, unless it is set; a sender beyond it is told that there is no room.
+pub(crate) const DEVICE_WINDOW: usize = 1024;
 
 /// One direction of the link between two nodes.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub(crate) struct Route {
     pub(crate) first_word: Option<OwnedFrame>,
     /// Instances that found no room and wait to be told, and whom they wanted to send to, each once.
     pub(crate) refused: Vec<(Port, Port)>,
+    /// How often one began to wait for room, since counting began.
+    pub(crate) blocked: u64,
     /// What its frames cost at both ends, if anything. Boxed: few links have it.
     pub(crate) costs: Option<Box<FrameCosts>>,
 }
@@ -47,7 +49,7 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) enum Carrier {
     Link(Direction),
-    Device { device: DeviceId, from: Station, to: Station },
+    Device { device: DeviceId, from: Station, to: Station, window: usize },
 }
 
 impl Route {
@@ -66,6 +68,7 @@ impl Route {
             is_dialled: false,
             first_word: None,
             refused,
+            blocked: 0,
             costs: None,
         }
     }
@@ -141,11 +144,12 @@ impl Route {
         }
         let window = match &self.carrier {
             Carrier::Link(link) => link.model.window_frames,
-            Carrier::Device { .. } => DEVICE_WINDOW,
+            Carrier::Device { window, .. } => *window,
         };
         if self.in_flight >= window {
             if !self.refused.contains(&pair) {
                 self.refused.push(pair);
+                self.blocked += 1;
             }
             return Err(SendError::Full);
         }
@@ -199,6 +203,17 @@ impl Routes {
         let mut ends: Vec<_> = ours.flat_map(Route::ends).collect();
         ends.sort_unstable();
         ends
+    }
+
+    /// How often senders began to wait for room on the ways through a device.
+    pub(crate) fn blocked_at(&self, device: DeviceId) -> u64 {
+        let through = |route: &&Route| matches!(route.carrier, Carrier::Device { device: found, .. } if found == device);
+        self.routes.iter().filter(through).map(|route| route.blocked).sum()
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn reset_statistics(&mut self) {
+        self.routes.iter_mut().for_each(|route| route.blocked = 0);
     }
 
     /// Cuts the ways that `apart` says are cut, and joins all others.

@@ -289,6 +289,7 @@ impl Simulation {
         for medium in &mut self.media {
             medium.device.reset_statistics(self.now);
         }
+        self.routes.reset_statistics();
         for node in self.nodes.iter_mut() {
             node.statistics = NodeStatistics::default();
         }
@@ -304,7 +305,8 @@ impl Simulation {
     /// What was counted at a device.
     #[must_use]
     pub fn device_statistics(&self, id: DeviceId) -> DeviceStatistics {
-        self.media[id.0].device.statistics(self.now)
+        let counted = self.media[id.0].device.statistics(self.now);
+        DeviceStatistics { blocked: self.routes.blocked_at(id), ..counted }
     }
 
     /// What was counted at a node, if there is one.

@@ -25,6 +25,13 @@ const STATIONS: Key = key(
     Required,
     "Who is connected, in order. The name of a group stands for all of it.",
 );
+const WINDOW: Key = key(
+    "window",
+    Count(1, MOST),
+    Value("1024"),
+    "The messages from one module to another that the device may have at once. The next one is *blocked*: it waits in its module, \
+     and what that module would do after it waits, too.",
+);
 const CYCLE: Key = key(
     "cycle",
     Quantity(Dimension::TIME, SHORTEST, LONGEST),
@@ -71,7 +78,7 @@ const JAM: Key = key(
 static BUS: Table = Table {
     heading: "[device.NAME] kind = \"bus\"",
     text: "First come, first served, block by block.",
-    keys: &[KIND, STATIONS, CYCLE, RATE, BITS, CYCLES, WORD, WORDS, BLOCK],
+    keys: &[KIND, STATIONS, WINDOW, CYCLE, RATE, BITS, CYCLES, WORD, WORDS, BLOCK],
 };
 
 static COLLISION: Table = Table {
@@ -80,6 +87,7 @@ static COLLISION: Table = Table {
     keys: &[
         KIND,
         STATIONS,
+        WINDOW,
         CYCLE,
         RATE,
         BITS,
@@ -118,6 +126,7 @@ static ETHERNET: Table = Table {
     keys: &[
         KIND,
         STATIONS,
+        WINDOW,
         key("rate", Quantity(Dimension::DATA_RATE, 1.0, 1.25e11), Value("10 Mb/s"), "Bits a second."),
         key("preamble_bits", Count(0, MAX_U32), Value("64"), "Bits before a frame."),
         key("overhead_bytes", Count(0, MAX_U32), Value("18"), "Header and trailer of a frame."),
@@ -166,6 +175,7 @@ static SLOTTED: Table = Table {
     keys: &[
         KIND,
         STATIONS,
+        WINDOW,
         CYCLE,
         RATE,
         BITS,
@@ -192,6 +202,7 @@ static RING: Table = Table {
     keys: &[
         KIND,
         STATIONS,
+        WINDOW,
         key(
             "cycle",
             Quantity(Dimension::TIME, SHORTEST, LONGEST),
@@ -247,6 +258,7 @@ static SWITCH: Table = Table {
     keys: &[
         KIND,
         STATIONS,
+        WINDOW,
         CYCLE,
         RATE,
         BITS,

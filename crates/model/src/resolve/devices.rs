@@ -29,6 +29,8 @@ impl Resolver<'_> {
         let before = self.problems.len();
         let mut fields = Fields::new(self, table, attributes, &path);
         fields.check_keys(&[]);
+        let window = if *kind == "link" { None } else { fields.count("window") };
+        let window = window.and_then(|window| usize::try_from(window).ok()).unwrap_or(usize::MAX);
         let model = match *kind {
             "link" => return Medium::Link(link(&mut fields)),
             "bus" => DeviceModel::Bus(BusParameters { framing: framing(&mut fields), stations }),
@@ -63,7 +65,7 @@ impl Resolver<'_> {
         if let DeviceModel::Ring(ring) = &model {
             self.rings.insert(name.to_owned(), ring.clone());
         }
-        Medium::Device(model)
+        Medium::Device(model, window)
     }
 
     fn unknown_kind(&mut self, path: &str, device: &Device) {

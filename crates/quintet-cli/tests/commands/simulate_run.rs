@@ -240,3 +240,26 @@ fn an_interrupted_run_shows_what_it_has() {
     assert!(said.contains("of 10000 runs were made"), "{said}");
     assert!(fs::read_to_string(&csv).unwrap().starts_with("quantity,unit,mean"));
 }
+
+#[test]
+fn messages_that_waited_for_a_devices_window_are_told() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.join("m.toml");
+    let with = |window: &str| {
+        let rate = format!("rate = \"1 MB/s\"\nwindow = {window}");
+        fs::write(&file, MODEL.replace("rate = \"1 MB/s\"", &rate)).unwrap();
+        result(quintet(["simulate", "run", text(&file)]))
+    };
+    let (status, said) = with("1");
+    assert!(
+        status == 0 && said.contains("BLOCKED: 100 messages waited at their senders until device bus"),
+        "{said}"
+    );
+    let (status, said) = with("2");
+    assert!(status == 0 && !said.contains("BLOCKED"), "{said}");
+    let (status, said) = with("0");
+    assert!(
+        status == 65 && said.contains("device.bus.window: found \"0\", expected a whole number, at least 1"),
+        "{said}"
+    );
+}

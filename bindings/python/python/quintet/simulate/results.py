@@ -63,6 +63,8 @@ class DeviceResult:
     """Messages delivered."""
     dropped: int
     """Messages given up."""
+    blocked: int
+    """Messages that waited in their modules, because the device had its `window` of them."""
     blocks: int
     """Blocks carried."""
     bytes: int

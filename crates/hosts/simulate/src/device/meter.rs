@@ -22,6 +22,9 @@ pub struct DeviceStatistics {
     pub delivered: u64,
     /// Messages given up.
     pub dropped: u64,
+    /// Messages that waited at their sender before they were requested, because the device had as many of that way as it may have. The
+    /// host counts them, where the device is part of a run.
+    pub blocked: u64,
     /// Blocks carried.
     pub blocks: u64,
     /// Bytes of messages in these blocks, no overhead or padding.

@@ -70,7 +70,7 @@ impl Simulation {
                 }
                 false
             }
-            Carrier::Device { device, from: here, to: there } => {
+            Carrier::Device { device, from: here, to: there, .. } => {
                 let (device, here, there) = (*device, *here, *there);
                 let holds = self.hold(by);
                 self.tickets += 1;

@@ -6,7 +6,7 @@ use crate::device::Station;
 use crate::frame_costs::FrameCosts;
 use crate::ids::DeviceId;
 use crate::link::{Direction, LinkModel, Luck, link_stream};
-use crate::route::{Carrier, Route};
+use crate::route::{Carrier, DEVICE_WINDOW, Route};
 use quintet_contract::{Address, LinkClass, LinkInfo, NodeId, PeerChange, Port, Random};
 
 impl Simulation {
@@ -72,8 +72,20 @@ impl Simulation {
     ) {
         self.replace((a, b), joined, |_, (from, _)| {
             let (from, to) = if from.node == a { (at_a, at_b) } else { (at_b, at_a) };
-            Carrier::Device { device, from, to }
+            Carrier::Device { device, from, to, window: DEVICE_WINDOW }
         });
+    }
+
+    /// How many frames from one node to another, and back, a device may have at once, 1024 unless it is set: who sends one more is
+    /// told that there is no room, and when there is. Nothing happens if no device joins the two.
+    pub fn set_window(&mut self, a: NodeId, b: NodeId, frames: usize) {
+        for (from, to) in [(a, b), (b, a)] {
+            if let Some(Carrier::Device { window, .. }) =
+                self.routes.get_mut(from, to).map(|route| &mut route.carrier)
+            {
+                *window = frames;
+            }
+        }
     }
 
     /// Says what frames between two nodes cost the processors at both ends, in both directions. Nothing happens if they have no link; a

@@ -90,7 +90,7 @@ impl Simulation {
     pub fn messages_after(&self, ticket: u64) -> impl Iterator<Item = MessageUnderWay> {
         self.carried.range(ticket.saturating_add(1)..).filter_map(|(ticket, carried)| {
             let route = &self.routes[carried.parcel.label.route?];
-            let Carrier::Device { device, from, to } = route.carrier else { return None };
+            let Carrier::Device { device, from, to, .. } = route.carrier else { return None };
             let bytes = modelled_bytes(&carried.parcel.frame());
             Some(MessageUnderWay { ticket: *ticket, device, from, to, bytes })
         })

@@ -35,7 +35,7 @@ fn head(outcome: &Outcome<'_>) -> String {
     let mut text = format!(
         "{}: {} of seeds {}, means and where the true ones lie with {} % confidence",
         outcome.model.name(),
-        counted(runs().count(), "run"),
+        counted(runs().count() as u64, "run"),
         runs().map(|run| run.seed).min().zip(runs().map(|run| run.seed).max()).map_or_else(
             || "none".to_owned(),
             |(first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") }
@@ -48,12 +48,31 @@ fn head(outcome: &Outcome<'_>) -> String {
     }
     let cut: usize = outcome.cells.iter().map(cut_short).sum();
     if cut > 0 {
-        text += &format!("\nNOT TO THE END: {}; these results are of the part before", counted(cut, "run"));
+        text += &format!(
+            "\nNOT TO THE END: {}; these results are of the part before",
+            counted(cut as u64, "run")
+        );
+    }
+    for (name, count) in blocked(outcome) {
+        text += &format!(
+            "\nBLOCKED: {} waited at their senders until device {name} had room (its window), and so did what these would do next",
+            counted(count, "message")
+        );
     }
     text + "\n"
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// Devices that had no room for messages, and for how many in all runs.
+fn blocked(outcome: &Outcome<'_>) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    let runs = outcome.cells.iter().flat_map(|cell| &cell.study.runs);
+    for (name, device) in runs.flat_map(|run| &run.devices).filter(|(_, device)| device.blocked > 0) {
+        *found.entry(name.clone()).or_default() += device.blocked;
+    }
+    found
+}
+
+fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of what no compiler checks. None writes.
 
 mod directions;
-mod hot_path;
+mod functions;
 mod jargon;
 mod lengths;
 mod links;
@@ -19,7 +19,7 @@ pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
     let checks: [(&str, Vec<String>); 8] = [
         ("generated documentation is current", stale_pages(root, &files)?),
-        ("the hot path's functions exist", hot_path::faults(&files)),
+        ("functions that documents name exist", functions::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
         ("protocols touch nothing but frames and time", purity::impure(&files)),

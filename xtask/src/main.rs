@@ -11,6 +11,7 @@
 mod c_library;
 mod check;
 mod docs;
+mod markdown;
 mod rust_source;
 mod tree;
 

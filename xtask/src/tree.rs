@@ -28,6 +28,24 @@ impl File {
         let extension = Path::new(&self.path).extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| extensions.contains(&extension))
     }
+
+    /// Where a path leads that is written in this file, from the root. An empty one leads to the file itself.
+    pub(crate) fn beside(&self, relative: &str) -> String {
+        if relative.is_empty() {
+            return self.path.clone();
+        }
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut steps: Vec<&str> = folder.split('/').filter(|step| !step.is_empty()).collect();
+        for step in relative.split('/').filter(|step| !matches!(*step, "" | ".")) {
+            // What leads out of the repository keeps its dots, and is found nowhere.
+            if step == ".." && steps.last().is_some_and(|last| *last != "..") {
+                steps.pop();
+            } else {
+                steps.push(step);
+            }
+        }
+        steps.join("/")
+    }
 }
 
 /// Every text file below `root`, in the order of their paths.
@@ -61,4 +79,20 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let explain = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(explain)?;
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(explain)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_from_the_file_in_which_it_is_written() {
+        let file = File { path: "docs/design/a.md".into(), text: String::new() };
+        let places =
+            ["", "b.md", "../c.md", "../../D.md", "./e/", "../../../f"].map(|path| file.beside(path));
+        assert_eq!(
+            places,
+            ["docs/design/a.md", "docs/design/b.md", "docs/c.md", "D.md", "docs/design/e", "../f"]
+        );
+    }
 }

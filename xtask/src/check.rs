@@ -1,5 +1,6 @@
 //! Checks of what no compiler checks. None writes.
 
+mod book;
 mod directions;
 mod functions;
 mod jargon;
@@ -17,11 +18,12 @@ use std::path::Path;
 /// How many faults there are, or what could not be read.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
-    let checks: [(&str, Vec<String>); 8] = [
+    let checks: [(&str, Vec<String>); 9] = [
         ("generated documentation is current", stale_pages(root, &files)?),
         ("functions that documents name exist", functions::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
+        ("the book has every document", book::faults(root, &files)),
         ("protocols touch nothing but frames and time", purity::impure(&files)),
         ("unsafe code stands only where it may", purity::unsafe_code(&files)),
         ("dependencies point downward only", directions::faults(&files)),

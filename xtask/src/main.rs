@@ -5,9 +5,11 @@
 //!                      library the header, the version script and the manual pages from its source
 //! cargo xtask corpus   write the seeds of fuzz/corpus
 //! cargo xtask check    check what no compiler checks; writes nothing
+//! cargo xtask book     lay the book out below target/book, for mdBook (`make book`)
 //! ```
 #![forbid(unsafe_code)]
 
+mod book;
 mod c_library;
 mod check;
 mod docs;
@@ -29,7 +31,8 @@ fn main() -> ExitCode {
             write(&root.join("fuzz/corpus").join(seed.target).join(seed.name), &seed.bytes)
         }),
         Some("check") => check::all(&root),
-        _ => Err("usage: cargo xtask docs | corpus | check".to_owned()),
+        Some("book") => lay_out_book(&root),
+        _ => Err("usage: cargo xtask docs | corpus | check | book".to_owned()),
     }
     .map_or_else(
         |error| {
@@ -44,6 +47,12 @@ fn main() -> ExitCode {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("this crate lies in a folder of the repository").to_owned()
+}
+
+fn lay_out_book(root: &Path) -> Result<(), String> {
+    let files = tree::files(root)?;
+    let book = book::Book::of(root, &files).map_err(|faults| faults.join("\n"))?;
+    book.lay_out(root, &root.join("target/book"))
 }
 
 /// Writes a file whose content changed.

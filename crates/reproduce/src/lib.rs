@@ -1,6 +1,6 @@
 //! Published studies simulated again from their own parameters, and compared with what was printed, cell by cell.
 //!
-//! A study is its printed tables (`published/` at the root of the repository), a model on the simulated host, and a
+//! A study is its printed tables (`published/`), a model on the simulated host, and a
 //! report. What a study found is written up in `docs/reproductions/`.
 //!
 //! | file | holds |

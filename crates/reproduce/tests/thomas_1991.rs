@@ -16,8 +16,8 @@ fn rows(table: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_printed_cell_is_in_the_report_once() {
-    let realtime = rows(include_str!("../../../published/vector-realtime.csv")).count();
-    let batch = rows(include_str!("../../../published/vector-measured.csv")).count();
+    let realtime = rows(include_str!("../published/vector-realtime.csv")).count();
+    let batch = rows(include_str!("../published/vector-measured.csv")).count();
     assert_eq!((realtime, batch), (28, 8));
     // Two times and five utilisations; four times and six utilisations.
     assert_eq!(REPORT.cells.len(), 28 * 7 + 8 * 10);
@@ -32,9 +32,9 @@ fn every_printed_cell_is_in_the_report_once() {
 fn printed_values_are_those_of_the_tables() {
     let mut printed: Vec<String> = Vec::new();
     for (table, first) in [
-        (include_str!("../../../published/vector-realtime.csv"), 5),
-        (include_str!("../../../published/vector-measured.csv"), 3),
-        (include_str!("../../../published/vector-batch-utilisation.csv"), 3),
+        (include_str!("../published/vector-realtime.csv"), 5),
+        (include_str!("../published/vector-measured.csv"), 3),
+        (include_str!("../published/vector-batch-utilisation.csv"), 3),
     ] {
         printed.extend(rows(table).flat_map(|row| row.split(',').skip(first).map(|value| value.to_owned())));
     }

@@ -4,9 +4,9 @@ use super::case::{Application, Case, Lan, Model, Transport};
 use crate::cell::Column;
 use crate::table::{Row, rows};
 
-const REALTIME: &str = include_str!("../../../../published/vector-realtime.csv");
-const UTILISATION: &str = include_str!("../../../../published/vector-batch-utilisation.csv");
-const MEASURED: &str = include_str!("../../../../published/vector-measured.csv");
+const REALTIME: &str = include_str!("../../published/vector-realtime.csv");
+const UTILISATION: &str = include_str!("../../published/vector-batch-utilisation.csv");
+const MEASURED: &str = include_str!("../../published/vector-measured.csv");
 
 /// What is printed of one simulation: table, column and value of each cell.
 pub(super) struct Printed {

@@ -6,6 +6,7 @@ mod functions;
 mod jargon;
 mod lengths;
 mod links;
+mod packages;
 mod purity;
 
 use crate::docs;
@@ -18,12 +19,13 @@ use std::path::Path;
 /// How many faults there are, or what could not be read.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
-    let checks: [(&str, Vec<String>); 9] = [
+    let checks: [(&str, Vec<String>); 10] = [
         ("generated documentation is current", stale_pages(root, &files)?),
         ("functions that documents name exist", functions::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
         ("the book has every document", book::faults(root, &files)),
+        ("packages have what they need", packages::faults(root, &files)),
         ("protocols touch nothing but frames and time", purity::impure(&files)),
         ("unsafe code stands only where it may", purity::unsafe_code(&files)),
         ("dependencies point downward only", directions::faults(&files)),

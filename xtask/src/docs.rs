@@ -1,6 +1,6 @@
 //! Documentation that comes from tables in the code.
 
-use crate::c_library;
+use crate::{c_library, version};
 use quintet_errors::{Code, Fault, Retry};
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(crate) struct Page {
 /// Every such page.
 ///
 /// # Errors
-/// As [`c_library::pages`].
+/// As [`c_library::pages`] and [`version::pages`].
 pub(crate) fn pages(root: &Path) -> Result<Vec<Page>, String> {
     let tables = [
         ("docs/settings.md", quintet_settings::markdown()),
@@ -23,6 +23,7 @@ pub(crate) fn pages(root: &Path) -> Result<Vec<Page>, String> {
         ("docs/cluster.md", quintet_predict::markdown()),
     ];
     let mut pages = c_library::pages(root)?;
+    pages.extend(version::pages(root)?);
     pages.extend(tables.map(|(path, text)| Page { path: path.to_owned(), text }));
     Ok(pages)
 }

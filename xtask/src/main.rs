@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo xtask docs     write docs/settings.md, docs/errors.md, docs/models.md and docs/cluster.md from their tables, and of the C
-//!                      library the header, the version script and the manual pages from its source
+//!                      library the header, the version script and the manual pages from its source; and the version wherever it stands
 //! cargo xtask corpus   write the seeds of fuzz/corpus
 //! cargo xtask check    check what no compiler checks; writes nothing
 //! cargo xtask book     lay the book out below target/book, for mdBook (`make book`)
@@ -16,6 +16,7 @@ mod docs;
 mod markdown;
 mod rust_source;
 mod tree;
+mod version;
 
 use std::fs;
 use std::path::{Path, PathBuf};

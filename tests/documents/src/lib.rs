@@ -7,6 +7,10 @@
 struct Readme;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../crates/quintet/README.md")]
+struct PackageReadme;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/rust.md")]
 struct Guide;
 

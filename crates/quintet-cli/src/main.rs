@@ -27,6 +27,8 @@ mod commands;
 mod companion;
 mod connection;
 mod descriptors;
+#[cfg(test)]
+mod documents;
 mod interrupt;
 mod output;
 mod pinning;

@@ -53,6 +53,11 @@ impl Peer {
             let text = format!("incarnation {} comes after {}", hello.incarnation.0, latest.0);
             return Err((RefusalCode::DuplicateNode, text));
         }
+        if self.is_anothers(self.link) {
+            let text =
+                format!("the session of node {} is kept for who has proved to be another", hello.node.0);
+            return Err((RefusalCode::DuplicateNode, text));
+        }
         if self.is_cut_off(hello.incarnation) {
             let text = format!("incarnation {} was cut off for breaking the protocol", hello.incarnation.0);
             return Err((RefusalCode::Malformed, text));
@@ -224,8 +229,14 @@ impl Peer {
         context.counters.refused += 1;
         // If the link has no room, the initiator asks again or gives up: nothing here depends on it.
         let _ = send(context.out, self.address, REFUSED, Token(0), &Refused { code, attempt, text });
-        if code == RefusalCode::Malformed && !self.reliability.retransmits() {
+        // Where frames are lost the word may be too: the link stays for the next HELLO. One over which a session lives is that session's.
+        if self.reliability.retransmits() {
+            return;
+        }
+        if code == RefusalCode::Malformed {
             self.cut(context);
+        } else if !matches!(self.phase, Phase::Live(_)) {
+            self.dismiss(code, context);
         }
     }
 }

@@ -22,7 +22,7 @@
 //! | | REFUSED | Ended; HelloSent still, where the peer may yet find that it holds a session in vain |
 //! | | no answer | HelloSent, where frames may be lost. Else the link is closed: Unlinked with a session kept; without one HelloSent until the link is down |
 //! | Listening | HELLO that fits; of the life and session kept, it resumes | Live |
-//! | | HELLO that does not fit | Listening, with REFUSED |
+//! | | HELLO that does not fit | Listening, with REFUSED, where frames may be lost. Else the link is closed: Unlinked, with the session kept |
 //! | | a frame of the session kept, where frames may be lost | Live |
 //! | these three | the window of the session kept is over | the same without it; HelloSent says HELLO anew |
 //! | Live | HELLO that resumes it, over a link whose cut was not noticed | Live |
@@ -34,6 +34,7 @@
 //! | | GOODBYE | Ended if this side initiates, else Listening |
 //! | | the peer broke the protocol, or this side closes | Ended |
 //! | Ended | HELLO of a later life, unless a side has closed | Live |
+//! | | another HELLO | Ended, with REFUSED, where frames may be lost. Else the link is closed: Unlinked |
 //! | all others | the link is down | Unlinked, with what session was kept |
 
 use crate::codec::{Attempt, HELLO, Hello};

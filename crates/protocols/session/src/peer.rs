@@ -58,11 +58,19 @@ impl Peer {
         }
         self.link = link;
         self.reliability = self.settings.reliability.over(link);
-        if self.phase.stream().is_some_and(|stream| !stream.fits(self.reliability, link)) {
+        let unfit = |stream: &Stream| !stream.fits(self.reliability, link);
+        if self.phase.stream().is_some_and(unfit) && !self.is_anothers(link) {
             self.forget(context);
         }
         let suspended = self.phase.take_suspended();
         self.begin(suspended, context);
+    }
+
+    /// Whether the session that is kept belongs to somebody else than who says HELLO over this link: that one may still come back to it, and
+    /// keeps its number for as long. Where this side says HELLO it has asked for whoever is there now.
+    pub(crate) fn is_anothers(&self, link: LinkInfo) -> bool {
+        let kept = self.phase.suspended().map(|suspended| suspended.stream.link.identity);
+        !self.settings.initiate && kept.is_some_and(|identity| identity != link.identity)
     }
 
     /// The link is gone. (If this side had put its session aside before, that stays as it is.)
@@ -70,20 +78,25 @@ impl Peer {
         if matches!(self.phase, Phase::Unlinked(_)) {
             return;
         }
+        let was_begun = !matches!(self.phase, Phase::HelloSent(_)) || self.phase.suspended().is_some();
         self.suspend(cause, context.resumed_by());
         if !self.outlives_its_link(cause, context.config) {
             self.forget_for(cause, context);
         }
+        // A session that never began ends by a refusal, whoever refused it.
+        if !was_begun && matches!(cause, DownCause::Refused(_)) {
+            context.notify(Event::Peer(PeerChange::Down(cause)));
+        }
     }
 
-    /// Whether a session is kept when its link ends like this. A link that the other side closed in order was no cut: nobody comes
-    /// back.
+    /// Whether a session is kept when its link ends like this. A link that the other side closed in order, or refuses, was no cut: nobody
+    /// comes back.
     fn outlives_its_link(&self, cause: DownCause, config: &SessionConfig) -> bool {
         let keeps_frames = match self.reliability {
             Reliability::ByLink | Reliability::Link => false,
             Reliability::Retain { .. } | Reliability::Retransmit { .. } => true,
         };
-        let is_cut = !matches!(cause, DownCause::Closed | DownCause::Misbehaved);
+        let is_cut = matches!(cause, DownCause::Died | DownCause::Silent);
         keeps_frames && is_cut && config.resume_window > Span::ZERO
     }
 
@@ -175,6 +188,16 @@ impl Peer {
             self.lives.cut_off = self.lives.latest;
         }
         out.disconnect(self.address, Disconnect::ForGood);
+    }
+
+    /// Has the link closed over which the peer was refused. A session kept from an earlier link stays, for whose it is.
+    pub(crate) fn dismiss(&mut self, code: RefusalCode, context: &mut Context<'_>) {
+        context.out.disconnect(self.address, Disconnect::ForGood);
+        let suspended = self.phase.take_suspended();
+        if suspended.is_none() && matches!(self.phase, Phase::HelloSent(_)) {
+            context.notify(Event::Peer(PeerChange::Down(DownCause::Refused(code.error() as u16))));
+        }
+        self.phase = Phase::Unlinked(Unlinked { suspended });
     }
 
     /// Lets a session that is kept for resuming end with the next wake, for this life of the peer broke the protocol. False if

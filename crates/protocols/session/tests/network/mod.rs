@@ -102,6 +102,11 @@ impl<P: Protocol> Network<P> {
         self.input(at, Input::Peer(about, &up));
     }
 
+    /// Whether a node has a link to another.
+    pub(crate) fn is_linked(&self, at: Address, about: Address) -> bool {
+        self.linked.contains(&(at, about))
+    }
+
     /// Nothing passes between them any more; nobody is told.
     pub(crate) fn part(&mut self, a: Address, b: Address) {
         self.linked.remove(&(a, b));

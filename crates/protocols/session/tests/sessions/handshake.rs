@@ -77,6 +77,9 @@ fn another_cluster_is_refused() {
         });
         assert_eq!(refused_with(&mut network), RefusalCode::WrongCluster);
         assert_eq!(network.nodes[&B].counters().refused, 1, "the initiator does not insist");
+        // Where frames are lost the word that it was refused may be, and the link stays.
+        let stays = matches!(reliability, Reliability::Retransmit { .. });
+        assert_eq!(network.is_linked(A, B), stays, "{reliability:?}");
     }
 }
 

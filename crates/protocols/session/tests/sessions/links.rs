@@ -3,7 +3,7 @@
 use crate::resume::{Talking, other, pair};
 use crate::{A, B, say, talker, word};
 use quintet_contract::{DownCause, Identity, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Span};
-use quintet_session::Reliability;
+use quintet_session::{RefusalCode, Reliability};
 
 /// Both learn of a link like this.
 fn join(network: &mut Talking, link: LinkInfo) {
@@ -45,19 +45,45 @@ fn the_link_tells_whether_frames_are_kept_for_the_next() {
     }
 }
 
-#[test]
-fn a_session_is_not_resumed_by_a_peer_that_has_proved_to_be_another() {
+const RESUME_WINDOW: Span = Span::from_secs(5);
+
+fn known(byte: u8) -> LinkInfo {
     let link = LinkInfo { may_be_cut: true, ..LinkInfo::new(LinkClass::Network, 64_000) };
-    let known = |byte| LinkInfo { identity: Some(Identity([byte; 32])), ..link };
-    let mut network = pair(Reliability::ByLink, |_| {});
-    for (byte, told) in [(1, 1), (1, 0), (2, 2)] {
-        network.cut(A, B, DownCause::Died);
-        talker(&mut network, B).changes.clear();
-        join(&mut network, known(byte));
-        assert_eq!(network.nodes[&B].peer(A).and_then(|peer| peer.identity), Some(Identity([byte; 32])));
-        let changes = talker(&mut network, B).changes_of(A);
-        assert_eq!(changes.len(), told, "{changes:?}");
-    }
+    LinkInfo { identity: Some(Identity([byte; 32])), ..link }
+}
+
+/// Cuts the link, and makes another one, over which both prove to be who has that byte. What `B` is told of `A`.
+fn back_as(network: &mut Talking, byte: u8) -> Vec<PeerChange> {
+    network.cut(A, B, DownCause::Died);
+    talker(network, B).changes.clear();
+    join(network, known(byte));
+    talker(network, B).changes_of(A)
+}
+
+#[test]
+fn a_session_is_kept_for_whose_it_is_and_another_is_refused_its_number_until_then() {
+    let mut network = pair(Reliability::ByLink, |config| config.resume_window = RESUME_WINDOW);
+    assert_eq!(back_as(&mut network, 1).len(), 1, "it had proved nothing before, and is another now");
+    say(&mut network, B, A, word(1));
+    talker(&mut network, A).changes.clear();
+    assert_eq!(back_as(&mut network, 2), [], "the session of the first is kept");
+    let refused = DownCause::Refused(RefusalCode::DuplicateNode.error() as u16);
+    let told = talker(&mut network, A).changes_of(B);
+    assert_eq!(told.last(), Some(&PeerChange::Down(refused)), "{told:?}");
+    assert!(!network.is_linked(B, A), "a link whose session was refused is ended");
+    assert_eq!(network.nodes[&B].peer(A).and_then(|peer| peer.identity), Some(Identity([1; 32])));
+}
+
+#[test]
+fn who_has_another_identity_is_let_in_once_the_session_under_its_number_is_over() {
+    let mut network = pair(Reliability::ByLink, |config| config.resume_window = RESUME_WINDOW);
+    back_as(&mut network, 1);
+    network.cut(A, B, DownCause::Died);
+    network.run(RESUME_WINDOW);
+    talker(&mut network, B).changes.clear();
+    join(&mut network, known(2));
+    assert_eq!(talker(&mut network, B).changes_of(A).len(), 1);
+    assert_eq!(network.nodes[&B].peer(A).and_then(|peer| peer.identity), Some(Identity([2; 32])));
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod shown;
 pub use admission::{Admission, Proof};
 pub use error::CredentialsError;
 
-use admission::{Doorkeeper, is_outsider};
+use admission::Doorkeeper;
 use core::fmt;
 use pinned::Pinned;
 use quintet_contract::Identity;
@@ -205,11 +205,12 @@ impl Credentials {
     ///
     /// # Errors
     /// The certificate is another cluster's, or none.
-    pub(crate) fn known(&self, certificate: &CertificateDer<'_>) -> Result<Identity, Error> {
-        if !is_outsider(certificate)? {
+    pub(crate) fn known(&self, certificate: &CertificateDer<'_>) -> Result<Proof, Error> {
+        let proof = Proof::of(certificate)?;
+        if proof.is_of_cluster {
             verify_server_name(&ParsedCertificate::try_from(certificate)?, &self.inner.cluster)?;
         }
-        fingerprint(certificate)
+        Ok(proof)
     }
 }
 

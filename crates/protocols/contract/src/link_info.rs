@@ -18,6 +18,8 @@ pub struct LinkInfo {
     pub class: LinkClass,
     /// Who the peer has proved to be, if the link asks for a proof.
     pub identity: Option<Identity>,
+    /// Nobody vouches for that: it is the key of a token, whose holder is no member and is let in to be enrolled only.
+    pub holds_token: bool,
 }
 
 /// How far a link reaches.
@@ -46,6 +48,7 @@ impl LinkInfo {
             max_bulk_bytes,
             class,
             identity: None,
+            holds_token: false,
         }
     }
 

@@ -18,6 +18,7 @@
 //! | a node comes up | the instances that were made to ask an address of it: that address is up |
 //! | the first frame of a pair of ports | its instance: the sender is up; then the frame |
 //! | a frame for a port where nothing is, or of one pair too many | its sender ([`ABSENT`]): that address is [`Down(Refused)`](quintet_contract::DownCause::Refused). Nobody is cut off for it |
+//! | a frame of who holds a token of the cluster, for a port that does not serve those ([`serves_tokens`](quintet_wire::registry::serves_tokens)) | as where nothing is |
 //! | a node goes down | every instance that was told of an address of it, in the order in which they were told |
 //! | a session is refused before it began | the instances that were made to ask an address of that node |
 //! | there is room | every instance that was refused, in the order of the refusals |
@@ -213,7 +214,8 @@ impl<P: Protocol> Ports<P> {
         pair: PortPair,
         out: &mut SessionOutbox<'_>,
     ) -> Option<usize> {
-        let known = self.index(pair.to).map(|instance| Known { pair, instance });
+        let is_open = self.nodes.get_mut(from).is_some_and(|node| node.may_ask(pair.to));
+        let known = self.index(pair.to).filter(|_| is_open).map(|instance| Known { pair, instance });
         let met = known.filter(|known| self.introduce(now, from, *known, out));
         if met.is_none() {
             // From here on it is the layer that speaks.
@@ -256,7 +258,7 @@ impl<P: Protocol> Ports<P> {
             PeerChange::Up { incarnation, link } => {
                 self.down(now, at, DownCause::Died, out);
                 self.nodes.insert(at, Node::new(incarnation, link.behind(PORTS_PREFIX_BYTES)));
-                for (instance, there) in self.asked(at) {
+                for (instance, there) in self.asked(at).into_iter().filter(|_| !link.holds_token) {
                     let pair = PortPair { from: there.port, to: self.instances[instance].port };
                     self.introduce(now, at, Known { pair, instance }, out);
                 }

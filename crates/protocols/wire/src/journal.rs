@@ -394,6 +394,7 @@ mod tests {
         let known = LinkInfo {
             may_be_cut: true,
             identity: Some(Identity([7; 32])),
+            holds_token: true,
             ..LinkInfo::new(LinkClass::Network, 9)
         };
         vec![

@@ -164,6 +164,12 @@ pub const fn is_service(port: Port) -> bool {
     matches!(port, PORT_DISK | PORT_DEVICE | PORT_PROCESS)
 }
 
+/// Whether who holds a token of the cluster, and is no member, may ask the service at a port.
+#[must_use]
+pub const fn serves_tokens(port: Port) -> bool {
+    matches!(port, PORT_ENROLMENT)
+}
+
 #[cfg(test)]
 #[path = "registry/tests.rs"]
 mod tests;

@@ -66,6 +66,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("writable", step(RecordedInput::Writable(at), vec![])),
             ("up", step(up(shared), vec![])),
             ("up-known", step(up(known), vec![])),
+            ("up-token", step(up(LinkInfo { holds_token: true, ..known }), vec![])),
             ("down", step(RecordedInput::Peer(at, PeerChange::Down(DownCause::Misbehaved)), vec![])),
             ("frame", step(RecordedInput::Frame(at, message, None), calls)),
             ("frame-stamped", step(RecordedInput::Frame(at, message, Some(stamps)), vec![])),

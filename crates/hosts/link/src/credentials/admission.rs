@@ -20,6 +20,16 @@ pub struct Proof {
     pub is_of_cluster: bool,
 }
 
+impl Proof {
+    /// What its holder proves who has the key of this certificate, and whose certificate was found good.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn of(certificate: &CertificateDer<'_>) -> Result<Proof, Error> {
+        Ok(Proof { identity: fingerprint(certificate)?, is_of_cluster: !is_outsider(certificate)? })
+    }
+}
+
 /// Whether a peer that has proved that is let in.
 pub type Admission = Arc<dyn Fn(&Proof) -> bool + Send + Sync>;
 
@@ -29,7 +39,7 @@ const LONGEST_OUTSIDER: usize = 1024;
 const ED25519: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Whether a certificate is of a key as tokens have them. Members' keys are on P-256.
-pub(super) fn is_outsider(certificate: &CertificateDer<'_>) -> Result<bool, Error> {
+fn is_outsider(certificate: &CertificateDer<'_>) -> Result<bool, Error> {
     let key = ParsedCertificate::try_from(certificate)?.subject_public_key_info();
     Ok(key.starts_with(&ED25519))
 }
@@ -47,7 +57,7 @@ impl<V: ?Sized> Doorkeeper<V> {
     }
 
     fn ask(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
-        let proof = Proof { identity: fingerprint(certificate)?, is_of_cluster: !is_outsider(certificate)? };
+        let proof = Proof::of(certificate)?;
         let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
         if (self.rule)(&proof) { Ok(()) } else { Err(refused) }
     }

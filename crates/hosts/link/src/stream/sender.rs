@@ -5,13 +5,14 @@ use super::connection::{Checksums, Connection};
 use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SENDER_LEFT};
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use super::tls::sealer::Sealer;
+use crate::credentials::Proof;
 use crate::pages::Pages;
 use crate::{LinkError, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_clock::LiveClock;
 use quintet_contract::limits::{HEADER_BYTES, MAX_BODY_BYTES};
-use quintet_contract::{Identity, LinkClass, LinkInfo, SendError};
+use quintet_contract::{LinkClass, LinkInfo, SendError};
 use quintet_wire::{Header, STAMP_BYTES};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
@@ -156,10 +157,15 @@ impl StreamSender {
         buffer: Pages,
         checksums: Checksums,
         class: LinkClass,
-        identity: Option<Identity>,
+        proof: Option<Proof>,
     ) -> Self {
         let is_checked = checksums == Checksums::Crc32c;
-        let info = LinkInfo { may_be_cut: true, identity, ..LinkInfo::new(class, FRAME_BULK_BYTES) };
+        let info = LinkInfo {
+            may_be_cut: true,
+            identity: proof.map(|proof| proof.identity),
+            holds_token: proof.is_some_and(|proof| !proof.is_of_cluster),
+            ..LinkInfo::new(class, FRAME_BULK_BYTES)
+        };
         StreamSender {
             connection,
             batch: Batch::new(buffer),

@@ -2,6 +2,7 @@
 
 use super::pair::{ABSENT, PortPair};
 use quintet_contract::{Address, Incarnation, LinkInfo, Outbox, PeerChange, Port, Token};
+use quintet_wire::registry::serves_tokens;
 use std::collections::VecDeque;
 
 /// Pairs of ports that two nodes may join. A peer that names more is refused them.
@@ -44,6 +45,11 @@ impl Node {
     /// What an instance is told of a port of this node.
     pub(super) fn up(&self) -> PeerChange {
         PeerChange::Up { incarnation: self.incarnation, link: self.link }
+    }
+
+    /// Whether the node may send to this port: who holds a token and is no member may to few.
+    pub(super) fn may_ask(&self, port: Port) -> bool {
+        !self.link.holds_token || serves_tokens(port)
     }
 
     /// The instance that a frame with this pair is for, if it knows its sender.

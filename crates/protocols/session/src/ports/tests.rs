@@ -1,5 +1,8 @@
 //! Who is told what, and what is kept, one input at a time.
 
+#[path = "tests/tokens.rs"]
+mod tokens;
+
 use super::*;
 use crate::codec::{Attempt, HELLO, PREFIX_BYTES, Prefix, REFUSED as SESSION_REFUSED, Refused};
 use crate::fuzzing::hello;
@@ -150,13 +153,21 @@ impl Bench {
 
     /// A link to a node is there.
     fn linked(&mut self, at: Address) -> &mut Bench {
-        self.give(Input::Peer(at, &PeerChange::Up { incarnation: Incarnation(1), link: LINK }))
+        self.linked_over(at, LINK)
+    }
+
+    fn linked_over(&mut self, at: Address, link: LinkInfo) -> &mut Bench {
+        self.give(Input::Peer(at, &PeerChange::Up { incarnation: Incarnation(1), link }))
     }
 
     /// The peer's session begins.
     fn up(&mut self) -> &mut Bench {
+        self.up_over(LINK)
+    }
+
+    fn up_over(&mut self, link: LinkInfo) -> &mut Bench {
         let hello = encode_to_vec(&hello(PEER.node, Reliability::Link));
-        self.linked(PEER).give(Input::Frame(PEER, Frame::new(HELLO, Token(0), &hello)));
+        self.linked_over(PEER, link).give(Input::Frame(PEER, Frame::new(HELLO, Token(0), &hello)));
         self.sent();
         self
     }

@@ -7,11 +7,10 @@ use super::fault::TlsFault;
 use super::opener::Opener;
 use super::sealer::Sealer;
 use super::session::{Session, Shared, Step};
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, Proof};
 use crate::stream::Checksums;
 use crate::stream::preamble::{PREAMBLE_BYTES, Preamble, Role, judge};
 use crate::{BootstrapError, LinkAddress};
-use quintet_contract::Identity;
 use quintet_errors::Code;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -37,14 +36,14 @@ pub(crate) struct Greeting {
     /// What was decrypted: the preamble, and what came behind it.
     plain: Vec<u8>,
     /// The peer, once it has proved who it is.
-    peer: Option<Identity>,
+    peer: Option<Proof>,
     /// Who dials has said its preamble.
     has_spoken: bool,
 }
 
 /// What a greeting comes to.
 pub(crate) struct Greeted {
-    pub(crate) peer: Identity,
+    pub(crate) peer: Proof,
     pub(crate) sealer: Sealer,
     pub(crate) opener: Opener,
 }

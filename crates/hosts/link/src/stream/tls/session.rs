@@ -1,7 +1,6 @@
 //! One TLS connection, whichever side began it: takes records apart, and makes them.
 
-use crate::credentials::{Credentials, PROTOCOL};
-use quintet_contract::Identity;
+use crate::credentials::{Credentials, PROTOCOL, Proof};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
@@ -110,7 +109,7 @@ impl Session {
     ///
     /// # Errors
     /// It is nobody of this cluster, or wants another protocol.
-    pub(super) fn peer(&self) -> Result<Identity, Error> {
+    pub(super) fn peer(&self) -> Result<Proof, Error> {
         let (is_handshaking, certificates, protocol) = match &self.side {
             Side::Dialled(connection) => facts(connection),
             Side::Listened(connection) => facts(connection),

@@ -100,7 +100,8 @@ impl Agent {
         renewal::renew_if_over(folder)?;
         let (credentials, cluster) = credentials(folder)?;
         let mut record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.clone()))?;
-        let admission = Admission::new(folder.clone(), record.peers.iter().map(|peer| peer.identity));
+        let known = record.peers.iter().map(|peer| (peer.identity, peer.node));
+        let admission = Admission::new(folder.clone(), known.collect());
         let admitting = {
             let admission = admission.clone();
             let rule = Arc::new(move |proof: &_| admission.admits(proof));
@@ -133,6 +134,8 @@ impl Agent {
         let mut node = Node::new(record.node, services).map_err(node_refused)?;
         let told = Arc::clone(&config.told);
         node.set_events(Arc::new(move |event: &Event| told(&Notice::Host(event.clone()))));
+        let names = admission.clone();
+        node.set_naming(Arc::new(move |node, proved| names.may_be_named(node, proved)));
         node.add(PORT_SESSION, Instance::new(stack(&record, &credentials, cluster)));
         let (ending, inbox) = channel();
         node.add(PORT_CALLERS, Instance::new(Callers(ending.clone())));

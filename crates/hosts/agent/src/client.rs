@@ -5,7 +5,7 @@ use crate::{AgentError, Membership};
 use quintet_contract::{Incarnation, Kind, NodeId, Outbox, Port, SendError, Span, Token};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, LinkAddress};
-use quintet_membership::{Answer, Request, Suspect};
+use quintet_membership::{Answer, FIRST_CLIENT, Request, Suspect};
 use quintet_runtime::{Calls, Instance, Redial};
 use quintet_stack::enrolment::END_AGENT;
 use quintet_stack::{Liveness, StackConfig, client_of, sessions_of};
@@ -21,8 +21,6 @@ const SERVICES: [Port; 3] = [PORT_MEMBERSHIP, PORT_LAUNCH, PORT_ENROLMENT];
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// How long an answer may take: longer than a request waits for a majority.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
-/// The numbers of clients are drawn from the upper half; members count up from 0.
-const CLIENTS: u16 = 0x8000;
 
 /// Between two looks at whether an agent has ended.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -78,7 +76,8 @@ impl Client {
         let end = quintet_link::connect(&whom, CONNECT_LIMIT)?;
         let may_be_cut = end.sender.info().may_be_cut;
         let random = random();
-        let at = NodeId(CLIENTS | (random % u64::from(CLIENTS)) as u16);
+        let numbers = u16::MAX - FIRST_CLIENT.0;
+        let at = NodeId(FIRST_CLIENT.0 + (random % (u64::from(numbers) + 1)) as u16);
         let config = StackConfig::of_client(cluster, incarnation(), random).with_liveness(liveness);
         let instance = Instance::new(client_of(server, &SERVICES, at, &config));
         let calls = Calls::linked(sessions_of(at), instance, sessions_of(server), end)

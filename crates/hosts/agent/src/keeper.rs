@@ -272,7 +272,8 @@ impl Keeper {
         // A log brings back what was agreed when it was written, which may be before what this machine remembers: who has joined since
         // is let in and dialled all the same, or no majority would come together again.
         if !self.is_behind() {
-            self.admission.set(self.view.members.values().map(|member| member.identity).collect());
+            let members = self.view.members.iter();
+            self.admission.set(members.map(|(node, member)| (member.identity, *node)).collect());
             self.grant();
             self.dial_members();
             self.remember()?;

@@ -13,6 +13,7 @@ use quintet_identity::{Authority, DAY, Enrolling, IdentityError, Validity, valid
 use quintet_link::Credentials;
 use quintet_stack::enrolment::RENEW;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A certificate that was made anew.
@@ -105,8 +106,13 @@ fn of_a_member(
     let mut peers: Vec<&Peer> = record.peers.iter().collect();
     peers.sort_unstable_by_key(|peer| peer.node);
     let mut whys = Vec::new();
-    for Peer { node, address: place, .. } in peers {
-        let asked = address::tls(place, &credentials)
+    for Peer { node, address: place, identity } in peers {
+        // Not another member that has the address now.
+        let expected = *identity;
+        let asked = credentials
+            .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == expected))
+            .map_err(|error| AgentError::Credentials(folder.to_owned(), error))
+            .and_then(|expecting| address::tls(place, &expecting))
             .and_then(|whom| Client::connect(whom, *node, credentials.cluster_number()))
             .and_then(|client| ask(&client, RENEW, &enrol));
         match asked {

@@ -70,6 +70,10 @@ pub trait Sender: Send {
     /// cannot be cut, nothing is different.
     fn abandon(&mut self) {}
 
+    /// Has the link end, when this half is dropped, with word to the peer that it is not let in: its end is [`LinkError::Refused`]. Over shared
+    /// memory and within a process the peer learns only that the link was closed.
+    fn refuse(&mut self) {}
+
     /// Closes the link, as a drop of this half does, and waits until what was sent is on its way: for no longer than `limit`. A drop
     /// never waits: where the system takes nothing just then, the peer sees a cut. Nothing can be sent afterwards.
     fn close_within(&mut self, _limit: Duration) {}
@@ -160,6 +164,8 @@ pub trait Dialer: Send {
 pub enum LinkError {
     /// The peer closed it.
     Closed,
+    /// The peer closed it, and said that it does not let this side in under the number that this side has given.
+    Refused,
     /// The peer's process ended; over a link that may be cut, that was cut, or its end may have been the peer's.
     PeerDied,
     /// The peer's process ended, over a link that may be cut: its system says so.
@@ -177,6 +183,9 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LinkError::Closed => f.write_str("the other side closed the link"),
+            LinkError::Refused => f.write_str(
+                "the other side does not let this one in under the number that it has given: that belongs to another machine",
+            ),
             LinkError::PeerDied | LinkError::ProcessEnded => f.write_str("the other side's process ended"),
             LinkError::Malformed(what) => {
                 write!(f, "the other side wrote something that is no frame: {what}")

@@ -91,6 +91,10 @@ impl Sender for ImpairedSender {
         self.below.abandon();
     }
 
+    fn refuse(&mut self) {
+        self.below.refuse();
+    }
+
     /// Of this direction nothing is known here, of the other everything: a protocol that repeats what is lost has to do so at both ends.
     fn info(&self) -> LinkInfo {
         let below = self.below.info();

@@ -1,7 +1,7 @@
 //! What a host does for its own sake, for whoever wants to know: protocols learn only the kind of a link's end.
 
 use core::fmt;
-use quintet_contract::NodeId;
+use quintet_contract::{Identity, NodeId};
 use quintet_link::{BootstrapError, LinkError};
 use std::sync::Arc;
 
@@ -15,6 +15,23 @@ pub enum Event {
         peer: NodeId,
         /// How.
         why: LinkError,
+    },
+    /// A link was ended at once: who is at its other end may not be heard under the number that the link is for. The peer learns it as well, as
+    /// [`LinkError::Refused`] where the link can tell. Told at most once a second.
+    NameRefused {
+        /// The number.
+        peer: NodeId,
+        /// Who the peer has proved to be; none where the link asks for no proof.
+        identity: Option<Identity>,
+        /// This side has dialled it; else the peer gave itself the number.
+        is_dialled: bool,
+        /// Those before it that were not told of.
+        before: u64,
+    },
+    /// A peer dialled this node in the belief that it is another one, and has ended the link: it was told a wrong address. Told at most once a second.
+    RefusedByDialler {
+        /// Those before it that were not told of.
+        before: u64,
     },
     /// A connection was not made. The listener is as good as before. Told at most once a second for each listener.
     NotConnected {
@@ -38,6 +55,21 @@ pub enum Event {
 /// Takes the events of a host, on the thread that runs it: it must not wait.
 pub type EventSink = Arc<dyn Fn(&Event) + Send + Sync>;
 
+fn write_before(f: &mut fmt::Formatter<'_>, before: u64) -> fmt::Result {
+    if before > 0 { write!(f, ", and {before} before it") } else { Ok(()) }
+}
+
+/// Who a peer has proved to be, in a few characters: enough to find it among a cluster's members.
+struct Shown(Option<Identity>);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Identity(bytes)) = self.0 else { return f.write_str("who proves nothing") };
+        f.write_str("who has the key ")?;
+        bytes[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
 /// Lets them pass.
 pub(crate) fn no_sink() -> EventSink {
     Arc::new(|_| {})
@@ -47,6 +79,20 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::LinkFailed { peer, why } => write!(f, "the link to node {} ended: {why}", peer.0),
+            Event::NameRefused { peer, identity, is_dialled, before } => {
+                let who = Shown(*identity);
+                match is_dialled {
+                    true => write!(f, "a link was refused: {who} answers where node {} is dialled", peer.0)?,
+                    false => write!(f, "a link was refused: {who} may not be heard as node {}", peer.0)?,
+                }
+                write_before(f, *before)
+            }
+            Event::RefusedByDialler { before } => {
+                f.write_str(
+                    "who has dialled this node looked for another one: it knows a wrong address of that",
+                )?;
+                write_before(f, *before)
+            }
             Event::NotConnected { why, before: 0 } => write!(f, "a connection was not made: {why}"),
             Event::NotConnected { why, before } => {
                 write!(f, "a connection was not made, and {before} before it: {why}")

@@ -11,6 +11,7 @@
 //! costs a system call (a socket) rests as soon as it is empty.
 
 mod naming;
+mod refusing;
 mod waiting;
 
 use crate::dialling::{Dialling, Made};
@@ -23,6 +24,8 @@ use naming::Rival;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, Input, NodeId, Port, Time};
 use quintet_link::{Burst, End, Listener, Patience, Receiver, Route, Sender};
+use refusing::Naming;
+pub use refusing::NamingRule;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -45,6 +48,7 @@ pub(crate) struct Inlets {
     unnamed: VecDeque<(Time, u32)>,
     /// Links whose node has another one, the oldest first.
     rivals: VecDeque<Rival>,
+    naming: Naming,
     listening: Listening,
     /// Peers whose links this side makes, each once.
     dialling: Vec<Dialling>,
@@ -91,6 +95,7 @@ impl Inlets {
             active: Vec::new(),
             unnamed: VecDeque::new(),
             rivals: VecDeque::new(),
+            naming: Naming::default(),
             listening: Listening::default(),
             dialling: Vec::new(),
             poller: None,
@@ -140,6 +145,11 @@ impl Inlets {
             self.poller = Some(poller);
         }
         Ok(self.poller.as_ref().expect("it was made above"))
+    }
+
+    /// From now on this rule says who may be heard under which number.
+    pub(crate) fn set_naming(&mut self, rule: NamingRule) {
+        self.naming.rule = Some(rule);
     }
 
     /// Takes links from `listener` for the instance at `port`.
@@ -268,7 +278,12 @@ impl Inlets {
         for at in 0..self.dialling.len() {
             let Some(poller) = &self.poller else { return };
             let Some(made) = self.dialling[at].advance(engine, poller, now) else { continue };
-            let Made { peer, joined, end, tries } = made;
+            let Made { peer, joined, mut end, tries } = made;
+            if self.naming.refuses(peer, &end.sender.info(), true, engine, now) {
+                end.sender.refuse();
+                self.dialling[at].failed(tries, now);
+                continue;
+            }
             match self.attach(engine, now, peer, joined, end) {
                 Ok(place) => self.inlet(place).is_unheard_dial = true,
                 Err(_) => self.dialling[at].failed(tries, now),

@@ -46,6 +46,7 @@ mod write_behind;
 pub use calls::{CallError, Calls, Pending};
 pub use dialling::Redial;
 pub use event::{Event, EventSink};
+pub use inlets::NamingRule;
 pub use instance::Instance;
 pub use node::{Node, NodeHandle};
 pub use quintet_process::Config as ProcessConfig;

@@ -3,7 +3,7 @@
 use crate::dialling::{Dialling, Redial};
 use crate::engine::Engine;
 use crate::event::EventSink;
-use crate::inlets::Inlets;
+use crate::inlets::{Inlets, NamingRule};
 use crate::instance::Instance;
 use crate::mailbox::{Mailbox, Order};
 use crate::services::Services;
@@ -55,6 +55,12 @@ impl Node {
     /// Has the host's own events told to `sink`, on the thread that runs the node.
     pub fn set_events(&mut self, sink: EventSink) {
         self.engine.set_events(sink);
+    }
+
+    /// Has this rule say who may be heard under which number, over links that are accepted or dialled from now on: one that it refuses is ended
+    /// at once, and both sides are told ([`Event::NameRefused`](crate::Event::NameRefused)). Without a rule each number is anybody's.
+    pub fn set_naming(&mut self, rule: NamingRule) {
+        self.inlets.set_naming(rule);
     }
 
     /// Places a protocol and starts it.

@@ -46,4 +46,4 @@ pub use config::{MembershipConfig, Start, Timing};
 pub use defect::Defect;
 pub use membership::Membership;
 pub use refusal::{MAX_TEXT_BYTES, Reason, Refusal};
-pub use view::{KEPT_CHANGES, MAX_MEMBERS, Member, View};
+pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Members of a cluster.
 pub const MAX_MEMBERS: usize = 128;
+/// The first number that no member can have: those from here on are of whoever asks members, and is linked for that only.
+pub const FIRST_CLIENT: NodeId = NodeId(0x8000);
 /// Changes that a view keeps, for members that come late.
 pub const KEPT_CHANGES: usize = 128;
 
@@ -85,7 +87,7 @@ impl View {
 
     /// The number that the next machine gets.
     pub(crate) fn next_node(&self) -> Option<NodeId> {
-        u16::try_from(self.next_node).ok().map(NodeId)
+        u16::try_from(self.next_node).ok().map(NodeId).filter(|node| *node < FIRST_CLIENT)
     }
 
     /// The member that has joined with this identity and ticket.
@@ -153,6 +155,9 @@ impl View {
         }
         if u32::from(joiner.node.0) < self.next_node {
             return Err(Refusal::new(Reason::Full, format!("number {} was given before", joiner.node.0)));
+        }
+        if joiner.node >= FIRST_CLIENT {
+            return Err(Refusal::new(Reason::Full, format!("number {} is none of a member", joiner.node.0)));
         }
         Ok(())
     }
@@ -231,7 +236,7 @@ impl Encode for View {
 impl Decode<'_> for View {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (number, digest, next_node) = (number(reader, "view")?, reader.u64()?, reader.u32()?);
-        if next_node > 1 << 16 {
+        if next_node > u32::from(FIRST_CLIENT.0) {
             return Err(reader.invalid("next node", next_node, 4));
         }
         let mut view = View { number, digest, next_node, ..View::default() };

@@ -51,6 +51,7 @@ pub(super) fn frames() -> Vec<Seed> {
         vec![
             ("plain", stream(PLAIN, &[&three(PLAIN), &farewell])),
             ("checked", stream(CHECKED, &[&three(CHECKED), &farewell])),
+            ("refused", stream(PLAIN, &[&three(PLAIN), &2u32.to_le_bytes()])),
             ("receiver-left", stream(PLAIN, &[&1u32.to_le_bytes(), &three(PLAIN)])),
             ("wrong-number", stream(PLAIN, &[&frame(PLAIN, 3, b"body", b"")])),
             ("wrong-checksum", stream(CHECKED, &[&frame(PLAIN, 0, b"body", b"bulk")])),

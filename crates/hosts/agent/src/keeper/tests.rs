@@ -19,7 +19,8 @@ fn keeper(folder: &Path, seen: u64, told: Told) -> Keeper {
         Record { founding: false, view: seen, peers, address: address_of(0), ..crate::agent::founder("a") };
     record.write(&lab).expect("the folder is there");
     let (credentials, cluster) = crate::credentials(&lab).expect("they were made");
-    let admission = Admission::new(lab.clone(), record.peers.iter().map(|peer| peer.identity));
+    let known = record.peers.iter().map(|peer| (peer.identity, peer.node));
+    let admission = Admission::new(lab.clone(), known.collect());
     let node = Node::new(NodeId(0), Services::none()).expect("descriptors are free");
     Keeper::new(node.handle(), lab, record, cluster, credentials, admission, told)
 }

@@ -2,7 +2,7 @@
 
 use super::connection::Checksums;
 use super::preamble::{Preamble, Role};
-use super::reader::{BUFFER_BYTES, Faulty, FrameReader, Item, Room};
+use super::reader::{BUFFER_BYTES, Farewell, Faulty, FrameReader, Item, Room};
 use super::tls::greeting::Greeting;
 use crate::pages::Pages;
 use crate::{Credentials, LinkAddress, LinkError, Route};
@@ -31,7 +31,7 @@ pub fn greeting(credentials: &Credentials, bytes: &[u8]) {
 }
 
 /// What a stream came to: its frames, and how it ended.
-type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<LinkError>, bool);
+type Told = (Vec<(Route, Vec<u8>, Vec<u8>)>, Option<LinkError>, Option<Farewell>);
 
 /// Reads the bytes as a stream of frames, once in large pieces and once in pieces of a few bytes. The first byte chooses the
 /// pieces and whether frames carry checksums.
@@ -48,7 +48,7 @@ pub fn frames(bytes: &[u8]) {
 
 fn read(stream: &[u8], piece: usize, is_checked: bool) -> Told {
     let mut reader = FrameReader::new(Pages::new(BUFFER_BYTES).expect("there is memory"), is_checked);
-    let mut told: Told = (Vec::new(), None, false);
+    let mut told: Told = (Vec::new(), None, None);
     for mut piece in stream.chunks(piece) {
         while told.1.is_none() {
             take(&mut reader, &mut told);
@@ -62,7 +62,7 @@ fn read(stream: &[u8], piece: usize, is_checked: bool) -> Told {
     if told.1.is_none() {
         take(&mut reader, &mut told);
     }
-    told.2 = told.1.is_none() && reader.sender_left();
+    told.2 = if told.1.is_none() { reader.farewell() } else { None };
     told
 }
 

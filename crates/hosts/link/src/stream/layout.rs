@@ -6,6 +6,8 @@ use quintet_contract::limits::{BULK_RING_BYTES, CONTROL_RING_BYTES, HEADER_BYTES
 pub(super) const SENDER_LEFT: u32 = 0;
 /// The same: who says it receives no more.
 pub(super) const RECEIVER_LEFT: u32 = 1;
+/// In place of [`SENDER_LEFT`]: the sender sends no more, because it does not let the peer in.
+pub(super) const SENDER_REFUSES: u32 = 2;
 /// Bytes of that word.
 pub(super) const WORD_BYTES: usize = 4;
 /// Bytes in front of a body that tell how long the bulk is.
@@ -29,6 +31,6 @@ pub(super) const EARNEST_BYTES: usize = 128 * 1024;
 
 const _: () = {
     assert!(MAX_FRAME_BYTES <= u32::MAX as usize, "a frame's length travels as u32");
-    assert!(RECEIVER_LEFT < HEADER_BYTES as u32, "no frame is that short");
+    assert!(SENDER_REFUSES < HEADER_BYTES as u32, "no frame is that short");
     assert!(MAX_INLINE_BYTES + WORD_BYTES <= SEND_BYTES && FRAME_BULK_BYTES <= SEND_BULK_BYTES);
 };

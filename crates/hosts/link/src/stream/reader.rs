@@ -8,7 +8,7 @@ use super::check::{check_in_place, check_more};
 use super::fault::{Fault, Suspect};
 use super::layout::{
     BULK_LENGTH_BYTES, EARNEST_BYTES, FRAME_BULK_BYTES, MAX_FRAME_BYTES, MAX_INLINE_BYTES,
-    READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, WORD_BYTES,
+    READ_BEHIND_BULK_BYTES, READ_BYTES, RECEIVER_LEFT, SENDER_LEFT, SENDER_REFUSES, WORD_BYTES,
 };
 use crate::pages::Pages;
 use crate::{LinkError, Route};
@@ -38,8 +38,36 @@ pub(super) struct FrameReader {
     after_bulk: bool,
     /// What came that is no frame.
     fault: Option<Fault>,
-    /// The sender said that it sends no more.
-    sender_left: bool,
+    /// The sender said that it sends no more, and why.
+    farewell: Option<Farewell>,
+}
+
+/// How a sender ends its link in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Farewell {
+    Closed,
+    Refused,
+}
+
+impl Farewell {
+    /// Said by this word in place of a frame's length.
+    #[inline]
+    fn of(word: u32) -> Option<Farewell> {
+        match word {
+            SENDER_LEFT => Some(Farewell::Closed),
+            SENDER_REFUSES => Some(Farewell::Refused),
+            _ => None,
+        }
+    }
+
+    /// What the end of the link is to this side.
+    #[cold]
+    pub(super) fn end(self) -> LinkError {
+        match self {
+            Farewell::Closed => LinkError::Closed,
+            Farewell::Refused => LinkError::Refused,
+        }
+    }
 }
 
 /// A frame of which the bulk is not all there.
@@ -107,7 +135,7 @@ impl FrameReader {
             incoming: None,
             after_bulk: false,
             fault: None,
-            sender_left: false,
+            farewell: None,
         }
     }
 
@@ -120,7 +148,7 @@ impl FrameReader {
         if let Some(incoming) = &self.incoming {
             return incoming.left() == 0;
         }
-        self.word().is_some_and(|word| self.filled.len() >= word as usize && word != SENDER_LEFT)
+        self.word().is_some_and(|word| self.filled.len() >= word as usize && Farewell::of(word).is_none())
     }
 
     /// Whether a frame has come of whose bulk the rest is still on its way.
@@ -129,8 +157,18 @@ impl FrameReader {
     }
 
     /// Whether the sender said that it sends no more, and everything before that was taken.
+    #[inline]
     pub(super) fn sender_left(&self) -> bool {
-        self.sender_left || (self.incoming.is_none() && self.word() == Some(SENDER_LEFT))
+        self.farewell().is_some()
+    }
+
+    /// How the sender ended the link in order, if it did, and everything before that was taken.
+    #[inline]
+    pub(super) fn farewell(&self) -> Option<Farewell> {
+        if self.farewell.is_some() || self.incoming.is_some() {
+            return self.farewell;
+        }
+        self.word().and_then(Farewell::of)
     }
 
     /// The length of the next frame, or what stands in its place.
@@ -214,8 +252,8 @@ impl FrameReader {
         }
         match self.word() {
             None => Ok(None),
-            Some(SENDER_LEFT) => {
-                self.sender_left = true;
+            Some(word @ (SENDER_LEFT | SENDER_REFUSES)) => {
+                self.farewell = Farewell::of(word);
                 Ok(None)
             }
             Some(RECEIVER_LEFT) => {

@@ -101,8 +101,8 @@ impl Inbound {
     /// The stream has ended. Asks how, unless the peer has said so.
     #[cold]
     fn hang_up(&mut self) {
-        if self.reader.sender_left() {
-            self.ended = Some(LinkError::Closed);
+        if let Some(farewell) = self.reader.farewell() {
+            self.ended = Some(farewell.end());
             return;
         }
         let parting = Parting::of(self.connection.socket());
@@ -150,8 +150,8 @@ impl Inbound {
 
     /// How the stream ended, where nothing is left to take.
     fn end(&self) -> Option<LinkError> {
-        if self.reader.sender_left() {
-            return Some(LinkError::Closed);
+        if let Some(farewell) = self.reader.farewell() {
+            return Some(farewell.end());
         }
         self.connection.failure().or(self.ended.as_ref()).cloned()
     }

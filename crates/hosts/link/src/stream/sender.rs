@@ -2,7 +2,7 @@
 
 use super::check::{check_in_place, check_more, set_check};
 use super::connection::{Checksums, Connection};
-use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SENDER_LEFT};
+use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SENDER_LEFT, SENDER_REFUSES};
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use super::tls::sealer::Sealer;
 use crate::credentials::Proof;
@@ -216,14 +216,14 @@ impl StreamSender {
     }
 
     /// Writes the batch, and behind it that there will be no more: once, and not where nothing can be sent.
-    fn say_farewell(&mut self) {
+    fn say_farewell(&mut self, word: u32) {
         if self.connection.is_inherited() || self.connection.is_broken() {
             return;
         }
         self.hand_over();
         let mut outgoing = self.connection.outgoing();
         if !core::mem::replace(&mut outgoing.sender_left, true) {
-            let farewell = Bytes::copy_from_slice(&SENDER_LEFT.to_le_bytes());
+            let farewell = Bytes::copy_from_slice(&word.to_le_bytes());
             outgoing.append(Piece { bytes: farewell, is_bulk: false });
         }
         self.connection.write_out(&mut outgoing);
@@ -375,8 +375,12 @@ impl Sender for StreamSender {
         self.connection.break_off();
     }
 
+    fn refuse(&mut self) {
+        self.say_farewell(SENDER_REFUSES);
+    }
+
     fn close_within(&mut self, limit: Duration) {
-        self.say_farewell();
+        self.say_farewell(SENDER_LEFT);
         self.connection.write_all(limit);
     }
 
@@ -387,6 +391,6 @@ impl Sender for StreamSender {
 
 impl Drop for StreamSender {
     fn drop(&mut self) {
-        self.say_farewell();
+        self.say_farewell(SENDER_LEFT);
     }
 }

@@ -47,7 +47,23 @@ fn frames_written_by_hand_arrive_and_a_farewell_is_no_cut() {
     let expected = vec![(b"one".to_vec(), vec![]), (b"two".to_vec(), b"bulk".to_vec()), (vec![], vec![])];
     assert_eq!(told(Checksums::Without, &frames), (expected.clone(), LinkError::PeerDied));
     let closed = [&frames[..], &FAREWELL].concat();
-    assert_eq!(told(Checksums::Without, &closed), (expected, LinkError::Closed));
+    assert_eq!(told(Checksums::Without, &closed), (expected.clone(), LinkError::Closed));
+    let refused = [&frames[..], &2u32.to_le_bytes()].concat();
+    assert_eq!(told(Checksums::Without, &refused), (expected, LinkError::Refused));
+}
+
+#[test]
+fn who_is_refused_is_told_so_once_behind_all_that_was_sent() {
+    let (mut end, mut peer) = beside(Checksums::Without);
+    let route = Route { from: Address::new(1, 1), to: Address::new(2, 2), kind: Kind(0xf0), token: Token(1) };
+    end.sender.begin(route, 4).expect("there is room").copy_from_slice(b"last");
+    end.sender.commit(4);
+    end.sender.refuse();
+    drop(end);
+    let mut said = Vec::new();
+    peer.read_to_end(&mut said).expect("it has ended");
+    assert_eq!(said.len(), 32 + 4 + 4, "a frame and a word");
+    assert_eq!(said[36..], 2u32.to_le_bytes());
 }
 
 #[test]

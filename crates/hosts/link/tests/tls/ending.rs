@@ -129,6 +129,13 @@ fn a_link_that_is_closed_is_told_from_one_that_is_cut() {
     left.sender.abandon();
     drop(left);
     assert_eq!(received(&mut *right.receiver), (vec![b"last".to_vec()], LinkError::PeerDied));
+
+    let (mut left, mut right) = pair();
+    left.sender.begin(ROUTE, 4).expect("room").copy_from_slice(b"last");
+    left.sender.commit(4);
+    left.sender.refuse();
+    drop(left);
+    assert_eq!(received(&mut *right.receiver), (vec![b"last".to_vec()], LinkError::Refused));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //!                    +---------------------------------------------------------> rival ------+
 //!                    |                                                             |
 //!                    v  nothing said for too long                                  v  that link lives: ended as if it were cut
+//!                       the rule of names refuses it (`refusing.rs`): ended, and told so
 //! ```
 //!
 //! A peer whose link was cut may be back before this side has seen the cut, which it may never see. Who shows that it goes on with
@@ -124,7 +125,10 @@ impl Inlets {
                 return false;
             }
             (Ok(_), Some(first)) => self.consider(at, first, engine, now),
-            (Err(_), _) => self.turn_away(at),
+            (Err(why), _) => {
+                self.naming.ended_unnamed(&why, engine, now);
+                self.turn_away(at);
+            }
         }
         true
     }
@@ -134,6 +138,9 @@ impl Inlets {
         let peer = first.0.from.node;
         if !self.is_first_word(at, &first, engine) {
             return self.turn_away(at);
+        }
+        if self.is_misnamed(at, peer, engine, now) {
+            return self.refuse(at);
         }
         if self.resumes(at, &first, engine) || self.gives_way(peer, engine) {
             engine.give_way(now, peer);
@@ -156,6 +163,21 @@ impl Inlets {
     fn is_first_word(&mut self, at: u32, (route, frame): &First, engine: &Engine) -> bool {
         let Peer::Unknown { port, .. } = self.inlet(at).peer else { return false };
         route.to == Address { node: engine.id(), port } && frame.bulk.is_empty()
+    }
+
+    /// Whether the program's rule says that who is at the other end of a link may not be heard as that node.
+    fn is_misnamed(&mut self, at: u32, peer: NodeId, engine: &Engine, now: Time) -> bool {
+        let Peer::Unknown { sender, .. } = &self.inlet(at).peer else { return false };
+        let link = sender.info();
+        self.naming.refuses(peer, &link, false, engine, now)
+    }
+
+    /// Ends a link, and tells the peer that it is not let in.
+    fn refuse(&mut self, at: u32) {
+        self.unnamed.retain(|(_, unnamed)| *unnamed != at);
+        if let Some(Peer::Unknown { mut sender, .. }) = self.remove(at).map(|inlet| inlet.peer) {
+            sender.refuse();
+        }
     }
 
     /// Whether the link's first frame goes on with the session of another link, which may have been cut.

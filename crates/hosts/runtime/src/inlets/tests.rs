@@ -1,3 +1,6 @@
+#[path = "tests/names.rs"]
+mod names;
+
 use super::waiting::Idle;
 use super::*;
 use crate::dialling::Redial;

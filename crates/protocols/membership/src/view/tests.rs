@@ -1,7 +1,8 @@
-use super::{KEPT_CHANGES, MAX_MEMBERS, View};
+use super::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, View};
 use crate::change::{Change, Entry, Joiner};
 use crate::refusal::Reason;
 use quintet_contract::{Identity, Incarnation, NodeId};
+use quintet_wire::{Decode, encode_to_vec};
 
 fn joiner(node: u16) -> Joiner {
     let mut identity = [0; 32];
@@ -40,8 +41,10 @@ fn a_number_is_never_given_twice_and_a_machine_may_come_back_under_another() {
     );
     assert!(apply(&mut view, Change::Join(Joiner { node: NodeId(2), ..joiner(1) })));
     assert_eq!(view.joined_with(joiner(1).identity, 1), Some(NodeId(2)));
-    assert!(apply(&mut view, Change::Join(joiner(65_535))));
+    assert_eq!(why(&view, &Change::Join(joiner(FIRST_CLIENT.0))), Some(Reason::Full), "no member has it");
+    assert!(apply(&mut view, Change::Join(joiner(FIRST_CLIENT.0 - 1))));
     assert_eq!(view.next_node(), None, "all were given");
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view.clone()));
 }
 
 #[test]

@@ -14,19 +14,19 @@ const EDGES: [(&str, &[&str]); 32] = [
     ("identity", &["errors"]),
     // Protocols.
     ("contract", &[]),
-    ("wire", &["contract"]),
+    ("wire", &["contract", "errors"]),
     ("session", &["contract", "wire", "errors"]),
     ("messaging", &["contract", "wire", "errors"]),
     ("tuple-space", &["contract", "wire", "errors"]),
-    ("membership", &["contract", "wire", "errors"]),
-    ("launch", &["contract", "wire", "errors"]),
+    ("membership", &["contract", "wire"]),
+    ("launch", &["contract", "wire"]),
     // Hosts.
     ("line", &["contract"]),
     ("testbed", &["contract", "errors", "line"]),
     ("process", &["wire"]),
     ("clock", &["contract"]),
     ("link", &["contract", "wire", "errors", "clock", "line"]),
-    ("stack", &["contract", "wire", "session", "messaging", "tuple-space", "membership", "launch"]),
+    ("stack", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "membership", "launch"]),
     ("simulate", &["contract", "wire"]),
     ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "process", "stack"]),
     (

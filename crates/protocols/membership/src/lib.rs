@@ -45,5 +45,5 @@ pub use config::{MembershipConfig, Start, Timing};
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use membership::Membership;
-pub use refusal::{MAX_TEXT_BYTES, Reason, Refusal};
+pub use refusal::{Reason, Refusal};
 pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

@@ -1,39 +1,6 @@
 //! Why a request fails.
 
-use core::fmt;
-use quintet_errors::Code;
-use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
-
-/// Bytes of a refusal's text.
-pub const MAX_TEXT_BYTES: usize = 1024;
-
-macro_rules! reasons {
-    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $code:ident;)*) => {
-        /// Why a request fails.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[repr(u8)]
-        pub enum Reason {
-            $($(#[doc = $doc])+ $name = $number,)*
-        }
-
-        impl Reason {
-            fn from_number(number: u8) -> Option<Reason> {
-                match number {
-                    $($number => Some(Reason::$name),)*
-                    _ => None,
-                }
-            }
-
-            /// The code that programs see.
-            #[must_use]
-            pub const fn code(self) -> Code {
-                match self { $(Reason::$name => Code::$code,)* }
-            }
-        }
-    };
-}
-
-reasons! {
+quintet_wire::reasons! {
     /// A member of another identity has the name.
     NameTaken = 1, DuplicateNode;
     /// A member has the identity.
@@ -69,43 +36,4 @@ reasons! {
 }
 
 /// Why a request failed, and what is particular to this time.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
-    /// Which reason.
-    pub reason: Reason,
-    /// In words: who and what, and what to do.
-    pub text: String,
-}
-
-impl Refusal {
-    /// A refusal; the text is cut to [`MAX_TEXT_BYTES`].
-    #[must_use]
-    pub fn new(reason: Reason, text: impl Into<String>) -> Refusal {
-        let mut text = text.into();
-        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
-        Refusal { reason, text }
-    }
-}
-
-impl Encode for Refusal {
-    fn encode(&self, sink: &mut impl Sink) {
-        sink.u8(self.reason as u8);
-        sink.counted(self.text.as_bytes());
-    }
-}
-
-impl Decode<'_> for Refusal {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let number = reader.u8()?;
-        let reason = Reason::from_number(number).ok_or_else(|| reader.invalid("reason", number, 1))?;
-        Ok(Refusal { reason, text: reader.text("text of a refusal", MAX_TEXT_BYTES)?.to_owned() })
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason.code(), self.text)
-    }
-}
-
-impl core::error::Error for Refusal {}
+pub type Refusal = quintet_wire::refusal::Refusal<Reason>;

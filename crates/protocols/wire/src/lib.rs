@@ -8,6 +8,7 @@
 //! | `header.rs` | [`Header`]: the 32 bytes in front of every frame, with a picture |
 //! | `journal.rs` | the layout of the flight recorder's file |
 //! | `link_info.rs` | what a link is, as the recorder keeps it |
+//! | `refusal.rs` | [`refusal::Refusal`]: why a service refuses a request |
 //! | `registry.rs` | every protocol, port and kind number, given out once |
 //! | `services.rs` | what a host's disk and device are asked, and answer |
 //! | `encode.rs` | [`Sink`], [`Encode`]: writing, and counting with the same code |
@@ -19,6 +20,7 @@ mod encode;
 mod header;
 pub mod journal;
 mod link_info;
+pub mod refusal;
 pub mod registry;
 pub mod services;
 

@@ -12,14 +12,24 @@
 use crate::record::Peer;
 use quintet_contract::{Identity, NodeId};
 use quintet_membership::{MAX_ADDRESS_BYTES, MAX_MEMBERS, MAX_NAME_BYTES};
+use quintet_messaging::upcall::MAX_REQUEST_BYTES;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Bytes of a request for a certificate, or of a certificate.
 const MAX_CERTIFICATE_BYTES: usize = 8 * 1024;
 /// Bytes of a version.
 const MAX_VERSION_BYTES: usize = 64;
-/// Bytes of a refusal.
-pub(crate) const MAX_TEXT_BYTES: usize = 1024;
+
+/// What a request takes at most: the longest of each of its parts, with their lengths, and the ticket.
+const MAX_ENROL_BYTES: usize = MAX_NAME_BYTES
+    + MAX_ADDRESS_BYTES
+    + MAX_VERSION_BYTES
+    + MAX_CERTIFICATE_BYTES
+    + 4 * size_of::<u32>()
+    + size_of::<u64>();
+
+const _: () =
+    assert!(MAX_ENROL_BYTES <= MAX_REQUEST_BYTES, "none that can be read is refused for its length");
 
 /// Asks for a certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,13 +55,6 @@ pub(crate) struct Enrolled {
     pub(crate) authority: String,
     /// The members before it.
     pub(crate) peers: Vec<Peer>,
-}
-
-/// Why not.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct NotEnrolled {
-    pub(crate) code: u16,
-    pub(crate) text: String,
 }
 
 impl Encode for Enrol {
@@ -111,25 +114,22 @@ impl Decode<'_> for Peer {
     }
 }
 
-impl Encode for NotEnrolled {
-    fn encode(&self, sink: &mut impl Sink) {
-        sink.u16(self.code);
-        let end =
-            (0..=MAX_TEXT_BYTES.min(self.text.len())).rev().find(|end| self.text.is_char_boundary(*end));
-        sink.counted(&self.text.as_bytes()[..end.unwrap_or(0)]);
-    }
-}
-
-impl Decode<'_> for NotEnrolled {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(NotEnrolled { code: reader.u16()?, text: reader.text("text", MAX_TEXT_BYTES)?.to_owned() })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use quintet_wire::encode_to_vec;
+
+    #[test]
+    fn the_longest_request_is_as_long_as_is_said() {
+        let longest = Enrol {
+            name: "n".repeat(MAX_NAME_BYTES),
+            address: "a".repeat(MAX_ADDRESS_BYTES),
+            ticket: u64::MAX,
+            version: "v".repeat(MAX_VERSION_BYTES),
+            request: "r".repeat(MAX_CERTIFICATE_BYTES),
+        };
+        assert_eq!(encode_to_vec(&longest).len(), MAX_ENROL_BYTES);
+    }
 
     #[test]
     fn all_come_back_and_none_with_a_byte_more_or_less() {
@@ -153,12 +153,5 @@ mod tests {
         let bytes = encode_to_vec(&enrolled);
         assert_eq!(Enrolled::decode_all(&bytes), Ok(enrolled));
         assert!((0..bytes.len()).all(|end| Enrolled::decode_all(&bytes[..end]).is_err()));
-    }
-
-    #[test]
-    fn a_long_refusal_is_cut_where_a_character_ends() {
-        let long = NotEnrolled { code: 3, text: "é".repeat(MAX_TEXT_BYTES) };
-        let read = NotEnrolled::decode_all(&encode_to_vec(&long)).expect("it fits");
-        assert_eq!((read.code, read.text.len()), (3, MAX_TEXT_BYTES));
     }
 }

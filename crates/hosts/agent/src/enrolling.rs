@@ -3,7 +3,7 @@
 use crate::codec::{Enrol, Enrolled};
 use crate::keeper::{Keeper, Purpose};
 use crate::record::Peer;
-use quintet_contract::{Identity, Kind, NodeId, Token};
+use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Token};
 use quintet_errors::Code;
 use quintet_identity::{Authority, Grants, MACHINE_DAYS, Validity, consume, identity_of, outstanding};
 use quintet_launch::Grant;
@@ -42,12 +42,20 @@ impl Keeper {
         }
     }
 
+    /// Keeps a request until this machine knows who is in.
+    pub(crate) fn keep_early(&mut self, frame: &OwnedFrame, proved: Identity) {
+        if self.early.keep(frame, proved) {
+            return self.refuse_early();
+        }
+        self.refuse(frame.token, Code::Resource, "too many others wait to be answered: ask again later");
+    }
+
     /// Refuses who asked while this machine is behind, where it cannot catch up.
     pub(crate) fn refuse_early(&mut self) {
         if !self.is_behind() || !self.news.is_stale {
             return;
         }
-        for frame in std::mem::take(&mut self.early) {
+        for frame in self.early.take() {
             let text = "no majority of the voters is heard, so that this machine does not know who is in now; try again when more machines are up";
             self.refuse(frame.token, Reason::NoMajority.code(), text);
         }

@@ -2,14 +2,14 @@
 
 use crate::address::{is_every_address, place};
 use crate::client::{Client, random};
-use crate::codec::{Enrol, Enrolled, NotEnrolled};
+use crate::codec::{Enrol, Enrolled};
 use crate::record::Record;
 use crate::{AgentError, LISTEN};
 use quintet_contract::{Kind, NodeId};
 use quintet_errors::Code;
 use quintet_identity::{Enrolling, Token, create_member};
 use quintet_link::{Credentials, LinkAddress};
-use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED};
+use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED, NotEnrolled};
 use quintet_wire::Decode;
 use std::net::{ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};

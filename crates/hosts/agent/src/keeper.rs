@@ -3,7 +3,7 @@
 use crate::admission::Admission;
 use crate::callers::Inbox;
 use crate::client::{Nothing, random};
-use crate::codec::NotEnrolled;
+use crate::early::Early;
 use crate::enrolling::{Joining, granted};
 use crate::record::{Peer, Record};
 use crate::space::ClusterSpace;
@@ -15,8 +15,9 @@ use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Span, Token};
 use quintet_errors::Code;
 use quintet_link::Credentials;
 use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, Suspicion, View};
+use quintet_messaging::upcall::split;
 use quintet_runtime::{Event, NodeHandle, Redial};
-use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, NOT_ENROLLED};
+use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, NOT_ENROLLED, NotEnrolled};
 use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +135,7 @@ pub(crate) struct Keeper {
     open: BTreeMap<u64, Purpose>,
     next: u64,
     /// Requests that came before a view was known that is as new as the one remembered.
-    pub(crate) early: Vec<OwnedFrame>,
+    pub(crate) early: Early,
     is_ending: bool,
     pub(crate) upkeep: Upkeep,
     /// The cluster's space, if this machine is one to serve it.
@@ -168,7 +169,7 @@ impl Keeper {
             dialled: BTreeMap::new(),
             open: BTreeMap::new(),
             next: 0,
-            early: Vec::new(),
+            early: Early::default(),
             is_ending: false,
             upkeep,
             space: None,
@@ -239,8 +240,9 @@ impl Keeper {
             (Purpose::View, Answer::Current(view, _)) => {
                 self.see(*view)?;
                 self.watch();
-                let early = if self.is_behind() { Vec::new() } else { std::mem::take(&mut self.early) };
-                early.iter().for_each(|frame| self.take_request(frame));
+                if !self.is_behind() {
+                    self.early.take().iter().for_each(|frame| self.take_request(frame));
+                }
             }
             (Purpose::View, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
             (Purpose::Watch, Answer::News(news)) => {
@@ -411,16 +413,13 @@ impl Keeper {
 
     /// What was handed up: a request of a machine that wants in, or of a command of this user.
     fn take_request(&mut self, frame: &OwnedFrame) {
-        let Some((proved, body)) = quintet_messaging::upcall::split(&frame.body) else { return };
+        let Some((proved, body)) = split(&frame.body) else { return };
         match (frame.kind, proved) {
             (END_AGENT, None) => {
                 self.answer(AGENT_ENDS, frame.token, &Nothing);
                 self.is_ending = true;
             }
-            (_, Some(_)) if self.is_behind() => {
-                self.early.push(frame.clone());
-                self.refuse_early();
-            }
+            (_, Some(proved)) if self.is_behind() => self.keep_early(frame, proved),
             (_, Some(proved)) => self.take_enrolment(frame.kind, frame.token, proved, body),
             (_, None) => self.refuse(frame.token, Code::NotAllowed, "a machine is let in over TLS only"),
         }

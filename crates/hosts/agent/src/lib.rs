@@ -16,6 +16,7 @@
 //! | `agent.rs` | [`Agent`]: starts the node. Read this first |
 //! | `keeper.rs` | the thread that follows the views: dials, lets in, answers what is handed up |
 //! | `admission.rs` | who is let in over TLS |
+//! | `early.rs` | requests that came before this machine knew who is in |
 //! | `enrolling.rs` | a machine with a token is let in |
 //! | `joining.rs` | [`join`]: the other side of it |
 //! | `space.rs` | the cluster's space: who serves it, and for whom |
@@ -34,6 +35,7 @@ mod agent;
 mod callers;
 mod client;
 mod codec;
+mod early;
 mod enrolling;
 mod error;
 mod joining;

@@ -103,6 +103,7 @@ impl<P: Protocol> Network<P> {
     }
 
     /// Whether a node has a link to another.
+    #[allow(dead_code, reason = "the tests of messaging use this network, too")]
     pub(crate) fn is_linked(&self, at: Address, about: Address) -> bool {
         self.linked.contains(&(at, about))
     }

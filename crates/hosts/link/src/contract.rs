@@ -1,7 +1,7 @@
 //! What every link provides. One conformance suite (`tests/conformance.rs`) runs on every implementation.
 
 #[cfg(not(loom))]
-use crate::{BootstrapError, End, LinkAddress};
+use crate::{BootstrapError, End, LinkAddress, NotAccepted};
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
@@ -136,7 +136,7 @@ pub trait Listener: Send {
     ///
     /// # Errors
     /// Why one connection was not made; the listener is as good as before.
-    fn accept(&mut self) -> Result<Option<End>, BootstrapError>;
+    fn accept(&mut self) -> Result<Option<End>, NotAccepted>;
 
     /// Readable when [`Listener::accept`] has something to do.
     fn fd(&self) -> BorrowedFd<'_>;

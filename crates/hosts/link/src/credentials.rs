@@ -18,6 +18,7 @@ mod error;
 mod pinned;
 mod shown;
 
+pub(crate) use admission::last_ruled_out;
 pub use admission::{Admission, Proof};
 pub use error::CredentialsError;
 

@@ -10,6 +10,7 @@
 //! | `address.rs` | [`LinkAddress`]: `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT` |
 //! | `credentials.rs` | [`Credentials`]: what a process proves itself with over TLS |
 //! | `bootstrap_error.rs` | [`BootstrapError`]: why a link was not made |
+//! | `not_accepted.rs` | [`NotAccepted`]: the same where it was listened at, with who wanted it |
 //! | `in_process.rs` | [`in_process_pair`]: both ends in one process |
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user; [`Buffer`]: bulk that is not copied |
 //! | `stream.rs` | Unix sockets, TCP and TLS: [`StreamListener`], [`over_stream`] |
@@ -41,6 +42,8 @@ mod maker;
 #[cfg(not(loom))]
 mod moderation;
 #[cfg(not(loom))]
+mod not_accepted;
+#[cfg(not(loom))]
 mod pages;
 mod path_lock;
 #[cfg(any(not(loom), test))]
@@ -70,6 +73,8 @@ pub use dial::{connect, dial, listen};
 pub use impaired::impaired;
 pub use in_process::in_process_pair;
 pub use maker::Maker;
+#[cfg(not(loom))]
+pub use not_accepted::NotAccepted;
 pub use quintet_line::Impairment;
 #[cfg(not(loom))]
 pub use shared_memory::{

@@ -1,6 +1,7 @@
 //! What a host does for its own sake, for whoever wants to know: protocols learn only the kind of a link's end.
 
 use core::fmt;
+use core::net::SocketAddr;
 use quintet_contract::{Identity, NodeId};
 use quintet_link::{BootstrapError, LinkError};
 use std::sync::Arc;
@@ -33,11 +34,16 @@ pub enum Event {
         /// Those before it that were not told of.
         before: u64,
     },
-    /// A connection was not made. The listener is as good as before. Told at most once a second for each listener.
+    /// A connection was not made. The listener is as good as before. Of each cause and machine it is told at most once a second for each
+    /// listener, and of 32 of them at most.
     NotConnected {
         /// Why.
         why: BootstrapError,
-        /// Those before it that were not told of.
+        /// From where it was wanted; none where that is no address of a network.
+        from: Option<SocketAddr>,
+        /// Who has wanted it, where that was proved.
+        identity: Option<Identity>,
+        /// Those like it before, that were not told of.
         before: u64,
     },
     /// A node was dialled in vain for as long as was asked for, and is not dialled any more.
@@ -93,9 +99,13 @@ impl fmt::Display for Event {
                 )?;
                 write_before(f, *before)
             }
-            Event::NotConnected { why, before: 0 } => write!(f, "a connection was not made: {why}"),
-            Event::NotConnected { why, before } => {
-                write!(f, "a connection was not made, and {before} before it: {why}")
+            Event::NotConnected { why, from, before, .. } => {
+                f.write_str("a connection ")?;
+                from.map_or(Ok(()), |from| write!(f, "from {} ", from.ip()))?;
+                match before {
+                    0 => write!(f, "was not made: {why}"),
+                    before => write!(f, "was not made, and {before} before it: {why}"),
+                }
             }
             Event::NotReached { peer } => write!(
                 f,

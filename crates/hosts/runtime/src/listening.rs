@@ -3,8 +3,11 @@
 use crate::event::Event;
 use crate::poller::{Poller, Source};
 use quintet_contract::{Port, Span, Time};
-use quintet_link::{BootstrapError, End, Listener};
+use quintet_errors::Code;
+use quintet_link::{BootstrapError, End, Listener, NotAccepted};
+use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 
 /// How long a listener is left alone when there is no room for another link: it stays readable meanwhile.
 const REST: Span = Span::from_millis(100);
@@ -18,6 +21,9 @@ const FAILURES: usize = 64;
 
 /// How long after one of them was told of the next ones are only counted: a stranger can make a thousand a second.
 const QUIET: Span = Span::from_secs(1);
+
+/// Causes and machines that are told apart: one who knocks without end hides nobody else, and many of them are counted together.
+const KINDS: usize = 32;
 
 /// All listeners of a node.
 #[derive(Default)]
@@ -47,9 +53,14 @@ struct Shortage {
     told_until: Time,
 }
 
-/// The connections that were not made.
+/// The connections that were not made, by cause and machine: the one told of last at the end.
 #[derive(Default)]
-struct Failures {
+struct Failures(VecDeque<Failure>);
+
+/// Those of one cause and from one machine.
+struct Failure {
+    cause: Code,
+    from: Option<IpAddr>,
     quiet_until: Time,
     /// Those that nobody was told of.
     untold: u64,
@@ -103,12 +114,12 @@ impl Listening {
             match watched.listener.accept() {
                 Ok(Some(end)) => return Some((end, watched.port)),
                 Ok(None) => (watched.is_called, watched.shortage.refusals) = (false, 0),
-                Err(why) if why.is_own_shortage() => {
+                Err(NotAccepted { why, .. }) if why.is_own_shortage() => {
                     if watched.shortage.is_enough(why, now, tell) {
                         watched.rest(now, poller);
                     }
                 }
-                Err(why) => watched.failures.tell(why, now, tell),
+                Err(refused) => watched.failures.tell(refused, now, tell),
             }
         }
         None
@@ -161,14 +172,24 @@ impl Shortage {
 }
 
 impl Failures {
-    /// One more: tells of it, unless another one was told of a moment ago.
-    fn tell(&mut self, why: BootstrapError, now: Time, tell: &mut dyn FnMut(&Event)) {
-        if now < self.quiet_until {
-            self.untold += 1;
-        } else {
-            self.quiet_until = now + QUIET;
-            tell(&Event::NotConnected { why, before: core::mem::take(&mut self.untold) });
-        }
+    /// One more: tells of it, unless another one like it was told of a moment ago.
+    fn tell(&mut self, refused: NotAccepted, now: Time, tell: &mut dyn FnMut(&Event)) {
+        let NotAccepted { why, from, identity } = refused;
+        let (cause, machine) = (why.code(), from.map(|from| from.ip()));
+        let known = self.0.iter().position(|failure| (failure.cause, failure.from) == (cause, machine));
+        // Where there are too many to be told apart, one that is not told of any more makes room, or the next is counted with the last.
+        let alike = known.or_else(|| {
+            let is_full = self.0.len() == KINDS && self.0[0].quiet_until > now;
+            is_full.then_some(KINDS - 1)
+        });
+        let before = match alike {
+            Some(at) if now < self.0[at].quiet_until => return self.0[at].untold += 1,
+            Some(at) => self.0.remove(at).map_or(0, |failure| failure.untold),
+            None if self.0.len() == KINDS => self.0.pop_front().map_or(0, |failure| failure.untold),
+            None => 0,
+        };
+        self.0.push_back(Failure { cause, from: machine, quiet_until: now + QUIET, untold: 0 });
+        tell(&Event::NotConnected { why, from, identity, before });
     }
 }
 

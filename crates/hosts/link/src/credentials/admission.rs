@@ -1,6 +1,7 @@
 //! Who is let in besides what certificates say: a rule of the program's own is asked about each peer.
 
 use super::fingerprint;
+use core::cell::Cell;
 use core::fmt;
 use quintet_contract::Identity;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -38,6 +39,16 @@ const LONGEST_OUTSIDER: usize = 1024;
 /// An Ed25519 public key in a certificate, without its 32 bytes (RFC 8410, section 4).
 const ED25519: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
+thread_local! {
+    /// Whom the rule has turned away last, on this thread: the library asks while it takes what came, and hands nothing of that through.
+    static RULED_OUT: Cell<Option<Identity>> = const { Cell::new(None) };
+}
+
+/// Who was turned away by the rule a moment ago, on this thread. It has proved who it is.
+pub(crate) fn last_ruled_out() -> Option<Identity> {
+    RULED_OUT.take()
+}
+
 /// Whether a certificate is of a key as tokens have them. Members' keys are on P-256.
 fn is_outsider(certificate: &CertificateDer<'_>) -> Result<bool, Error> {
     let key = ParsedCertificate::try_from(certificate)?.subject_public_key_info();
@@ -59,7 +70,11 @@ impl<V: ?Sized> Doorkeeper<V> {
     fn ask(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let proof = Proof::of(certificate)?;
         let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
-        if (self.rule)(&proof) { Ok(()) } else { Err(refused) }
+        if (self.rule)(&proof) {
+            return Ok(());
+        }
+        RULED_OUT.set(Some(proof.identity));
+        Err(refused)
     }
 }
 

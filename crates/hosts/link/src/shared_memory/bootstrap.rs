@@ -5,7 +5,7 @@ use super::handshake::{give, join, receive, refuse};
 use super::pending::{Pending, Ready};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
-use crate::{BootstrapError, End, LinkAddress, Listener};
+use crate::{BootstrapError, End, LinkAddress, Listener, NotAccepted};
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::io::Errno;
@@ -154,8 +154,8 @@ impl AsFd for SharedMemoryListener {
 }
 
 impl Listener for SharedMemoryListener {
-    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
-        SharedMemoryListener::accept(self)
+    fn accept(&mut self) -> Result<Option<End>, NotAccepted> {
+        Ok(SharedMemoryListener::accept(self)?)
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

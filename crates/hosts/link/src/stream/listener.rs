@@ -4,14 +4,16 @@ use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
 use super::tls::greeting::Greeting;
 use super::{Checksums, connection, end_over_tls, tcp, tcp_peer, wiring_at};
+use crate::credentials::last_ruled_out;
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
-use crate::{BootstrapError, Credentials, End, LinkAddress, Listener, TlsFault};
+use crate::{BootstrapError, Credentials, End, LinkAddress, Listener, NotAccepted, TlsFault};
+use core::net::SocketAddr;
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
+use rustix::net::{SocketFlags, acceptfrom_with};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -88,10 +90,11 @@ impl StreamListener {
     }
 
     /// The next connection that is complete, if there is one.
-    fn next(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
-        if self.pending.drop_expired(now, self.ours) {
+    fn next(&mut self, now: Instant) -> Result<Option<End>, NotAccepted> {
+        if let Some(dropped) = self.pending.drop_expired(now, self.ours) {
             let waited = self.pending.limits().preamble;
-            return Err(BootstrapError::Silent { address: self.address.clone(), waited });
+            let why = BootstrapError::Silent { address: self.address.clone(), waited };
+            return Err(NotAccepted { from: dropped.from, ..why.into() });
         }
         let (events, count) = self.look()?;
         let mut has_callers = false;
@@ -113,13 +116,14 @@ impl StreamListener {
 
     /// Takes who connects and is allowed to, until one of them is a connection that is complete: not all of them, as strangers may
     /// connect faster than they are taken, and whoever calls has others to see to.
-    fn admit(&mut self, now: Instant) -> Result<Option<End>, BootstrapError> {
+    fn admit(&mut self, now: Instant) -> Result<Option<End>, NotAccepted> {
         for _ in 0..ADMITTED {
-            let Some(socket) = self.take()? else { break };
+            let Some((socket, from)) = self.take()? else { break };
             let until = now + self.pending.limits().preamble;
             let greeting =
                 self.credentials.as_ref().map(|credentials| self.greet(credentials)).transpose()?;
-            if let Some(end) = self.hear(Arrival { socket, heard: Heard::default(), greeting, until })? {
+            let arrival = Arrival { socket, from, heard: Heard::default(), greeting, until };
+            if let Some(end) = self.hear(arrival)? {
                 return Ok(Some(end));
             }
         }
@@ -142,8 +146,15 @@ impl StreamListener {
     }
 
     /// Hears what came of a preamble. The connection, if that is whole; else it is pending.
-    fn hear(&mut self, arrival: Arrival) -> Result<Option<End>, BootstrapError> {
-        if arrival.greeting.is_some() { self.hear_over_tls(arrival) } else { self.hear_plain(arrival) }
+    fn hear(&mut self, arrival: Arrival) -> Result<Option<End>, NotAccepted> {
+        let from = arrival.from;
+        let heard =
+            if arrival.greeting.is_some() { self.hear_over_tls(arrival) } else { self.hear_plain(arrival) };
+        heard.map_err(|why| {
+            let is_ruled_out = matches!(why, BootstrapError::Tls { fault: TlsFault::PeerNotAdmitted, .. });
+            let identity = if is_ruled_out { last_ruled_out() } else { None };
+            NotAccepted { why, from, identity }
+        })
     }
 
     fn hear_plain(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
@@ -201,11 +212,11 @@ impl StreamListener {
             .map_err(|errno| BootstrapError::system(&self.address, "watch a socket", errno))
     }
 
-    /// The next one who connects and is allowed to.
-    fn take(&mut self) -> Result<Option<OwnedFd>, BootstrapError> {
-        let socket = loop {
-            match accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-                Ok(socket) => break socket,
+    /// The next one who connects and is allowed to, and from where, if that has an address.
+    fn take(&mut self) -> Result<Option<(OwnedFd, Option<SocketAddr>)>, NotAccepted> {
+        let (socket, from) = loop {
+            match acceptfrom_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok((socket, from)) => break (socket, from.and_then(|from| SocketAddr::try_from(from).ok())),
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
@@ -216,10 +227,10 @@ impl StreamListener {
                     self.ours.refuse(turned_away.as_fd(), Code::Resource);
                     drop(turned_away);
                     self.spare.renew(&self.socket);
-                    return Err(BootstrapError::system(&self.address, "accept a connection", errno));
+                    return Err(BootstrapError::system(&self.address, "accept a connection", errno).into());
                 }
                 Err(errno) => {
-                    return Err(BootstrapError::system(&self.address, "accept a connection", errno));
+                    return Err(BootstrapError::system(&self.address, "accept a connection", errno).into());
                 }
             }
         };
@@ -230,13 +241,14 @@ impl StreamListener {
             None => tcp_peer::check_user(socket.as_fd(), &self.address)
                 .and_then(|()| tcp::tune_accepted(socket.as_fd(), &self.address)),
         };
-        checked.inspect_err(|error| self.ours.refuse(socket.as_fd(), error.code()))?;
-        Ok(Some(socket))
+        let checked = checked.inspect_err(|error| self.ours.refuse(socket.as_fd(), error.code()));
+        checked.map_err(|why| NotAccepted { from, ..why.into() })?;
+        Ok(Some((socket, from)))
     }
 }
 
 impl Listener for StreamListener {
-    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+    fn accept(&mut self) -> Result<Option<End>, NotAccepted> {
         self.next(Instant::now())
     }
 

@@ -3,6 +3,7 @@
 use super::listener::ListenLimits;
 use super::preamble::{Heard, Preamble};
 use super::tls::greeting::Greeting;
+use core::net::SocketAddr;
 use core::time::Duration;
 use quintet_errors::Code;
 use rustix::event::{Timespec, epoll};
@@ -23,6 +24,8 @@ const FIRST: u64 = 2;
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) socket: OwnedFd,
+    /// From where, if that has an address.
+    pub(super) from: Option<SocketAddr>,
     /// What it said of its preamble.
     pub(super) heard: Heard,
     /// Over TLS: the conversation in which it says it.
@@ -101,13 +104,13 @@ impl Pending {
         Some(arrival)
     }
 
-    /// Drops one that has taken too long, if there is one. Whether there was.
-    pub(super) fn drop_expired(&mut self, now: Instant, ours: Preamble) -> bool {
+    /// Turns one away that has taken too long, if there is one.
+    pub(super) fn drop_expired(&mut self, now: Instant, ours: Preamble) -> Option<Arrival> {
         let late = self.arrivals.iter().position(|(_, arrival)| arrival.until <= now);
-        let Some((_, mut dropped)) = late.and_then(|at| self.arrivals.remove(at)) else { return false };
+        let (_, mut dropped) = late.and_then(|at| self.arrivals.remove(at))?;
         dropped.refuse(ours, Code::PeerSilent);
         self.set_timer();
-        true
+        Some(dropped)
     }
 
     /// The timer's descriptor becomes unreadable, and rings for who is next.

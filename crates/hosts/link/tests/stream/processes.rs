@@ -135,7 +135,7 @@ fn a_listener_out_of_descriptors_says_so() {
     let taken = take_all_descriptors();
     for peer in &mut peers {
         let error = listener.accept().map(|_| ()).expect_err("no descriptor is left");
-        assert_eq!(error.code(), Code::Resource, "{error}");
+        assert_eq!(error.why.code(), Code::Resource, "{error}");
         let mut told = [0; 16];
         peer.read_exact(&mut told).expect("its peer is told");
         assert_eq!(told[6..8], (Code::Resource as u16).to_le_bytes());

@@ -10,8 +10,8 @@ use quintet_contract::Identity;
 use quintet_errors::Code;
 use quintet_identity::{Authority, DAY, Enrolling, Grants, NewToken, Token, Validity};
 use quintet_link::{
-    BootstrapError, Credentials, CredentialsError, ListenLimits, Proof, StreamListener, TlsFault, connect,
-    listen,
+    BootstrapError, Credentials, CredentialsError, ListenLimits, Listener as _, Proof, StreamListener,
+    TlsFault, connect, listen,
 };
 use quintet_testbed::TempDir;
 use rcgen::{
@@ -105,6 +105,31 @@ fn a_token_that_the_rule_does_not_know_is_refused_in_words() {
     assert_eq!((seen, &told), (TlsFault::PeerNotAdmitted, &TlsFault::NotAdmitted));
     assert!(told.to_string().contains("its token was used, was revoked or has expired"), "{told}");
     serves(&mut listener);
+}
+
+#[test]
+fn who_is_turned_away_is_told_of_with_where_it_came_from_and_who_it_has_proved_to_be() {
+    let ours = authority();
+    let unknown = token(&ours);
+    let (mut listener, port) = lets_in(&ours, &[]);
+    let who_was_it = |listener: &mut StreamListener, shown: Credentials| {
+        let dialled = connecting(at(port, Some(shown)));
+        let refused = loop {
+            match listener.accept() {
+                Ok(taken) => assert!(taken.is_none(), "it was let in"),
+                Err(refused) => break refused,
+            }
+            std::thread::yield_now();
+        };
+        assert!(dialled.join().expect("it does not panic").is_err());
+        assert!(refused.from.is_some_and(|from| from.ip().is_loopback() && from.port() != port), "{refused}");
+        (refused.why.code(), refused.identity)
+    };
+    let turned_away = who_was_it(&mut listener, holder(&unknown));
+    assert_eq!(turned_away, (Code::NotAllowed, Some(Identity(unknown.identity()))));
+    // A certificate that nobody here vouches for proves nothing, and who was turned away before is not taken for its holder.
+    let stranger = who_was_it(&mut listener, credentials(&identity(&authority())));
+    assert_eq!(stranger, (Code::WrongCluster, None));
 }
 
 #[test]

@@ -9,9 +9,7 @@ use crate::services::RunningServices;
 use crate::slots::Slots;
 use bytes::Bytes;
 use quintet_contract::{Address, Kind, Outbox, Protocol, Token};
-use quintet_link::{
-    BootstrapError, Checksums, LinkAddress, LinkError, Waiting, in_process_pair, over_stream,
-};
+use quintet_link::{Checksums, LinkAddress, LinkError, NotAccepted, Waiting, in_process_pair, over_stream};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -93,7 +91,7 @@ impl Ready {
 }
 
 impl Listener for Ready {
-    fn accept(&mut self) -> Result<Option<End>, BootstrapError> {
+    fn accept(&mut self) -> Result<Option<End>, NotAccepted> {
         Ok(self.0.pop_front())
     }
     fn fd(&self) -> BorrowedFd<'_> {

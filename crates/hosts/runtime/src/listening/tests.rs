@@ -1,6 +1,6 @@
 use super::*;
 use quintet_errors::Code;
-use quintet_link::{LinkAddress, SharedMemoryListener, listen};
+use quintet_link::{LinkAddress, SharedMemoryListener, TlsFault, listen};
 use quintet_testbed::{Program, TempDir, argument};
 use rustix::io::read;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
@@ -133,4 +133,38 @@ fn strangers_who_leave_are_told_of_once_a_second_and_counted() {
         other => panic!("{other}"),
     });
     assert_eq!(counted.collect::<Vec<_>>(), [0, 2]);
+}
+
+#[test]
+fn who_knocks_without_end_hides_nobody_else_and_very_many_are_counted() {
+    let (mut failures, mut told) = (Failures::default(), Vec::new());
+    let mut knock = |machine: u8, fault: TlsFault, at: Time| {
+        let address = LinkAddress::Tls { host: "a".to_owned(), port: 1, credentials: None };
+        let why = BootstrapError::Tls { address, fault };
+        let refused = NotAccepted { from: Some(([10, 0, 0, machine], 7).into()), ..why.into() };
+        failures.tell(refused, at, &mut |event| told.push(event.clone()));
+    };
+    (0..100).for_each(|_| knock(1, TlsFault::PeerNotAdmitted, Time(0)));
+    knock(1, TlsFault::PeerOfAnotherCluster, Time(1));
+    knock(2, TlsFault::PeerNotAdmitted, Time(2));
+    (3..=255).for_each(|machine| knock(machine, TlsFault::PeerNotAdmitted, Time(3)));
+    let first = KINDS;
+    knock(1, TlsFault::PeerNotAdmitted, Time::ZERO + QUIET);
+    assert_eq!(told.len(), first + 1);
+    let seen: Vec<_> = told
+        .iter()
+        .map(|event| match event {
+            Event::NotConnected { why, from: Some(from), before, .. } => {
+                (why.code(), from.ip().to_string(), *before)
+            }
+            other => panic!("{other}"),
+        })
+        .collect();
+    let by = |code, machine: u8, before| (code, format!("10.0.0.{machine}"), before);
+    assert_eq!(
+        seen[..3],
+        [by(Code::NotAllowed, 1, 0), by(Code::WrongCluster, 1, 0), by(Code::NotAllowed, 2, 0)]
+    );
+    assert_eq!(seen[first], by(Code::NotAllowed, 1, 99), "those before it are counted");
+    assert!(told[0].to_string().starts_with("a connection from 10.0.0.1 was not made: "), "{}", told[0]);
 }

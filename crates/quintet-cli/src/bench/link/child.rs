@@ -6,7 +6,7 @@ use crate::companion::Companion;
 use crate::connection::refused;
 use clap::{Args, Subcommand, ValueEnum};
 use quintet::{Code, Error};
-use quintet_link::{End, LinkAddress, listen};
+use quintet_link::{BootstrapError, End, LinkAddress, listen};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::path::Path;
@@ -172,7 +172,7 @@ impl ChildLink {
             if ready.map_err(|errno| refused("wait for the other side")(errno.into()))? == 0 {
                 return Err(Error::new(Code::PeerDied, "the other side did not start"));
             }
-            if let Some(mut end) = listener.accept()? {
+            if let Some(mut end) = listener.accept().map_err(BootstrapError::from)? {
                 wait_as_told(&mut end, spin);
                 return Ok(ChildLink { end, _child: child, _folder: folder });
             }

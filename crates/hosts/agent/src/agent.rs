@@ -1,9 +1,11 @@
 //! The agent: a node with a member, a launcher and the enrolment, and the keeper beside it.
 
 use crate::admission::Admission;
+use crate::audit::Audit;
 use crate::callers::{Callers, Inbox};
 use crate::client::{incarnation, random};
-use crate::keeper::{Keeper, Notice};
+use crate::keeper::Keeper;
+use crate::notice::Notice;
 use crate::record::Record;
 use crate::space::{ClusterSpace, SpacePlaces, StartSpace};
 use crate::upkeep::UpkeepTimes;
@@ -12,7 +14,7 @@ use quintet_contract::{NodeId, Protocol, Span};
 use quintet_launch::LauncherConfig;
 use quintet_link::{Credentials, LinkAddress, listen};
 use quintet_membership::{MembershipConfig, Start};
-use quintet_runtime::{Event, Instance, Node, NodeHandle, Services};
+use quintet_runtime::{Event, EventSink, Instance, Node, NodeHandle, Services};
 use quintet_session::Placed;
 use quintet_stack::enrolment::enrolment;
 use quintet_stack::{Liveness, StackConfig, launcher, member, node};
@@ -69,6 +71,7 @@ pub struct Agent {
     inbox: Receiver<Inbox>,
     ending: Sender<Inbox>,
     listening: LinkAddress,
+    audit: Audit,
 }
 
 /// Reaches an agent from other threads.
@@ -121,19 +124,22 @@ impl Agent {
         address::tls(&record.address, &credentials)?;
         record.write(folder)?;
 
+        let audit = Audit::start(folder, Arc::clone(&config.told))?;
+        let told = audit.before(Arc::clone(&config.told));
         let space = config.space.as_ref().map(|start| {
             let places = SpacePlaces::beside(&listening, folder, &credentials, &admission)?;
-            ClusterSpace::new(Arc::clone(start), places, Arc::clone(&config.told)).map_err(node_refused)
+            ClusterSpace::new(Arc::clone(start), places, Arc::clone(&told)).map_err(node_refused)
         });
         let space = space.transpose()?;
+        let of_host = Arc::clone(&told);
+        let events: EventSink = Arc::new(move |event: &Event| of_host(&Notice::Host(event.clone())));
         let services = Services::none()
             .with_disk(&Record::log(folder))
             .map_err(|error| AgentError::system("open", &Record::log(folder), error))?
             .with_processes(processes(config))
             .map_err(|error| AgentError::system("keep jobs in", &Record::jobs(folder), error))?;
         let mut node = Node::new(record.node, services).map_err(node_refused)?;
-        let told = Arc::clone(&config.told);
-        node.set_events(Arc::new(move |event: &Event| told(&Notice::Host(event.clone()))));
+        node.set_events(events);
         let names = admission.clone();
         node.set_naming(Arc::new(move |node, proved| names.may_be_named(node, proved)));
         node.add(PORT_SESSION, Instance::new(stack(&record, &credentials, cluster)));
@@ -142,15 +148,8 @@ impl Agent {
         node.listen(local, PORT_SESSION).map_err(node_refused)?;
         node.listen(remote, PORT_SESSION).map_err(node_refused)?;
         let handle = node.handle();
-        let mut keeper = Keeper::new(
-            handle.clone(),
-            folder.clone(),
-            record,
-            cluster,
-            credentials,
-            admission,
-            Arc::clone(&config.told),
-        );
+        let mut keeper =
+            Keeper::new(handle.clone(), folder.clone(), record, cluster, credentials, admission, told);
         keeper.upkeep.set_times(times);
         keeper.space = space;
         let ended = ending.clone();
@@ -162,7 +161,7 @@ impl Agent {
             how
         });
         let thread = Some(thread.map_err(node_refused)?);
-        Ok(Agent { keeper, handle, thread, inbox, ending, listening })
+        Ok(Agent { keeper, handle, thread, inbox, ending, listening, audit })
     }
 
     /// Where it listens, with the port that the system gave where 0 was asked for.
@@ -198,7 +197,9 @@ impl Agent {
     fn end(&mut self) -> Result<(), AgentError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.handle.stop();
-        thread.join().expect("the node's thread does not panic").map_err(node_refused)
+        let how = thread.join().expect("the node's thread does not panic").map_err(node_refused);
+        self.audit.finish();
+        how
     }
 }
 

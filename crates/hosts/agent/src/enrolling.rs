@@ -1,9 +1,10 @@
 //! A machine with a token is let in, and a member's certificate is made anew.
 
 use crate::codec::{Enrol, Enrolled};
-use crate::keeper::{Keeper, Purpose};
+use crate::keeper::{Asker, Keeper, Purpose};
+use crate::log::on_one_line;
 use crate::record::Peer;
-use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Token};
+use quintet_contract::{Identity, Kind, NodeId, OwnedFrame};
 use quintet_errors::Code;
 use quintet_identity::{Authority, Grants, MACHINE_DAYS, Validity, consume, identity_of, outstanding};
 use quintet_launch::Grant;
@@ -18,8 +19,7 @@ const CODE: u8 = 2;
 
 /// A machine that is let in, while the members agree on that.
 pub(crate) struct Joining {
-    /// Of what it has asked.
-    token: Token,
+    asker: Asker,
     certificate: String,
     authority: String,
     /// Its number, once it has one.
@@ -31,14 +31,17 @@ type Refused = (Code, String);
 
 impl Keeper {
     /// A peer that has proved who it is asks for a certificate.
-    pub(crate) fn take_enrolment(&mut self, kind: Kind, token: Token, proved: Identity, body: &[u8]) {
+    pub(crate) fn take_enrolment(&mut self, kind: Kind, mut asker: Asker, proved: Identity, body: &[u8]) {
         let done = match (kind, Enrol::decode_all(body)) {
-            (ENROL, Ok(enrol)) => self.enrol(token, proved, &enrol),
-            (RENEW, Ok(enrol)) => self.renew(token, proved, &enrol),
+            (ENROL, Ok(enrol)) => {
+                asker.name = Some(enrol.name.clone());
+                self.enrol(&asker, proved, &enrol)
+            }
+            (RENEW, Ok(enrol)) => self.renew(&asker, proved, &enrol),
             _ => Err((Code::Malformed, "the request cannot be read".to_owned())),
         };
         if let Err((code, text)) = done {
-            self.refuse(token, code, &text);
+            self.refuse(&asker, code, &text);
         }
     }
 
@@ -47,7 +50,8 @@ impl Keeper {
         if self.early.keep(frame, proved) {
             return self.refuse_early();
         }
-        self.refuse(frame.token, Code::Resource, "too many others wait to be answered: ask again later");
+        let asker = Asker::of(frame);
+        self.refuse(&asker, Code::Resource, "too many others wait to be answered: ask again later");
     }
 
     /// Refuses who asked while this machine is behind, where it cannot catch up.
@@ -57,11 +61,11 @@ impl Keeper {
         }
         for frame in self.early.take() {
             let text = "no majority of the voters is heard, so that this machine does not know who is in now; try again when more machines are up";
-            self.refuse(frame.token, Reason::NoMajority.code(), text);
+            self.refuse(&Asker::of(&frame), Reason::NoMajority.code(), text);
         }
     }
 
-    fn enrol(&mut self, token: Token, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
+    fn enrol(&mut self, asker: &Asker, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
         let (now, folder) = (SystemTime::now(), self.folder.clone());
         let refused = |error: quintet_identity::TokenError| (error.code(), error.to_string());
         // All that may be wrong is looked at before the token is used up.
@@ -81,13 +85,13 @@ impl Keeper {
         let (name, address) = (enrol.name.clone(), enrol.address.clone());
         let request =
             Request::Join { cluster: self.cluster, name, identity, address, grants, ticket: enrol.ticket };
-        let joining = Joining { token, certificate, authority, node: None };
+        let joining = Joining { asker: asker.clone(), certificate, authority, node: None };
         self.ask(Purpose::Join(Box::new(joining)), &request);
         Ok(())
     }
 
     /// A member's certificate is made anew, for the key that it has.
-    fn renew(&mut self, token: Token, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
+    fn renew(&mut self, asker: &Asker, proved: Identity, enrol: &Enrol) -> Result<(), Refused> {
         let mut members = self.view.members.iter();
         let Some((node, member)) = members.find(|(_, member)| member.identity == proved) else {
             return Err((Code::NotAllowed, "this machine is no member of the cluster".to_owned()));
@@ -97,7 +101,7 @@ impl Keeper {
         if identity != proved {
             return Err((Code::NotAllowed, "a certificate is made anew for the same key only".to_owned()));
         }
-        self.answer(ENROLLED, token, &Enrolled { node, certificate, authority, peers: Vec::new() });
+        self.answer(ENROLLED, asker.token, &Enrolled { node, certificate, authority, peers: Vec::new() });
         Ok(())
     }
 
@@ -131,9 +135,7 @@ impl Keeper {
             }
             (Answer::Current(view, _), Some(node)) => {
                 // From here on it is let in over TLS as well; what the view brings besides is carried out as always.
-                if let Err(error) = self.see(*view) {
-                    return self.refuse(joining.token, error.code(), &error.to_string());
-                }
+                self.see(*view);
                 let peers = self.view.members.iter().filter(|(other, _)| **other < node);
                 let peer = |(node, member): (&NodeId, &quintet_membership::Member)| Peer {
                     node: *node,
@@ -142,13 +144,13 @@ impl Keeper {
                 };
                 let (certificate, authority) = (joining.certificate, joining.authority);
                 let enrolled = Enrolled { node, certificate, authority, peers: peers.map(peer).collect() };
-                self.answer(ENROLLED, joining.token, &enrolled);
+                self.answer(ENROLLED, joining.asker.token, &enrolled);
             }
             (Answer::Error(refusal), _) => {
                 let text = format!("{}; make another token, this one is used up", refusal.text);
-                self.refuse(joining.token, refusal.reason.code(), &text);
+                self.refuse(&joining.asker, refusal.reason.code(), &text);
             }
-            _ => self.refuse(joining.token, Code::Malformed, "the members answered something else"),
+            _ => self.refuse(&joining.asker, Code::Malformed, "the members answered something else"),
         }
     }
 }
@@ -159,6 +161,7 @@ fn check_version(theirs: &str) -> Result<(), Refused> {
     if theirs == ours {
         return Ok(());
     }
+    let theirs = on_one_line(theirs);
     let text = format!(
         "this cluster runs quintet {ours}, that machine runs {theirs}: install the same version on all machines"
     );

@@ -5,21 +5,23 @@ use crate::callers::Inbox;
 use crate::client::{Nothing, random};
 use crate::early::Early;
 use crate::enrolling::{Joining, granted};
+use crate::notice::{Notice, Refused};
 use crate::record::{Peer, Record};
 use crate::space::ClusterSpace;
 use crate::upkeep::{Upkeep, UpkeepTimes};
 use crate::{AgentError, Told, address};
 use bytes::Bytes;
-use core::fmt;
 use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Span, Token};
 use quintet_errors::Code;
+use quintet_launch::NotGranted;
+use quintet_launch::codec::NOT_GRANTED;
 use quintet_link::Credentials;
-use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, Suspicion, View};
+use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, View};
 use quintet_messaging::upcall::split;
-use quintet_runtime::{Event, NodeHandle, Redial};
-use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, NOT_ENROLLED, NotEnrolled};
+use quintet_runtime::{NodeHandle, Redial};
+use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, ENROL, NOT_ENROLLED, NotEnrolled, RENEW};
 use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
-use quintet_wire::{Encode, encode_to_vec};
+use quintet_wire::{Decode, Encode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,81 +33,6 @@ const DIAL_WINDOW: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long one request waits for the next view.
 const WATCH: Span = Span::from_secs(60);
 
-/// What an agent has to tell.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Notice {
-    /// A machine is in from now on.
-    Came {
-        /// Its name.
-        name: String,
-        /// Its number.
-        node: NodeId,
-        /// The view's number.
-        view: u64,
-    },
-    /// A machine is in no more.
-    Left {
-        /// Its name.
-        name: String,
-        /// Its number.
-        node: NodeId,
-        /// The view's number.
-        view: u64,
-    },
-    /// A member does not seem to be there.
-    Suspected {
-        /// Its name.
-        name: String,
-        /// How that was noticed.
-        suspect: Suspect,
-    },
-    /// It is there again.
-    Back {
-        /// Its name.
-        name: String,
-        /// Its number.
-        node: NodeId,
-    },
-    /// No majority of the voters is heard, or one is again.
-    Stale(bool),
-    /// The machine's certificate was made anew.
-    Renewed(crate::Renewed),
-    /// It was not, though it is time to.
-    NotRenewed {
-        /// Why not.
-        text: String,
-        /// How long it is still valid, where that is not long.
-        ends_in: Option<Duration>,
-    },
-    /// What is to be looked after by itself cannot be.
-    Trouble {
-        /// Why not.
-        text: String,
-    },
-    /// A machine asked to be let in, and was not.
-    NotEnrolled {
-        /// Why not.
-        text: String,
-    },
-    /// This machine serves the cluster's space from now on. It is empty.
-    ServesSpace {
-        /// Where.
-        places: String,
-    },
-    /// It is this machine's part to serve the cluster's space, and it cannot so far.
-    SpaceNotServed {
-        /// Why not.
-        text: String,
-    },
-    /// This machine does not serve the cluster's space any more: its tuples are gone.
-    SpaceEnded,
-    /// The agent knows the view for the first time: it does now what follows from it.
-    Ready,
-    /// The host saw something.
-    Host(Event),
-}
-
 /// What an answer of the member is for.
 pub(crate) enum Purpose {
     View,
@@ -114,6 +41,33 @@ pub(crate) enum Purpose {
     Move,
     /// A machine is let in: the token of what it asked, and what it is told.
     Join(Box<Joining>),
+}
+
+/// Who has asked, and how its answer is marked.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    pub(crate) token: Token,
+    kind: Kind,
+    pub(crate) identity: Option<Identity>,
+    /// What it says that it is to be called.
+    pub(crate) name: Option<String>,
+}
+
+impl Asker {
+    /// Of what was handed up.
+    pub(crate) fn of(frame: &OwnedFrame) -> Asker {
+        let proved = quintet_messaging::upcall::split(&frame.body);
+        let identity = proved.and_then(|(identity, _)| identity);
+        Asker { token: frame.token, kind: frame.kind, identity, name: None }
+    }
+
+    fn what(&self) -> &'static str {
+        match self.kind {
+            ENROL => "enrolment",
+            RENEW => "renewal",
+            _ => "agent",
+        }
+    }
 }
 
 /// The agent's own thread.
@@ -137,6 +91,8 @@ pub(crate) struct Keeper {
     /// Requests that came before a view was known that is as new as the one remembered.
     pub(crate) early: Early,
     is_ending: bool,
+    /// Why the record could not be written, so that it is told once.
+    unwritten: Option<String>,
     pub(crate) upkeep: Upkeep,
     /// The cluster's space, if this machine is one to serve it.
     pub(crate) space: Option<ClusterSpace>,
@@ -171,6 +127,7 @@ impl Keeper {
             next: 0,
             early: Early::default(),
             is_ending: false,
+            unwritten: None,
             upkeep,
             space: None,
         };
@@ -191,7 +148,9 @@ impl Keeper {
     pub(crate) fn run(&mut self, inbox: &Receiver<Inbox>) -> Result<(), AgentError> {
         self.ask(Purpose::View, &Request::View { agreed: false });
         while !self.is_ending {
-            self.upkeep.look();
+            if self.upkeep.look() && self.unwritten.is_some() {
+                self.write_record();
+            }
             match inbox.recv_timeout(self.upkeep.wait()) {
                 Ok(Inbox::Frame(frame)) => self.take(&frame)?,
                 Ok(Inbox::End) | Err(RecvTimeoutError::Disconnected) => break,
@@ -224,6 +183,10 @@ impl Keeper {
             self.take_request(frame);
             return Ok(());
         }
+        if frame.kind == NOT_GRANTED {
+            self.tell_not_granted(frame);
+            return Ok(());
+        }
         let Some(purpose) = self.open.remove(&frame.token.0).filter(|_| MEMBERSHIP.contains(frame.kind))
         else {
             return Ok(());
@@ -238,7 +201,7 @@ impl Keeper {
             (Purpose::Join(joining), answer) => self.finish_joining(*joining, answer),
             (_, Answer::Error(refusal)) if is_final(&refusal) => return Err(AgentError::Refused(refusal)),
             (Purpose::View, Answer::Current(view, _)) => {
-                self.see(*view)?;
+                self.see(*view);
                 self.watch();
                 if !self.is_behind() {
                     self.early.take().iter().for_each(|frame| self.take_request(frame));
@@ -266,9 +229,9 @@ impl Keeper {
     }
 
     /// There is another view.
-    pub(crate) fn see(&mut self, view: View) -> Result<(), AgentError> {
+    pub(crate) fn see(&mut self, view: View) {
         if view.number <= self.view.number {
-            return Ok(());
+            return;
         }
         let before = std::mem::replace(&mut self.view, view);
         // A log brings back what was agreed when it was written, which may be before what this machine remembers: who has joined since
@@ -278,7 +241,7 @@ impl Keeper {
             self.admission.set(members.map(|(node, member)| (member.identity, *node)).collect());
             self.grant();
             self.dial_members();
-            self.remember()?;
+            self.remember();
             self.move_if_elsewhere();
         }
         let of_space = self.serve_space();
@@ -287,7 +250,6 @@ impl Keeper {
         }
         of_space.iter().for_each(|notice| (self.told)(notice));
         self.tell_changes(&before);
-        Ok(())
     }
 
     /// Whether the view is none so far, or older than what this machine remembers.
@@ -309,8 +271,9 @@ impl Keeper {
         }
     }
 
-    /// Keeps on the disk who else is in.
-    fn remember(&mut self) -> Result<(), AgentError> {
+    /// Keeps on the disk who else is in. Where that takes nothing the agent goes on, and tries again with the next view, and now and then:
+    /// who is in stands in the membership's log, too.
+    fn remember(&mut self) {
         let others = self.view.members.iter().filter(|(node, _)| **node != self.record.node);
         let peers: Vec<Peer> = others
             .map(|(node, member)| Peer {
@@ -322,9 +285,17 @@ impl Keeper {
         let view = self.view.number;
         if self.record.founding || self.record.view != view || self.record.peers != peers {
             (self.record.founding, self.record.view, self.record.peers) = (false, view, peers);
-            self.record.write(&self.folder)?;
+            self.write_record();
         }
-        Ok(())
+    }
+
+    fn write_record(&mut self) {
+        let trouble = self.record.write(&self.folder).err().map(|error| error.to_string());
+        if let Some(text) = trouble.clone().filter(|_| trouble != self.unwritten) {
+            let text = format!("{text}; it is tried again every minute");
+            (self.told)(&Notice::Trouble { text });
+        }
+        self.unwritten = trouble;
     }
 
     /// The member with the lowest number serves the cluster's space. What there is to tell of that.
@@ -420,15 +391,33 @@ impl Keeper {
                 self.is_ending = true;
             }
             (_, Some(proved)) if self.is_behind() => self.keep_early(frame, proved),
-            (_, Some(proved)) => self.take_enrolment(frame.kind, frame.token, proved, body),
-            (_, None) => self.refuse(frame.token, Code::NotAllowed, "a machine is let in over TLS only"),
+            (_, Some(proved)) => self.take_enrolment(frame.kind, Asker::of(frame), proved, body),
+            (_, None) => {
+                self.refuse(&Asker::of(frame), Code::NotAllowed, "a machine is let in over TLS only");
+            }
         }
     }
 
+    /// The launcher has refused somebody.
+    fn tell_not_granted(&self, frame: &OwnedFrame) {
+        let Ok(NotGranted { identity, refusal }) = NotGranted::decode_all(&frame.body) else { return };
+        let name = self.name_of(identity);
+        let (what, code, text) = ("launch", refusal.reason.code(), refusal.text);
+        (self.told)(&Notice::NotLaunched(Refused { what, identity, name, code, text }));
+    }
+
+    /// What the member with that identity is called.
+    fn name_of(&self, identity: Option<Identity>) -> Option<String> {
+        let mut members = self.view.members.values();
+        members.find(|member| Some(member.identity) == identity).map(|member| member.name.clone())
+    }
+
     /// Refuses what was handed up.
-    pub(crate) fn refuse(&self, token: Token, code: Code, text: &str) {
-        (self.told)(&Notice::NotEnrolled { text: text.to_owned() });
-        self.answer(NOT_ENROLLED, token, &NotEnrolled { code: code as u16, text: text.to_owned() });
+    pub(crate) fn refuse(&self, asker: &Asker, code: Code, text: &str) {
+        let name = self.name_of(asker.identity).or_else(|| asker.name.clone());
+        let (what, identity, text) = (asker.what(), asker.identity, text.to_owned());
+        (self.told)(&Notice::NotEnrolled(Refused { what, identity, name, code, text: text.clone() }));
+        self.answer(NOT_ENROLLED, asker.token, &NotEnrolled { code: code as u16, text });
     }
 
     /// Who is in with this identity, and is called that.
@@ -442,51 +431,6 @@ impl Keeper {
 /// Whether a member that says this takes no part any more.
 fn is_final(refusal: &Refusal) -> bool {
     matches!(refusal.reason, Reason::Removed | Reason::Damaged | Reason::WrongCluster | Reason::BadName)
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Notice::Came { name, node, view } => write!(f, "{name} (node {}) is in (view {view})", node.0),
-            Notice::Left { name, node, view } => write!(f, "{name} (node {}) has left (view {view})", node.0),
-            Notice::Suspected { name, suspect } => {
-                let how = match suspect.cause {
-                    Suspicion::Silent => "it is silent",
-                    Suspicion::Died => "its link is lost",
-                    Suspicion::Closed => "its agent has ended",
-                    Suspicion::Misbehaved => "it broke the protocol",
-                    Suspicion::Refused => "it refuses this machine",
-                };
-                write!(f, "{name} (node {}) does not seem to be there: {how}", suspect.node.0)
-            }
-            Notice::Back { name, node } => write!(f, "{name} (node {}) is there again", node.0),
-            Notice::Stale(true) => f.write_str(
-                "no majority of the voters is heard: nothing can be decided here, and the view may be old",
-            ),
-            Notice::Stale(false) => f.write_str("a majority of the voters is heard again"),
-            Notice::Renewed(renewed) => renewed.fmt(f),
-            Notice::NotRenewed { text, ends_in: None } => write!(f, "{text}; it is tried again in an hour"),
-            Notice::NotRenewed { text, ends_in: Some(left) } => write!(
-                f,
-                "{text}; it is tried again in an hour. WARNING: it ends in {} hours, and then no other machine lets this one in",
-                left.as_secs() / 3600
-            ),
-            Notice::Trouble { text } => f.write_str(text),
-            Notice::NotEnrolled { text } => write!(f, "a machine was not let in: {text}"),
-            Notice::ServesSpace { places } => {
-                write!(f, "this machine serves the cluster's space, empty at first, at {places}")
-            }
-            Notice::SpaceNotServed { text } => write!(
-                f,
-                "this machine is to serve the cluster's space, and cannot: {text}; it is tried again every second"
-            ),
-            Notice::SpaceEnded => {
-                f.write_str("this machine does not serve the cluster's space any more; its tuples are gone")
-            }
-            Notice::Ready => f.write_str("the agent knows who is in"),
-            Notice::Host(event) => event.fmt(f),
-        }
-    }
 }
 
 #[cfg(test)]

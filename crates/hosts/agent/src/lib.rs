@@ -15,6 +15,9 @@
 //! | --- | --- |
 //! | `agent.rs` | [`Agent`]: starts the node. Read this first |
 //! | `keeper.rs` | the thread that follows the views: dials, lets in, answers what is handed up |
+//! | `notice.rs` | [`Notice`]: what an agent has to tell |
+//! | `log.rs` | [`log`]: files that say what happens, whatever happens |
+//! | `audit.rs` | the audit log: the file of refusals |
 //! | `admission.rs` | who is let in over TLS |
 //! | `early.rs` | requests that came before this machine knew who is in |
 //! | `enrolling.rs` | a machine with a token is let in |
@@ -32,6 +35,7 @@
 mod address;
 mod admission;
 mod agent;
+mod audit;
 mod callers;
 mod client;
 mod codec;
@@ -40,6 +44,8 @@ mod enrolling;
 mod error;
 mod joining;
 mod keeper;
+pub mod log;
+mod notice;
 mod record;
 mod renewal;
 mod space;
@@ -50,7 +56,7 @@ pub use client::Client;
 pub use enrolling::granted;
 pub use error::AgentError;
 pub use joining::{Invitation, Joined, join};
-pub use keeper::Notice;
+pub use notice::{Dated, Notice, Refused};
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};

@@ -16,6 +16,7 @@
 //! ```
 
 use crate::AgentError;
+use crate::log::LineFile;
 use quintet_contract::{Identity, NodeId};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -133,9 +134,12 @@ impl Record {
             }
             _ => {}
         }
-        let told = [Record::told(folder), Record::told_before(folder)];
+        let told = [Record::told(folder), Record::audit(folder)];
+        let before = told.each_ref().map(|path| LineFile::before(path));
         // The record last: while it is there, this can be asked for again.
-        for path in [Record::log(folder)].into_iter().chain(told).chain([folder.join(Record::FILE)]) {
+        for path in
+            [Record::log(folder)].into_iter().chain(told).chain(before).chain([folder.join(Record::FILE)])
+        {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(AgentError::system("remove", &path, error));
@@ -157,10 +161,10 @@ impl Record {
         folder.join("agent.log")
     }
 
-    /// Where the one before lies, once that was long.
+    /// Where it writes down whom it has refused.
     #[must_use]
-    pub fn told_before(folder: &Path) -> PathBuf {
-        folder.join("agent.log.before")
+    pub fn audit(folder: &Path) -> PathBuf {
+        folder.join("audit.log")
     }
 
     fn to_toml(&self) -> String {
@@ -246,7 +250,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// 64 digits.
-fn hexadecimal(identity: &Identity) -> String {
+pub(crate) fn hexadecimal(identity: &Identity) -> String {
     identity.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -4,21 +4,25 @@
 //! agent says it ([`StartSpace`]).
 
 use crate::admission::Admission;
-use crate::keeper::Notice;
+use crate::notice::Notice;
 use crate::{AgentError, Told};
 use core::error::Error;
 use quintet_contract::Identity;
 use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
+use quintet_runtime::{Event, EventSink};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Serves an empty space at these addresses, to processes that say the number of that cluster, until what it returns is dropped.
+/// Serves an empty space at these addresses, to processes that say the number of that cluster, until what it returns is dropped. What its host
+/// sees goes to that sink.
 pub type StartSpace = Arc<
-    dyn Fn(&[LinkAddress], u128) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>> + Send + Sync,
+    dyn Fn(&[LinkAddress], u128, EventSink) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>>
+        + Send
+        + Sync,
 >;
 
 /// A space that is served. Dropped, it ends.
@@ -163,7 +167,9 @@ impl Served {
 
     fn start(&mut self) -> Option<Notice> {
         let started = self.places.places.clone().and_then(|places| {
-            let server = (self.start)(&places, self.places.cluster);
+            let told = Arc::clone(&self.told);
+            let events: EventSink = Arc::new(move |event: &Event| told(&Notice::Space(event.clone())));
+            let server = (self.start)(&places, self.places.cluster, events);
             server.map_err(|error| error.to_string()).map(|server| (server, places))
         });
         match started {

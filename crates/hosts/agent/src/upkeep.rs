@@ -3,7 +3,7 @@
 //! The keeper looks once a minute. A renewal asks other machines, and so runs on a thread of its own. What counts is the file: also a
 //! certificate that somebody else has put there (`quintet rotate`) is shown from the next look on.
 
-use crate::keeper::Notice;
+use crate::notice::Notice;
 use crate::renewal::{ends_soon, renew, renewal_time};
 use crate::{AgentError, Told};
 use core::time::Duration;
@@ -72,10 +72,10 @@ impl Upkeep {
         self.next_look.saturating_duration_since(Instant::now())
     }
 
-    /// Looks, if it is time to.
-    pub(crate) fn look(&mut self) {
+    /// Looks, if it is time to. Whether it was.
+    pub(crate) fn look(&mut self) -> bool {
         if !self.wait().is_zero() {
-            return;
+            return false;
         }
         let now = SystemTime::now();
         let looked = self.look_at_tokens(now).and_then(|()| self.look_at_certificate(now));
@@ -85,6 +85,7 @@ impl Upkeep {
         }
         self.trouble = trouble;
         self.next_look = Instant::now() + self.times.look;
+        true
     }
 
     /// Tokens at which somebody has looked after their time are over for good, wherever the clock is set then.

@@ -267,6 +267,30 @@ fn who_was_removed_is_let_in_nowhere_and_stops() {
 }
 
 #[test]
+fn who_asks_for_what_it_was_not_granted_is_written_down() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let b = joined(&a, &folder, "b");
+    let text = quintet_identity::read(&b.folder).expect("it is there");
+    let credentials = quintet_link::Credentials::from_pem(&text).expect("it is good");
+    let address = a.address.clone().identified(Some(&credentials));
+    let client = Client::connect(address, NodeId(0), credentials.cluster_number()).expect("it is a member");
+    // As no command does, which looks first.
+    let have = quintet_launch::Request::Have { hashes: Vec::new() };
+    let refused = client.ask_launcher(&have, LONG).expect_err("its token did not allow `code`");
+    assert_eq!(code(&refused), Code::NotAllowed, "{refused}");
+    a.wait_for(
+        |notice| matches!(notice, Notice::NotLaunched(refused) if refused.name.as_deref() == Some("b")),
+    );
+    let lab = a.folder.clone();
+    a.end().expect("nothing is wrong");
+    let audit = std::fs::read_to_string(lab.join("audit.log")).expect("it is there");
+    let line = audit.lines().find(|line| line.contains(r#""what":"launch""#)).expect("it is written down");
+    let identity: String = credentials.identity().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(line.contains(&identity) && line.contains(r#""name":"b""#) && line.contains("`code`"), "{line}");
+}
+
+#[test]
 fn one_folder_has_one_agent_and_no_member_has_none() {
     let folder = TempDir::new().expect("a temporary directory");
     let a = founded(&folder);

@@ -43,3 +43,5 @@ use quintet_wire::registry::LAUNCH;
 pub const REQUEST: Kind = LAUNCH.kind(0);
 /// Every answer of one.
 pub const ANSWER: Kind = LAUNCH.kind(1);
+/// Tells the callers of the launcher's own node of a [`NotGranted`](crate::NotGranted). It goes over no link.
+pub const NOT_GRANTED: Kind = LAUNCH.kind(2);

@@ -1,8 +1,9 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
-use crate::codec::{ANSWER, Answer, Grant, Request};
+use crate::codec::{ANSWER, Answer, Grant, NOT_GRANTED, Request};
 use crate::config::LauncherConfig;
 use crate::launcher::Launcher;
+use crate::not_granted::NotGranted;
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Identity, Incarnation, Input, LinkClass, LinkInfo, NodeId,
@@ -111,6 +112,11 @@ impl Driven {
         for (to, frame) in effects.frames() {
             if to.port == PORT_PROCESS {
                 self.asked.push_back(frame);
+                continue;
+            }
+            if frame.kind == NOT_GRANTED {
+                assert_eq!(to, Address { node: ME, port: PORT_CALLERS }, "told to its own node alone");
+                NotGranted::decode_all(&frame.body).expect("its own node can read it");
                 continue;
             }
             assert!(self.open.remove(&(to, frame.token)), "{to} is answered what it has not asked");

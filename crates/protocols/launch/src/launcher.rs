@@ -8,13 +8,15 @@ mod rights;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{Answer, REQUEST, Request};
+use crate::codec::{Answer, NOT_GRANTED, REQUEST, Request};
 use crate::config::LauncherConfig;
+use crate::not_granted::NotGranted;
 use crate::refusal::{Reason, Refusal};
 use bytes::Bytes;
 use errands::{Errands, Purpose};
 use job::{Job, Process};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Time, Token};
+use quintet_wire::registry::PORT_CALLERS;
 use quintet_wire::send;
 use quintet_wire::services::process::{ProcessAnswer, ProcessRequest};
 use rights::Rights;
@@ -82,6 +84,12 @@ impl Launcher {
             Ok(request) => self.take_request(now, (from, frame.token), request, out),
         };
         if let Err(refusal) = taken {
+            if refusal.reason == Reason::NotGranted {
+                let (identity, refusal) = (self.rights.identity(from), refusal.clone());
+                let callers = Address { port: PORT_CALLERS, ..self.errands.host() };
+                // Where nobody calls, nobody is to be told.
+                let _ = send(out, callers, NOT_GRANTED, Token(0), &NotGranted { identity, refusal });
+            }
             answer((from, frame.token), &Answer::Error(refusal), out);
         }
     }

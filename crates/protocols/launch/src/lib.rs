@@ -16,6 +16,7 @@
 //! | `launcher/errands.rs` | requests to the host that are not answered yet |
 //! | `launcher/rights.rs` | who may ask for what |
 //! | `limits.rs` | every limit |
+//! | `not_granted.rs` | [`NotGranted`]: what the launcher's own node is told of who was refused |
 //! | `config.rs`, `refusal.rs` | [`LauncherConfig`], [`Refusal`] |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
@@ -25,11 +26,13 @@ mod config;
 pub mod fuzzing;
 mod launcher;
 pub mod limits;
+mod not_granted;
 mod refusal;
 
 pub use codec::{Answer, Grant, Happening, Info, Request, What};
 pub use config::LauncherConfig;
 pub use launcher::Launcher;
+pub use not_granted::NotGranted;
 pub use quintet_wire::services::process::{
     BadStart, Directory, End, FileHash, JobFile, Program, Start, Stream, check_path,
 };

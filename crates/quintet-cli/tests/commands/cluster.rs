@@ -1,131 +1,18 @@
 //! `init`, `up`, `join`, `status`, `leave`, `down`, `rotate`: a cluster of several machines, each a home folder of its own.
 
-use crate::tool::{LONG, host, is_alive, result, wait_until, wait_until_gone};
-use quintet_testbed::{Program, TempDir};
+mod left_running;
+mod machine;
+
+use crate::tool::{LONG, result, wait_until, wait_until_gone};
+use machine::{Machine, object};
+use quintet_testbed::Program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::cell::Cell;
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-
-/// A machine: a user's home, with the place where its agent listens.
-struct Machine {
-    name: &'static str,
-    home: TempDir,
-    place: String,
-    /// Its agent, if that was started.
-    process: Cell<Option<u32>>,
-}
-
-/// Where an agent listens: an agent that was down finds the place free again.
-fn place() -> String {
-    format!("{}:7400", host())
-}
-
-fn object(said: &str) -> Value {
-    let last = said.lines().find(|line| line.starts_with('{')).unwrap_or(said);
-    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {said}"))
-}
-
-impl Machine {
-    fn new(name: &'static str) -> Machine {
-        Machine { name, home: TempDir::new().unwrap(), place: place(), process: Cell::new(None) }
-    }
-
-    /// One that has made the cluster `lab`, and whose agent runs.
-    fn founded() -> Machine {
-        let machine = Machine::new("a");
-        machine.does(&["init", "lab", "--machine", "a"]);
-        machine.up();
-        machine
-    }
-
-    /// One that has joined that cluster with a token of `of`, and whose agent runs.
-    fn joined(name: &'static str, of: &Machine) -> Machine {
-        let machine = Machine::new(name);
-        machine.join(of);
-        machine
-    }
-
-    fn program(&self, words: &[&str]) -> Program {
-        let program = words.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
-        let program = program.without("QUINTET_IDENTITY").without("QUINTET_SPACE");
-        let homes = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"];
-        homes.iter().fold(program, |program, name| program.env(name, self.home.path()))
-    }
-
-    /// A command on it: its status and what it says.
-    fn ask(&self, words: &[&str]) -> (i32, String) {
-        result(self.program(words).spawn().expect("the program starts"))
-    }
-
-    /// The same, and it goes well.
-    fn does(&self, words: &[&str]) -> String {
-        let (code, said) = self.ask(words);
-        assert_eq!(code, 0, "{} {words:?}: {said}", self.name);
-        said
-    }
-
-    /// The same, and it is refused with that status, in these words among others.
-    fn is_refused(&self, words: &[&str], status: i32, with: &[&str]) -> String {
-        let (code, said) = self.ask(words);
-        assert!(code == status && with.iter().all(|with| said.contains(with)), "{words:?}: {code}: {said}");
-        said
-    }
-
-    /// Keeps who its agent is, as a command has said it.
-    fn keep_process(&self, said: &str) -> u32 {
-        let process = object(said)["process"].as_u64().and_then(|process| u32::try_from(process).ok());
-        self.process.set(process);
-        process.expect("the agent's process is named")
-    }
-
-    fn up(&self) -> u32 {
-        self.keep_process(&self.does(&["up", "--listen", &self.place, "--json"]))
-    }
-
-    fn token(&self) -> String {
-        object(&self.does(&["token", "create", "--json"]))["token"].as_str().expect("a text").to_owned()
-    }
-
-    fn join(&self, of: &Machine) -> u32 {
-        let (at, token) = (format!("lab@{}", of.place), of.token());
-        let said = self.does(&["join", &at, &token, "--name", self.name, "--listen", &self.place, "--json"]);
-        self.keep_process(&said)
-    }
-
-    fn lab(&self) -> PathBuf {
-        self.home.join("quintet/lab")
-    }
-
-    /// What each machine is, as this one shows it, by name.
-    fn states(&self) -> Vec<(String, String)> {
-        let shown = object(&self.does(&["status", "--json"]));
-        let machines = shown["cluster"]["machines"].as_array().expect("a list").clone();
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        machines.iter().map(|machine| (text(&machine["name"]), text(&machine["state"]))).collect()
-    }
-
-    /// Returns when it shows so.
-    fn wait_until_shown(&self, expected: &[(&str, &str)]) {
-        let owned = |(name, state): &(&str, &str)| ((*name).to_owned(), (*state).to_owned());
-        let expected: Vec<(String, String)> = expected.iter().map(owned).collect();
-        wait_until(|| self.states() == expected);
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let process = self.process.get().filter(|process| is_alive(*process));
-        if let Some(process) = process.and_then(|process| Pid::from_raw(process.cast_signed())) {
-            // It has ended if this fails.
-            let _ = kill_process(process, Signal::KILL);
-        }
-    }
-}
 
 #[test]
 fn machines_join_go_down_come_up_and_leave() {

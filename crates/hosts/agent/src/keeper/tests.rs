@@ -1,7 +1,7 @@
 use super::*;
 use quintet_contract::Incarnation;
 use quintet_identity::create;
-use quintet_membership::Member;
+use quintet_membership::{Member, Suspicion};
 use quintet_runtime::{Node, Services};
 use quintet_testbed::TempDir;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn remembered(keeper: &Keeper) -> (u64, Vec<NodeId>) {
 fn a_view_older_than_the_one_remembered_makes_nobody_forgotten() {
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
-    keeper.see(view(1, &[0])).expect("the folder is there");
+    keeper.see(view(1, &[0]));
     assert!(keeper.dialled.contains_key(&NodeId(1)), "it is dialled no more");
     assert!(is_admitted(&keeper, OTHER), "it is let in no more");
     assert_eq!(remembered(&keeper), (4, vec![NodeId(1)]));
@@ -70,9 +70,9 @@ fn a_view_older_than_the_one_remembered_makes_nobody_forgotten() {
 fn a_machine_that_has_left_is_not_let_in_again_by_an_older_view() {
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
-    keeper.see(view(3, &[0, 1, 2])).expect("the folder is there");
+    keeper.see(view(3, &[0, 1, 2]));
     assert!(!is_admitted(&keeper, Identity([2; 32])));
-    keeper.see(view(4, &[0, 1])).expect("the folder is there");
+    keeper.see(view(4, &[0, 1]));
     assert!(is_admitted(&keeper, OTHER) && !is_admitted(&keeper, Identity([2; 32])));
 }
 
@@ -80,10 +80,10 @@ fn a_machine_that_has_left_is_not_let_in_again_by_an_older_view() {
 fn the_next_view_is_acted_on_and_remembered_with_its_number() {
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
-    keeper.see(view(5, &[0, 2])).expect("the folder is there");
+    keeper.see(view(5, &[0, 2]));
     assert!(!keeper.dialled.contains_key(&NodeId(1)) && !is_admitted(&keeper, OTHER));
     assert_eq!(remembered(&keeper), (5, vec![NodeId(2)]));
-    keeper.see(view(6, &[0, 2])).expect("the folder is there");
+    keeper.see(view(6, &[0, 2]));
     assert_eq!(remembered(&keeper), (6, vec![NodeId(2)]));
 }
 
@@ -91,7 +91,7 @@ fn the_next_view_is_acted_on_and_remembered_with_its_number() {
 fn a_member_that_ended_in_order_is_dialled_again_also_before_the_newest_view_is_known() {
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
-    keeper.see(view(1, &[0])).expect("the folder is there");
+    keeper.see(view(1, &[0]));
     let suspects = vec![Suspect { node: NodeId(1), cause: Suspicion::Closed }];
     keeper.hear(News { number: 1, suspects, ..News::default() });
     assert_eq!(keeper.dialled.get(&NodeId(1)), Some(&address_of(1)));
@@ -103,12 +103,12 @@ fn who_asks_to_be_let_in_waits_for_the_view_and_is_told_where_there_is_no_majori
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let texts = Arc::clone(&told);
     let tell: Told = Arc::new(move |notice: &Notice| {
-        if let Notice::NotEnrolled { text } = notice {
+        if let Notice::NotEnrolled(Refused { what: "enrolment", identity: Some(OTHER), text, .. }) = notice {
             texts.lock().expect("no other panicked").push(text.clone());
         }
     });
     let mut keeper = keeper(folder.path(), 4, tell);
-    keeper.see(view(1, &[0])).expect("the folder is there");
+    keeper.see(view(1, &[0]));
     // As it is handed up: that who asks has proved to be somebody, whom, and nothing besides.
     let body = [&[1][..], &OTHER.0].concat().into();
     let asks =
@@ -122,4 +122,31 @@ fn who_asks_to_be_let_in_waits_for_the_view_and_is_told_where_there_is_no_majori
     assert_eq!(refused(), 2, "who comes later is told");
     let texts = told.lock().expect("no other panicked");
     assert!(texts.iter().all(|text| text.contains("no majority")), "{texts:?}");
+}
+
+#[test]
+fn a_disk_that_takes_no_record_ends_nothing_and_the_record_is_written_when_it_does() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let texts = Arc::clone(&told);
+    let tell: Told = Arc::new(move |notice: &Notice| {
+        if let Notice::Trouble { text } = notice {
+            texts.lock().expect("no other panicked").push(text.clone());
+        }
+    });
+    let mut keeper = keeper(folder.path(), 4, tell);
+    // Where the record would be written first there is something that takes nothing.
+    let full = keeper.folder.join(".agent.toml.new");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("nothing is there");
+    keeper.see(view(5, &[0, 2]));
+    keeper.see(view(6, &[0, 2, 3]));
+    assert!(is_admitted(&keeper, Identity([3; 32])), "what it saw counts");
+    assert_eq!(remembered(&keeper), (4, vec![NodeId(1)]));
+    assert_eq!(told.lock().expect("no other panicked").len(), 1, "it is told once");
+    assert!(told.lock().expect("no other panicked")[0].contains("No space left on device"));
+    keeper.write_record();
+    std::fs::remove_file(&full).expect("it is there");
+    keeper.write_record();
+    assert_eq!(remembered(&keeper), (6, vec![NodeId(2), NodeId(3)]));
+    assert_eq!(told.lock().expect("no other panicked").len(), 1);
 }

@@ -43,6 +43,11 @@ impl Rights {
         self.peers.remove(peer);
     }
 
+    /// Who somebody has proved to be, if it has.
+    pub(super) fn identity(&self, who: Address) -> Option<Identity> {
+        self.peers.get(who)?.identity
+    }
+
     /// Whether somebody may ask for what needs this.
     pub(super) fn check(&self, who: Address, need: Need) -> Result<(), Refusal> {
         if who.node == self.node {

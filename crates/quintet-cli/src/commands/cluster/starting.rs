@@ -5,18 +5,16 @@ use super::up::Places;
 use crate::connection;
 use crate::output::print_line;
 use quintet::{Code, Error};
+use quintet_agent::log::{LONGEST, LineFile};
 use quintet_agent::{AgentError, Client, Record};
 use serde_json::{Value, json};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// What the agent says when it serves, unless a program reads it.
 pub(super) const READY: &str = "this machine's agent is up: ";
-/// A log of this length is begun anew; the one before is kept beside it.
-const LONG_LOG: u64 = 1 << 20;
 /// Bytes of what a failing agent has said that are shown.
 const LAST_WORDS: u64 = 4096;
 
@@ -42,7 +40,7 @@ pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
         }
     }
     let log_path = Record::told(folder);
-    let (log, begins) = open_log(&log_path, &Record::told_before(folder)).map_err(|error| {
+    let (log, begins) = open_log(&log_path).map_err(|error| {
         Error::new(Code::Resource, format!("open the agent's log {}: {error}", log_path.display()))
     })?;
     let mut agent = command(folder, places)?;
@@ -74,13 +72,10 @@ fn command(folder: &Path, places: &Places) -> Result<Command, Error> {
 }
 
 /// The log, and where it goes on.
-fn open_log(path: &Path, before: &Path) -> std::io::Result<(File, u64)> {
-    if path.metadata().is_ok_and(|found| found.len() > LONG_LOG) {
-        std::fs::rename(path, before)?;
-    }
-    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-    let begins = log.metadata()?.len();
-    Ok((log, begins))
+fn open_log(path: &Path) -> std::io::Result<(File, u64)> {
+    let mut log = LineFile::new(path, LONGEST);
+    let (file, begins) = log.open()?;
+    Ok((file.try_clone()?, begins))
 }
 
 /// Why an agent ended before it served: by what it said as its last words, else by the end of its log.

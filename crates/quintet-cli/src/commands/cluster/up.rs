@@ -9,9 +9,12 @@ use crate::interrupt::on_interrupt;
 use crate::output::{print_line, tell};
 use clap::Args;
 use quintet::{Error, Identity, LinkAddress, ServeConfig, Server};
-use quintet_agent::{Agent, AgentConfig, Notice, Processes, Record, ServedSpace, StartSpace};
+use quintet_agent::log::{LONGEST, LineFile, Log, WriteLine};
+use quintet_agent::{Agent, AgentConfig, Dated, Notice, Processes, Record, ServedSpace, StartSpace};
 use rustix::process::setsid;
+use rustix::stdio::dup2_stderr;
 use serde_json::json;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -59,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         setsid().map_err(|errno| crate::connection::refused("leave the terminal")(errno.into()))?;
     }
     if arguments.foreground {
-        return stay(&folder, &arguments.places, arguments.json);
+        return stay(&folder, &arguments.places, arguments.json, arguments.detached);
     }
     let started = starting::start(&folder, &arguments.places)?;
     started.show(arguments.json)?;
@@ -67,9 +70,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 /// Is the agent, until it is asked to end.
-fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error> {
+fn stay(folder: &Path, places: &Places, as_json: bool, is_in_background: bool) -> Result<ExitCode, Error> {
     descriptors::raise();
-    let announcement = Arc::new(Announcement::new());
+    let announcement = Arc::new(Announcement::new(log(folder, is_in_background)?));
     let ready = Arc::clone(&announcement);
     let config = AgentConfig {
         folder: folder.to_owned(),
@@ -93,8 +96,30 @@ fn stay(folder: &Path, places: &Places, as_json: bool) -> Result<ExitCode, Error
         late.make();
     });
     let how = agent.run().map_err(refused);
-    announcement.tell_early();
+    announcement.finish();
     how.map(|()| ExitCode::SUCCESS)
+}
+
+/// Where what happens is told: on standard error. In the background that is the agent's log, which is begun anew when it is long.
+fn log(folder: &Path, is_in_background: bool) -> Result<Log<Dated>, Error> {
+    let write: WriteLine = match is_in_background {
+        false => Box::new(|line| writeln!(std::io::stderr(), "{line}")),
+        true => {
+            let mut file = LineFile::new(Record::told(folder), LONGEST);
+            let mut opened = file.opened();
+            Box::new(move |line| {
+                file.append(line)?;
+                // What is said otherwise, a panic say, goes to the same file.
+                if std::mem::replace(&mut opened, file.opened()) != file.opened() {
+                    dup2_stderr(file.open()?.0)?;
+                }
+                Ok(())
+            })
+        }
+    };
+    // If that fails there is nobody to tell.
+    Log::start("quintet-log", write, Box::new(|_| {}))
+        .map_err(crate::connection::refused("begin the agent's log"))
 }
 
 /// How the agent starts processes: each asks the kernel to end with the agent, and another process of this program sees to what they have started.
@@ -112,12 +137,13 @@ fn processes() -> Result<Processes, Error> {
 struct Announcement {
     line: OnceLock<String>,
     /// What it had to tell before; none once it is up.
-    early: Mutex<Option<Vec<String>>>,
+    early: Mutex<Option<Vec<Dated>>>,
+    log: Log<Dated>,
 }
 
 impl Announcement {
-    fn new() -> Announcement {
-        Announcement { line: OnceLock::new(), early: Mutex::new(Some(Vec::new())) }
+    fn new(log: Log<Dated>) -> Announcement {
+        Announcement { line: OnceLock::new(), early: Mutex::new(Some(Vec::new())), log }
     }
 
     fn prepare(&self, record: &Record, listening: &str, as_json: bool) {
@@ -138,22 +164,25 @@ impl Announcement {
         if let Some(Err(error)) = self.line.get().map(print_line) {
             tell(error);
         }
-        early.into_iter().for_each(tell);
+        early.into_iter().for_each(|dated| self.log.tell(dated));
     }
 
-    /// Tells what was to be told before.
-    fn tell_early(&self) {
-        self.early().take().into_iter().flatten().for_each(tell);
+    /// Tells all that is left, whether it was up or not.
+    fn finish(&self) {
+        let early = self.early().take();
+        early.into_iter().flatten().for_each(|dated| self.log.tell(dated));
+        self.log.finish();
     }
 
     fn tell(&self, notice: &Notice) {
+        let dated = Dated::now(notice);
         match &mut *self.early() {
-            Some(early) => early.push(notice.to_string()),
-            None => tell(notice),
+            Some(early) => early.push(dated),
+            None => self.log.tell(dated),
         }
     }
 
-    fn early(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+    fn early(&self) -> MutexGuard<'_, Option<Vec<Dated>>> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,9 +191,8 @@ impl Announcement {
 fn space() -> Result<StartSpace, Error> {
     let settings = own_settings()?;
     let (space, link) = (space_config(&settings), link_config(&settings));
-    Ok(Arc::new(move |places: &[LinkAddress], cluster| {
-        let events = Some(quintet::to_standard_error());
-        let config = ServeConfig { cluster, space, link, recorder: None, events };
+    Ok(Arc::new(move |places: &[LinkAddress], cluster, events| {
+        let config = ServeConfig { cluster, space, link, recorder: None, events: Some(events) };
         let served: Box<dyn ServedSpace> = Box::new(Served(Server::start_at(places, &config)?));
         Ok(served)
     }))

@@ -24,6 +24,8 @@ pub(super) struct Bench {
     /// What the host was asked and has not answered, oldest first.
     pub(super) asked: Vec<(Token, ProcessRequest)>,
     pub(super) told: Vec<(Address, Token, Answer)>,
+    /// Of whom it has told its own node that it has refused him.
+    pub(super) not_granted: Vec<NotGranted>,
     pub(super) next: u64,
 }
 
@@ -35,7 +37,8 @@ impl Bench {
 
     pub(super) fn with(config: LauncherConfig) -> Bench {
         let launcher = Launcher::new(config);
-        Bench { launcher, now: Time::ZERO, asked: Vec::new(), told: Vec::new(), next: 0 }
+        let (asked, told, not_granted) = (Vec::new(), Vec::new(), Vec::new());
+        Bench { launcher, now: Time::ZERO, asked, told, not_granted, next: 0 }
     }
 
     pub(super) fn up(mut self, peer: Address, class: LinkClass, identity: Option<u8>) -> Bench {
@@ -61,6 +64,12 @@ impl Bench {
         if to == HOST {
             let request = ProcessRequest::decode_all(&frame.body).expect("the host can read it");
             return self.asked.push((frame.token, request));
+        }
+        if frame.kind == NOT_GRANTED {
+            assert_eq!((to.node, to.port), (OWN.node, PORT_CALLERS));
+            return self
+                .not_granted
+                .push(NotGranted::decode_all(&frame.body).expect("its own node can read it"));
         }
         let answer = Answer::decode(frame.kind, &frame.body).expect("a launcher's bytes are good");
         self.told.push((to, frame.token, answer));

@@ -14,6 +14,7 @@ fn jobs_belong_to_who_began_them() {
     for request in [start(), NEXT, END, Request::Signal { process, signal: 9, to_group: false }] {
         assert_eq!(bench.refused(B, &request), Reason::Taken);
     }
+    assert!(bench.not_granted.is_empty(), "that was no question of grants");
     let end = bench.ask(OWN, &END);
     bench.host(is_end, &ProcessAnswer::Done);
     assert_eq!(bench.answer_to(end), Answer::Done, "the machine's own callers may");
@@ -26,6 +27,8 @@ fn who_was_granted_nothing_gets_nothing_and_learns_whose_identity_that_is() {
     let token = bench.ask(B, &start());
     let Answer::Error(refusal) = bench.answer_to(token) else { panic!("it is refused") };
     assert!(refusal.text.contains("abababab...") && refusal.text.contains("`run`"), "{}", refusal.text);
+    let heard = bench.not_granted.pop().expect("its own node hears of it");
+    assert_eq!(heard, NotGranted { identity: Some(Identity([0xab; 32])), refusal });
     let grants = |run, code| Request::Grants { grants: [(Identity([0xab; 32]), Grant { run, code })].into() };
     assert_eq!(bench.refused(A, &grants(true, true)), Reason::NotGranted, "not even a peer of this machine");
     assert_eq!(bench.refused(B, &Request::Info), Reason::NotGranted, "a token's holder is nobody here");

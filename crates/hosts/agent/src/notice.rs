@@ -1,0 +1,214 @@
+//! What an agent has to tell.
+
+use crate::log::{Entry, on_one_line, rfc_3339};
+use core::fmt;
+use quintet_contract::{Identity, NodeId};
+use quintet_errors::Code;
+use quintet_membership::{Suspect, Suspicion};
+use quintet_runtime::Event;
+use std::time::{Duration, SystemTime};
+
+/// What an agent has to tell.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A machine is in from now on.
+    Came {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+        /// The view's number.
+        view: u64,
+    },
+    /// A machine is in no more.
+    Left {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+        /// The view's number.
+        view: u64,
+    },
+    /// A member does not seem to be there.
+    Suspected {
+        /// Its name.
+        name: String,
+        /// How that was noticed.
+        suspect: Suspect,
+    },
+    /// It is there again.
+    Back {
+        /// Its name.
+        name: String,
+        /// Its number.
+        node: NodeId,
+    },
+    /// No majority of the voters is heard, or one is again.
+    Stale(bool),
+    /// The machine's certificate was made anew.
+    Renewed(crate::Renewed),
+    /// It was not, though it is time to.
+    NotRenewed {
+        /// Why not.
+        text: String,
+        /// How long it is still valid, where that is not long.
+        ends_in: Option<Duration>,
+    },
+    /// What is to be looked after by itself cannot be.
+    Trouble {
+        /// Why not.
+        text: String,
+    },
+    /// A machine asked to be let in, or for a certificate, and was refused.
+    NotEnrolled(Refused),
+    /// A member asked this machine to start something, and was not granted that.
+    NotLaunched(Refused),
+    /// This machine serves the cluster's space from now on. It is empty.
+    ServesSpace {
+        /// Where.
+        places: String,
+    },
+    /// It is this machine's part to serve the cluster's space, and it cannot so far.
+    SpaceNotServed {
+        /// Why not.
+        text: String,
+    },
+    /// This machine does not serve the cluster's space any more: its tuples are gone.
+    SpaceEnded,
+    /// The agent knows the view for the first time: it does now what follows from it.
+    Ready,
+    /// The agent's host saw something.
+    Host(Event),
+    /// The host of the cluster's space saw something.
+    Space(Event),
+}
+
+/// Somebody was refused what he has asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// What that was, in a word: `enrolment`, `renewal`, `launch`.
+    pub what: &'static str,
+    /// Who he has proved to be, if he has.
+    pub identity: Option<Identity>,
+    /// What he is called: as the view has it of a member; as he says it himself of who is none.
+    pub name: Option<String>,
+    /// The code that he was given.
+    pub code: Code,
+    /// Why, in the words that he was given.
+    pub text: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Came { name, node, view } => write!(f, "{name} (node {}) is in (view {view})", node.0),
+            Notice::Left { name, node, view } => write!(f, "{name} (node {}) has left (view {view})", node.0),
+            Notice::Suspected { name, suspect } => {
+                let how = match suspect.cause {
+                    Suspicion::Silent => "it is silent",
+                    Suspicion::Died => "its link is lost",
+                    Suspicion::Closed => "its agent has ended",
+                    Suspicion::Misbehaved => "it broke the protocol",
+                    Suspicion::Refused => "it refuses this machine",
+                };
+                write!(f, "{name} (node {}) does not seem to be there: {how}", suspect.node.0)
+            }
+            Notice::Back { name, node } => write!(f, "{name} (node {}) is there again", node.0),
+            Notice::Stale(true) => f.write_str(
+                "no majority of the voters is heard: nothing can be decided here, and the view may be old",
+            ),
+            Notice::Stale(false) => f.write_str("a majority of the voters is heard again"),
+            Notice::Renewed(renewed) => renewed.fmt(f),
+            Notice::NotRenewed { text, ends_in: None } => write!(f, "{text}; it is tried again in an hour"),
+            Notice::NotRenewed { text, ends_in: Some(left) } => write!(
+                f,
+                "{text}; it is tried again in an hour. WARNING: it ends in {} hours, and then no other machine lets this one in",
+                left.as_secs() / 3600
+            ),
+            Notice::Trouble { text } => f.write_str(text),
+            Notice::NotEnrolled(refused) => write!(f, "a machine was not let in: {}", refused.text),
+            Notice::NotLaunched(refused) => {
+                let who = refused.name.as_deref().unwrap_or("a machine");
+                write!(f, "{who} may not start that here: {}", refused.text)
+            }
+            Notice::ServesSpace { places } => {
+                write!(f, "this machine serves the cluster's space, empty at first, at {places}")
+            }
+            Notice::SpaceNotServed { text } => write!(
+                f,
+                "this machine is to serve the cluster's space, and cannot: {text}; it is tried again every second"
+            ),
+            Notice::SpaceEnded => {
+                f.write_str("this machine does not serve the cluster's space any more; its tuples are gone")
+            }
+            Notice::Ready => f.write_str("the agent knows who is in"),
+            Notice::Host(event) => event.fmt(f),
+            Notice::Space(event) => write!(f, "the cluster's space: {event}"),
+        }
+    }
+}
+
+/// Something that an agent has to tell, with when that was: as its log has it.
+pub struct Dated {
+    time: SystemTime,
+    notice: Notice,
+}
+
+impl Dated {
+    /// That, now.
+    #[must_use]
+    pub fn now(notice: &Notice) -> Dated {
+        Dated { time: SystemTime::now(), notice: notice.clone() }
+    }
+
+    /// What is told, but for how often.
+    fn text(&self) -> String {
+        let once = |event: &Event| match event.clone() {
+            Event::NotConnected { why, from, identity, .. } => {
+                Event::NotConnected { why, from, identity, before: 0 }
+            }
+            other => other,
+        };
+        on_one_line(&match &self.notice {
+            Notice::Host(event) => Notice::Host(once(event)).to_string(),
+            Notice::Space(event) => Notice::Space(once(event)).to_string(),
+            other => other.to_string(),
+        })
+    }
+}
+
+impl Entry for Dated {
+    type Key = String;
+
+    fn key(&self) -> Option<String> {
+        match &self.notice {
+            Notice::NotEnrolled(_)
+            | Notice::NotLaunched(_)
+            | Notice::NotRenewed { .. }
+            | Notice::Trouble { .. }
+            | Notice::SpaceNotServed { .. }
+            | Notice::Host(_)
+            | Notice::Space(_) => Some(self.text()),
+            // Who is in and who is there is told in the order in which it happens.
+            _ => None,
+        }
+    }
+
+    fn times(&self) -> u64 {
+        match &self.notice {
+            Notice::Host(Event::NotConnected { before, .. })
+            | Notice::Space(Event::NotConnected { before, .. }) => before + 1,
+            _ => 1,
+        }
+    }
+
+    fn line(&self, times: u64) -> String {
+        let (time, text) = (rfc_3339(self.time), self.text());
+        if times == 1 { format!("{time} {text}") } else { format!("{time} {text} ({times} times)") }
+    }
+
+    fn line_of_others(count: u64) -> String {
+        format!("{} {count} more were not told apart", rfc_3339(SystemTime::now()))
+    }
+}

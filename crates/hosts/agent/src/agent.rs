@@ -20,6 +20,7 @@ use quintet_stack::enrolment::enrolment;
 use quintet_stack::{Liveness, StackConfig, launcher, member, node};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -133,9 +134,12 @@ impl Agent {
         let space = space.transpose()?;
         let of_host = Arc::clone(&told);
         let events: EventSink = Arc::new(move |event: &Event| of_host(&Notice::Host(event.clone())));
+        let log = Record::log(folder);
         let services = Services::none()
-            .with_disk(&Record::log(folder))
-            .map_err(|error| AgentError::system("open", &Record::log(folder), error))?
+            .with_events(Arc::clone(&events))
+            .with_disk(&log)
+            .and_then(|services| for_this_user_only(&log).map(|()| services))
+            .map_err(|error| AgentError::system("open", &log, error))?
             .with_processes(processes(config))
             .map_err(|error| AgentError::system("keep jobs in", &Record::jobs(folder), error))?;
         let mut node = Node::new(record.node, services).map_err(node_refused)?;
@@ -217,6 +221,15 @@ fn processes(config: &AgentConfig) -> quintet_runtime::ProcessConfig {
     processes.companion.clone_from(&config.processes.companion);
     processes.environment.push(("QUINTET_IDENTITY".into(), config.folder.clone().into()));
     processes
+}
+
+/// An earlier version made the file so that others could read it.
+fn for_this_user_only(path: &Path) -> std::io::Result<()> {
+    let permissions = path.metadata()?.permissions();
+    if permissions.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
 }
 
 fn node_refused(error: std::io::Error) -> AgentError {

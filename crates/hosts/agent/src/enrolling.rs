@@ -81,6 +81,13 @@ impl Keeper {
             );
             return Err((Code::DuplicateNode, text));
         }
+        // What this machine has to write of it goes to the same disk.
+        self.record.write(&self.folder).map_err(|error| {
+            let text = format!(
+                "the machine that lets others in cannot write: {error}; the token is as good as before"
+            );
+            (error.code(), text)
+        })?;
         let grants = bits(consume(&folder, &proved.0, now).map_err(refused)?);
         let (name, address) = (enrol.name.clone(), enrol.address.clone());
         let request =

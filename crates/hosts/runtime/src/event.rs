@@ -4,6 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use quintet_contract::{Identity, NodeId};
 use quintet_link::{BootstrapError, LinkError};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Something that a host saw or did.
@@ -55,6 +56,18 @@ pub enum Event {
     NoNewLinks {
         /// Why.
         why: BootstrapError,
+    },
+    /// The node's disk has no room for what is to be written to it: it stands still until there is.
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// There is room again: it goes on.
+    DiskHasRoom {
+        /// The file.
+        path: PathBuf,
     },
 }
 
@@ -113,6 +126,12 @@ impl fmt::Display for Event {
                 peer.0
             ),
             Event::NoNewLinks { why } => write!(f, "no new link for now: {why}"),
+            Event::DiskFull { path, why } => write!(
+                f,
+                "{} cannot grow: {why}; what has to be written there waits until there is room",
+                path.display()
+            ),
+            Event::DiskHasRoom { path } => write!(f, "{} grows again", path.display()),
         }
     }
 }

@@ -7,6 +7,7 @@ mod disk;
 mod processes;
 
 use crate::ProcessConfig;
+use crate::event::{EventSink, no_sink};
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
 use disk::Disk;
@@ -30,6 +31,7 @@ pub type Device = Box<dyn FnMut(&[u8]) -> Vec<u8> + Send>;
 /// The services of one node. A request to a service that was not started is unreachable.
 #[derive(Default)]
 pub struct Services {
+    events: Option<EventSink>,
     disk: Option<Disk>,
     device: Option<Device>,
     processes: Option<ProcessService>,
@@ -83,7 +85,14 @@ impl Services {
         Services::default()
     }
 
-    /// With a disk: this file, with what it holds.
+    /// What they see that is no answer goes to that sink, on threads of their own.
+    #[must_use]
+    pub fn with_events(self, events: EventSink) -> Self {
+        Services { events: Some(events), ..self }
+    }
+
+    /// With a disk: this file, with what it holds; a new one is for this user only. Where there is no room for more it stands still until there
+    /// is ([`Event::DiskFull`](crate::Event::DiskFull)).
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -107,9 +116,10 @@ impl Services {
 
     pub(crate) fn start(self, node: NodeId, mailbox: &Mailbox) -> RunningServices {
         let reply = |port| Reply { from: Address { node, port }, mailbox: mailbox.clone() };
+        let events = self.events.unwrap_or_else(no_sink);
         let disk = self.disk.map(|disk| {
             let reply = reply(PORT_DISK);
-            serve(move |requests| disk.serve(requests, &reply))
+            serve(move |requests| disk.serve(requests, &reply, &events))
         });
         let device = self.device.map(|mut device| {
             let reply = reply(PORT_DEVICE);

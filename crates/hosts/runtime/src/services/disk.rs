@@ -1,6 +1,7 @@
 //! A disk: one file that grows at its end, on a thread of its own.
 
 use super::{Errand, Reply};
+use crate::event::{Event, EventSink};
 use bytes::Bytes;
 use quintet_contract::{Address, OwnedFrame, Token};
 use quintet_wire::registry::{
@@ -8,21 +9,65 @@ use quintet_wire::registry::{
 };
 use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate};
 use quintet_wire::{Decode, encode_to_vec};
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::mpsc;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// Requests worked off before who waits for one of them to be durable is answered.
 const MOST_BEFORE_SYNC: usize = 1024;
 
-/// A file that grows at its end.
+/// How long after a full disk took nothing it is tried again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A file that grows at its end. Where there is no room for more it stands still, and goes on when there is: nothing is refused for that.
 pub(super) struct Disk {
+    path: PathBuf,
     file: File,
     length: u64,
+    /// Whether there was no room, and nothing was written since.
+    is_full: bool,
     /// Whether a sync has failed: what the system kept for the disk may be gone since, though a later sync says it is well.
     uncertain: bool,
+}
+
+/// The requests, in the order in which they came.
+struct Queue<'a> {
+    requests: &'a Receiver<Errand>,
+    /// Those that came while there was no room.
+    held_up: VecDeque<Errand>,
+    events: &'a EventSink,
+}
+
+impl Queue<'_> {
+    /// The next one; none if nobody is left to ask.
+    fn next(&mut self) -> Option<Errand> {
+        self.held_up.pop_front().or_else(|| self.requests.recv().ok())
+    }
+
+    fn next_at_once(&mut self) -> Option<Errand> {
+        self.held_up.pop_front().or_else(|| self.requests.try_recv().ok())
+    }
+
+    /// Lets some time pass. Whether anybody is left to ask.
+    fn pause(&mut self) -> bool {
+        let until = Instant::now() + PAUSE;
+        loop {
+            match self.requests.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(errand) => self.held_up.push_back(errand),
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+    }
+}
+
+/// Whether that says that there is no room: no more on the disk, for this user, or in this file.
+fn is_full(why: &io::Error) -> bool {
+    matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 /// Who waits for what was asked for before to be durable.
@@ -30,17 +75,23 @@ type Waiting = Vec<(Address, Token)>;
 
 impl Disk {
     pub(super) fn open(path: &Path) -> io::Result<Disk> {
-        let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
+        let mut options = File::options();
+        let file = options.create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
         let length = file.metadata()?.len();
-        Ok(Disk { file, length, uncertain: false })
+        Ok(Disk { path: path.to_owned(), file, length, is_full: false, uncertain: false })
     }
 
-    /// Works off requests until nobody is left to ask. What waits to be durable when others come shares one sync with them.
-    pub(super) fn serve(mut self, requests: &mpsc::Receiver<Errand>, reply: &Reply) {
-        while let Ok(first) = requests.recv() {
+    /// Works off requests until nobody is left to ask. What waits to be durable when others come shares one sync with them. That there is no
+    /// room goes to `events`.
+    pub(super) fn serve(mut self, requests: &Receiver<Errand>, reply: &Reply, events: &EventSink) {
+        let mut queue = Queue { requests, held_up: VecDeque::new(), events };
+        while let Some(first) = queue.next() {
             let mut waiting = Waiting::new();
-            for (asker, request) in std::iter::once(first).chain(requests.try_iter()).take(MOST_BEFORE_SYNC) {
-                if let Some(answer) = self.answer(asker, &request, &mut waiting) {
+            let mut next = Some(first);
+            for _ in 0..MOST_BEFORE_SYNC {
+                let Some((asker, request)) = next.or_else(|| queue.next_at_once()) else { break };
+                next = None;
+                if let Some(answer) = self.answer(asker, &request, &mut waiting, &mut queue) {
                     reply.send(asker, answer);
                 }
             }
@@ -55,12 +106,21 @@ impl Disk {
     }
 
     /// The answer to a request; none if it waits to be durable.
-    fn answer(&mut self, asker: Address, request: &OwnedFrame, waiting: &mut Waiting) -> Option<OwnedFrame> {
+    fn answer(
+        &mut self,
+        asker: Address,
+        request: &OwnedFrame,
+        waiting: &mut Waiting,
+        queue: &mut Queue<'_>,
+    ) -> Option<OwnedFrame> {
         let token = request.token;
         let refused = OwnedFrame { kind: SERVICE_REFUSED, token, body: Bytes::new(), bulk: Bytes::new() };
         match request.kind {
-            DISK_APPEND => Some(self.append(request)).map(|appended| self.done(token, appended.is_err())),
-            DISK_WRITE if self.append(request).is_err() => Some(self.done(token, true)),
+            DISK_APPEND => {
+                let appended = self.append(request, queue);
+                Some(self.done(token, appended.is_err()))
+            }
+            DISK_WRITE if self.append(request, queue).is_err() => Some(self.done(token, true)),
             DISK_WRITE | DISK_SYNC => {
                 waiting.push((asker, token));
                 None
@@ -85,13 +145,33 @@ impl Disk {
         OwnedFrame { kind: DISK_DONE, token, body, bulk: Bytes::new() }
     }
 
-    /// What was written of a request that failed is overwritten by the next one.
-    fn append(&mut self, request: &OwnedFrame) -> io::Result<()> {
+    /// Waits for room where there is none.
+    fn append(&mut self, request: &OwnedFrame, queue: &mut Queue<'_>) -> io::Result<()> {
+        let mut written = self.write(request);
+        while let Err(why) = &written
+            && is_full(why)
+        {
+            if !std::mem::replace(&mut self.is_full, true) {
+                (queue.events)(&Event::DiskFull { path: self.path.clone(), why: why.to_string() });
+            }
+            if !queue.pause() {
+                break;
+            }
+            written = self.write(request);
+        }
+        if written.is_ok() && std::mem::take(&mut self.is_full) {
+            (queue.events)(&Event::DiskHasRoom { path: self.path.clone() });
+        }
+        self.length += written? as u64;
+        Ok(())
+    }
+
+    /// Writes behind the end. How much that was. What was written of a request that failed is overwritten by the next one.
+    fn write(&self, request: &OwnedFrame) -> io::Result<usize> {
         let bulk_at = self.length + request.body.len() as u64;
         self.file.write_all_at(&request.body, self.length)?;
         self.file.write_all_at(&request.bulk, bulk_at)?;
-        self.length = bulk_at + request.bulk.len() as u64;
-        Ok(())
+        Ok(request.body.len() + request.bulk.len())
     }
 
     fn read(&self, read: DiskRead) -> io::Result<Bytes> {
@@ -114,5 +194,57 @@ impl Disk {
             return Err(io::Error::other("an earlier sync failed"));
         }
         self.file.sync_data().inspect_err(|_| self.uncertain = true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Mailbox;
+    use quintet_contract::{Kind, NodeId};
+    use quintet_testbed::TempDir;
+    use quintet_wire::registry::{PORT_DISK, PORT_USER};
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+
+    const ASKER: Address = Address { node: NodeId(0), port: PORT_USER };
+
+    fn request(kind: Kind, body: &'static [u8]) -> Errand {
+        (ASKER, OwnedFrame { kind, token: Token(1), body: Bytes::from_static(body), bulk: Bytes::new() })
+    }
+
+    /// Has a disk work all of these off, and then nobody is left to ask. What it has told.
+    fn serve(path: &Path, errands: impl IntoIterator<Item = Errand>) -> Vec<Event> {
+        let (sender, requests) = channel();
+        errands.into_iter().for_each(|errand| sender.send(errand).expect("it is there"));
+        drop(sender);
+        let told = Arc::<Mutex<Vec<Event>>>::default();
+        let sink = Arc::clone(&told);
+        let events: EventSink = Arc::new(move |event| sink.lock().expect("no panic").push(event.clone()));
+        let mailbox = Mailbox::new().expect("a descriptor");
+        let reply = Reply { from: Address { node: NodeId(0), port: PORT_DISK }, mailbox };
+        Disk::open(path).expect("it is there").serve(&requests, &reply, &events);
+        drop(events);
+        Arc::into_inner(told).expect("all have ended").into_inner().expect("no panic")
+    }
+
+    #[test]
+    fn a_full_disk_stands_still_until_nobody_asks_any_more_and_is_told_of_once() {
+        let told = serve(Path::new("/dev/full"), [request(DISK_APPEND, b"a"), request(DISK_APPEND, b"b")]);
+        assert!(
+            matches!(&told[..], [Event::DiskFull { why, .. }] if why.contains("No space left")),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_new_file_is_for_its_user_only_and_grows_in_order() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("disk");
+        let written = [request(DISK_APPEND, b"a"), request(DISK_WRITE, b"b"), request(DISK_APPEND, b"c")];
+        assert_eq!(serve(&path, written), []);
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"abc");
+        assert_eq!(path.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
     }
 }

@@ -1,7 +1,9 @@
 //! What an agent leaves on its disk that is left running, whoever knocks.
 
 use super::machine::{Machine, object};
-use crate::tool::wait_until;
+use crate::tool::{LONG, wait_until};
+use quintet_testbed::Program;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -127,4 +129,51 @@ fn what_another_machine_says_of_itself_begins_no_line_of_the_log() {
     a.does(&["down"]);
     let log = fs::read_to_string(a.lab().join("agent.log")).unwrap();
     assert!(log.lines().all(|line| line.starts_with("20")), "{log}");
+}
+
+/// From now on no file of that process may be longer: that is as good as a full disk, and takes no rights.
+fn limit_files(process: u32, bytes: Option<u64>) {
+    let process = Pid::from_raw(process.cast_signed());
+    let before = getrlimit(Resource::Fsize);
+    prlimit(process, Resource::Fsize, Rlimit { current: bytes, ..before }).expect("it is this user's");
+}
+
+#[test]
+fn an_agent_whose_disk_is_full_waits_for_room_and_loses_nothing() {
+    let a = Machine::new("a");
+    a.does(&["init", "lab", "--machine", "a"]);
+    // So that its log is longer than its other files.
+    a.up();
+    let c = Machine::joined("c", &a);
+    a.wait_until_shown(&[("a", "up (this machine)"), ("c", "up")]);
+    c.does(&["leave"]);
+    a.does(&["down"]);
+    let ignoring = "trap '' XFSZ; exec \"$0\" \"$@\"";
+    let words = ["-c", ignoring, env!("CARGO_BIN_EXE_quintet"), "up", "--foreground", "--listen", &a.place];
+    let homes = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"];
+    let program = words.iter().fold(Program::new("sh"), Program::arg);
+    let program = homes.iter().fold(program, |program, name| program.env(name, a.home.path()));
+    let mut agent = program.spawn().unwrap();
+    assert!(agent.output().wait_for("ctrl-C ends it", LONG).is_some());
+    a.wait_until_shown(&[("a", "up (this machine)")]);
+
+    let token = a.token();
+    let length = a.lab().join("membership.log").metadata().unwrap().len();
+    limit_files(agent.id(), Some(length));
+    let (b, at) = (Machine::new("b"), format!("lab@{}", a.place));
+    let join = ["join", &at, &token, "--name", "b", "--listen", &b.place, "--json"];
+    let joining = b.program(&join).spawn().unwrap();
+    assert!(agent.output().wait_for("membership.log cannot grow: File too large", LONG).is_some());
+    a.wait_until_shown(&[("a", "up (this machine)")]);
+    limit_files(agent.id(), None);
+    assert!(agent.output().wait_for("membership.log grows again", LONG).is_some());
+    let (code, said) = crate::tool::result(joining);
+    assert_eq!(code, 0, "{said}");
+    b.keep_process(&said);
+    a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+    agent.kill().unwrap();
+    a.up();
+    a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+    let mode = a.lab().join("membership.log").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }

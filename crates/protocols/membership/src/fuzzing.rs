@@ -5,7 +5,7 @@ use crate::codec::{self, Answer, News, Request, Suspect, Suspicion};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
 use crate::membership::Membership;
-use crate::message::{Message, What};
+use crate::message::{Message, NO_LEADERS, What};
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use quintet_contract::{
@@ -217,6 +217,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         "leave",
         "append",
         "append-other",
+        "snapshot-told",
         "snapshot",
         "vote",
         "voted",
@@ -259,7 +260,7 @@ fn requests() -> [Request; 4] {
     ]
 }
 
-fn messages() -> [Message; 7] {
+fn messages() -> [Message; 8] {
     let said = |term, what| Message { incarnation: Incarnation(1), term, what };
     let entry = |term, change| Entry { term, change };
     let entries = vec![entry(1, Change::Nothing), entry(1, Change::Join(joiner()))];
@@ -274,12 +275,14 @@ fn messages() -> [Message; 7] {
         grants: 0,
         ticket: 0,
     });
+    let told = What::Snapshot { index: 200, index_term: 2, round: NO_LEADERS, view: view.clone() };
     let snapshot = What::Snapshot { index: 300, index_term: 2, round: 3, view };
     [
         said(1, append),
         said(2, contradicts),
+        said(2, told),
         said(2, snapshot),
-        said(3, What::Vote { asks_first: false, last: 400, last_term: 3 }),
+        said(3, What::Vote { asks_first: false, last: 400, last_term: 3, committed: 300 }),
         said(3, What::Voted { asks_first: true, given: true }),
         said(3, What::Appended { fits: true, index: 3, round: 1 }),
         said(3, What::Gone { incarnation: Incarnation(1) }),

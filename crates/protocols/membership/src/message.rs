@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! every message   incarnation u64, term u64: of who says it
-//! VOTE            asks first u8 (1: asks whether it would get the vote, 0: asks for it), last index u64, its term u64
+//! VOTE            asks first u8 (1: asks whether it would get the vote, 0: asks for it), last index u64, its term u64, committed u64
 //! VOTED           asks first u8, given u8
 //! APPEND          index before u64, its term u64, committed u64, round u64, n u32, n entries
 //! APPENDED        fits u8, index u64, round u64
-//! SNAPSHOT        index u64, its term u64, round u64, the view
+//! SNAPSHOT        index u64, its term u64, round u64 (0: of one that does not lead), the view
 //! GONE            the incarnation of which it is said u64 (all ones: every one)
 //! ```
 //!
@@ -20,6 +20,8 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Above every term, index and round of a good peer: a change a microsecond reaches it after nine years.
 pub(crate) const MAX_NUMBER: u64 = 1 << 48;
+/// The round of a view that is not a leader's: leaders count from 1.
+pub(crate) const NO_LEADERS: u64 = 0;
 /// Entries of one message; their bytes fit a frame.
 pub(crate) const MAX_ENTRIES: usize = 256;
 
@@ -37,7 +39,7 @@ pub(crate) struct Message {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     /// Asks for a vote, or whether it would get it.
-    Vote { asks_first: bool, last: u64, last_term: u64 },
+    Vote { asks_first: bool, last: u64, last_term: u64, committed: u64 },
     /// Answers that.
     Voted { asks_first: bool, given: bool },
     /// The leader's entries behind one that the follower is thought to have; none: a sign of life.
@@ -72,6 +74,7 @@ impl Message {
                 asks_first: flag(reader, "asks first")?,
                 last: number(reader, "last index")?,
                 last_term: number(reader, "last term")?,
+                committed: number(reader, "committed")?,
             },
             VOTED => What::Voted { asks_first: flag(reader, "asks first")?, given: flag(reader, "given")? },
             APPEND => append(reader)?,
@@ -131,10 +134,11 @@ impl Encode for Message {
         sink.u64(self.incarnation.0);
         sink.u64(self.term);
         match &self.what {
-            What::Vote { asks_first, last, last_term } => {
+            What::Vote { asks_first, last, last_term, committed } => {
                 sink.u8((*asks_first).into());
-                sink.u64(*last);
-                sink.u64(*last_term);
+                for value in [last, last_term, committed] {
+                    sink.u64(*value);
+                }
             }
             What::Voted { asks_first, given } => {
                 sink.u8((*asks_first).into());

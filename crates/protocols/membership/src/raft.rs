@@ -24,7 +24,7 @@ use crate::config::MembershipConfig;
 use crate::defect::seeded;
 use crate::disk::Record;
 use crate::log::Log;
-use crate::message::{Message, What};
+use crate::message::{Message, NO_LEADERS, What};
 use crate::view::View;
 use quintet_contract::{Incarnation, NodeId, Random, Span, Time};
 use std::borrow::Cow;
@@ -247,12 +247,12 @@ impl Raft {
         }
     }
 
-    /// Does what is due.
-    pub(crate) fn tick(&mut self, now: Time) {
+    /// Does what is due. Who hears no leader asks these as well, whose links are up.
+    pub(crate) fn tick(&mut self, now: Time, met: &BTreeSet<NodeId>) {
         match &mut self.role {
             Role::Leader(leading) if leading.heartbeat_at <= now => self.beat(now),
             Role::Leader(_) => {}
-            _ if self.election_at <= now => self.ask_for_votes(now),
+            _ if self.election_at <= now => self.ask_for_votes(now, met),
             _ => {}
         }
     }
@@ -266,10 +266,16 @@ impl Raft {
     pub(crate) fn take(&mut self, now: Time, from: NodeId, message: Message) {
         let term = message.term;
         match message.what {
-            What::Vote { asks_first, last, last_term } => {
+            What::Vote { asks_first, last, last_term, committed } => {
                 self.answer_vote(now, from, (term, asks_first), (last_term, last));
+                if asks_first {
+                    self.bring_up(now, from, committed);
+                }
             }
             What::Voted { asks_first, given } => self.count_vote(now, from, term, (asks_first, given)),
+            What::Snapshot { index, index_term, round: NO_LEADERS, view } => {
+                self.learn(now, index, index_term, view);
+            }
             What::Append { .. } | What::Snapshot { .. } => self.follow(now, from, message),
             What::Appended { fits, index, round } => {
                 self.count_entry(now, from, (term, round), (fits, index));

@@ -90,7 +90,7 @@ fn numbers_that_could_overflow_are_refused() {
         let message = Message {
             incarnation: Incarnation(1),
             term,
-            what: What::Vote { asks_first: false, last: 1, last_term: 1 },
+            what: What::Vote { asks_first: false, last: 1, last_term: 1, committed: 1 },
         };
         let read = Message::decode(message.kind(), &encode_to_vec(&message));
         assert_eq!(read.is_ok(), term < MAX_NUMBER);

@@ -127,7 +127,7 @@ impl Membership {
         self.desk.begin(incarnation);
         let raft = Raft::new(self.config.clone(), incarnation, state, now);
         self.phase = Phase::Open(Box::new(Open { raft, writer }));
-        let met: Vec<NodeId> = self.sight.met().collect();
+        let met = self.sight.met().clone();
         met.into_iter().for_each(|node| self.greet(node));
     }
 

@@ -11,7 +11,7 @@ impl Membership {
     /// Does all that can be done now.
     pub(super) fn pump(&mut self, now: Time, out: &mut dyn Outbox) {
         if let Phase::Open(open) = &mut self.phase {
-            open.raft.tick(now);
+            open.raft.tick(now, self.sight.met());
         }
         loop {
             self.carry_out(now, out);

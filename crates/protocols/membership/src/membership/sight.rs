@@ -48,8 +48,8 @@ impl Sight {
     }
 
     /// The members whose links are up, as far as they were met.
-    pub(super) fn met(&self) -> impl Iterator<Item = NodeId> {
-        self.met.iter().copied()
+    pub(super) fn met(&self) -> &BTreeSet<NodeId> {
+        &self.met
     }
 
     /// A peer came or went.

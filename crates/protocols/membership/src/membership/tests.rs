@@ -4,7 +4,7 @@ use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, Request};
 use crate::config::{MembershipConfig, Start};
 use crate::fuzzing::Driven;
-use crate::message::{Message, What};
+use crate::message::{Message, NO_LEADERS, What};
 use crate::refusal::Reason;
 use crate::view::View;
 use quintet_contract::{
@@ -105,7 +105,7 @@ fn what_waits_for_the_disk_is_not_said() {
     hear(&mut driven, 1, 1, What::Append { before: 1, before_term: 0, committed: 1, round: 2, entries });
     assert!(said(&driven, codec::APPENDED).is_empty());
     driven.now += Span::from_secs(10);
-    hear(&mut driven, 9, 1, What::Vote { asks_first: false, last: 9, last_term: 9 });
+    hear(&mut driven, 9, 1, What::Vote { asks_first: false, last: 9, last_term: 9, committed: 9 });
     assert!(said(&driven, codec::VOTED).is_empty());
 }
 
@@ -178,7 +178,7 @@ fn a_log_of_another_cluster_or_node_and_a_damaged_one_are_refused() {
 #[test]
 fn who_has_no_log_does_not_vote() {
     let mut driven = learner(Vec::new());
-    hear(&mut driven, 5, 1, What::Vote { asks_first: false, last: 9, last_term: 4 });
+    hear(&mut driven, 5, 1, What::Vote { asks_first: false, last: 9, last_term: 4, committed: 9 });
     let (_, voted) = driven.said.first().expect("it answers");
     let voted = Message::decode(voted.kind, &voted.body).map(|message| message.what);
     assert_eq!(voted, Ok(What::Voted { asks_first: false, given: false }));
@@ -332,4 +332,42 @@ fn a_member_hands_on_no_more_than_it_was_granted() {
     let refused = handed_on(1, 6);
     assert!(matches!(refused, Ok(Answer::Error(refusal)) if refusal.reason == Reason::NotAllowed));
     assert!(matches!(handed_on(0, 7), Ok(Answer::Joined { .. })));
+}
+
+#[test]
+fn a_leader_that_joined_while_a_member_was_off_is_heard_once_another_has_told_of_it() {
+    let joiner = |node: u8| Joiner {
+        node: NodeId(node.into()),
+        name: node.to_string(),
+        identity: Identity([node; 32]),
+        address: "x:1".to_owned(),
+        grants: 0,
+        ticket: node.into(),
+    };
+    // Its log knows node 3, which votes, and itself; node 6 has joined since, and leads.
+    let mut view = View::founded(joiner(3));
+    view.apply(&Entry { term: 1, change: Change::Join(joiner(4)) });
+    let mut driven = learner(Vec::new());
+    hear(&mut driven, 1, 1, What::Snapshot { index: 3, index_term: 1, round: 1, view: view.clone() });
+    let mut driven = learner(driven.disk);
+    view.apply(&Entry { term: 2, change: Change::Join(joiner(6)) });
+    let [three, six] = [3, 6].map(|node| Address { node: NodeId(node), port: PORT_MEMBERSHIP });
+    arrives(&mut driven, three, Some(Identity([3; 32])));
+    arrives(&mut driven, six, Some(Identity([6; 32])));
+    let tell = |driven: &mut Driven, from: Address, what: What| {
+        let message = Message { incarnation: Incarnation(1), term: 2, what };
+        let body = encode_to_vec(&message);
+        driven.give(Input::Frame(from, Frame::new(message.kind(), Token(0), &body)));
+    };
+    let beat = || What::Append { before: 4, before_term: 2, committed: 4, round: 9, entries: Vec::new() };
+    tell(&mut driven, six, beat());
+    assert_eq!(driven.member.term().1, None, "nobody whom it knows");
+    driven.now += Span::from_secs(2);
+    driven.give(Input::Wake);
+    let asked = driven.said.iter().filter(|(to, frame)| frame.kind == codec::VOTE && *to == three);
+    assert_eq!(asked.count(), 1, "it asks whom it knows");
+    tell(&mut driven, three, What::Snapshot { index: 4, index_term: 2, round: NO_LEADERS, view });
+    assert_eq!((driven.member.committed(), driven.member.term()), (4, (2, None)));
+    tell(&mut driven, six, beat());
+    assert_eq!(driven.member.term(), (2, Some(NodeId(6))));
 }

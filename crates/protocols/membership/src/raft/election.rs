@@ -8,19 +8,18 @@ use quintet_contract::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Raft {
-    /// Asks the other voters whether they would vote for it. No term is changed by that.
-    pub(super) fn ask_for_votes(&mut self, now: Time) {
+    /// Asks whether the other voters would vote for it. No term is changed by that.
+    ///
+    /// It asks everybody: the voters that it knows may be none any more, and who has come since may be known by its link only. Whoever
+    /// hears a leader brings it up ([`Raft::bring_up`]), and who was removed is told.
+    pub(super) fn ask_for_votes(&mut self, now: Time, met: &BTreeSet<NodeId>) {
         self.wait_for_leader(now);
         self.leader = None;
         // One whose vote ends by an entry that is not committed may be the only one that has that entry (Ongaro, section 4.2.2).
         let may_stand = self.voters().contains(&self.me) || self.view.voters().any(|node| node == self.me);
-        if !may_stand {
-            // It asks all the same, so that one that was removed while it was away is told.
-            self.role = Role::Follower;
-            return self.campaign(true, self.others());
-        }
-        self.role = Role::Asking(BTreeSet::from([self.me]));
-        self.campaign(true, self.voters());
+        let known = self.others().into_iter().chain(self.voters()).chain(met.iter().copied()).collect();
+        self.role = if may_stand { Role::Asking(BTreeSet::from([self.me])) } else { Role::Follower };
+        self.campaign(true, known);
         self.count_votes(now);
     }
 
@@ -35,11 +34,12 @@ impl Raft {
         self.say(self.me, true, What::Voted { asks_first: false, given: true });
     }
 
-    fn campaign(&mut self, asks_first: bool, voters: BTreeSet<NodeId>) {
-        let question = What::Vote { asks_first, last: self.log.last(), last_term: self.log.last_term() };
-        for voter in voters {
-            if voter != self.me {
-                self.say(voter, true, question.clone());
+    fn campaign(&mut self, asks_first: bool, asked: BTreeSet<NodeId>) {
+        let (last, last_term, committed) = (self.log.last(), self.log.last_term(), self.commit);
+        let question = What::Vote { asks_first, last, last_term, committed };
+        for other in asked {
+            if other != self.me {
+                self.say(other, true, question.clone());
                 if let (true, Some(said)) = (asks_first, self.effects.said.last_mut()) {
                     said.message.term += 1;
                 }
@@ -48,7 +48,7 @@ impl Raft {
     }
 
     /// Whether it hears a leader, so that whoever wants another one is out of touch.
-    fn has_leader(&self, now: Time) -> bool {
+    pub(super) fn has_leader(&self, now: Time) -> bool {
         let is_fresh = now.since(self.heard_at) < self.config.timing.election;
         is_fresh && (self.leader.is_some() || self.leading().is_some())
     }

@@ -5,7 +5,7 @@ use crate::change::{Change, Entry};
 use crate::defect::seeded;
 use crate::disk::Record;
 use crate::log::Log;
-use crate::message::{MAX_ENTRIES, Message, What};
+use crate::message::{MAX_ENTRIES, Message, NO_LEADERS, What};
 use crate::view::View;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{NodeId, Time};
@@ -137,6 +137,28 @@ impl Raft {
         }
         self.commit_up_to(committed.min(agreed));
         Some(agreed)
+    }
+
+    /// Sends the view to a member that hears no leader and knows less than this one, which does: the leader may be one that it does not know of, or
+    /// cannot be reached by.
+    pub(super) fn bring_up(&mut self, now: Time, to: NodeId, committed: u64) {
+        if committed >= self.commit || !self.has_leader(now) {
+            return;
+        }
+        let index_term = self.log.term(self.commit).expect("what is committed last is in the log");
+        let view = self.view.clone();
+        self.say(to, false, What::Snapshot { index: self.commit, index_term, round: NO_LEADERS, view });
+    }
+
+    /// Takes a view that is committed from one that does not lead. A leader has all that is committed in its log.
+    pub(super) fn learn(&mut self, now: Time, index: u64, index_term: u64, view: View) {
+        if index <= self.commit || self.leading().is_some() {
+            return;
+        }
+        if index_term > self.term {
+            self.fall_back(now, index_term, None);
+        }
+        self.install(index, index_term, view);
     }
 
     /// Takes a view that entries up to an index led to. Up to where the logs agree now.

@@ -8,7 +8,7 @@ use crate::disk::Record;
 use crate::message::Message;
 use crate::view::View;
 use quintet_contract::{Identity, Incarnation, NodeId, Random, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SIZE: u16 = 3;
 
@@ -120,7 +120,7 @@ impl Walk {
                 // Its time comes, and nobody else's.
                 self.now = self.now.max(self.machines[at].raft.deadline()).min(Time(u64::MAX / 2));
                 self.now += self.config.timing.election;
-                self.machines[at].raft.tick(self.now);
+                self.machines[at].raft.tick(self.now, &BTreeSet::new());
             }
             Some(2) if self.machines[at].raft.may_propose() => {
                 self.proposals += 1;
@@ -231,11 +231,11 @@ fn calm(walk: &mut Walk) {
 fn a_read_waits_for_answers_to_a_round_that_began_after_it() {
     let mut walk = Walk::new(1, |_| {});
     walk.now = walk.machines[0].raft.deadline();
-    walk.machines[0].raft.tick(walk.now);
+    walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
     calm(&mut walk);
     let leader = &mut walk.machines[0].raft;
     assert!(leader.may_read());
-    leader.tick(leader.deadline());
+    leader.tick(leader.deadline(), &BTreeSet::new());
     let earlier = std::mem::take(&mut leader.effects).said;
     leader.read(walk.now, 9);
     let later = std::mem::take(&mut leader.effects).said;
@@ -254,7 +254,7 @@ fn a_read_waits_for_answers_to_a_round_that_began_after_it() {
 fn the_view_is_kept_now_and_then_and_not_with_each_entry() {
     let mut walk = Walk::new(1, |_| {});
     walk.now = walk.machines[0].raft.deadline();
-    walk.machines[0].raft.tick(walk.now);
+    walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
     calm(&mut walk);
     for incarnation in 1..=4 * KEPT_ENTRIES {
         assert!(walk.machines[0].raft.may_propose());

@@ -248,6 +248,24 @@ fn a_full_disk_ends_a_members_part_and_not_the_clusters() {
 }
 
 #[test]
+fn a_member_that_the_leader_does_not_reach_learns_from_the_others_what_it_has_missed() {
+    let mut cluster = Cluster::new(Style::new(24), 5);
+    let leader = leader(&mut cluster);
+    let away = (leader + 1) % 5;
+    cluster.crash(away);
+    let joined = cluster.ask_for(leader, &join("new", 72), SOON);
+    assert!(matches!(joined, Some(Answer::Joined { node: NodeId(5), .. })), "{joined:?}");
+    for (from, to) in [(leader, away), (away, leader)] {
+        cluster.run.set_cut(NodeId(from), NodeId(to), true);
+    }
+    cluster.restart(away);
+    cluster.run.run_for(Span::from_secs(3));
+    assert_eq!(cluster.leader(), Some(leader), "it has disturbed nobody");
+    assert_eq!(cluster.changes(away), cluster.changes(leader));
+    assert_eq!(cluster.member(away).term().1, None, "who told it does not lead");
+}
+
+#[test]
 fn a_member_that_was_away_for_long_is_sent_the_view() {
     let mut cluster = Cluster::new(Style::new(12), 3);
     cluster.crash(2);

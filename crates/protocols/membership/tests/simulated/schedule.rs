@@ -345,18 +345,25 @@ fn random_schedules_break_nothing() {
     break_nothing(0..1_000);
     // A leader that was to be removed was the only voter with the entry that says so, and did not stand for election.
     break_nothing(8_802..8_803);
+    // A member that had lost its log knew of nobody whom to ask, and heard from nobody that it had been removed.
+    break_nothing(1_072..1_073);
+    // A member that was away while every voter that it knew was removed asked those only.
+    break_nothing(19_705..19_706);
 }
 
+/// `QUINTET_SEEDS=100000..200000` names others.
 #[test]
 #[ignore = "takes minutes"]
 fn many_more_schedules_break_nothing() {
-    break_nothing(1_000..19_705);
+    break_nothing(seeds(1_000..20_000));
 }
 
-#[test]
-#[ignore = "a fault that is known: who was away while all voters that it knew were removed hears of the new ones from nobody"]
-fn who_knows_removed_voters_only_learns_of_the_new_ones() {
-    break_nothing(19_705..19_706);
+/// The seeds that the environment names, or these.
+fn seeds(otherwise: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(named) = std::env::var("QUINTET_SEEDS") else { return otherwise };
+    let (first, end) = named.split_once("..").expect("QUINTET_SEEDS is FIRST..END");
+    let number = |text: &str| text.parse().expect("a number of a seed");
+    number(first)..number(end)
 }
 
 #[test]

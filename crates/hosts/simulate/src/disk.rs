@@ -1,11 +1,11 @@
 //! What a node's disk holds, and what a crash leaves of it.
 //!
-//! The disk is one file that grows at its end in the order of the requests, as the live host's does. What a sync covers whose
+//! The disk is one file that grows at its end in the order of the requests, or is replaced as a whole, as the live host's does. What a sync covers whose
 //! completion was due when the node crashed is there for good, whether the protocol has heard of it or not. Of each other write
 //! a whole number of sectors at its end is lost: none, so that it was complete though nobody was told, some, so that a
 //! prefix is left, or all. Sectors are those of the disk, so that a write which shares its first one with the write before never
 //! harms that. A write that failed, and what is lost in front of a write that is not, reads as zeros. What was cut off stays cut
-//! off.
+//! off. Of a replacement that was not due, all is there or nothing: then what was there before, and what a crash leaves of that.
 
 use crate::link::Luck;
 use crate::picos::Picos;
@@ -21,12 +21,24 @@ pub(crate) struct Disk {
     bytes: Vec<u8>,
     /// Writes that may be lost, in the order of their places.
     open: Vec<Write>,
+    /// What replacements have put aside that may be undone, the first of them first.
+    replaced: Vec<Replaced>,
     /// The end of all that is durable.
     durable: usize,
     /// When it has done what it was asked.
     free_at: Picos,
     /// Decides what a crash leaves.
     luck: Luck,
+}
+
+/// What was there before a replacement that may be undone.
+#[derive(Debug)]
+struct Replaced {
+    bytes: Vec<u8>,
+    open: Vec<Write>,
+    durable: usize,
+    /// When the replacement is durable.
+    durable_at: Picos,
 }
 
 /// A write that may be lost.
@@ -39,7 +51,14 @@ struct Write {
 
 impl Disk {
     pub(crate) fn new(luck: Luck) -> Disk {
-        Disk { bytes: Vec::new(), open: Vec::new(), durable: 0, free_at: Picos::ZERO, luck }
+        Disk {
+            bytes: Vec::new(),
+            open: Vec::new(),
+            replaced: Vec::new(),
+            durable: 0,
+            free_at: Picos::ZERO,
+            luck,
+        }
     }
 
     /// Lets this decide from now on what a crash leaves.
@@ -70,6 +89,15 @@ impl Disk {
         self.open.push(Write { place, durable_at: None });
     }
 
+    /// Puts something else in the place of all that is there, durable at `ends`.
+    pub(crate) fn replace(&mut self, now: Picos, request: &Frame<'_>, ends: Picos) {
+        self.settle(now);
+        let bytes = core::mem::replace(&mut self.bytes, [request.body, request.bulk].concat());
+        let (open, durable) = (core::mem::take(&mut self.open), self.durable);
+        self.replaced.push(Replaced { bytes, open, durable, durable_at: ends });
+        self.durable = self.bytes.len();
+    }
+
     /// All that was written before is durable at `ends`.
     pub(crate) fn sync(&mut self, now: Picos, ends: Picos) {
         self.settle(now);
@@ -98,6 +126,7 @@ impl Disk {
 
     /// What a sync has covered that has ended is durable.
     fn settle(&mut self, now: Picos) {
+        self.replaced.retain(|replaced| replaced.durable_at > now);
         let durable = &mut self.durable;
         self.open.retain(|write| {
             let is_durable = write.durable_at.is_some_and(|at| at <= now);
@@ -108,10 +137,27 @@ impl Disk {
         });
     }
 
-    /// Loses what a crash loses. Each write that may be lost is one group of the choices; 0 loses nothing of it.
+    /// Undoes some of the replacements that were not due, the last ones.
+    fn undo(&mut self, now: Picos) {
+        let mut replaced = core::mem::take(&mut self.replaced);
+        if replaced.is_empty() {
+            return;
+        }
+        self.luck.begin();
+        let undone = usize::try_from(self.luck.below(replaced.len() as u64 + 1)).unwrap_or(0);
+        let first_undone = replaced.len() - undone;
+        if let Some(before) = replaced.drain(first_undone..).next() {
+            (self.bytes, self.open, self.durable) = (before.bytes, before.open, before.durable);
+            self.settle(now);
+        }
+    }
+
+    /// Loses what a crash loses. All replacements that may be undone are one group of the choices, and each write that may be lost is one; 0 loses
+    /// nothing of it.
     pub(crate) fn crash(&mut self, now: Picos) {
         self.settle(now);
         self.free_at = now;
+        self.undo(now);
         for Write { place, .. } in std::mem::take(&mut self.open) {
             let first = place.start / SECTOR_BYTES;
             let sectors = place.end.div_ceil(SECTOR_BYTES) - first;

@@ -6,8 +6,8 @@ use crate::picos::Picos;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Bytes, Frame, Port, Random, Span, Token};
 use quintet_wire::registry::{
-    DEVICE_DONE, DEVICE_LAUNCH, DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_SYNC, DISK_TRUNCATE,
-    DISK_WRITE, PORT_DEVICE, PORT_DISK, PORT_PROCESS, SERVICE_REFUSED, is_service,
+    DEVICE_DONE, DEVICE_LAUNCH, DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_REPLACE, DISK_SYNC,
+    DISK_TRUNCATE, DISK_WRITE, PORT_DEVICE, PORT_DISK, PORT_PROCESS, SERVICE_REFUSED, is_service,
 };
 use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate, Launch};
 use quintet_wire::{Decode, encode_to_vec};
@@ -160,7 +160,7 @@ impl DiskModel {
     ) -> (Picos, Option<Served>) {
         let read = DiskRead::decode_all(request.body).ok().filter(|_| request.kind == DISK_READ);
         let truncate = DiskTruncate::decode_all(request.body).ok().filter(|_| request.kind == DISK_TRUNCATE);
-        let known = matches!(request.kind, DISK_WRITE | DISK_APPEND | DISK_SYNC);
+        let known = matches!(request.kind, DISK_WRITE | DISK_APPEND | DISK_REPLACE | DISK_SYNC);
         if !known && read.is_none() && truncate.is_none() {
             return (now, None);
         }
@@ -170,10 +170,10 @@ impl DiskModel {
             None => (DISK_DONE, Bytes::new()),
         };
         let moved = match request.kind {
-            DISK_WRITE | DISK_APPEND => request.body.len() + request.bulk.len(),
+            DISK_WRITE | DISK_APPEND | DISK_REPLACE => request.body.len() + request.bulk.len(),
             _ => bulk.len(),
         };
-        let access = if matches!(request.kind, DISK_WRITE | DISK_SYNC | DISK_READ) {
+        let access = if matches!(request.kind, DISK_WRITE | DISK_REPLACE | DISK_SYNC | DISK_READ) {
             between(self.access_min, self.access_max, random)
         } else {
             Span::ZERO
@@ -187,6 +187,7 @@ impl DiskModel {
                 disk.append(request, failed);
                 disk.sync(now, ends);
             }
+            DISK_REPLACE if !failed => disk.replace(now, request, ends),
             DISK_SYNC if !failed => disk.sync(now, ends),
             _ => {}
         }

@@ -120,6 +120,9 @@ pub const DISK_TRUNCATE: Kind = HOST_SERVICES.kind(8);
 pub const PROCESS_REQUEST: Kind = HOST_SERVICES.kind(9);
 /// The answer to [`PROCESS_REQUEST`]: body is a [`ProcessAnswer`](crate::services::process::ProcessAnswer).
 pub const PROCESS_ANSWER: Kind = HOST_SERVICES.kind(10);
+/// To the host's disk: put the body and the bulk behind it in the place of all that is there. Answered with [`DISK_DONE`] when that is durable;
+/// whatever happens before, either all of the one is there or all of the other.
+pub const DISK_REPLACE: Kind = HOST_SERVICES.kind(11);
 /// A service could not read the request. No body.
 pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 

@@ -1,17 +1,18 @@
-//! A disk: one file that grows at its end, on a thread of its own.
+//! A disk: one file that grows at its end, or is replaced as a whole, on a thread of its own.
 
 use super::{Errand, Reply};
 use crate::event::{Event, EventSink};
 use bytes::Bytes;
 use quintet_contract::{Address, OwnedFrame, Token};
 use quintet_wire::registry::{
-    DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_SYNC, DISK_TRUNCATE, DISK_WRITE, SERVICE_REFUSED,
+    DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_REPLACE, DISK_SYNC, DISK_TRUNCATE, DISK_WRITE,
+    SERVICE_REFUSED,
 };
 use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate};
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -125,6 +126,7 @@ impl Disk {
                 waiting.push((asker, token));
                 None
             }
+            DISK_REPLACE => Some(self.replace(request)).map(|replaced| self.done(token, replaced.is_err())),
             DISK_READ => {
                 let Ok(read) = DiskRead::decode_all(&request.body) else { return Some(refused) };
                 let bytes = self.read(read);
@@ -189,11 +191,43 @@ impl Disk {
         Ok(())
     }
 
+    /// A file beside this one is written and synced, takes its name, and that is synced in the folder.
+    fn replace(&mut self, request: &OwnedFrame) -> io::Result<()> {
+        self.is_certain()?;
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".new");
+        let beside = PathBuf::from(beside);
+        let written = self.write_beside(&beside, request).inspect_err(|_| {
+            // It may be what fills the disk. What is left of it is overwritten by the next one.
+            let _ = std::fs::remove_file(&beside);
+        });
+        let file = written?;
+        std::fs::rename(&beside, &self.path)?;
+        (self.file, self.length) = (file, (request.body.len() + request.bulk.len()) as u64);
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = File::open(folder.unwrap_or(Path::new(".")));
+        folder.and_then(|folder| folder.sync_all()).inspect_err(|_| self.uncertain = true)
+    }
+
+    fn write_beside(&self, path: &Path, request: &OwnedFrame) -> io::Result<File> {
+        let mut file = File::options().create(true).truncate(true).read(true).write(true).open(path)?;
+        file.set_permissions(self.file.metadata()?.permissions())?;
+        file.write_all(&request.body)?;
+        file.write_all(&request.bulk)?;
+        file.sync_all()?;
+        Ok(file)
+    }
+
     fn sync(&mut self) -> io::Result<()> {
-        if self.uncertain {
-            return Err(io::Error::other("an earlier sync failed"));
-        }
+        self.is_certain()?;
         self.file.sync_data().inspect_err(|_| self.uncertain = true)
+    }
+
+    fn is_certain(&self) -> io::Result<()> {
+        match self.uncertain {
+            true => Err(io::Error::other("an earlier sync failed")),
+            false => Ok(()),
+        }
     }
 }
 
@@ -204,6 +238,7 @@ mod tests {
     use quintet_contract::{Kind, NodeId};
     use quintet_testbed::TempDir;
     use quintet_wire::registry::{PORT_DISK, PORT_USER};
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::mpsc::channel;
     use std::sync::{Arc, Mutex};
 
@@ -239,12 +274,65 @@ mod tests {
 
     #[test]
     fn a_new_file_is_for_its_user_only_and_grows_in_order() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = TempDir::new().expect("a temporary directory");
         let path = folder.join("disk");
         let written = [request(DISK_APPEND, b"a"), request(DISK_WRITE, b"b"), request(DISK_APPEND, b"c")];
         assert_eq!(serve(&path, written), []);
         assert_eq!(std::fs::read(&path).expect("it is there"), b"abc");
         assert_eq!(path.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
+    }
+
+    /// What the disk answers at once: its length, or none if it failed.
+    fn ask(disk: &mut Disk, kind: Kind, body: &'static [u8], bulk: &'static [u8]) -> Option<u64> {
+        let request = OwnedFrame { kind, token: Token(1), body: body.into(), bulk: bulk.into() };
+        let (requests, events) = (channel().1, Arc::new(|_: &Event| {}) as EventSink);
+        let mut queue = Queue { requests: &requests, held_up: VecDeque::new(), events: &events };
+        let answer = disk.answer(ASKER, &request, &mut Waiting::new(), &mut queue).expect("at once");
+        let done = DiskDone::decode_all(&answer.body).expect("it is done, or failed");
+        (!done.failed).then_some(done.length)
+    }
+
+    fn read(disk: &Disk) -> Vec<u8> {
+        disk.read(DiskRead { at: 0, len: 100 }).expect("it can be read").to_vec()
+    }
+
+    #[test]
+    fn a_replacement_takes_the_place_of_all_and_is_appended_to() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("log");
+        let mut disk = Disk::open(&path).expect("it is made");
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"before", b""), Some(6));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+        assert_eq!(ask(&mut disk, DISK_REPLACE, b"a", b"new one"), Some(8));
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"", b", longer"), Some(16));
+        assert_eq!((read(&disk), disk.sync().is_ok()), (b"anew one, longer".to_vec(), true));
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"anew one, longer");
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "as it was");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left over");
+        assert_eq!(read(&Disk::open(&path).expect("it is there")), b"anew one, longer");
+    }
+
+    #[test]
+    fn a_replacement_that_fails_leaves_what_was_there() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("log");
+        let mut disk = Disk::open(&path).expect("it is made");
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"before", b""), Some(6));
+        std::fs::create_dir(folder.join("log.new")).expect("a folder stands in the way");
+        assert_eq!(ask(&mut disk, DISK_REPLACE, b"after", b""), None);
+        assert_eq!(ask(&mut disk, DISK_APPEND, b" and after", b""), Some(16));
+        assert_eq!((read(&disk), disk.sync().is_ok()), (b"before and after".to_vec(), true));
+        std::fs::remove_dir(folder.join("log.new")).expect("it is empty");
+        assert_eq!(ask(&mut disk, DISK_REPLACE, b"after", b""), Some(5));
+    }
+
+    #[test]
+    fn after_a_failed_sync_nothing_is_replaced_either() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let mut disk = Disk::open(&folder.join("log")).expect("it is made");
+        disk.uncertain = true;
+        assert_eq!(ask(&mut disk, DISK_REPLACE, b"after", b""), None);
+        assert!(disk.sync().is_err());
     }
 }

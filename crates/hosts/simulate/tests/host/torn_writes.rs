@@ -6,7 +6,7 @@ use quintet_contract::{
     Address, Frame, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, SendError, Span, Time, Token,
 };
 use quintet_simulate::{Choices, DiskModel, Restart, SECTOR_BYTES, Sequence, ServiceModel, Simulation};
-use quintet_wire::registry::{DISK_DONE, DISK_WRITE, PORT_DISK, USER};
+use quintet_wire::registry::{DISK_APPEND, DISK_DONE, DISK_REPLACE, DISK_SYNC, DISK_WRITE, PORT_DISK, USER};
 use std::collections::VecDeque;
 
 /// To the log: the body is a record, to be kept.
@@ -203,4 +203,61 @@ fn a_write_under_way_is_cut_at_sectors_of_the_disk() {
         let bytes = left(lost);
         assert!(bytes[..700].iter().all(|byte| *byte == 1) && bytes[700..].iter().all(|byte| *byte == 2));
     }
+}
+
+/// Hands what it is sent to its disk, each kind as itself.
+struct Hands;
+
+impl Protocol for Hands {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Frame(_, frame) if frame.kind != DISK_DONE => {
+                let disk = Address { node: NODE, port: PORT_DISK };
+                out.send(disk, frame.kind, Token(0), frame.body).expect("the disk has room");
+            }
+            _ => {}
+        }
+    }
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// What a crash leaves after these requests, each so long before the next or the crash, if this is chosen.
+fn left_of(requests: &[(Kind, u8, usize, Span)], chosen: Vec<Vec<u64>>) -> Vec<u8> {
+    let choices = Choices::replayed(Sequence::from([(DISK, chosen)]));
+    let mut run = Simulation::new(1);
+    run.choose_disk(NODE, choices.stream(DISK));
+    run.add(at(NODE.0), Hands);
+    for (kind, fill, length, span) in requests {
+        let body = vec![*fill; *length].into();
+        run.inject(at(NODE.0), OwnedFrame { kind: *kind, token: Token(0), body, bulk: Bytes::new() });
+        run.run_for(*span);
+    }
+    run.crash(NODE, Span::ZERO);
+    run.disk_bytes(NODE).to_vec()
+}
+
+#[test]
+fn a_replacement_under_way_leaves_all_of_the_one_or_all_of_the_other() {
+    const SOON: Span = Span(1);
+    const LATER: Span = Span::from_millis(2);
+    let written = (DISK_WRITE, 1, 700, LATER);
+    let under_way = [written, (DISK_REPLACE, 2, 30, SOON)];
+    assert_eq!(left_of(&under_way, vec![vec![0]]), [2; 30]);
+    assert_eq!(left_of(&under_way, vec![vec![1]]), [1; 700]);
+    let durable = [written, (DISK_REPLACE, 2, 30, LATER)];
+    assert_eq!(left_of(&durable, vec![vec![1]]), [2; 30], "nothing is left to be chosen");
+    // What was appended before and not durable is torn where the replacement is undone, and is gone where it is not.
+    let torn = [written, (DISK_APPEND, 3, 1_000, SOON), (DISK_REPLACE, 2, 30, SOON)];
+    assert_eq!(left_of(&torn, vec![vec![1], vec![3]]), [1; 700]);
+    assert_eq!(left_of(&torn, vec![vec![1], vec![0]]).len(), 1_700);
+    assert_eq!(left_of(&torn, vec![vec![0]]), [2; 30]);
+    // What is appended behind a replacement goes with it.
+    let behind = [written, (DISK_REPLACE, 2, 30, LATER), (DISK_APPEND, 3, 10, SOON), (DISK_SYNC, 0, 0, SOON)];
+    assert_eq!(left_of(&behind, vec![vec![0]]), [[2; 30].to_vec(), [3; 10].to_vec()].concat());
+    assert_eq!(left_of(&behind, vec![vec![1]]), [2; 30]);
+    let both = [written, (DISK_REPLACE, 2, 30, SOON), (DISK_REPLACE, 4, 40, SOON)];
+    let lengths = [0, 1, 2].map(|undone| left_of(&both, vec![vec![undone]]).len());
+    assert_eq!(lengths, [40, 30, 700]);
 }

@@ -137,9 +137,8 @@ impl Record {
         let told = [Record::told(folder), Record::audit(folder)];
         let before = told.each_ref().map(|path| LineFile::before(path));
         // The record last: while it is there, this can be asked for again.
-        for path in
-            [Record::log(folder)].into_iter().chain(told).chain(before).chain([folder.join(Record::FILE)])
-        {
+        let logs = [Record::log(folder), Record::log_anew(folder)];
+        for path in logs.into_iter().chain(told).chain(before).chain([folder.join(Record::FILE)]) {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(AgentError::system("remove", &path, error));
@@ -190,6 +189,11 @@ impl Record {
     #[must_use]
     pub fn log(folder: &Path) -> PathBuf {
         folder.join("membership.log")
+    }
+
+    /// What a crash may have left of a log that was being written anew: see the disk of `quintet_runtime`.
+    fn log_anew(folder: &Path) -> PathBuf {
+        folder.join("membership.log.new")
     }
 
     /// Where the folders of jobs lie, and the files that they need.

@@ -33,7 +33,8 @@ fn nobody(config: &StackConfig) -> MembershipConfig {
     MembershipConfig::new(config.cluster, NodeId(0), Start::Joined, config.seed)
 }
 
-/// Nothing where there is no member. Else cluster u128, node u16, incarnation u64, seed u64, most voters u8, entries at once u16, five spans u64,
+/// Nothing where there is no member. Else cluster u128, node u16, incarnation u64, seed u64, most voters u8, entries at once u16, kept entries u16, spare
+/// bytes of the log u32, five spans u64,
 /// and, of a founder, its name, identity, address, grants u8 and ticket u64.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     let Some(member) = &config.membership else { return };
@@ -43,6 +44,8 @@ fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     to.u64(member.seed);
     to.u8(member.max_voters);
     to.u16(member.entries_at_once);
+    to.u16(member.kept_entries);
+    to.u32(member.spare_log_bytes);
     let Timing { heartbeat, election, silence, removal, request } = member.timing;
     for span in [heartbeat, election, silence, removal, request] {
         to.u64(span.0);
@@ -66,6 +69,7 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
     let mut member = MembershipConfig::new(cluster, node, Start::Joined, seed);
     (member.incarnation, member.max_voters) = (incarnation, reader.u8()?);
     member.entries_at_once = reader.u16()?;
+    (member.kept_entries, member.spare_log_bytes) = (reader.u16()?, reader.u32()?);
     let mut span = || Ok::<_, DecodeError>(Span(reader.u64()?));
     member.timing = Timing {
         heartbeat: span()?,

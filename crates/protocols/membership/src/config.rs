@@ -19,6 +19,11 @@ pub struct MembershipConfig {
     pub max_voters: u8,
     /// Entries that a leader sends in one message, at most: 1 to 256. Where it is 1, what happens between two entries is explored as well.
     pub entries_at_once: u16,
+    /// Committed entries that stay in memory, from 1 on, for members that are a little behind: there are up to twice as many, and then the view takes
+    /// their place. Who is further behind is sent the view.
+    pub kept_entries: u16,
+    /// The log is written anew once it is this many bytes longer than twice what it held then.
+    pub spare_log_bytes: u32,
     /// How long things take.
     pub timing: Timing,
     /// A defect to have, in tests that show that it is found.
@@ -89,6 +94,8 @@ impl MembershipConfig {
             seed,
             max_voters: 5,
             entries_at_once: 256,
+            kept_entries: 64,
+            spare_log_bytes: 64 * 1024,
             timing: Timing::default(),
             #[cfg(feature = "seeded-defects")]
             defect: None,

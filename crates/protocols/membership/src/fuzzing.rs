@@ -13,10 +13,10 @@ use quintet_contract::{
     NodeId, OwnedFrame, PeerChange, Protocol, Span, Time, Token,
 };
 use quintet_wire::registry::{
-    DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_TRUNCATE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
+    DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_REPLACE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
     PORT_MEMBERSHIP, SERVICE_REFUSED,
 };
-use quintet_wire::services::{DiskDone, DiskRead, DiskTruncate};
+use quintet_wire::services::{DiskDone, DiskRead};
 use quintet_wire::{Decode, Reader, encode_to_vec};
 use std::collections::VecDeque;
 
@@ -150,10 +150,7 @@ impl Driven {
                 }
                 Err(_) => kind = SERVICE_REFUSED,
             },
-            DISK_TRUNCATE => {
-                let cut = DiskTruncate::decode_all(&request.body).map_or(0, |cut| cut.length);
-                self.disk.truncate(usize::try_from(cut).unwrap_or(usize::MAX));
-            }
+            DISK_REPLACE => self.disk = request.bulk.to_vec(),
             _ => {}
         }
         let body = encode_to_vec(&DiskDone { failed: false, length: self.disk.len() as u64 });

@@ -18,7 +18,6 @@ use crate::raft::Raft;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use desk::{Ask, Desk};
-use opening::Opening;
 use proofs::Proofs;
 use quintet_contract::{
     Address, Frame, Incarnation, Input, NodeId, Outbox, PeerChange, Protocol, Time, Token,
@@ -59,8 +58,8 @@ pub struct Membership {
 /// How far a member is.
 #[derive(Debug)]
 enum Phase {
-    /// It reads its disk.
-    Opening(Opening),
+    /// It reads its disk; with what was read so far.
+    Opening(Vec<u8>),
     Open(Box<Open>),
     /// It takes no part any more, for this reason.
     Closed(Refusal),
@@ -78,7 +77,7 @@ impl Membership {
     #[must_use]
     pub fn new(config: MembershipConfig) -> Self {
         Membership {
-            phase: Phase::Opening(Opening::default()),
+            phase: Phase::Opening(Vec::new()),
             desk: Desk::new(config.timing),
             sight: Sight::new(config.timing),
             unsaid: VecDeque::new(),

@@ -30,9 +30,6 @@ use quintet_contract::{Incarnation, NodeId, Random, Span, Time};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Committed entries that stay in memory, for followers that are a little behind.
-const KEPT_ENTRIES: u64 = 64;
-
 /// One member's part in the agreement.
 #[derive(Debug)]
 pub(crate) struct Raft {
@@ -320,19 +317,32 @@ impl Raft {
             let is_new = self.view.apply(&entry);
             self.effects.applied.push((self.commit, entry, is_new));
         }
-        if self.commit - self.log.base() >= 2 * KEPT_ENTRIES {
-            self.log.forget_up_to(self.commit - KEPT_ENTRIES);
+        let kept = u64::from(self.config.kept_entries.max(1));
+        if self.commit - self.log.base() >= 2 * kept {
+            self.log.forget_up_to(self.commit - kept);
             self.keep_view();
         }
     }
 
+    /// All that has to be on the disk, but for the life.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let vote = Record::Vote { term: self.term, voted_for: self.voted_for };
+        std::iter::once(vote).chain(self.view_and_entries()).collect()
+    }
+
     /// Keeps the view as it is, and behind it what is not committed: what is read back at the next start begins there.
     fn keep_view(&mut self) {
+        let records = self.view_and_entries();
+        self.effects.kept.extend(records);
+    }
+
+    /// The view, if there is one, and the entries behind it.
+    fn view_and_entries(&self) -> Vec<Record> {
         let (index, view) = (self.commit, self.view.clone());
         let term = self.log.term(index).expect("what is committed last is in the log");
-        self.effects.kept.push(Record::Snapshot { index, term, view });
-        for (index, entry) in (index + 1..).zip(self.log.from(index + 1)) {
-            self.effects.kept.push(Record::Entry { index, entry: entry.clone() });
-        }
+        let view = (index > 0).then_some(Record::Snapshot { index, term, view });
+        let entries = (index + 1..).zip(self.log.from(index + 1));
+        let entries = entries.map(|(index, entry)| Record::Entry { index, entry: entry.clone() });
+        view.into_iter().chain(entries).collect()
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Torn is what a crash leaves of a batch that was not synced: the file ends within a record, or a sector of the record was never written
 //! and reads as zeros, and nothing behind it belongs to a later batch. It is cut off; nobody was told of it. All else that cannot be read
-//! is damage: bytes that were durable have changed. Then nothing is guessed (Alagappan and others, "Protocol-Aware Recovery for Consensus-Based
+//! is damage, and so is whatever cannot be read in the part that was put in place as a whole: bytes that were durable have changed. Then nothing is guessed (Alagappan and others, "Protocol-Aware Recovery for Consensus-Based
 //! Storage", 2018: a log cut at a damaged entry loses what was acknowledged).
 
+use super::header::{self, HEADER_BYTES};
 use super::record::MAX_RECORD_BYTES;
 use super::{Life, RECORD_HEADER_BYTES, Record};
 use crate::raft::Restored;
@@ -25,31 +26,50 @@ pub(crate) struct Recovered {
     pub(crate) length: usize,
 }
 
-/// What is wrong with a file.
+/// Why a file cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Damage {
-    /// Where the record begins that cannot be read.
-    pub(crate) offset: usize,
-    pub(crate) problem: String,
+pub(crate) enum Unreadable {
+    /// What was durable has changed.
+    Damage {
+        /// Where the record begins that cannot be read.
+        offset: usize,
+        problem: String,
+    },
+    /// A later version has written it, in this format.
+    Format(u32),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Damage { offset, problem } => {
+                write!(f, "the log is damaged at byte {offset}: {problem}")
+            }
+            Unreadable::Format(format) => write!(
+                f,
+                "the log is of format {format}, and this version reads formats 1 and 2: start the version that has written it, or a later one"
+            ),
+        }
+    }
 }
 
 /// Reads a file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Recovered, Damage> {
-    let mut found = Recovered { life: None, state: None, length: 0 };
+pub(crate) fn read(bytes: &[u8]) -> Result<Recovered, Unreadable> {
+    let sealed = header::sealed(bytes)?;
+    let mut found = Recovered { life: None, state: None, length: sealed.map_or(0, |_| HEADER_BYTES) };
     while found.length < bytes.len() {
         let offset = found.length;
         match whole_record(bytes, offset) {
             Ok((body, end)) => {
-                let damaged = |problem: &dyn fmt::Display| Damage { offset, problem: problem.to_string() };
+                let damaged =
+                    |problem: &dyn fmt::Display| Unreadable::Damage { offset, problem: problem.to_string() };
                 let record = Record::decode_all(body).map_err(|error| damaged(&error))?;
                 found.take(record).map_err(|problem| damaged(&problem))?;
                 found.length = end;
             }
-            Err(problem) if is_torn(bytes, offset) => {
-                let _ = problem;
-                break;
-            }
-            Err(problem) => return Err(Damage { offset, problem: problem.to_owned() }),
+            // A file in which nothing can be read is none that a crash has torn: it was put in place as a whole.
+            Err(_) if offset >= sealed.unwrap_or(1) && is_torn(bytes, offset) => break,
+            Err(problem) => return Err(Unreadable::Damage { offset, problem: problem.to_owned() }),
         }
     }
     Ok(found)

@@ -26,6 +26,7 @@ impl Membership {
             }
         }
         self.look(now);
+        self.shorten_log();
         if let Phase::Open(open) = &mut self.phase {
             let begun = open.writer.begin(out);
             self.need_disk(begun, out);

@@ -3,6 +3,7 @@
 use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, Request};
 use crate::config::{MembershipConfig, Start};
+use crate::disk::{Life, Record};
 use crate::fuzzing::Driven;
 use crate::message::{Message, NO_LEADERS, What};
 use crate::refusal::Reason;
@@ -370,4 +371,66 @@ fn a_leader_that_joined_while_a_member_was_off_is_heard_once_another_has_told_of
     assert_eq!((driven.member.committed(), driven.member.term()), (4, (2, None)));
     tell(&mut driven, six, beat());
     assert_eq!(driven.member.term(), (2, Some(NodeId(6))));
+}
+
+/// A log as versions before the second format have written it: batches from the first byte on.
+fn old_log() -> Vec<u8> {
+    let first = Life { cluster: 7, node: NodeId(4), incarnation: Incarnation(5) };
+    let mut view = founder(Vec::new()).member.view().expect("it leads").clone();
+    view.apply(&Entry { term: 2, change: Change::Move(NodeId(4), "old:1".to_owned()) });
+    let batches = [
+        vec![Record::Life(first), Record::Snapshot { index: 8, term: 2, view }],
+        vec![Record::Vote { term: 3, voted_for: Some(NodeId(4)) }],
+    ];
+    let mut bytes = Vec::new();
+    for batch in batches {
+        let begins = bytes.len() as u64;
+        batch.iter().for_each(|record| record.write(begins, &mut bytes));
+    }
+    bytes
+}
+
+#[test]
+fn a_log_of_the_first_format_is_read_and_written_anew_in_this_one() {
+    let mut driven = learner(old_log());
+    assert!(driven.disk.starts_with(b"QUINMEMB") && !old_log().starts_with(b"QUIN"));
+    driven.now += Span::from_secs(2);
+    driven.give(Input::Wake);
+    let member = &driven.member.view().expect("it takes part").members[&NodeId(4)];
+    assert_eq!((member.address.as_str(), member.incarnation), ("old:1", Incarnation(6)));
+    assert_eq!(driven.member.term(), (4, Some(NodeId(4))), "it has voted in term 3");
+    let mut later = driven.disk.clone();
+    later[8] = 9;
+    let later = learner(later);
+    let refusal = later.member.closed().expect("it cannot be read");
+    assert!(refusal.text.contains("format 9") && later.disk[8] == 9, "{refusal}");
+}
+
+#[test]
+fn the_log_grows_with_the_members_and_not_with_the_changes() {
+    let moved = |driven: &mut Driven, number: u32| {
+        ask(driven, &join("four", Identity([4; 32]), &format!("b:{number}")));
+        assert!(matches!(answered(driven), Some(Answer::Joined { .. })), "{number}");
+    };
+    let mut config = MembershipConfig::new(7, NodeId(4), Start::Joined, 1);
+    (config.kept_entries, config.spare_log_bytes) = (8, 4_096);
+    let mut driven = Driven::new(config, founder(Vec::new()).disk);
+    driven.give(Input::Started);
+    driven.now += Span::from_secs(2);
+    driven.give(Input::Wake);
+    // The view keeps the latest changes: from here on it is as long as it gets.
+    (0..200).for_each(|number| moved(&mut driven, number));
+    let mut longest = 0;
+    for number in 1_000..3_000 {
+        moved(&mut driven, number);
+        longest = longest.max(driven.disk.len());
+    }
+    let again = learner(driven.disk.clone());
+    let whole = again.disk.len();
+    assert!(whole > 1_000 && longest < 3 * whole + 3 * 4_096, "{longest} bytes, {whole} of them needed");
+    let mut again = again;
+    again.now += Span::from_secs(2);
+    again.give(Input::Wake);
+    let address = |driven: &Driven| driven.member.view().map(|view| view.members[&NodeId(4)].address.clone());
+    assert_eq!(address(&again).as_deref(), Some("b:2999"));
 }

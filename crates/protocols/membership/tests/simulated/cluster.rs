@@ -16,6 +16,8 @@ pub struct Style {
     pub seed: u64,
     pub max_voters: u8,
     pub entries_at_once: u16,
+    pub kept_entries: u16,
+    pub spare_log_bytes: u32,
     pub timing: Timing,
     pub link: LinkModel,
     pub watches: bool,
@@ -29,6 +31,8 @@ impl Style {
             seed,
             max_voters: 5,
             entries_at_once: 256,
+            kept_entries: 64,
+            spare_log_bytes: 64 * 1024,
             timing: Timing { removal: Span::ZERO, ..Timing::default() },
             link: LinkModel::default(),
             watches: true,
@@ -92,7 +96,8 @@ impl Cluster {
         cluster
     }
 
-    fn add_machine(&mut self) {
+    /// Starts the machine with the next number, which is linked with all others.
+    pub fn add_machine(&mut self) {
         let node = self.size;
         self.size += 1;
         let (instance, watcher) = self.make(node);
@@ -120,6 +125,8 @@ impl Cluster {
             MembershipConfig::new(CLUSTER, NodeId(node), start, self.style.seed ^ self.lives << 32);
         config.max_voters = self.style.max_voters;
         config.entries_at_once = self.style.entries_at_once;
+        config.kept_entries = self.style.kept_entries;
+        config.spare_log_bytes = self.style.spare_log_bytes;
         config.timing = self.style.timing;
         #[cfg(feature = "seeded-defects")]
         {
@@ -166,6 +173,13 @@ impl Cluster {
         let token = self.ask(node, request);
         self.run.run_until(limit, |run| answer_to(run, node, token).is_some());
         answer_to(&self.run, node, token)
+    }
+
+    /// Whether some machine knows that the next number was given.
+    pub fn has_joined(&self) -> bool {
+        let next = NodeId(self.size);
+        let given = |view: &quintet_membership::View| view.members.contains_key(&next) || view.has_lost(next);
+        (0..self.size).any(|node| view_of(&self.run, node).is_some_and(given))
     }
 
     pub fn leader(&self) -> Option<u16> {

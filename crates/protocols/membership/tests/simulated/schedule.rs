@@ -7,6 +7,9 @@ use quintet_contract::{NodeId, Random, Span};
 use quintet_membership::{Request, Timing};
 use quintet_simulate::{LinkModel, Simulation};
 
+/// Machines of a schedule in which they come and go.
+const MOST_MACHINES: u16 = 9;
+
 /// One schedule.
 pub struct Schedule {
     pub cluster: Cluster,
@@ -18,6 +21,8 @@ pub struct Schedule {
     leaves: u64,
     /// Whether many elections go wrong.
     is_restless: bool,
+    /// Whether those who join are started as machines; else they are names only.
+    grows: bool,
     /// Links that were made slow.
     slowed: Vec<(u16, u16)>,
 }
@@ -57,7 +62,19 @@ impl Schedule {
         let state = vec![State::Runs; size.into()];
         let is_restless = random.chance(500_000);
         let (observer, identities, leaves) = (Observer::default(), 1_000, 0);
-        Schedule { cluster, observer, random, state, identities, leaves, is_restless, slowed: Vec::new() }
+        let (grows, slowed) = (false, Vec::new());
+        Schedule { cluster, observer, random, state, identities, leaves, is_restless, grows, slowed }
+    }
+
+    /// One in which machines come and go, and logs are short: who was away is sent a view, and files are written anew all the time.
+    fn of_comers_and_goers(seed: u64) -> Schedule {
+        let mut sizes = Random::new(seed, 2);
+        let mut schedule = Schedule::new(seed, |style| {
+            style.kept_entries = u16::try_from(1 + sizes.below(4)).expect("a few");
+            style.spare_log_bytes = u32::try_from(sizes.below(2_000)).expect("a short log");
+        });
+        schedule.grows = true;
+        schedule
     }
 
     /// Runs it. What does not hold, if anything.
@@ -107,6 +124,10 @@ impl Schedule {
             return Err(format!("{stall:?}"));
         }
         self.observer.take_answers(&mut self.cluster);
+        while self.grows && self.cluster.has_joined() {
+            self.cluster.add_machine();
+            self.state.push(State::Runs);
+        }
         self.observer.look(&self.cluster.run, size);
         match self.observer.violation.take() {
             Some(violation) => Err(violation),
@@ -268,11 +289,11 @@ impl Schedule {
     fn request(&mut self) -> Request {
         match self.random.below(10) {
             0..=4 => Request::View { agreed: true },
-            5..=7 => {
+            5..=7 if !self.grows || self.cluster.size < MOST_MACHINES => {
                 self.identities += u64::from(!self.random.chance(200_000));
                 join(&format!("x{}", self.identities), self.identities)
             }
-            8 if self.leaves < 2 && self.cluster.size == 5 => {
+            8 if self.may_leave() => {
                 self.leaves += 1;
                 Request::Leave { node: NodeId(self.any()) }
             }
@@ -280,6 +301,14 @@ impl Schedule {
                 let extra = self.observer.joined.values().next().copied();
                 Request::Leave { node: extra.unwrap_or(NodeId(900)) }
             }
+        }
+    }
+
+    /// Whether somebody may leave, so that enough are left.
+    fn may_leave(&self) -> bool {
+        match self.grows {
+            true => self.leaves + 3 < u64::from(self.cluster.size),
+            false => self.leaves < 2 && self.cluster.size == 5,
         }
     }
 
@@ -340,6 +369,24 @@ fn break_nothing(seeds: std::ops::Range<u64>) {
     }
 }
 
+fn comers_and_goers_break_nothing(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let run = Schedule::of_comers_and_goers(seed).run(60);
+        assert_eq!(run, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
+fn random_schedules_of_machines_that_come_and_go_break_nothing() {
+    comers_and_goers_break_nothing(0..150);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_more_schedules_of_machines_that_come_and_go_break_nothing() {
+    comers_and_goers_break_nothing(seeds(150..10_000));
+}
+
 #[test]
 fn random_schedules_break_nothing() {
     break_nothing(0..1_000);
@@ -359,6 +406,7 @@ fn many_more_schedules_break_nothing() {
 }
 
 /// The seeds that the environment names, or these.
+#[expect(clippy::disallowed_methods, reason = "whoever asks for more schedules says which")]
 fn seeds(otherwise: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let Ok(named) = std::env::var("QUINTET_SEEDS") else { return otherwise };
     let (first, end) = named.split_once("..").expect("QUINTET_SEEDS is FIRST..END");

@@ -5,7 +5,7 @@
 //!   idle   ----------------> waiting ----------------> dialling ----------------> idle
 //!                               ^                          |
 //!                               +--------------------------+
-//!                                 nobody there, or of no use: a longer pause; at the end of the window it is given up
+//!                                 nobody there, no answer in time, or of no use: a longer pause; at the end of the window it is given up
 //! ```
 //!
 //! A try ends as well when the peer has made a link in the meantime. What becomes of two links that two nodes have made at once stands in
@@ -23,6 +23,8 @@ use std::time::Duration;
 const FIRST_PAUSE: Span = Span::from_millis(5);
 /// The longest pause.
 const LONGEST_PAUSE: Span = Span::from_millis(500);
+/// How long one try may take: somebody who takes connections and says nothing, or a machine that lets packets vanish, is tried anew.
+const LONGEST_TRY: Span = Span::from_secs(10);
 /// A link that lasts so long was worth its try, and the next one is made at once.
 const LASTING: Span = Span::from_secs(1);
 
@@ -46,8 +48,8 @@ pub(crate) struct Dialling {
     state: State,
     /// Before the next try.
     pause: Span,
-    /// When a link was made again last.
-    made: Option<Time>,
+    /// When a link was made again last, and how it is tried again if nothing comes over it.
+    made: Option<(Time, Tries)>,
     random: Random,
 }
 
@@ -55,12 +57,11 @@ enum State {
     /// There is a link, or it is not made again.
     Idle,
     /// Until the next try.
-    Waiting {
-        at: Time,
-        tries: Tries,
-    },
+    Waiting { at: Time, tries: Tries },
     Dialling {
         dialer: Box<dyn Dialer>,
+        /// Until when.
+        until: Time,
         tries: Tries,
     },
 }
@@ -107,16 +108,22 @@ impl Dialling {
         self.peer
     }
 
-    /// A link is over: makes one again if it was to this peer, and was cut.
-    pub(crate) fn ended(&mut self, ended: Ended, now: Time) {
-        if ended.peer == self.peer && is_cut(ended.cause) {
-            self.cut(ended.cause, now);
+    /// A link is over: makes one again if it was to this peer, and was cut. One that this side made and over which nothing came was a try that came
+    /// to nothing, however it ended: no session has told anybody of it.
+    pub(crate) fn ended(&mut self, ended: Ended, is_unheard_dial: bool, now: Time) {
+        if ended.peer != self.peer {
+            return;
+        }
+        match self.made {
+            Some((_, tries)) if is_unheard_dial => self.wait(tries, now),
+            _ if is_cut(ended.cause) => self.cut(ended.cause, now),
+            _ => {}
         }
     }
 
     /// The link was cut: at once if it lasted, later if links are cut as soon as they are made.
     pub(crate) fn cut(&mut self, cause: DownCause, now: Time) {
-        if self.made.is_none_or(|made| now.since(made) >= LASTING) {
+        if self.made.is_none_or(|(made, _)| now.since(made) >= LASTING) {
             self.pause = Span::ZERO;
         }
         let until = now + self.redial.window.into();
@@ -141,7 +148,7 @@ impl Dialling {
         match &self.state {
             State::Idle => None,
             State::Waiting { at, .. } => Some(*at),
-            State::Dialling { tries, .. } => Some(tries.until),
+            State::Dialling { until, .. } => Some(*until),
         }
     }
 
@@ -162,19 +169,28 @@ impl Dialling {
             engine.give_up(self.peer, tries.cause);
             return None;
         }
+        if matches!(self.state, State::Dialling { until, .. } if until <= now) {
+            self.give_way(poller);
+            self.wait(tries, now);
+            return None;
+        }
+        let until = match &self.state {
+            State::Dialling { until, .. } => *until,
+            _ => (now + LONGEST_TRY).min(tries.until),
+        };
         match self.try_on(poller) {
             Ok(Tried::Linked(end)) => {
-                self.made = Some(now);
+                self.made = Some((now, tries));
                 return Some(Made { peer: self.peer, joined: self.joined.clone(), end, tries });
             }
-            Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, tries },
+            Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, until, tries },
             // Whatever was wrong may be over at the next try.
             Err(_) => self.wait(tries, now),
         }
         None
     }
 
-    /// The peer has made a link itself.
+    /// Gives up the try that is under way: the peer has made a link itself, or it takes too long.
     fn give_way(&mut self, poller: &Poller) {
         if let State::Dialling { dialer, .. } = core::mem::replace(&mut self.state, State::Idle) {
             poller.forget(dialer.fd());

@@ -307,10 +307,11 @@ impl Inlets {
 
     fn drop_ended(&mut self, engine: &mut Engine, now: Time) {
         for ended in engine.ended_links() {
-            self.dialling.iter_mut().for_each(|dialling| dialling.ended(ended, now));
             let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == ended.link);
             let at = self.inlets.iter().position(|inlet| inlet.as_ref().is_some_and(is_it));
-            at.and_then(|at| u32::try_from(at).ok()).and_then(|at| self.remove(at));
+            let inlet = at.and_then(|at| u32::try_from(at).ok()).and_then(|at| self.remove(at));
+            let is_unheard_dial = inlet.is_some_and(|inlet| inlet.is_unheard_dial);
+            self.dialling.iter_mut().for_each(|dialling| dialling.ended(ended, is_unheard_dial, now));
         }
     }
 

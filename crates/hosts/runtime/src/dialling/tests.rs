@@ -248,3 +248,61 @@ fn a_link_over_which_the_peer_has_spoken_gives_way_to_nobody() {
     let seen = sides[1].seen.lock().expect("no other panicked").clone();
     assert!(!seen.contains(&Seen::Down(NodeId(1))), "{seen:?}");
 }
+
+/// Turns of one side while another answers, until something comes of it.
+fn turns<T>(side: &mut Side, now: Time, mut answered: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..TURNS {
+        side.turn(now);
+        if let Some(answer) = answered() {
+            return answer;
+        }
+    }
+    panic!("nothing has come: {:?}", side.told());
+}
+
+#[test]
+fn a_link_that_is_closed_in_order_before_anything_came_over_it_is_dialled_again() {
+    let dir = TempDir::new().expect("a temporary directory");
+    for [own, other] in addresses(&dir, 0) {
+        let mut one = Side::new(1, &own);
+        let mut peer = listen(&other).expect("nobody else listens there");
+        let redial = Redial { address: peer.address(), window: WINDOW, seed: 1 };
+        one.inlets.dial(Dialling::begin(NodeId(2), vec![(PORT, PORT)], redial, Time::ZERO));
+        let end = turns(&mut one, Time::ZERO, || peer.accept().expect("it is well"));
+        while !one.engine.is_linked(NodeId(2)) {
+            one.turn(Time::ZERO);
+        }
+        drop(end);
+        while one.engine.is_linked(NodeId(2)) {
+            one.turn(Time::ZERO);
+        }
+        let soon = one.inlets.deadline().expect("it is tried again");
+        assert!(soon <= Time::ZERO + LONGEST_PAUSE, "{soon:?}");
+        turns(&mut one, soon, || peer.accept().expect("it is well"));
+    }
+}
+
+#[test]
+fn a_try_that_nobody_answers_gives_way_to_another() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let mut one = Side::new(1, &LinkAddress::Unix(dir.join("one")));
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    silent.set_nonblocking(true).expect("it is ours");
+    let port = silent.local_addr().expect("it is bound").port();
+    let address = LinkAddress::Tcp { host: "127.0.0.1".into(), port };
+    let redial = Redial { address, window: Duration::from_secs(60), seed: 1 };
+    one.inlets.dial(Dialling::begin(NodeId(2), vec![(PORT, PORT)], redial, Time::ZERO));
+    let mut now = Time::ZERO;
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        taken.push(turns(&mut one, now, || silent.accept().ok()));
+        let limit = one.inlets.deadline().expect("the try has an end");
+        assert_eq!(limit, now + LONGEST_TRY);
+        one.turn(limit);
+        now = one.inlets.deadline().expect("there is another one");
+        assert!(now <= limit + LONGEST_PAUSE && !one.engine.is_linked(NodeId(2)));
+    }
+    assert!(one.told().is_empty());
+    one.turn(Time::ZERO + Span::from_secs(60));
+    assert_eq!(one.told(), [Event::NotReached { peer: NodeId(2) }], "the window is over");
+}

@@ -17,7 +17,8 @@ fn pauses(dialling: &mut Dialling, cuts: usize, lasted: Span) -> Vec<Span> {
     let mut now = Time::ZERO;
     (0..cuts)
         .map(|_| {
-            dialling.made = Some(now);
+            let tries = Tries { until: now + WINDOW.into(), cause: DownCause::Died };
+            dialling.made = Some((now, tries));
             let cut = now + lasted;
             dialling.cut(DownCause::Died, cut);
             now = dialling.deadline().expect("it is tried again");

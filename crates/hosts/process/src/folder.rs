@@ -1,5 +1,6 @@
 //! A job's folder: fresh, for this user alone, and written without following a link. The job's own processes may write there, too.
 
+use crate::removal::remove_all;
 use crate::store::{CopyError, Store};
 use quintet_wire::services::process::{FileHash, JobFile, ProcessAnswer, check_path};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, mkdirat, openat, unlinkat};
@@ -160,11 +161,6 @@ impl Folder {
     /// # Errors
     /// The system refused.
     pub(crate) fn remove(self) -> io::Result<()> {
-        match std::fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io::Error::new(error.kind(), format!("remove {}: {error}", self.path.display())))
-            }
-            _ => Ok(()),
-        }
+        remove_all(&self.path)
     }
 }

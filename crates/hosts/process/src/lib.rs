@@ -17,6 +17,7 @@
 //! | `starting.rs` | what is started, with which words and variables; why it cannot be |
 //! | `ending.rs` | a job on its way out |
 //! | `folder.rs` | a job's folder, and the files in it |
+//! | `removal.rs` | folders with all that lies in them, removed |
 //! | `store.rs` | files by their hashes |
 //! | `descendants.rs` | who descends from a job, and the end of all of them |
 //! | `supervisor.rs` | [`Supervisor`], [`attend`]: who sees to the end of a job whose process was killed |
@@ -28,6 +29,7 @@ mod descendants;
 mod ending;
 mod folder;
 mod processes;
+mod removal;
 mod starting;
 mod store;
 mod supervisor;

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::descendants::{JOBS, new_name, within_own};
 use crate::ending::Ending;
 use crate::folder::{Folder, open_private};
+use crate::removal::remove_all;
 use crate::starting::{Common, spawn};
 use crate::store::Store;
 use crate::supervisor::Supervisor;
@@ -350,12 +351,8 @@ fn lock(folder: &OwnedFd, path: &Path) -> io::Result<()> {
 /// Removes the folders of earlier lives. One in which somebody still writes is left to who ends that.
 fn remove_earlier(lives: &Path) -> io::Result<()> {
     for life in std::fs::read_dir(lives)? {
-        match std::fs::remove_dir_all(life?.path()) {
-            Err(error)
-                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
-            {
-                return Err(error);
-            }
+        match remove_all(&life?.path()) {
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(error),
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
 //! Who sees to the end of a job whose process was killed and could tidy up nothing itself.
 
 use crate::descendants::{JOBS, end_all, new_name, within_own};
+use crate::removal::remove_all;
 use std::ffi::OsString;
-use std::fs::remove_dir_all;
-use std::io::{self, ErrorKind, Read, Write, stdin};
+use std::io::{self, Read, Write, stdin};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -72,8 +72,5 @@ pub fn attend(job: &str, folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     end_all(job);
-    match remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_all(folder)
 }

@@ -6,6 +6,7 @@ use quintet_testbed::TempDir;
 use quintet_wire::services::process::{
     Directory, JobFile, ProcessAnswer, ProcessRequest, Program, Start, Stream,
 };
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::os::unix::fs::PermissionsExt;
 
 fn program(path: &str) -> Start {
@@ -107,6 +108,22 @@ fn a_folder_that_is_open_to_others_is_refused_and_what_an_earlier_life_left_is_r
     assert!(error.to_string().contains("another process uses"), "{error}");
     drop(processes);
     drop(Processes::<u64>::open(Config::new(&agent)).expect("nobody uses it now"));
+}
+
+#[test]
+fn a_folder_that_a_job_has_closed_to_its_own_user_keeps_no_host_from_starting() {
+    // Root may enter every folder; this thread does not any more.
+    let mut sets = capabilities(None).expect("they can be asked for");
+    sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    set_capabilities(None, sets).expect("less is always allowed");
+    let folder = TempDir::new().expect("a fresh folder");
+    let agent = folder.path().join("agent");
+    drop(Processes::<u64>::open(Config::new(&agent)).expect("a fresh folder"));
+    let left = agent.join("jobs/life/job");
+    std::fs::create_dir_all(left.join("below")).expect("room");
+    std::fs::set_permissions(&left, PermissionsExt::from_mode(0)).expect("it is ours");
+    drop(Processes::<u64>::open(Config::new(&agent)).expect("what was left is removed"));
+    assert!(!agent.join("jobs/life").exists());
 }
 
 #[test]

@@ -13,9 +13,10 @@ use quintet_messaging::relay::Relay;
 use quintet_runtime::{Instance, Node, ProcessConfig, Redial, Services};
 use quintet_session::Placed;
 use quintet_stack::{StackConfig, class, launcher, node};
-use quintet_testbed::TempDir;
+use quintet_testbed::{Program as TestProgram, TempDir, argument};
 use quintet_wire::registry::{LAUNCH, PORT_CALLERS, PORT_LAUNCH, PORT_SESSION};
 use running::{LIMIT, Running};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -165,4 +166,39 @@ fn a_program_that_is_not_there_is_refused_in_words() {
     let Answer::Error(refusal) = answer else { panic!("{answer:?}") };
     assert_eq!(refusal.reason, Reason::Failed);
     assert!(refusal.text.contains("/nowhere/x: No such file"), "{}", refusal.text);
+}
+
+/// A host that may soon have fewer descriptors than it waits for, in a process of its own; as a test it does nothing.
+#[test]
+fn a_host_whose_system_refuses_to_wait() {
+    let Some(folder) = argument() else { return };
+    let (host, address) = host(Path::new(&folder));
+    let client = client(address);
+    ask(&client, &shell("setsid sleep 1000 & echo $!; wait"));
+    let descendant = line(&client);
+    let begin = |token, request: &Request| {
+        let (body, bulk) = request.parts();
+        client.ask(PORT_SESSION, REQUEST, token, (&body, &bulk));
+    };
+    begin(2, &Request::Next { job: JOB, wait: Span::from_secs(1000) });
+    let all = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(2), ..all }).expect("fewer are always allowed");
+    // Whoever waits for the processes is woken by it, and then refused.
+    begin(3, &Request::Info);
+    let answers = [client.answer(), client.answer()].map(|answer| answer.token.0);
+    setrlimit(Resource::Nofile, all).expect("as many as before");
+    assert!(answers.contains(&2) && answers.contains(&3), "{answers:?}");
+    await_that(|| !runs(&descendant));
+    let Answer::Error(refusal) = ask(&client, &Request::Info) else { panic!("nobody is there") };
+    assert!(refusal.text.contains("cannot be watched any more"), "{refusal}");
+    drop((client, host));
+}
+
+#[test]
+fn whoever_waits_is_answered_where_the_system_refuses_to_wait_for_processes() {
+    let folder = TempDir::new().expect("a fresh folder");
+    let host = TestProgram::this_test("a_host_whose_system_refuses_to_wait", folder.path());
+    let mut host = host.expect("this test has a file").spawn().expect("it starts");
+    let how = host.wait(LIMIT).expect("it can be waited for");
+    assert!(how.is_some_and(|how| how.success()), "{}", host.output().text());
 }

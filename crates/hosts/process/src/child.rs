@@ -160,9 +160,9 @@ impl<T> Child<T> {
     }
 
     /// Whoever still waits for something.
-    pub(crate) fn into_askers(self) -> impl Iterator<Item = T> {
-        let readers = self.pipes.into_iter().filter_map(|pipe| pipe.reader).map(|(asker, _)| asker);
-        readers.chain(self.wait)
+    pub(crate) fn take_askers(&mut self) -> Vec<T> {
+        let readers = self.pipes.iter_mut().filter_map(|pipe| pipe.reader.take()).map(|(asker, _)| asker);
+        readers.chain(self.wait.take()).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the processes of a host are made with.
 #[derive(Clone, Debug)]
@@ -17,6 +18,9 @@ pub struct Config {
     pub companion: Vec<OsString>,
     /// Bytes of files that are kept, besides those that jobs need.
     pub max_store_bytes: u64,
+    /// How long the end of all jobs may take when the processes are dropped. What is left then, as a process may be that waits for a
+    /// device, is the companion's to end.
+    pub end_limit: Duration,
     /// The environment that each process has, besides what it is given.
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -25,7 +29,7 @@ pub struct Config {
 const BASE: [&str; 5] = ["PATH", "HOME", "LANG", "USER", "TMPDIR"];
 
 impl Config {
-    /// Programs started straight, without a companion; 4 GiB of files; PATH, HOME, LANG, USER and TMPDIR as this process has them.
+    /// Programs started straight, without a companion; 4 GiB of files; 10 s for the end; PATH, HOME, LANG, USER and TMPDIR as this process has them.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Config {
         let environment = BASE.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
@@ -34,6 +38,7 @@ impl Config {
             through: Vec::new(),
             companion: Vec::new(),
             max_store_bytes: 4 << 30,
+            end_limit: Duration::from_secs(10),
             environment: environment.collect(),
         }
     }

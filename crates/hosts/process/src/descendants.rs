@@ -5,6 +5,7 @@
 //! who starts a process without this variable takes it away from here.
 
 use ring::rand::{SecureRandom, SystemRandom};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsString;
 use std::fs::{File, read_dir};
@@ -44,7 +45,7 @@ pub(crate) fn within_own(job: &str) -> OsString {
 pub fn end_all(job: &str) {
     let mut without = 0;
     for _ in 0..MOST_LOOKS {
-        without = if kill_all(job) == 0 { without + 1 } else { 0 };
+        without = if kill_all(&[job]).is_ok_and(|found| found == [0]) { without + 1 } else { 0 };
         if without == LOOKS {
             return;
         }
@@ -52,37 +53,53 @@ pub fn end_all(job: &str) {
     }
 }
 
-/// Kills whoever is of this job now. How many that were.
-pub(crate) fn kill_all(job: &str) -> usize {
-    let found = members(job);
-    for member in &found {
+/// Kills whoever is of one of these jobs now, by one look at all processes. How many that were of each job.
+///
+/// # Errors
+/// Not all processes could be looked at, because this one has no descriptor left, say.
+pub(crate) fn kill_all(jobs: &[&str]) -> io::Result<Vec<usize>> {
+    let mut found = vec![0; jobs.len()];
+    for entry in read_dir("/proc")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let (process, of_jobs) = match member(number, jobs) {
+            Ok(member) => member,
+            Err(error) if is_shortage(&error) => return Err(error),
+            // It has ended, or belongs to another user.
+            Err(_) => continue,
+        };
+        if of_jobs.is_empty() {
+            continue;
+        }
         // The only error that remains is that it has ended.
-        let _ = pidfd_send_signal(member, Signal::KILL);
+        let _ = pidfd_send_signal(&process, Signal::KILL);
+        of_jobs.into_iter().for_each(|job| found[job] += 1);
     }
-    found.len()
+    Ok(found)
 }
 
-/// The processes of this job.
-fn members(job: &str) -> Vec<OwnedFd> {
-    let Ok(processes) = read_dir("/proc") else { return Vec::new() };
-    let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.filter_map(|number| member(number, job)).collect()
+/// Whether something is lacking here, rather than there.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-fn member(number: i32, job: &str) -> Option<OwnedFd> {
+/// A process, and of which of these jobs it is.
+fn member(number: i32, jobs: &[&str]) -> io::Result<(OwnedFd, Vec<usize>)> {
     // Opened before its environment is read: should the number be another's meanwhile, this is still the one that ended.
-    let process = pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()?;
+    let number = Pid::from_raw(number).ok_or(Errno::SRCH)?;
+    let process = pidfd_open(number, PidfdFlags::empty())?;
     let mut environment = Vec::new();
-    let file = File::open(format!("/proc/{number}/environ")).ok()?;
-    file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environment).ok()?;
-    is_of(&environment, job).then_some(process)
+    let file = File::open(format!("/proc/{}/environ", number.as_raw_nonzero()))?;
+    file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environment)?;
+    Ok((process, named(&environment, jobs)))
 }
 
-/// Whether an environment, as the kernel shows it, names the job.
-fn is_of(environment: &[u8], job: &str) -> bool {
+/// Which of the jobs an environment, as the kernel shows it, names.
+fn named(environment: &[u8], jobs: &[&str]) -> Vec<usize> {
     let mut variables = environment.split(|byte| *byte == 0);
-    let jobs = variables.find_map(|variable| variable.strip_prefix(JOBS.as_bytes())?.strip_prefix(b"="));
-    jobs.is_some_and(|jobs| jobs.split(|byte| *byte == b':').any(|one| one == job.as_bytes()))
+    let value = variables.find_map(|variable| variable.strip_prefix(JOBS.as_bytes())?.strip_prefix(b"="));
+    let names = value.into_iter().flat_map(|value| value.split(|byte| *byte == b':'));
+    names.filter_map(|name| jobs.iter().position(|job| job.as_bytes() == name)).collect()
 }
 
 #[cfg(test)]
@@ -91,10 +108,11 @@ mod tests {
 
     #[test]
     fn a_process_is_of_the_jobs_that_its_environment_names() {
-        assert!(is_of(b"A=b\0QUINTET_JOBS=x:y\0C=d\0", "x") && is_of(b"QUINTET_JOBS=x:y\0", "y"));
+        assert_eq!(named(b"A=b\0QUINTET_JOBS=x:y\0C=d\0", &["z", "x", "y"]), [1, 2]);
+        assert_eq!(named(b"QUINTET_JOBS=x:y\0", &["y"]), [0]);
         let others: [&[u8]; 5] =
             [b"", b"QUINTET_JOBS=\0", b"QUINTET_JOBS=xy\0", b"QUINTET_JOBSX=x\0", b"A=QUINTET_JOBS=x\0"];
-        assert!(others.iter().all(|other| !is_of(other, "x")));
+        assert!(others.iter().all(|other| named(other, &["x"]).is_empty()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::child::Child;
 use crate::config::Config;
 use crate::descendants::{JOBS, new_name, within_own};
-use crate::ending::Ending;
+use crate::ending::{Endings, Left};
 use crate::folder::{Folder, open_private};
 use crate::removal::remove_all;
 use crate::starting::{Common, spawn};
@@ -29,14 +29,14 @@ use std::time::Instant;
 /// The processes of a host, their jobs and files. `T` says who asks.
 ///
 /// Programs are started by the thread that gives it requests. Those that asked the kernel for that end with this thread. Dropped, it ends all
-/// jobs first, and returns when nothing is left of them.
+/// jobs first, and returns when nothing is left of them, or when that has taken [too long](Config::end_limit).
 #[derive(Debug)]
 pub struct Processes<T> {
     config: Config,
     /// The name of all jobs together, and who sees to their end should this process be killed.
     name: String,
     jobs_variable: OsString,
-    _supervisor: Option<Supervisor>,
+    supervisor: Option<Supervisor>,
     /// Locked: no other host uses this folder.
     whole: OwnedFd,
     /// The folder of the jobs' folders.
@@ -44,7 +44,7 @@ pub struct Processes<T> {
     store: Store,
     jobs: BTreeMap<u128, Folder>,
     children: BTreeMap<u64, Child<T>>,
-    endings: BTreeMap<u128, Ending<T>>,
+    endings: Endings<T>,
     answers: Vec<(T, ProcessAnswer)>,
 }
 
@@ -88,13 +88,13 @@ impl<T> Processes<T> {
             config,
             jobs_variable: within_own(&name),
             name,
-            _supervisor: supervisor,
+            supervisor,
             whole,
             folders: (jobs, folders),
             store,
             jobs: BTreeMap::new(),
             children: BTreeMap::new(),
-            endings: BTreeMap::new(),
+            endings: Endings::new(),
             answers: Vec::new(),
         })
     }
@@ -161,8 +161,7 @@ impl<T> Processes<T> {
                 wanted.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
             }
         }
-        let due = self.endings.values().map(|ending| ending.next).min();
-        let limit = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let limit = self.endings.next().map(|due| due.saturating_duration_since(Instant::now()));
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut wanted, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -191,7 +190,7 @@ impl<T> Processes<T> {
         if let Err(error) = start.check() {
             return ProcessAnswer::failed(error.to_string());
         }
-        if self.endings.contains_key(&job) || self.children.contains_key(&process) {
+        if self.endings.contains(job) || self.children.contains_key(&process) {
             return ProcessAnswer::failed("its job is being ended, or it was started before");
         }
         let is_new = !self.jobs.contains_key(&job);
@@ -265,38 +264,34 @@ impl<T> Processes<T> {
     }
 
     fn begin_ending(&mut self, job: u128, asker: Option<T>) {
-        if let Some(ending) = self.endings.get_mut(&job) {
-            return ending.askers.extend(asker);
-        }
         if !self.jobs.contains_key(&job) {
             return self.answers.extend(asker.map(|asker| (asker, ProcessAnswer::Done)));
         }
-        self.children.values().filter(|child| child.job == job).for_each(Child::kill);
-        self.endings.insert(job, Ending::new(asker));
+        if !self.endings.contains(job) {
+            self.children.values().filter(|child| child.job == job).for_each(Child::kill);
+        }
+        self.endings.begin(job, asker, Instant::now());
         self.go_on_ending();
     }
 
     /// Looks who is left of the jobs that are being ended. Those of which nobody is are over.
     fn go_on_ending(&mut self) {
-        let now = Instant::now();
-        let mut over = Vec::new();
-        for (job, ending) in &mut self.endings {
-            let has_children = self.children.values().any(|child| child.job == *job && !child.has_ended());
-            if ending.look(&job_name(&self.name, *job), has_children, now) {
-                over.push(*job);
-            }
+        let left = |job| Left {
+            name: job_name(&self.name, job),
+            has_children: self.children.values().any(|child| child.job == job && !child.has_ended()),
+        };
+        for (job, askers) in self.endings.look(left, Instant::now()) {
+            self.finish(job, askers);
         }
-        over.into_iter().for_each(|job| self.finish(job));
     }
 
     /// Nobody of a job is left: its folder goes, and who waits is told.
-    fn finish(&mut self, job: u128) {
-        for (_, child) in self.children.extract_if(.., |_, child| child.job == job) {
-            let failed = child.into_askers().map(|asker| (asker, ProcessAnswer::failed("its job was ended")));
-            self.answers.extend(failed);
+    fn finish(&mut self, job: u128, askers: Vec<T>) {
+        for (_, mut child) in self.children.extract_if(.., |_, child| child.job == job) {
+            let askers = child.take_askers().into_iter();
+            self.answers.extend(askers.map(|asker| (asker, ProcessAnswer::failed("its job was ended"))));
         }
         let removed = self.jobs.remove(&job).map_or(Ok(()), Folder::remove);
-        let askers = self.endings.remove(&job).map(|ending| ending.askers).unwrap_or_default();
         for asker in askers {
             let answer = match &removed {
                 Ok(()) => ProcessAnswer::Done,
@@ -307,19 +302,37 @@ impl<T> Processes<T> {
     }
 }
 
-impl<T> Drop for Processes<T> {
-    /// Ends all jobs, and returns when nothing is left of them.
-    fn drop(&mut self) {
+impl<T> Processes<T> {
+    /// Answers everybody who waits: why nothing more comes. Dropped after that, it ends all jobs.
+    pub fn refuse_all(&mut self, why: &str) {
+        let waiting: Vec<T> = self.children.values_mut().flat_map(Child::take_askers).collect();
+        let waiting = waiting.into_iter().chain(self.endings.take_askers());
+        self.answers.extend(waiting.map(|asker| (asker, ProcessAnswer::failed(why))));
+    }
+
+    /// Ends all jobs. Returns when nothing is left of them, or when that has taken too long.
+    fn end_jobs(&mut self) {
         for job in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.begin_ending(job, None);
         }
-        while let Some(next) = self.endings.values().map(|ending| ending.next).min() {
+        let limit = Instant::now() + self.config.end_limit;
+        while let Some(next) = self.endings.next() {
+            if next > limit {
+                self.supervisor.iter_mut().for_each(Supervisor::leave_rest);
+                return;
+            }
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             for process in self.children.keys().copied().collect::<Vec<_>>() {
                 self.tell_end(process);
             }
             self.go_on_ending();
         }
+    }
+}
+
+impl<T> Drop for Processes<T> {
+    fn drop(&mut self) {
+        self.end_jobs();
         // What does not go now goes when the next life begins.
         let _ = std::fs::remove_dir(&self.folders.0);
         // Said, as a process that another thread has just forked holds the descriptor, too. With the descriptor it ends in any case.

@@ -12,12 +12,14 @@ use std::process::{Child, Command, Stdio};
 const NOTHING_LEFT: &[u8] = b"nothing left";
 
 /// A companion process that sees to the end of this process' job: should this one end without a word, it kills every process that descends from
-/// the job, and removes the job's folder. Dropped, it is told that nothing is left.
+/// the job, and removes the job's folder. Dropped, it is told that nothing is left, unless [something is](Supervisor::leave_rest).
 #[derive(Debug)]
 pub struct Supervisor {
     process: Child,
     name: String,
     jobs: OsString,
+    /// Whether something is left, which it is to end.
+    is_needed: bool,
 }
 
 impl Supervisor {
@@ -33,7 +35,12 @@ impl Supervisor {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
         let jobs = within_own(&name);
-        Ok(Supervisor { process, name, jobs })
+        Ok(Supervisor { process, name, jobs, is_needed: false })
+    }
+
+    /// Something of the job is left: once this is dropped, which does not wait for that, the companion ends it.
+    pub fn leave_rest(&mut self) {
+        self.is_needed = true;
     }
 
     /// The job's name.
@@ -51,7 +58,12 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        if let Some(mut input) = self.process.stdin.take() {
+        let input = self.process.stdin.take();
+        if self.is_needed {
+            // Closed without a word.
+            return drop(input);
+        }
+        if let Some(mut input) = input {
             // It fails only if it was killed.
             let _ = input.write_all(NOTHING_LEFT);
         }

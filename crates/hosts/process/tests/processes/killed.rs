@@ -64,3 +64,26 @@ fn what_a_killed_host_had_started_is_ended_and_its_folders_are_removed() {
     }
     assert!(Path::new(OsStr::from_bytes(&of_next)).exists());
 }
+
+#[test]
+fn a_host_that_may_not_wait_leaves_the_rest_to_its_companion_or_to_the_next_life() {
+    let this = std::env::current_exe().expect("it runs").into_os_string();
+    let words = ["killed::companion", "--exact", COMPANION].map(OsString::from);
+    let companion: Vec<OsString> = [this].into_iter().chain(words).collect();
+    for companion in [Vec::new(), companion] {
+        let (own, end_limit) = (TempDir::new().expect("a fresh folder"), Duration::ZERO);
+        let has_companion = !companion.is_empty();
+        let mut bench = Bench::within(own.path(), |config| Config { companion, end_limit, ..config });
+        bench.start(1, &shell("setsid sleep 1000 & echo $!; wait"));
+        let (descendant, folder) = (bench.line(1), bench.job_folder());
+        drop(bench);
+        let limit = Instant::now() + LIMIT;
+        while has_companion && (runs(&descendant) || folder.exists()) {
+            assert!(Instant::now() < limit, "{descendant} outlives the host");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(folder.exists(), !has_companion, "it takes longer than the host may wait");
+        drop(Bench::within(own.path(), |config| config));
+        assert!(!folder.exists());
+    }
+}

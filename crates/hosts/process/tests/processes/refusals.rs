@@ -121,7 +121,7 @@ fn a_folder_that_a_job_has_closed_to_its_own_user_keeps_no_host_from_starting() 
     drop(Processes::<u64>::open(Config::new(&agent)).expect("a fresh folder"));
     let left = agent.join("jobs/life/job");
     std::fs::create_dir_all(left.join("below")).expect("room");
-    std::fs::set_permissions(&left, PermissionsExt::from_mode(0)).expect("it is ours");
+    std::fs::set_permissions(&left, PermissionsExt::from_mode(0o0)).expect("it is ours");
     drop(Processes::<u64>::open(Config::new(&agent)).expect("what was left is removed"));
     assert!(!agent.join("jobs/life").exists());
 }

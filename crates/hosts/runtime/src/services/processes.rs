@@ -47,16 +47,34 @@ impl ProcessService {
 
     /// Works off requests until nobody is left to ask. What runs then ends with this.
     fn serve(mut self, requests: &mpsc::Receiver<Errand>, reply: &Reply) {
-        loop {
+        let error = loop {
             // The bell is silenced first: a request left after that rings again.
             let _ = rustix::io::read(&self.bell, &mut [0; 8]);
             let is_over = self.take_all(requests, reply);
             for ((to, token), answer) in self.processes.answers() {
                 reply.send(to, answer_frame(token, &answer));
             }
-            if is_over || self.processes.wait(self.bell.as_fd()).is_err() {
+            if is_over {
                 return;
             }
+            if let Err(error) = self.processes.wait(self.bell.as_fd()) {
+                break error;
+            }
+        };
+        self.refuse_all(&error, requests, reply);
+    }
+
+    /// Ends what runs, which nobody can watch any more, and answers everybody why, until nobody is left to ask.
+    fn refuse_all(mut self, error: &io::Error, requests: &mpsc::Receiver<Errand>, reply: &Reply) {
+        let why =
+            format!("the processes of this machine cannot be watched any more, and were ended: {error}");
+        self.processes.refuse_all(&why);
+        for ((to, token), answer) in self.processes.answers() {
+            reply.send(to, answer_frame(token, &answer));
+        }
+        drop(self.processes);
+        for (asker, frame) in requests {
+            reply.send(asker, answer_frame(frame.token, &ProcessAnswer::failed(why.as_str())));
         }
     }
 

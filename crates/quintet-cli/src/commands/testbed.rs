@@ -152,6 +152,10 @@ fn remove(arguments: &DownArguments) -> Result<ExitCode, Error> {
     };
     if arguments.json {
         print_line(json!({"removed": removed, "left": left}))?;
+    } else if removed.is_empty() {
+        print_line("there is no testbed")?;
+    } else {
+        print_line(format_args!("removed, with all that ran there: {}", removed.join(", ")))?;
     }
     if !left.is_empty() {
         tell(format!("left to the running programs that they belong to: {}", left.join(", ")));

@@ -108,7 +108,8 @@ fn a_testbed_is_made_shown_and_removed_without_a_trace() {
     let sleep = testbed.start(["exec", "c", "--", "sleep", "1000"]);
     wait_until(|| testbed.shown()["machines"][2]["processes"] == 1);
     let switch = testbed.switch().expect("it carries packets");
-    testbed.does(["down"]);
+    let said = testbed.does(["down"]);
+    assert!(said.starts_with("removed, with all that ran there: "), "{said}");
     wait_until_gone(&[switch, sleep.id()]);
     let left = ["a", "b", "c"].iter().any(|machine| Path::new(&testbed.namespace(machine)).exists());
     assert!(!left && !Path::new(folder).exists());

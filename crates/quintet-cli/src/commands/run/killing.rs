@@ -72,7 +72,7 @@ impl Killing {
         }
     }
 
-    /// Whether the task was the killed worker's.
+    /// Whether the task was the killed worker's, or may have been: a worker may be lost before it says what it holds.
     pub(super) fn caused(self, redone: &Redone) -> bool {
         let was_held = |victim| redone.before.is_none_or(|before| before == victim);
         !redone.earlier && self.victim().is_some_and(was_held)
@@ -82,10 +82,17 @@ impl Killing {
 /// What is said of a task that was begun again.
 pub(super) fn in_words(redone: &Redone, killing: Killing) -> String {
     let Redone { task, before, by, attempt, .. } = redone;
-    let holder = if killing.caused(redone) { killing.victim() } else { *before };
-    let why = if killing.caused(redone) { "when it was killed" } else { "and lost" };
-    let holder = holder.map_or_else(|| "a worker".to_owned(), |rank| format!("worker {rank}"));
-    format!("task {task} was held by {holder} {why}; redone by worker {by} (attempt {attempt})")
+    let lost = match (before, killing.victim()) {
+        (Some(rank), _) if killing.caused(redone) => format!("held by worker {rank} when it was killed"),
+        (Some(rank), _) => format!("held by worker {rank} and lost"),
+        (None, Some(victim)) => {
+            format!(
+                "taken by a worker that was lost before it could say so, perhaps the killed worker {victim}"
+            )
+        }
+        (None, None) => "taken by a worker that was lost before it could say so".to_owned(),
+    };
+    format!("task {task} was {lost}; redone by worker {by} (attempt {attempt})")
 }
 
 #[cfg(test)]
@@ -121,6 +128,12 @@ mod tests {
             in_words(&redone, Killing::Killed(1)),
             "task 17 was held by worker 2 and lost; redone by worker 0 (attempt 2)"
         );
+        let unseen = Redone { before: None, ..redone };
+        assert_eq!(
+            in_words(&unseen, Killing::Killed(2)),
+            "task 17 was taken by a worker that was lost before it could say so, perhaps the killed worker 2; redone by worker 0 (attempt 2)"
+        );
+        assert!(!in_words(&unseen, Killing::NotAsked).contains("perhaps"));
         let lost_before = Redone { earlier: true, ..redone };
         assert_eq!(
             in_words(&lost_before, Killing::Killed(2)),

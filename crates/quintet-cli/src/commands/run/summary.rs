@@ -80,7 +80,7 @@ impl Summary {
             failures.iter().map(|error| json!({"error": error.code().name(), "text": error.text()}));
         let redone = self.proof.as_ref();
         let redone = redone
-            .map(|Redone { task, by, attempt, .. }| json!({"task": task, "by": by, "attempt": attempt}));
+            .map(|Redone { task, before, by, attempt, .. }| json!({"task": task, "held_by": before, "by": by, "attempt": attempt}));
         json!({
             "exit_status": self.status(),
             "master": in_words(self.master),

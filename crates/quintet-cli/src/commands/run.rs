@@ -14,7 +14,9 @@
 //! | `run/workers.rs` | who the workers are: Python's, or the program itself |
 //! | `run/pieces.rs` | what children say, piece by piece |
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
-//! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | `--hosts`: the cluster; which machines of it; one of them |
+//! | `run/elsewhere.rs` | `--hosts`: what is prepared for it |
+//! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | the cluster; which machines of it; one of them |
+//! | `run/sight.rs` | who of the cluster is in, and who is silent |
 //! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
@@ -23,6 +25,7 @@
 mod child;
 mod cluster;
 mod display;
+mod elsewhere;
 mod ending;
 mod files;
 mod happening;
@@ -34,6 +37,7 @@ mod ledger;
 mod machine;
 mod pieces;
 mod restarts;
+mod sight;
 mod summary;
 mod workers;
 
@@ -45,14 +49,14 @@ use crate::connection::{
 use crate::descriptors;
 use crate::output::tell;
 use clap::{Args, ValueEnum};
-use cluster::Cluster;
 use display::Printer;
-use files::Sent;
+use elsewhere::Elsewhere;
 use happening::gather;
-use hosts::{Hosts, Placement};
+use hosts::Placement;
 use launch::Launch;
 use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
-use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS};
+use quintet_agent::LIVENESS;
+use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, Settings};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -79,9 +83,12 @@ pub(crate) struct Arguments {
     /// Run the workers on these machines of the cluster to which this one belongs, with commas between their names; their agents start them. This machine needs a token that allowed run, and code to send programs along
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["listen", "link"])]
     hosts: Vec<String>,
-    /// With --hosts: which machine runs which worker
-    #[arg(long, value_enum, default_value_t = Placement::RoundRobin, requires = "hosts")]
-    place: Placement,
+    /// With several machines: which one runs which worker; else round-robin
+    #[arg(long, value_enum)]
+    place: Option<Placement>,
+    /// With several machines: send this file, or all files of this folder, along to the folder in which workers begin there: at the same path where that goes down from here, else by its name. May be given again; 256 MiB in all
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<PathBuf>,
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -187,33 +194,50 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (happened, happenings) = gather()?;
     let room = Room::make()?;
     let recorder = recorder(arguments.record.as_deref())?;
+    let printer = Printer::new(arguments.json, happened.clone());
+    let elsewhere = Elsewhere::find(arguments, &settings, workers, (&printer, &happened))?;
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
     let (space, link) = (space_config(&settings), link_config(&settings));
     let events = Some(quintet::to_standard_error());
     let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
-    let mut listen = vec![identified(listen, &settings)?];
-    let printer = Printer::new(arguments.json, happened.clone());
-    let machines = (!arguments.hosts.is_empty()).then(Cluster::of_this_machine).transpose()?;
-    let mut hosts = match &machines {
-        Some(machines) => Hosts::connect(machines, &arguments.hosts, &link, &printer, &happened)?,
-        None => Hosts::none(),
-    };
-    hosts.plan(arguments.place, workers);
-    let machines = machines.filter(|_| hosts.are_several() && workers > 0);
-    let files = machines.as_ref().map(|machines| sent(arguments, machines, &hosts, &printer)).transpose()?;
-    listen.extend(machines.as_ref().map(Cluster::listen).transpose()?);
+    let listen = identified(listen, &settings)?;
+    let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
     let server = Server::start_at(&listen, &config)?;
-    let launch = Launch {
-        address: server.addresses()[0].clone(),
-        address_elsewhere: elsewhere(machines.as_ref(), server.addresses()),
-        hosts,
-        files: files.unwrap_or_default(),
+    let served = (server.addresses(), cluster, workers);
+    let launch = launch(arguments, &settings, served, elsewhere, (&room, printer))?;
+    let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
+    let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
+    let unreached = launch.hosts.end();
+    drop(lab);
+    let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
+    // Whatever failed beside the job, its result is what it is.
+    let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
+    failures.iter().for_each(tell);
+    tell_unreached(&unreached);
+    let summary = outcome.map_err(|error| ended(error, &unreached))?;
+    summary.show(arguments.json, &failures)?;
+    Ok(summary.exit_code())
+}
+
+/// What the children of the job share. `served`: where, in which cluster, and for how many workers.
+fn launch(
+    arguments: &Arguments,
+    settings: &Settings,
+    (addresses, cluster, workers): (&[LinkAddress], u128, u64),
+    elsewhere: Elsewhere,
+    (room, printer): (&Room, Printer),
+) -> Result<Launch, Error> {
+    Ok(Launch {
+        address: addresses[0].clone(),
+        address_elsewhere: elsewhere.address(addresses),
+        hosts: elsewhere.hosts,
+        files: elsewhere.files,
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-        identity: identity_place(&settings)?,
-        link,
+        identity: identity_place(settings)?,
+        link: link_config(settings),
         job: room.supervisor.variable(),
         workers,
         own_workers: own_workers(arguments),
@@ -223,45 +247,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         printer,
         module_path: module_path(&arguments.command[0]),
         command: arguments.command.clone(),
-    };
-    let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
-    let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
-    launch.hosts.end();
-    drop(lab);
-    let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
-    // Whatever failed beside the job, its result is what it is.
-    let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
-    failures.iter().for_each(tell);
-    let summary = outcome?;
-    summary.show(arguments.json, &failures)?;
-    Ok(summary.exit_code())
+    })
 }
 
-/// Sends workers on other machines what they need, where that is allowed.
-fn sent(
-    arguments: &Arguments,
-    machines: &Cluster,
-    hosts: &Hosts,
-    printer: &Printer,
-) -> Result<Vec<Sent>, Error> {
-    let own_workers = own_workers(arguments);
-    let files = files::files(Path::new(&arguments.command[0]), own_workers, printer)?;
-    if files.is_empty() || machines.grant().code {
-        hosts.send(&files);
-        return Ok(files);
+/// Says what becomes of what runs on machines that were not reached in the end.
+fn tell_unreached(machines: &[&str]) {
+    if !machines.is_empty() {
+        let within = Duration::from(LIVENESS.silence_limit) + Duration::from(LIVENESS.resume_window);
+        tell(format!(
+            "{} cannot be reached: what it runs of this job ends there by itself, {} s after this command was heard last",
+            machines.join(", "),
+            within.as_secs_f64().ceil()
+        ));
     }
-    let who = format!("this machine, {}, was let in without `code`", machines.own_name());
-    if own_workers {
-        let text = format!(
-            "{who}, so the program cannot be sent to other machines: run the job from one that may, or have it join anew with a token that \
-             allows it (quintet token create --allow join,run,code)"
-        );
-        return Err(Error::new(Code::NotAllowed, text));
-    }
-    printer.say(&format!(
-        "{who}, so no files are sent: workers on other machines import what is installed there"
-    ));
-    Ok(Vec::new())
+}
+
+/// Why a job ended before its time, and what was ended with it.
+fn ended(error: Error, unreached: &[&str]) -> Error {
+    let what = match unreached {
+        _ if error.code() != Code::Cancelled => return error,
+        [] => "everything was ended",
+        _ => "everything else was ended",
+    };
+    Error::new(Code::Cancelled, format!("{}; {what}", error.text()))
 }
 
 /// The Python of other machines: the one that was asked for, which a path names there as here, or the one that their agents find.
@@ -274,13 +282,5 @@ fn python_elsewhere(asked: Option<&OsStr>) -> Result<OsString, Error> {
         }
         Some(asked) => Ok(asked.to_owned()),
         None => Ok("python3".into()),
-    }
-}
-
-/// Where workers on other machines reach the space: at the last of its addresses, if there are any.
-fn elsewhere(cluster: Option<&Cluster>, addresses: &[LinkAddress]) -> LinkAddress {
-    match (cluster, &addresses[addresses.len() - 1]) {
-        (Some(cluster), LinkAddress::Tls { port, .. }) => cluster.reached(*port),
-        (_, address) => address.clone(),
     }
 }

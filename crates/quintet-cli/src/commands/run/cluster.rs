@@ -1,23 +1,22 @@
 //! The cluster to which this machine belongs, for a job on several of its machines: who is in, where they are, and who may reach the
 //! job's space.
 
+use super::happening::Happening;
+use super::sight::{Follower, identities};
 use crate::commands::cluster::{place, refused};
 use quintet::{Code, Error, LinkAddress};
 use quintet_agent::{AgentError, Client, Record, credentials, granted};
-use quintet_contract::{Identity, NodeId, Span};
+use quintet_contract::NodeId;
 use quintet_launch::Grant;
 use quintet_link::{Credentials, Proof};
-use quintet_membership::{Answer, Member, Request, View};
-use std::collections::BTreeSet;
+use quintet_membership::{Member, View};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::thread;
 
-/// How long one request waits for the next view.
-const WATCH: Span = Span::from_secs(10);
-
-/// What is known of the cluster before the job's space is served.
+/// What is known of the cluster.
+#[derive(Clone)]
 pub(super) struct Cluster {
     folder: PathBuf,
     view: View,
@@ -41,11 +40,11 @@ impl Cluster {
     }
 
     /// Where the job's space is served for the others: any free port where this machine's agent listens, for who is a member when it
-    /// connects.
+    /// connects. Who is a member, and seems to be there, is told from now on.
     ///
     /// # Errors
     /// The library refuses the identity.
-    pub(super) fn listen(&self) -> Result<LinkAddress, Error> {
+    pub(super) fn listen(&self, tell: Sender<Happening>) -> Result<LinkAddress, Error> {
         let members = Arc::new(RwLock::new(identities(&self.view)));
         let known = Arc::clone(&members);
         let rule = Arc::new(move |proof: &Proof| {
@@ -54,8 +53,7 @@ impl Cluster {
         });
         let credentials = self.credentials.admitting(rule);
         let credentials = credentials.map_err(|error| Error::new(Code::BadFile, error.to_string()))?;
-        let (folder, view) = (self.folder.clone(), self.view.number);
-        thread::spawn(move || follow(&folder, view, &members));
+        Follower::new(self.clone(), members, tell).start();
         Ok(LinkAddress::Tls { host: self.listening_host(), port: 0, credentials: Some(credentials) })
     }
 
@@ -71,6 +69,38 @@ impl Cluster {
             true if is_any => "::".to_owned(),
             _ => listening.to_owned(),
         }
+    }
+
+    /// Who is in, as far as that is known.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Who is in now.
+    pub(super) fn set_view(&mut self, view: View) {
+        self.view = view;
+    }
+
+    /// Connects to the agent of this machine.
+    ///
+    /// # Errors
+    /// It does not run, or does not answer.
+    pub(super) fn own_agent(&self) -> Result<Client, AgentError> {
+        Client::local(&self.folder)
+    }
+
+    /// Connects to the agent of another member, each time to the next one.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be reached.
+    pub(super) fn other_agent(&self, turn: usize) -> Result<Client, AgentError> {
+        let others: Vec<_> = self.view.members.iter().filter(|(node, _)| !self.is_own(**node)).collect();
+        let Some((node, member)) = others.get(turn % others.len().max(1)) else {
+            return Err(AgentError::NoMember(self.folder.clone()));
+        };
+        let (address, number) =
+            self.agent(member).map_err(|error| AgentError::BadValue(error.text().to_owned()))?;
+        Client::connect(address, **node, number)
     }
 
     /// What this machine is called.
@@ -126,28 +156,4 @@ impl Cluster {
 fn host(place: &str) -> &str {
     let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
     host.trim_start_matches('[').trim_end_matches(']')
-}
-
-fn identities(view: &View) -> BTreeSet<Identity> {
-    view.members.values().map(|member| member.identity).collect()
-}
-
-/// Keeps up with who is in, for as long as this machine's agent says so: without it, those stay who were in last.
-fn follow(folder: &std::path::Path, mut view: u64, members: &RwLock<BTreeSet<Identity>>) {
-    let Ok(client) = Client::local(folder) else { return };
-    let mut news = 0;
-    loop {
-        match client.ask_member(&Request::Watch { view, news, wait: WATCH }) {
-            Ok(Answer::Done) => {}
-            Ok(Answer::News(seen)) => news = seen.number,
-            Ok(_) => match client.ask_member(&Request::View { agreed: false }) {
-                Ok(Answer::Current(current, _)) => {
-                    view = current.number;
-                    *members.write().unwrap_or_else(PoisonError::into_inner) = identities(&current);
-                }
-                _ => return,
-            },
-            Err(_) => return,
-        }
-    }
 }

@@ -5,6 +5,8 @@ use super::job::Job;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
+/// How long a master that was interrupted has its workers: without them it would say that its tasks wait.
+const HEAD_START: Duration = Duration::from_millis(300);
 /// How long a child may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long the rest may take: the end of processes that were killed, the next of the last words in pipes.
@@ -13,10 +15,13 @@ const REST: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
 impl Job<'_> {
-    /// Ends every child and reads what they said last. Takes less than two seconds, and more only while words come.
+    /// Ends every child and reads what they said last. Takes two seconds at most, and more only while words come.
     pub(super) fn end(&mut self) {
         self.is_ending = true;
         let interrupted = self.interrupts > 0;
+        if interrupted {
+            self.handle_until(Instant::now() + HEAD_START, |job| job.master.ended);
+        }
         for worker in &self.workers {
             worker.signal_group(Signal::TERM);
             // One that is stopped hears nothing.

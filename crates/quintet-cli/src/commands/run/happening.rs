@@ -3,6 +3,7 @@
 use super::child::{Child, Who, wait_for_end};
 use super::display::{Printer, Stream};
 use super::pieces::read_pieces;
+use super::sight::Sight;
 use crate::interrupt::on_interrupt_or_pause;
 use quintet::{Error, Lab, Template, Tuple, Value, template, tuple};
 use rustix::process::Signal;
@@ -32,6 +33,8 @@ pub(super) enum Happening {
     Resume,
     /// The space can be reached no more.
     SpaceGone(Error),
+    /// Who is in the cluster, and who does not seem to be there.
+    Seen(Sight),
     /// A machine, of this name, can be reached no more; its workers, so many, have ended for this job.
     MachineGone(String, u64, Error),
 }

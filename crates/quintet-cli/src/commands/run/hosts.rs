@@ -4,16 +4,22 @@ use super::cluster::Cluster;
 use super::display::Printer;
 use super::files::Sent;
 use super::happening::Happening;
-use super::machine::Machine;
+use super::machine::{END_LIMIT, Machine};
+use super::sight::Sight;
 use crate::connection::random;
+use crate::output::tell as say;
 use clap::ValueEnum;
 use quintet::{Code, Error, LinkConfig};
 use quintet_agent::{Client, LIVENESS, Liveness};
 use quintet_contract::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Duration;
+
+/// So long nothing is said of machines that are waited for in the end.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// Which machine runs which worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -70,9 +76,12 @@ impl Hosts {
             }
             check_granted(cluster)?;
             let (address, number) = cluster.agent(member)?;
-            let client = Client::connect_with(address, node, number, liveness(link))
+            let liveness = liveness(link);
+            let client = Client::connect_with(address, node, number, liveness)
                 .map_err(|error| Error::new(error.code(), format!("{name}: {error}")))?;
-            let machine = Machine::new(name, client, job, printer.clone(), tell.clone());
+            let patience = Duration::from(liveness.silence_limit) + Duration::from(liveness.resume_window);
+            let (client, tell) = ((client, patience), tell.clone());
+            let machine = Machine::new((name, node), client, job, printer.clone(), tell);
             hosts.places.push(Place::There(Arc::new(machine)));
         }
         Ok(hosts)
@@ -97,11 +106,16 @@ impl Hosts {
         self.here.as_deref()
     }
 
-    /// Where this worker runs: where it is planned to, or, where that machine starts none, on the next one that does.
-    pub(super) fn of(&self, rank: u64) -> Option<Place> {
+    /// Where this worker may run: where it is planned to, and, where that machine starts none, on the next ones that do.
+    pub(super) fn of(&self, rank: u64) -> impl Iterator<Item = &Place> {
         let planned = usize::try_from(rank).ok().and_then(|rank| self.plan.get(rank)).copied().unwrap_or(0);
         let (before, from) = self.places.split_at(planned);
-        from.iter().chain(before).find(|place| !place.is_left_out()).cloned()
+        from.iter().chain(before).filter(|place| !place.is_left_out())
+    }
+
+    /// Says which of the machines do not seem to be there, and which are there again. `lease`: how long they may hold tasks.
+    pub(super) fn see(&self, sight: &Sight, lease: Duration) {
+        self.machines().for_each(|machine| machine.see(sight, lease));
     }
 
     /// Why no machine is left that starts workers.
@@ -111,9 +125,19 @@ impl Hosts {
         Error::new(Code::PeerDied, text)
     }
 
-    /// Ends everything of the job on the other machines, on all of them at a time.
-    pub(super) fn end(&self) {
-        thread::scope(|scope| self.machines().for_each(|machine| _ = scope.spawn(|| machine.end())));
+    /// Ends everything of the job on the other machines, on all of them at a time, and says for which it waits. Those that were not reached:
+    /// their agents end it by themselves.
+    pub(super) fn end(&self) -> Vec<&str> {
+        let (tell, ended) = channel();
+        thread::scope(|scope| {
+            for machine in self.machines() {
+                let tell = tell.clone();
+                // Whoever listens waits for all.
+                scope.spawn(move || _ = tell.send((machine.name(), machine.end())));
+            }
+            drop(tell);
+            unreached(self.machines().map(|machine| machine.name()).collect(), &ended)
+        })
     }
 
     /// The other machines.
@@ -127,6 +151,28 @@ impl Hosts {
     /// Whether a worker may run elsewhere.
     pub(super) fn are_several(&self) -> bool {
         self.machines().next().is_some()
+    }
+}
+
+/// Those of the machines that say that they have not ended their part of a job.
+fn unreached<'a>(mut waiting: BTreeSet<&'a str>, ended: &Receiver<(&'a str, bool)>) -> Vec<&'a str> {
+    let (mut unreached, mut has_said) = (Vec::new(), false);
+    loop {
+        let limit = if has_said { END_LIMIT } else { QUIET };
+        match ended.recv_timeout(limit) {
+            Ok((name, has_ended)) => {
+                waiting.remove(name);
+                unreached.extend((!has_ended).then_some(name));
+            }
+            Err(RecvTimeoutError::Disconnected) => return unreached,
+            Err(RecvTimeoutError::Timeout) if has_said => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let names: Vec<&str> = waiting.iter().copied().collect();
+                let most = (END_LIMIT - QUIET).as_secs_f64().ceil();
+                say(format!("waiting for {} to end what it runs, {most} s at most", names.join(", ")));
+                has_said = true;
+            }
+        }
     }
 }
 

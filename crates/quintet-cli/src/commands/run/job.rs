@@ -88,7 +88,7 @@ impl Job<'_> {
             }
         }
         if self.interrupts > 0 {
-            return Err(Error::new(Code::Cancelled, "interrupted; everything was ended"));
+            return Err(Error::new(Code::Cancelled, "interrupted"));
         }
         put(self.lab, What::End, 0)?;
         let limit = Instant::now() + LAST_EVENTS;
@@ -112,6 +112,7 @@ impl Job<'_> {
             Happening::Pause => self.pause(),
             Happening::Resume => self.resume(),
             Happening::SpaceGone(error) => return Err(error),
+            Happening::Seen(sight) => self.launch.hosts.see(&sight, self.launch.lease),
             Happening::MachineGone(name, workers, error) => {
                 self.restarts.are_lost(workers);
                 self.launch.printer.say(&format!("{name} is lost to this job: {}", error.text()));

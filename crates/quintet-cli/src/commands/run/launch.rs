@@ -4,10 +4,11 @@ use super::child::{Child, Who};
 use super::display::Printer;
 use super::files::Sent;
 use super::hosts::{Hosts, Place};
+use super::machine::{BUSY_PAUSE, Started};
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::{Error, LinkAddress, LinkConfig};
+use quintet::{Code, Error, LinkAddress, LinkConfig};
 use quintet_launch::{Program, Start};
 use quintet_settings::{
     LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
@@ -20,7 +21,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a worker waits for a machine that has room for it.
+const BUSY_LIMIT: Duration = Duration::from_secs(20);
 
 /// What all children of a job share.
 pub(super) struct Launch {
@@ -54,22 +59,31 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// A worker, on the machine that is planned for it, or on the next one that starts it.
+    /// A worker, on the machine that is planned for it, or on the next one that starts it. Where all are busy it waits for one of them.
     ///
     /// # Errors
-    /// No machine is left, or this one refuses.
+    /// No machine is left, all are busy for too long, or this one refuses.
     pub(super) fn worker(&self, rank: u64) -> Result<Child, Error> {
-        // A machine that starts none is not asked again: there are fewer each time.
+        let (until, mut has_said) = (Instant::now() + BUSY_LIMIT, false);
         loop {
-            match self.hosts.of(rank) {
-                Some(Place::Here) => return self.worker_here(rank),
-                Some(Place::There(machine)) => {
-                    if let Some(there) = machine.start(rank, self.start_elsewhere(rank)) {
-                        return Ok(Child::there(Who::Worker(rank), there));
-                    }
+            let mut busy = None;
+            for place in self.hosts.of(rank) {
+                let Place::There(machine) = place else { return self.worker_here(rank) };
+                match machine.start(rank, self.start_elsewhere(rank)) {
+                    Started::Running(there) => return Ok(Child::there(Who::Worker(rank), there)),
+                    Started::Busy(why) => busy = Some(format!("{}: {why}", machine.name())),
+                    Started::LeftOut => {}
                 }
-                None => return Err(self.hosts.nobody_left()),
             }
+            let Some(why) = busy else { return Err(self.hosts.nobody_left()) };
+            if Instant::now() > until {
+                let text = format!("no machine of --hosts has had room for worker {rank}: {why}");
+                return Err(Error::new(Code::Resource, text));
+            }
+            if !std::mem::replace(&mut has_said, true) {
+                self.printer.say(&format!("worker {rank} waits for room: {why}"));
+            }
+            sleep(BUSY_PAUSE);
         }
     }
 

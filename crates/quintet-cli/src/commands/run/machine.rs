@@ -5,12 +5,14 @@ use super::display::{Printer, Stream};
 use super::files::Sent;
 use super::happening::Happening;
 use super::pieces::Pieces;
+use super::sight::Sight;
 use crate::commands::cluster::refused;
-use quintet::Error;
+use quintet::{Code, Error};
 use quintet_agent::{AgentError, Client};
-use quintet_contract::Span;
+use quintet_contract::{NodeId, Span};
 use quintet_launch::limits::MAX_HASHES;
-use quintet_launch::{Answer, End, FileHash, Request, Start, What};
+use quintet_launch::{Answer, End, FileHash, Reason, Request, Start, What};
+use quintet_membership::Suspicion;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long an agent may take to keep a file, and a second more for each MiB of it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -28,7 +30,9 @@ const PROMPT_LIMIT: Duration = Duration::from_secs(10);
 /// How long one request waits for the next happening.
 const NEXT: Duration = Duration::from_secs(60);
 /// How long everything of a job may take to be gone.
-const END_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const END_LIMIT: Duration = Duration::from_secs(5);
+/// Between two requests to an agent that has no room for one.
+pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(200);
 /// What is said of a process whose machine is lost, as wait(2) has it: it was killed.
 const LOST: i32 = 9;
 
@@ -39,6 +43,9 @@ const NO_PACKAGE: [&[u8]; 2] =
 /// Another machine.
 pub(super) struct Machine {
     name: String,
+    node: NodeId,
+    /// How long it may be silent before its session is over.
+    patience: Duration,
     client: Client,
     job: u128,
     printer: Printer,
@@ -46,10 +53,30 @@ pub(super) struct Machine {
     /// The ranks of the workers that run there, by their numbers at the agent.
     workers: Mutex<BTreeMap<u64, u64>>,
     is_followed: AtomicBool,
-    /// The agent's session is over, and with it everything of the job there.
-    is_lost: AtomicBool,
+    /// Whether it did not seem to be there, by what was seen last.
+    is_suspected: AtomicBool,
+    /// The agent's session is over, or the job there.
+    loss: OnceLock<Loss>,
     /// Why no worker is started there any more.
     left_out: OnceLock<String>,
+}
+
+/// How a machine was lost to a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loss {
+    /// Its agent has ended what it ran of the job.
+    Ended,
+    /// It is not reached: its agent does that when it has heard nothing of this command for long enough.
+    Unreached,
+}
+
+/// What came of the start of a worker.
+pub(super) enum Started {
+    Running(There),
+    /// There is no room at the moment, and why.
+    Busy(String),
+    /// The machine starts no more workers.
+    LeftOut,
 }
 
 /// What a worker on another machine has said that is no whole line.
@@ -67,24 +94,33 @@ pub(super) struct There {
 }
 
 impl Machine {
+    /// `patience`: how long it may be silent before its session is over.
     pub(super) fn new(
-        name: &str,
-        client: Client,
+        (name, node): (&str, NodeId),
+        (client, patience): (Client, Duration),
         job: u128,
         printer: Printer,
         tell: Sender<Happening>,
     ) -> Machine {
         Machine {
             name: name.to_owned(),
+            node,
+            patience,
             client,
             job,
             printer,
             tell,
             workers: Mutex::default(),
             is_followed: AtomicBool::new(false),
-            is_lost: AtomicBool::new(false),
+            is_suspected: AtomicBool::new(false),
+            loss: OnceLock::new(),
             left_out: OnceLock::new(),
         }
+    }
+
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Why no worker is started there any more, if that is so.
@@ -101,7 +137,7 @@ impl Machine {
 
     /// Whether it can be reached no more.
     fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Acquire)
+        self.loss.get().is_some()
     }
 
     /// Its processors; one, and it is left out, if it does not say.
@@ -137,20 +173,21 @@ impl Machine {
         Ok(())
     }
 
-    /// Starts a worker. A machine that refuses, is lost or does not answer is left out from then on.
-    pub(super) fn start(self: &Arc<Self>, rank: u64, start: Start) -> Option<There> {
+    /// Starts a worker. A machine that refuses, is lost or does not answer is left out from then on; one that has no room is not.
+    pub(super) fn start(self: &Arc<Self>, rank: u64, start: Start) -> Started {
         // Held until the worker is known: what it says, and the end of them all, may come before the answer that names it.
         let mut workers = self.workers();
         if self.is_lost() {
-            return None;
+            return Started::LeftOut;
         }
         let request = Request::Start { job: self.job, start: Box::new(start) };
         let answer = self.client.ask_launcher(&request, PROMPT_LIMIT);
         let process = match answer.and_then(number_of_started) {
             Ok(process) => process,
+            Err(error) if is_busy(&error) => return Started::Busy(refused(error).text().to_owned()),
             Err(error) => {
                 self.is_not_started(error);
-                return None;
+                return Started::LeftOut;
             }
         };
         workers.insert(process, rank);
@@ -159,7 +196,7 @@ impl Machine {
             let machine = Arc::clone(self);
             thread::spawn(move || machine.follow());
         }
-        Some(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
+        Started::Running(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
     }
 
     fn is_not_started(&self, error: AgentError) {
@@ -170,12 +207,36 @@ impl Machine {
         self.leave_out(refused(error).text());
     }
 
-    /// Ends everything of the job there. A machine that is lost does so by itself.
-    pub(super) fn end(&self) {
-        if !self.is_lost() {
-            // If it fails, the agent ends it with this command's session.
-            let _ = self.ask(&Request::End { job: self.job }, END_LIMIT);
+    /// Ends everything of the job there. Whether all of it is known to have ended: else the agent does that by itself, with the session.
+    pub(super) fn end(&self) -> bool {
+        match self.loss.get() {
+            Some(loss) => *loss == Loss::Ended,
+            None => self.client.ask_launcher(&Request::End { job: self.job }, END_LIMIT).is_ok(),
         }
+    }
+
+    /// Says whether it seems to be there, where that has changed. Nothing follows from it: a machine that is silent may be heard again, with
+    /// its workers where they were, until its session is over. `lease`: how long it may hold tasks then.
+    pub(super) fn see(&self, sight: &Sight, lease: Duration) {
+        let suspicion = sight.suspicion(self.node);
+        let was_suspected = self.is_suspected.swap(suspicion.is_some(), Ordering::AcqRel);
+        // Of one whose agent has ended in order, the session tells that at once.
+        if self.is_lost() || self.workers().is_empty() || was_suspected == suspicion.is_some() {
+            return;
+        }
+        let what = match suspicion {
+            None => return self.printer.say(&format!("{} is heard again", self.name)),
+            Some(Suspicion::Silent) => "is silent",
+            Some(Suspicion::Died) => "has lost its link",
+            Some(_) => return,
+        };
+        self.printer.say(&format!(
+            "{} {what}: unless it is heard again within {} s, it is lost to this job; tasks that it holds are done again when their leases have \
+             run out, after {} s at most",
+            self.name,
+            self.patience.as_secs_f64().ceil(),
+            lease.as_secs_f64().ceil()
+        ));
     }
 
     /// Passes on what happens, until nothing more does. What comes next is asked for when that is done, so that little waits here.
@@ -189,11 +250,21 @@ impl Machine {
                         self.happened(happening.process, happening.what, &mut said);
                     }
                 }
-                Ok(_) => break misunderstood(),
-                Err(error) => break refused(error),
+                Ok(_) => break AgentError::Malformed("an answer of its agent"),
+                Err(error) => break error,
             }
         };
-        self.is_lost.store(true, Ordering::Release);
+        // Where its session goes on, nobody would look after what it runs.
+        self.client.tell_launcher(&Request::End { job: self.job });
+        self.lose(error, said);
+    }
+
+    /// Nothing more is heard of the job there.
+    fn lose(&self, error: AgentError, mut said: BTreeMap<u64, Said>) {
+        let has_ended =
+            matches!(error, AgentError::NotLaunched(_) | AgentError::Lost { code: Code::Closed, .. });
+        let _ = self.loss.set(if has_ended { Loss::Ended } else { Loss::Unreached });
+        let error = refused(error);
         self.leave_out(error.text());
         let left = std::mem::take(&mut *self.workers());
         // A job that is over has no process left to wait for.
@@ -256,13 +327,25 @@ impl Machine {
         let _ = self.tell.send(Happening::Ended(Who::Worker(rank), how));
     }
 
+    /// Asks its launcher, again and again where that has no room for the request.
     fn ask(&self, request: &Request, limit: Duration) -> Result<Answer, Error> {
-        self.client.ask_launcher(request, limit).map_err(refused)
+        let until = Instant::now() + limit;
+        loop {
+            match self.client.ask_launcher(request, limit) {
+                Err(error) if is_busy(&error) && Instant::now() < until => thread::sleep(BUSY_PAUSE),
+                other => return other.map_err(refused),
+            }
+        }
     }
 
     fn workers(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether it may succeed soon, for who asks again.
+fn is_busy(error: &AgentError) -> bool {
+    matches!(error, AgentError::NotLaunched(refusal) if refusal.reason == Reason::Busy)
 }
 
 fn misunderstood() -> Error {

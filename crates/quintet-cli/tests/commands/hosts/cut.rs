@@ -21,6 +21,8 @@ fn is_lost(lose: Loss, mend: Loss) {
     let (job, processes) = family(&lab, &SOON);
     let of_b = processes_of(&job, "on b]");
     lose(&mut lab);
+    let silent = "quintet: b is silent: unless it is heard again within 4 s, it is lost to this job";
+    assert!(job.output().wait_for(silent, LONG).is_some(), "{}", job.output().text());
     assert!(
         job.output().wait_for("quintet: b is lost to this job: ", LONG).is_some(),
         "{}",
@@ -32,7 +34,9 @@ fn is_lost(lose: Loss, mend: Loss) {
     assert!(again.iter().all(|process| is_alive(*process)));
     send(&job, Signal::TERM);
     let (code, said) = result(job);
-    assert!(code == 130 && said.matches("is lost to this job").count() == 1, "{said}");
+    let lost = "quintet: b is lost to this job: ";
+    assert!(code == 130 && said.matches(lost).count() == 1, "{said}");
+    assert!(said.find(silent) < said.find(lost) && said.matches(silent).count() == 1, "{said}");
     wait_until_gone(&processes);
     wait_until_gone(&again);
     mend(&mut lab);
@@ -71,10 +75,11 @@ fn a_machine_that_stands_still_for_a_while_is_not_lost() {
     bed.freeze("b").expect("frozen");
     sleep(PAUSE);
     bed.thaw("b").expect("thawed");
+    assert!(job.output().wait_for("quintet: b is heard again", LONG).is_some(), "{}", job.output().text());
     assert!(processes.iter().all(|process| is_alive(*process)));
     send(&job, Signal::INT);
     let (code, said) = result(job);
-    assert!(code == 130 && !said.contains("lost"), "{said}");
+    assert!(code == 130 && !said.contains("b is lost"), "{said}");
     wait_until_gone(&processes);
     wait_until_no_folder_is_left(&lab);
 }

@@ -45,7 +45,8 @@ fn nothing_is_left_where_the_command_ends() {
         assert!(!lab.jobs("b").is_empty() && !lab.jobs("c").is_empty());
         send(&job, signal);
         let (code, said) = result(job);
-        assert_eq!(code, 130, "{said}");
+        assert!(code == 130 && said.contains("interrupted; everything was ended"), "{said}");
+        assert!(!said.contains("cannot be reached"), "{said}");
         wait_until_gone(&processes);
         wait_until_no_folder_is_left(&lab);
     }
@@ -96,6 +97,13 @@ fn a_command_ends_although_an_agent_stands_still_and_that_ends_its_part_later() 
     send(&job, Signal::TERM);
     let (code, said) = result(job);
     assert_eq!(code, 130, "{said}");
+    for told in [
+        "quintet: waiting for b to end what it runs, 5 s at most",
+        "quintet: b cannot be reached: what it runs of this job ends there by itself, 13 s after",
+        "interrupted; everything else was ended",
+    ] {
+        assert_eq!(said.matches(told).count(), 1, "{told}: {said}");
+    }
     let of_b: Vec<u32> = processes.iter().copied().filter(|process| is_alive(*process)).collect();
     assert!(of_b.len() <= 3, "the others have ended: {said}");
     send(lab.agent("b"), Signal::CONT);

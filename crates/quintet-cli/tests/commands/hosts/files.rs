@@ -61,3 +61,31 @@ fn a_program_that_is_its_own_worker_goes_along() {
     let (code, said) = result(lab.command("a", &words));
     assert!(code == 0 && said.contains("3 workers have done 20 tasks and ended"), "{said}");
 }
+
+#[test]
+fn files_and_folders_that_are_named_go_along_and_what_goes_is_said() {
+    let lab = Machines::up(&["a", "b"]);
+    let folder = lab.room.join("work");
+    fs::create_dir_all(folder.join("data/deep")).unwrap();
+    for name in ["job.py", "notes.txt", "data/a.csv", "data/deep/b.csv"] {
+        fs::write(folder.join(name), format!("{name}\n")).unwrap();
+    }
+    fs::write(lab.room.join("outside.txt"), "outside.txt\n").unwrap();
+    let shows = "[ \"$1\" = -m ] || exec sleep 1000; find . -type f | sort; cat data/deep/b.csv; echo idle $$; exec sleep 1000";
+    let python = at(&lab, "python", shows);
+    let words =
+        ["run", "--hosts", "b", "-n", "1", "--file", "./data", "--file", "../outside.txt", "--python"];
+    let job = lab.program("a", &words).arg(text(&python)).arg("job.py").in_folder(&folder).spawn().unwrap();
+    numbers(&job, "idle ", 1);
+    let said = job.output().text();
+    let found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("[worker 0 on b] ./")).collect();
+    assert_eq!(found, ["data/a.csv", "data/deep/b.csv", "job.py", "outside.txt"], "{said}");
+    assert!(said.contains("[worker 0 on b] data/deep/b.csv\n"), "{said}");
+    assert!(
+        said.contains("quintet: sent along to b: job.py, data/a.csv, data/deep/b.csv and 1 more (46 bytes)"),
+        "{said}"
+    );
+    let words = ["run", "--hosts", "b", "--file", "none.csv", "job.py"];
+    let (code, said) = result(lab.program("a", &words).in_folder(&folder).spawn().unwrap());
+    assert!(code == 65 && said.contains("none.csv, which workers on other machines need"), "{code}: {said}");
+}

@@ -67,3 +67,31 @@ fn a_machine_that_is_removed_in_the_middle_loses_the_jobs_space() {
     });
     lab.does("c", &status);
 }
+
+#[test]
+fn who_is_a_member_is_known_by_the_others_where_the_own_agent_has_ended() {
+    // Three of them vote, so that two can remove the fourth.
+    let mut lab = Machines::up(&["a", "b", "c", "d"]);
+    let worker = at(
+        &lab,
+        "worker",
+        "echo space $QUINTET_SPACE; echo cluster $QUINTET_CLUSTER; echo idle $$; exec sleep 1000",
+    );
+    let master = at(&lab, "master", "exec sleep 1000");
+    let words = ["run", "--hosts", "b", "-n", "1", "--python", text(&worker), text(&master)];
+    let job = lab.command("a", &words);
+    numbers(&job, "on b] idle ", 1);
+    let said = job.output().text();
+    let word =
+        |name: &str| said.lines().find_map(|line| line.split_once(&format!("on b] {name} "))).unwrap().1;
+    let status = ["status", "--json", "--space", word("space"), "--cluster", word("cluster")];
+    lab.does("d", &status);
+    lab.kill("a");
+    // Those who are left elect another leader first.
+    wait_until(|| result(lab.command("b", &["leave", "d"])).0 == 0);
+    wait_until(|| {
+        let (code, said) = result(lab.command("d", &status));
+        code == 77 && said.contains("does not admit this one")
+    });
+    lab.does("b", &status);
+}

@@ -126,7 +126,10 @@ impl Disk {
                 waiting.push((asker, token));
                 None
             }
-            DISK_REPLACE => Some(self.replace(request)).map(|replaced| self.done(token, replaced.is_err())),
+            DISK_REPLACE => {
+                let replaced = self.where_there_is_room(queue, |disk| disk.replace(request));
+                Some(self.done(token, replaced.is_err()))
+            }
             DISK_READ => {
                 let Ok(read) = DiskRead::decode_all(&request.body) else { return Some(refused) };
                 let bytes = self.read(read);
@@ -147,9 +150,18 @@ impl Disk {
         OwnedFrame { kind: DISK_DONE, token, body, bulk: Bytes::new() }
     }
 
-    /// Waits for room where there is none.
     fn append(&mut self, request: &OwnedFrame, queue: &mut Queue<'_>) -> io::Result<()> {
-        let mut written = self.write(request);
+        self.length += self.where_there_is_room(queue, |disk| disk.write(request))? as u64;
+        Ok(())
+    }
+
+    /// Writes, and waits for room where there is none.
+    fn where_there_is_room<T>(
+        &mut self,
+        queue: &mut Queue<'_>,
+        write: impl Fn(&mut Disk) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut written = write(self);
         while let Err(why) = &written
             && is_full(why)
         {
@@ -159,13 +171,12 @@ impl Disk {
             if !queue.pause() {
                 break;
             }
-            written = self.write(request);
+            written = write(self);
         }
         if written.is_ok() && std::mem::take(&mut self.is_full) {
             (queue.events)(&Event::DiskHasRoom { path: self.path.clone() });
         }
-        self.length += written? as u64;
-        Ok(())
+        written
     }
 
     /// Writes behind the end. How much that was. What was written of a request that failed is overwritten by the next one.

@@ -221,19 +221,21 @@ enum Sort {
     Read,
     Cancel,
     Count,
+    List,
     Status,
     /// To end a lease that another has.
     Meddle,
 }
 
 /// How often each is made.
-const SORTS: [(u32, Sort); 8] = [
+const SORTS: [(u32, Sort); 9] = [
     (34, Sort::Out),
     (22, Sort::Take),
     (22, Sort::Lease),
     (10, Sort::Read),
     (8, Sort::Cancel),
-    (2, Sort::Count),
+    (1, Sort::Count),
+    (1, Sort::List),
     (2, Sort::Status),
     (2, Sort::Meddle),
 ];
@@ -341,6 +343,7 @@ impl Behaviour<'_> {
             Sort::Cancel => return self.cancel(wants),
             Sort::Meddle => return self.meddle(wants),
             Sort::Count => Ask::Count { pattern: Pattern::draw(wants) },
+            Sort::List => Ask::List { pattern: Pattern::draw(wants) },
             Sort::Status => Ask::Status,
         };
         self.client.ask(ask);

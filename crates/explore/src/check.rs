@@ -186,6 +186,7 @@ fn check_answer(request: &Request<'_>, is_whole: bool) -> Result<(), Violation> 
         (Ask::Out { .. } | Ask::Ack { .. } | Ask::Release { .. }, Outcome::Done)
         | (Ask::Read { wait: Wait::AtOnce, .. } | Ask::Take { wait: Wait::AtOnce, .. }, Outcome::NoMatch)
         | (Ask::Count { .. }, Outcome::Count(_))
+        | (Ask::List { .. }, Outcome::Listed(_))
         | (Ask::Status, Outcome::State(_)) => true,
         (Ask::Take { lease, .. }, Outcome::Tuple(_, held)) => lease.is_some() == held.is_some(),
         (Ask::Read { .. }, Outcome::Tuple(_, held)) => held.is_none(),

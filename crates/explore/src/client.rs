@@ -2,12 +2,17 @@
 //! decided in `behaviour.rs`.
 
 use crate::behaviour::{Behaviour, Workload};
-use crate::history::{Ask, Outcome, SessionNumber, SharedHistory, What};
+use crate::history::{Ask, Listing, Outcome, SessionNumber, SharedHistory, What};
 use crate::item::Item;
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token};
 use quintet_errors::Code;
-use quintet_tuple_space::{Answer, LeaseId, Request, RequestError, Tuple};
+use quintet_tuple_space::{
+    Answer, Cursor, LeaseId, Page, PageSize, Request, RequestError, Rows, Subject, Tuple,
+};
 use std::collections::{BTreeMap, VecDeque};
+
+/// How much a client has listed: what fits the narrowest link.
+const LISTED: PageSize = PageSize { rows: 6, field_bytes: 8 };
 
 /// What a client does for one input.
 pub(crate) const STEP: Stage = Stage(0);
@@ -210,6 +215,12 @@ fn send(
         Ask::Release { lease } => send(Request::Release { lease: *lease }),
         Ask::Renew => send(Request::Renew),
         Ask::Count { pattern } => send(Request::Count { template: &pattern.template() }),
+        Ask::List { pattern } => send(Request::List {
+            subject: Subject::Tuples,
+            from: Cursor::default(),
+            size: LISTED,
+            template: Some(&pattern.template()),
+        }),
         Ask::Status => send(Request::Status),
     }
 }
@@ -225,10 +236,24 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
         Ok(Answer::NoMatch) => Outcome::NoMatch,
         Ok(Answer::Count(count)) => Outcome::Count(count),
         Ok(Answer::State(state)) => Outcome::State(state),
+        Ok(Answer::Page(page)) => {
+            listing(&page).map_or_else(|| Outcome::Garbage(format!("{page:?}")), Outcome::Listed)
+        }
         Ok(Answer::Error(refusal)) if refusal.code == Code::Malformed => Outcome::Garbage(refusal.text),
         Ok(Answer::Error(refusal)) => Outcome::Refused(refusal.code),
         Err(error) => Outcome::Garbage(error.to_string()),
     }
+}
+
+/// Reads a page; none if a tuple is in it that no run puts.
+fn listing(page: &Page) -> Option<Listing> {
+    let Rows::Tuples(rows) = &page.rows else { return None };
+    let mut listing = Listing { shown: Vec::new(), leased: Vec::new(), is_whole: page.next.is_none() };
+    for row in rows {
+        let part = if row.lease.is_some() { &mut listing.leased } else { &mut listing.shown };
+        part.push(Item::of_glimpses(&row.fields)?);
+    }
+    Some(listing)
 }
 
 impl Protocol for Client {

@@ -27,6 +27,7 @@ pub(crate) enum Ask {
     Release { lease: LeaseId },
     Renew,
     Count { pattern: Pattern },
+    List { pattern: Pattern },
     Status,
 }
 
@@ -37,10 +38,22 @@ pub(crate) enum Outcome {
     Tuple(Seen, Option<Attempt>),
     NoMatch,
     Count(u64),
+    Listed(Listing),
     State(Box<State>),
     Refused(Code),
     /// Nothing that a manager may answer, or a tuple that no run puts.
     Garbage(String),
+}
+
+/// A page of a listing, as a client got it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listing {
+    /// Those that can be taken.
+    pub(crate) shown: Vec<Seen>,
+    /// Those under a lease.
+    pub(crate) leased: Vec<Seen>,
+    /// Nothing more is to be listed.
+    pub(crate) is_whole: bool,
 }
 
 /// One life of one client's session; no two have the same number.
@@ -248,6 +261,7 @@ impl fmt::Display for Ask {
             Ask::Release { lease } => write!(f, "release lease {}", lease.0),
             Ask::Renew => f.write_str("renew"),
             Ask::Count { pattern } => write!(f, "count {pattern:?}"),
+            Ask::List { pattern } => write!(f, "list {pattern:?}"),
             Ask::Status => f.write_str("status"),
         }
     }
@@ -263,6 +277,10 @@ impl fmt::Display for Outcome {
             }
             Outcome::NoMatch => f.write_str("no match"),
             Outcome::Count(count) => write!(f, "{count} match"),
+            Outcome::Listed(listing) => {
+                let more = if listing.is_whole { "" } else { ", and more may follow" };
+                write!(f, "{} can be taken, {} are leased{more}", listing.shown.len(), listing.leased.len())
+            }
             Outcome::State(state) => write!(
                 f,
                 "{} tuples, {} bytes, {} hidden, {} waiters, {} leases, {} parked",

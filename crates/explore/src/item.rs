@@ -2,7 +2,7 @@
 
 use quintet_simulate::Chooser;
 use quintet_tuple_space::{
-    Array, ArrayOf, Bytes, DEAD_LETTER, TUPLE_BYTES, Template, Tuple, Value, template, tuple,
+    Array, ArrayOf, Bytes, DEAD_LETTER, Glimpse, TUPLE_BYTES, Template, Tuple, Value, template, tuple,
 };
 use std::fmt;
 
@@ -119,6 +119,38 @@ impl Item {
         (item.tuple().values() == values).then_some(Seen { item, is_dead })
     }
 
+    /// The item that was put as the tuple that is listed like this; none if no run puts such a one. It is no dead letter.
+    pub(crate) fn of_glimpses(fields: &[Glimpse]) -> Option<Seen> {
+        let (shape, number) = match fields {
+            [_, Glimpse::Value(Value::I64(colour)), Glimpse::Value(Value::I64(number))] => {
+                (Shape::Job(u8::try_from(*colour).ok()?), number)
+            }
+            [Glimpse::Value(Value::Text(_)), Glimpse::Value(Value::I64(number))] => (Shape::Note, number),
+            [Glimpse::Value(Value::I64(number)), Glimpse::Value(Value::Binary(bytes))] => {
+                (Shape::Blob(u16::try_from(bytes.len()).ok()?), number)
+            }
+            [Glimpse::Value(Value::I64(number)), Glimpse::Beginning { bytes, .. }] => {
+                (Shape::Blob(u16::try_from(*bytes).ok()?), number)
+            }
+            [_, Glimpse::Value(Value::I64(number)), Glimpse::Value(Value::Array(grid))] => {
+                (Shape::Grid(u8::try_from(*grid.shape().first()?).ok()?), number)
+            }
+            [_, Glimpse::Value(Value::I64(number)), Glimpse::Beginning { bytes, .. }] => {
+                (Shape::Grid(u8::try_from(*bytes / 4).ok()?), number)
+            }
+            _ => return None,
+        };
+        let item = Item { shape, number: number.cast_unsigned() };
+        let values = item.tuple().into_values();
+        let agrees = |(field, value): (&Glimpse, &Value)| match (field, value) {
+            (Glimpse::Value(field), value) => field == value,
+            (Glimpse::Beginning { beginning, .. }, Value::Binary(bytes)) => bytes.starts_with(beginning),
+            (Glimpse::Beginning { beginning, .. }, Value::Array(grid)) => grid.data().starts_with(beginning),
+            _ => false,
+        };
+        fields.iter().zip(&values).all(agrees).then_some(Seen { item, is_dead: false })
+    }
+
     /// Bytes for which it counts in the space.
     pub(crate) fn bytes(self) -> u64 {
         let (head, bulk) = self.tuple().encode().expect("every item is small");
@@ -203,6 +235,8 @@ mod tests {
             let item = Item { shape, number: number as u64 + 1 };
             let seen = Seen { item, is_dead: false };
             assert_eq!(Item::of(&item.tuple()), Some(seen));
+            let whole: Vec<_> = item.tuple().into_iter().map(Glimpse::Value).collect();
+            assert_eq!(Item::of_glimpses(&whole), Some(seen));
             for pattern in EVERYTHING.into_iter().chain([Pattern::Job(1), Pattern::Job(2), Pattern::Named]) {
                 assert_eq!(
                     pattern.matches(seen),

@@ -3,7 +3,7 @@
 use crate::pending::Pending;
 use crate::{Error, Lab};
 use quintet_contract::Span;
-use quintet_tuple_space::{Request, Template, Tuple, Wait};
+use quintet_tuple_space::{Cursor, PageSize, Request, Subject, Template, Tuple, Wait};
 use std::time::Duration;
 
 /// Begins one operation of a space without waiting for it. Made by [`Space::begin`](crate::Space::begin).
@@ -102,6 +102,20 @@ impl<'a> Begin<'a> {
     /// It could not be sent.
     pub fn status(self) -> Result<Pending, Error> {
         Pending::begin(self.lab, &Request::Status)
+    }
+
+    /// Begins [`Space::page`](crate::Space::page).
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn page(
+        self,
+        subject: Subject,
+        template: Option<&Template>,
+        from: Cursor,
+        size: PageSize,
+    ) -> Result<Pending, Error> {
+        Pending::begin(self.lab, &Request::List { subject, from, size, template })
     }
 
     fn wait(self) -> Wait {

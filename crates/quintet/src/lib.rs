@@ -18,6 +18,7 @@
 //! | `begin.rs` | [`Begin`]: operations that are begun, and waited for later |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
+//! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
@@ -44,6 +45,7 @@ mod lab;
 mod lease;
 mod life;
 mod link_config;
+mod listing;
 mod pending;
 mod serve;
 mod space;
@@ -61,16 +63,19 @@ pub use job::Job;
 pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
+pub use listing::{Listed, Listing};
 pub use pending::{Outcome, Pending};
-pub use quintet_contract::Identity;
+pub use quintet_contract::{Address, Identity, LinkClass};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Recorder};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
-    Array, ArrayOf, Bytes, DEAD_LETTER, Element, ElementType, Field, MAX_TUPLE_FIELDS, Signature,
-    SignatureState, SpaceConfig, State, Template, TooLarge, Tuple, Type, Value, ValueError, template, tuple,
+    Array, ArrayOf, Awaited, Bytes, ClientState, Cursor, DEAD_LETTER, Element, ElementType, Field, Glimpse,
+    LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_TUPLE_FIELDS, Operation, Page, PageSize, Rows,
+    Signature, SignatureState, SpaceConfig, State, Subject, Template, TooLarge, Tuple, Type, Value,
+    ValueError, WaitingRequest, template, tuple,
 };
 pub use serve::{ServeConfig, Server};
 pub use space::Space;

@@ -8,7 +8,7 @@ use crate::{Error, Granted, Lab};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::{Answer, Attempt, Request, State, Tuple};
+use quintet_tuple_space::{Answer, Attempt, Page, Request, State, Tuple};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub enum Outcome {
     Count(u64),
     /// The state of the space.
     State(Box<State>),
+    /// A page of a listing.
+    Page(Page),
 }
 
 /// An operation under way. Dropped before it is done, it is cancelled; a tuple that was already on its way goes back to
@@ -242,6 +244,7 @@ fn outcome(
         Answer::NoMatch => Outcome::NoMatch,
         Answer::Count(count) => Outcome::Count(count),
         Answer::State(state) => Outcome::State(state),
+        Answer::Page(page) => Outcome::Page(page),
         Answer::Error(refusal) => return Err(Error::new(refusal.code, refusal.text)),
     })
 }

@@ -1,10 +1,13 @@
 //! The tuple space's operations.
 
 use crate::pending::{Outcome, Pending};
-use crate::{Begin, Error, Evaluation, Lab, Lease, LiveTuple};
+use crate::{Begin, Error, Evaluation, Lab, Lease, Listing, LiveTuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
-use quintet_tuple_space::{Request, State, Template, Tuple, Wait};
+use quintet_tuple_space::{
+    ClientState, Cursor, ListedTuple, Page, PageSize, Request, State, Subject, Template, Tuple, Wait,
+    WaitingRequest,
+};
 use std::time::Duration;
 
 /// A tuple space. Cheap to clone.
@@ -141,6 +144,56 @@ impl Space {
         }
     }
 
+    /// Tuples as they are, without taking them: those that can be taken and those under a lease, in no particular order, as many as match
+    /// the template, or all of them. Of long fields it shows the beginning.
+    ///
+    /// They are read a page at a time, each of which is the space at one instant: of what changes meanwhile a tuple may come twice or not at
+    /// all, and one that stayed as it was comes once. Tuples that were given to a plain take are not shown.
+    ///
+    /// ```
+    /// use quintet::{Lab, template, tuple};
+    ///
+    /// let space = Lab::embedded().space();
+    /// space.out_many(&[tuple!["row", 1i64], tuple!["row", 2i64]], None)?;
+    /// let lease = space.lease(&template!["row", 1i64], None)?;
+    /// let rows = space.list(Some(&template!["row", ?i64])).collect::<Result<Vec<_>, _>>()?;
+    /// let leased: Vec<bool> = rows.iter().map(|row| row.lease.is_some()).collect();
+    /// assert_eq!(leased, [true, false]);
+    /// # lease.release()?;
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    pub fn list(&self, template: Option<&Template>) -> Listing<ListedTuple> {
+        Listing::new(self.clone(), template.cloned())
+    }
+
+    /// Requests that wait in the space, as [`Space::list`] reads tuples.
+    pub fn waiting(&self) -> Listing<WaitingRequest> {
+        Listing::new(self.clone(), None)
+    }
+
+    /// The clients that are connected to the space, as [`Space::list`] reads tuples. The callers of this process have no link to an embedded
+    /// space, and are not among them.
+    pub fn clients(&self) -> Listing<ClientState> {
+        Listing::new(self.clone(), None)
+    }
+
+    /// One page of a listing, for who shows it page by page. `template`: of tuples, which; none: all.
+    ///
+    /// # Errors
+    /// The space is gone; [`Code::Malformed`] for a size that is none, or a template of what is no tuple.
+    pub fn page(
+        &self,
+        subject: Subject,
+        template: Option<&Template>,
+        from: Cursor,
+        size: PageSize,
+    ) -> Result<Page, Error> {
+        match self.ask(&Request::List { subject, from, size, template })? {
+            Outcome::Page(page) => Ok(page),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Puts a live tuple: its fields are computed in threads of this process, each in one of its own, and when all have
     /// ended the tuple is put. Until then nobody sees it.
     ///
@@ -193,6 +246,6 @@ fn perhaps(outcome: Outcome) -> Result<Option<Tuple>, Error> {
     }
 }
 
-fn unexpected(outcome: &Outcome) -> Error {
+pub(crate) fn unexpected(outcome: &Outcome) -> Error {
     Error::new(Code::Malformed, format!("the space answered another question: {outcome:?}"))
 }

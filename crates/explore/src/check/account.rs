@@ -5,7 +5,7 @@ use super::order;
 use super::presence::Presence;
 use super::records::{Fate, Records, Request};
 use super::{Rule, Violation};
-use crate::history::{Ask, Outcome};
+use crate::history::{Ask, Listing, Outcome};
 use crate::item::{Item, Pattern, Seen};
 use crate::plan::Plan;
 use quintet_contract::{Span, Time};
@@ -78,7 +78,14 @@ fn put<'a>(records: &'a Records<'a>) -> Lives<'a> {
 
 fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Violation> {
     for request in &records.requests {
-        let Fate::Answered(at, Outcome::Tuple(seen, attempt)) = &request.fate else { continue };
+        let (at, seen, attempt) = match &request.fate {
+            Fate::Answered(at, Outcome::Tuple(seen, attempt)) => (at, seen, attempt),
+            Fate::Answered(at, Outcome::Listed(listing)) => {
+                deliver_listed(request, *at, listing, lives)?;
+                continue;
+            }
+            _ => continue,
+        };
         let life =
             lives.get_mut(&seen.item.number).filter(|life| life.item == seen.item && !life.is_refused());
         let (pattern, kind) = match (request.ask, attempt) {
@@ -93,16 +100,37 @@ fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Vi
             Some(life) if pattern.matches(*seen) && life.put.life == request.life => {
                 life.deliveries.push(Delivery { request, at: *at, is_dead: seen.is_dead, kind });
             }
-            _ => {
-                let text = format!(
-                    "{request}: {}, which was not put in this life of the manager, or does not match",
-                    seen.item
-                );
-                return Err(Violation::new(Rule::NothingInvented, text));
-            }
+            _ => return Err(invented(request, *seen)),
         }
     }
     Ok(())
+}
+
+/// Enters what a listing shows as reads of what can be taken. What it says is leased is somewhere else, or was a moment before.
+fn deliver_listed<'a>(
+    request: &'a Request<'a>,
+    at: Time,
+    listing: &Listing,
+    lives: &mut Lives<'a>,
+) -> Result<(), Violation> {
+    let Ask::List { pattern } = request.ask else { return Ok(()) };
+    let listed = listing.shown.iter().map(|seen| (seen, true));
+    for (seen, is_shown) in listed.chain(listing.leased.iter().map(|seen| (seen, false))) {
+        let life = lives
+            .get_mut(&seen.item.number)
+            .filter(|life| life.item == seen.item && !life.is_refused() && life.put.life == request.life);
+        let life = life.filter(|_| pattern.matches(*seen)).ok_or_else(|| invented(request, *seen))?;
+        if is_shown {
+            life.deliveries.push(Delivery { request, at, is_dead: false, kind: Kind::Read });
+        }
+    }
+    Ok(())
+}
+
+fn invented(request: &Request<'_>, seen: Seen) -> Violation {
+    let text =
+        format!("{request}: {}, which was not put in this life of the manager, or does not match", seen.item);
+    Violation::new(Rule::NothingInvented, text)
 }
 
 /// Enters the acknowledgements of holders that were not refused.

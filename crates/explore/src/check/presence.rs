@@ -108,6 +108,10 @@ impl<'a> Presence<'a> {
                 (Ask::Count { pattern }, Outcome::Count(count)) => {
                     self.check_count(request, *pattern, *at, *count)?;
                 }
+                // Of a page of several nothing more is known than that what it shows was there.
+                (Ask::List { pattern }, Outcome::Listed(listing)) if listing.is_whole => {
+                    self.check_count(request, *pattern, *at, listing.shown.len() as u64)?;
+                }
                 _ => {}
             }
         }

@@ -61,12 +61,20 @@ mod tests {
 
     #[test]
     fn requests_answers_and_what_is_urgent_are_told_apart() {
-        for kind in
-            [codec::OUT, codec::TAKE, codec::READ, codec::ACK, codec::RELEASE, codec::COUNT, codec::STATUS]
-        {
+        let ends = [codec::OUT, codec::ACK, codec::RELEASE];
+        let asks = [codec::TAKE, codec::READ, codec::COUNT, codec::STATUS, codec::LIST];
+        for kind in ends.into_iter().chain(asks) {
             assert_eq!(class(kind), Class::Request);
         }
-        for kind in [codec::DONE, codec::TUPLE, codec::NO_MATCH, codec::COUNTED, codec::STATE, codec::ERROR] {
+        for kind in [
+            codec::DONE,
+            codec::TUPLE,
+            codec::NO_MATCH,
+            codec::COUNTED,
+            codec::STATE,
+            codec::ERROR,
+            codec::LISTED,
+        ] {
             assert_eq!(class(kind), Class::Answer);
         }
         for kind in [codec::CANCEL, codec::RETURN, codec::RENEW] {

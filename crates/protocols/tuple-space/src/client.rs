@@ -1,8 +1,8 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
 use crate::codec::{
-    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Encoded, LeaseId, OUT, Query, READ, RELEASE, RENEW, REQUEST_BYTES,
-    RETURN, STATUS, Settled, TAKE, TooLarge, TupleLengths, Wait,
+    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Cursor, Encoded, LIST, LeaseId, ListView, OUT, PageSize, Query, READ,
+    RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE, TooLarge, TupleLengths, Wait,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -67,6 +67,17 @@ pub enum Request<'a> {
     },
     /// Asks how the space is.
     Status,
+    /// Asks for a page of a listing.
+    List {
+        /// What is listed.
+        subject: Subject,
+        /// Where the page begins: [`Cursor::default`], then where the last one says.
+        from: Cursor,
+        /// How much it shows.
+        size: PageSize,
+        /// Of tuples: which; none: all.
+        template: Option<&'a Template>,
+    },
 }
 
 /// Why a request was not sent. Nothing of it was.
@@ -105,6 +116,7 @@ impl Request<'_> {
             Request::Renew => RENEW,
             Request::Count { .. } => COUNT,
             Request::Status => STATUS,
+            Request::List { .. } => LIST,
         }
     }
 
@@ -140,12 +152,13 @@ impl Request<'_> {
                 Plan::One(Encoded::tuple(tuple)?)
             }
             Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::several(tuples)?,
-            Request::Take { template, .. } | Request::Read { template, .. } | Request::Count { template } => {
-                match template.head()? {
-                    Some(head) => Plan::Head(head),
-                    None => Plan::One(Encoded::template(template)?),
-                }
-            }
+            Request::Take { template, .. }
+            | Request::Read { template, .. }
+            | Request::Count { template }
+            | Request::List { template: Some(template), .. } => match template.head()? {
+                Some(head) => Plan::Head(head),
+                None => Plan::One(Encoded::template(template)?),
+            },
             _ => Plan::Tuples(&[], 0),
         })
     }
@@ -288,6 +301,12 @@ impl Encode for Body<'_> {
                 self.plan.encode_template(sink);
             }
             Request::Count { .. } => self.plan.encode_template(sink),
+            Request::List { subject, from, size, template } => {
+                ListView::encode_front(*subject, *from, *size, sink);
+                if template.is_some() {
+                    self.plan.encode_template(sink);
+                }
+            }
             Request::Release { lease } => lease.encode(sink),
             Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
         }

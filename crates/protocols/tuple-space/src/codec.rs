@@ -30,6 +30,7 @@
 //! | [`RENEW`] | nothing | none |
 //! | [`COUNT`] | template | [`COUNTED`] |
 //! | [`STATUS`] | nothing | [`STATE`] |
+//! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
@@ -37,6 +38,8 @@
 
 mod answer;
 mod fields;
+mod glimpse;
+mod listing;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -44,10 +47,17 @@ mod view;
 mod write;
 
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
+pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
+pub use listing::{
+    Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
+    WaitingRequest,
+};
 pub use request::{LeaseId, Wait};
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
+pub(crate) use glimpse::write_fields;
+pub(crate) use listing::{ListView, write_end, write_page_front};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use view::{Layout, View};
 
@@ -74,6 +84,8 @@ pub const RENEW: Kind = TUPLE_SPACE.kind(7);
 pub const COUNT: Kind = TUPLE_SPACE.kind(8);
 /// Asks how the space is.
 pub const STATUS: Kind = TUPLE_SPACE.kind(9);
+/// Asks for a page of what lies in the space, of who waits, or of who is connected.
+pub const LIST: Kind = TUPLE_SPACE.kind(10);
 
 /// The request had its effect. No body.
 pub const DONE: Kind = TUPLE_SPACE.kind(16);
@@ -87,6 +99,8 @@ pub const COUNTED: Kind = TUPLE_SPACE.kind(19);
 pub const STATE: Kind = TUPLE_SPACE.kind(20);
 /// The request failed and changed nothing: code u16, text.
 pub const ERROR: Kind = TUPLE_SPACE.kind(21);
+/// A [`Page`] of a listing.
+pub const LISTED: Kind = TUPLE_SPACE.kind(22);
 
 /// Data of a field up to this length lies in the head, longer data in the bulk.
 pub const MAX_IN_PLACE_BYTES: usize = 1024;

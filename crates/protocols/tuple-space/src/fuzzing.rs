@@ -4,7 +4,8 @@ use crate::codec::{self, Answer};
 use crate::{Space, SpaceConfig, Template, Tuple};
 use bytes::Bytes;
 use quintet_contract::{
-    Address, DownCause, Effects, Frame, Input, Kind, PeerChange, Protocol, Span, Time, Token,
+    Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, PeerChange, Protocol,
+    Span, Time, Token,
 };
 
 /// Reads any bytes as a tuple, a template and every kind of answer. What can be read must be the same after it was
@@ -26,7 +27,7 @@ pub fn tuple(data: &[u8]) {
         let (head, bulk) = template.encode().expect("what came in one frame fits one");
         assert_eq!(Template::decode(&head, &bulk), Ok(template));
     }
-    for kind in codec::DONE.0..=codec::ERROR.0 {
+    for kind in codec::DONE.0..=codec::LISTED.0 {
         // Any result will do, but no panic.
         let _ = Answer::decode(Kind(kind), head, &bulk);
     }
@@ -56,6 +57,11 @@ pub fn requests(data: &[u8]) {
         match what {
             0xff => space.handle(now, Input::Peer(sender, &PeerChange::Down(DownCause::Died)), &mut effects),
             0xfe => space.handle(now, Input::Wake, &mut effects),
+            0xfc => {
+                let link = LinkInfo::new(LinkClass::Machine, 1 << 20);
+                let change = PeerChange::Up { incarnation: Incarnation(0), link };
+                space.handle(now, Input::Peer(sender, &change), &mut effects);
+            }
             0xfd => space.handle(now, Input::Writable(sender), &mut effects),
             kind => {
                 let length = usize::from(rest.first().copied().unwrap_or(0));

@@ -54,7 +54,11 @@ pub use array::Array;
 pub use bytes::Bytes;
 pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
-pub use codec::{Answer, Attempt, LeaseId, Refusal, SignatureState, State, TooLarge, Wait};
+pub use codec::{
+    Answer, Attempt, Awaited, ClientState, Cursor, Glimpse, LeaseId, ListedLease, ListedTuple,
+    MAX_GLIMPSE_BYTES, Operation, Page, PageSize, Refusal, Rows, SignatureState, State, Subject, TooLarge,
+    Wait, WaitingRequest,
+};
 pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};
 #[cfg(feature = "seeded-defects")]

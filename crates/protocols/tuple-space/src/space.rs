@@ -35,13 +35,16 @@
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `scan.rs` | searches and counts in steps |
 //! | `near_miss.rs`, `report.rs`, `books.rs` | what a timeout says, the state of the space, what it has lent |
+//! | `listing.rs`, `clients.rs` | pages of tuples, of who waits and of who is connected; what each client has done with its leases |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
 mod books;
+mod clients;
 mod config;
 mod defect;
 mod index;
 mod lease;
+mod listing;
 mod near_miss;
 mod occupied;
 mod put;
@@ -71,6 +74,7 @@ pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 use crate::codec::{Query, RequestView, Wait};
 use crate::keyed::HashKey;
 use bytes::Bytes;
+use clients::Clients;
 use defect::seeded;
 use lease::{Failure, Leases};
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
@@ -108,6 +112,7 @@ pub struct Space {
     stores: Stores,
     waiters: Slab<Waiter>,
     senders: Senders,
+    clients: Clients,
     leases: Leases,
     room: Room,
     timers: Timers,
@@ -137,6 +142,7 @@ impl Space {
             stores: Stores::new(key),
             waiters: Slab::new(),
             senders: Senders::new(key),
+            clients: Clients::new(),
             key,
             leases: Leases::new(),
             room: Room::new(&config),
@@ -220,6 +226,7 @@ impl Space {
                 self.query(now, requester, &query, frame.bulk, out);
             }
             RequestView::Status => self.status(from, token, out),
+            RequestView::List(list) => self.list(now, from, token, list, out),
         }
     }
 
@@ -324,11 +331,15 @@ impl Protocol for Space {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         self.expire(now, out);
         match input {
-            Input::Started | Input::Peer(_, PeerChange::Up { .. }) => {}
+            Input::Started => {}
+            Input::Peer(client, PeerChange::Up { link, .. }) => self.connect(now, client, *link),
             Input::Wake => self.step(now, out),
             Input::Frame(from, frame) => self.frame(now, from, &frame, out),
             Input::Writable(to) => self.retry(now, to, out),
-            Input::Peer(address, PeerChange::Down(_)) => self.forget(now, address, out),
+            Input::Peer(address, PeerChange::Down(_)) => {
+                self.clients.remove(address);
+                self.forget(now, address, out);
+            }
         }
         self.serve_parked(now, out);
         match (self.step_at, self.has_steps()) {

@@ -2,7 +2,9 @@
 
 use super::{Seed, named};
 use quintet_contract::{Address, Effects, Span, Token};
-use quintet_tuple_space::{Array, LeaseId, Request, Template, Tuple, Wait, codec, template, tuple};
+use quintet_tuple_space::{
+    Array, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, codec, template, tuple,
+};
 
 /// The length of the head, the head, the bulk.
 fn with_length((head, bulk): (Vec<u8>, quintet_tuple_space::Bytes)) -> Vec<u8> {
@@ -44,6 +46,7 @@ fn step(request: Request<'_>, sender: u8, token: u8) -> Vec<u8> {
 }
 
 const SENDER_DOWN: [u8; 3] = [0xff, 1, 0];
+const SENDER_UP: [u8; 3] = [0xfc, 1, 0];
 const LATER: [u8; 3] = [0xfe, 0xff, 0];
 const ROOM: [u8; 3] = [0xfd, 0, 0];
 
@@ -52,6 +55,10 @@ pub(super) fn requests() -> Vec<Seed> {
     let out = |sender, token| step(Request::Out { deadline: None, tuples: &rows }, sender, token);
     let take =
         |wait, lease, sender, token| step(Request::Take { wait, lease, template: &any }, sender, token);
+    let list = |subject, template, token| {
+        let (from, size) = (Cursor::default(), PageSize { rows: 1, field_bytes: 2 });
+        step(Request::List { subject, from, size, template }, 2, token)
+    };
     let lease = Some(Span(10));
     let id = LeaseId(2);
     named(
@@ -90,6 +97,20 @@ pub(super) fn requests() -> Vec<Seed> {
                     step(Request::Read { wait: Wait::AtOnce, template: &any }, 1, 2),
                     step(Request::Count { template: &any }, 1, 3),
                     step(Request::Status, 1, 4),
+                ]
+                .concat(),
+            ),
+            (
+                "listed",
+                [
+                    SENDER_UP.to_vec(),
+                    [out(0, 1), out(0, 2), take(Wait::AtOnce, lease, 1, 3)].concat(),
+                    take(Wait::AtOnce, lease, 1, 4),
+                    take(Wait::Forever, None, 1, 5),
+                    list(Subject::Tuples, None, 6),
+                    list(Subject::Tuples, Some(&any), 7),
+                    list(Subject::Waiting, None, 8),
+                    list(Subject::Clients, None, 9),
                 ]
                 .concat(),
             ),

@@ -1,7 +1,9 @@
 //! The bodies of answers.
 
 use super::fields::check_signature;
-use super::{COUNTED, DONE, ERROR, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, STATE, TUPLE};
+use super::{
+    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, STATE, TUPLE,
+};
 use crate::{Signature, Tuple};
 use bytes::Bytes;
 use core::fmt;
@@ -22,6 +24,8 @@ pub enum Answer {
     Count(u64),
     /// How the space is.
     State(Box<State>),
+    /// A part of a listing.
+    Page(Page),
     /// It failed and changed nothing.
     Error(Refusal),
 }
@@ -105,6 +109,7 @@ impl Answer {
             NO_MATCH => Answer::NoMatch,
             COUNTED => Answer::Count(reader.u64()?),
             STATE => Answer::State(Box::new(State::decode(&mut reader)?)),
+            LISTED => Answer::Page(Page::decode(&mut reader)?),
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
             TUPLE => {
                 let front = TupleFront::decode(&mut reader)?;

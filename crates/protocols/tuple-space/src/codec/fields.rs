@@ -11,7 +11,7 @@ use bytes::Bytes;
 use bytestring::ByteString;
 use core::hash::Hasher;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_DIMENSIONS, MAX_FIELDS};
-use quintet_wire::{DecodeError, Reader};
+use quintet_wire::{DecodeError, Reader, Sink};
 
 /// One field where it lies.
 #[derive(Clone, Copy, Debug)]
@@ -337,6 +337,27 @@ impl FieldBytes<'_> {
         ElementType::from_tag(self.tag & !TAG_ARRAY).expect("tags are checked with the signature")
     }
 
+    /// Writes it as a listing shows it, with at most so many bytes of text, of bytes or of an array's data.
+    pub(crate) fn write_beginning(&self, most: usize, sink: &mut impl Sink) {
+        sink.bytes(self.shape);
+        if SCALAR_WIDTHS.get(usize::from(self.tag)).is_some_and(|width| *width > 0) {
+            sink.bytes(self.data);
+        } else if self.is_actual {
+            sink.u32(u32::try_from(self.data.len()).expect("a bulk is shorter than 4 GiB"));
+            sink.counted(&self.data[..self.end_of_beginning(most)]);
+        }
+    }
+
+    /// Where to cut its data: after that many bytes, or, within a character of text, in front of it.
+    fn end_of_beginning(&self, most: usize) -> usize {
+        let is_within_character =
+            |end: &usize| self.tag == TAG_TEXT && self.data.get(*end).is_some_and(|byte| byte & 0xc0 == 0x80);
+        match self.data.len() {
+            all if all <= most => all,
+            _ => (0..=most).rev().find(|end| !is_within_character(end)).unwrap_or(0),
+        }
+    }
+
     /// Its type: an actual array's with every dimension fixed.
     pub(crate) fn field_type(&self) -> Type {
         match self.tag {
@@ -382,7 +403,8 @@ fn short_word(data: &[u8]) -> u64 {
     }
 }
 
-fn scalar(element: ElementType, bytes: &[u8]) -> Value {
+/// The scalar of these bytes, as many as the type has.
+pub(crate) fn scalar(element: ElementType, bytes: &[u8]) -> Value {
     use crate::Element;
     match element {
         ElementType::Bool => Value::Bool(bool::read(bytes)),

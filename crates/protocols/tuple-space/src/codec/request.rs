@@ -1,7 +1,8 @@
 //! The bodies of requests.
 
 use super::{
-    ACK, CANCEL, COUNT, DONE, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS, TAKE, View, aligned,
+    ACK, CANCEL, COUNT, DONE, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS,
+    TAKE, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -90,6 +91,7 @@ pub(crate) enum RequestView<'a> {
     Renew,
     Count(View<'a>),
     Status,
+    List(ListView<'a>),
 }
 
 impl<'a> RequestView<'a> {
@@ -106,7 +108,7 @@ impl<'a> RequestView<'a> {
     /// Whether more lies in a frame's bulk than data that is only compared, hashed and passed on: a template, or the heads of tuples.
     pub(crate) fn relies_on_bulk(frame: &Frame<'_>) -> bool {
         match frame.kind {
-            TAKE | READ | COUNT => true,
+            TAKE | READ | COUNT | LIST => true,
             OUT => frame.body.len() == HEADLESS_OUT_BYTES,
             ACK => frame.body.len() == HEADLESS_OUT_BYTES + size_of::<LeaseId>(),
             _ => false,
@@ -119,7 +121,7 @@ impl<'a> RequestView<'a> {
         let settled = Token(reader.u64()?);
         let request = RequestView::decode_rest(frame, &mut reader)?;
         reader.finish()?;
-        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT);
+        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT | LIST);
         if !takes_bulk && !frame.bulk.is_empty() {
             return Err(DecodeError::Trailing { at: 0, left: frame.bulk.len() });
         }
@@ -150,6 +152,7 @@ impl<'a> RequestView<'a> {
             RENEW => RequestView::Renew,
             COUNT => RequestView::Count(template(reader, frame.bulk)?),
             STATUS => RequestView::Status,
+            LIST => RequestView::List(ListView::decode(reader, frame.bulk)?),
             Kind(other) => return Err(reader.invalid("kind", other, 0)),
         })
     }

@@ -18,6 +18,8 @@ pub const DEAD_LETTER: &str = "quintet.dead-letter";
 pub(super) struct Lease {
     pub(super) holder: Address,
     pub(super) place: Place,
+    /// When it began.
+    pub(super) since: Time,
     /// How long it lives unless renewed.
     pub(super) ttl: Span,
     /// When it ends unless renewed; none while its acknowledgement waits for room, as the work is done then.
@@ -65,7 +67,7 @@ impl Space {
         let id = self.order();
         self.hide(place);
         let due = (ttl.0 != u64::MAX).then(|| now + ttl);
-        self.leases.insert(id, Lease { holder, place, ttl, due, put_off: false, parked: None });
+        self.leases.insert(id, Lease { holder, place, since: now, ttl, due, put_off: false, parked: None });
         if due.is_some() || !seeded!(self.config, EndlessLeaseKept) {
             self.senders.get_or_add(holder).leases.insert(id);
         }
@@ -122,8 +124,9 @@ impl Space {
     }
 
     /// Ends a lease for good: its tuple is gone.
-    pub(super) fn finish_lease(&mut self, id: LeaseId, lease: &Lease) {
+    pub(super) fn finish_lease(&mut self, now: Time, id: LeaseId, lease: &Lease) {
         self.end_lease(id.0);
+        self.note_acknowledged(now, lease);
         let entry = self.stores[lease.place.store].remove(lease.place.entry);
         self.room.free(entry.bytes(), entry.account());
     }
@@ -168,6 +171,7 @@ impl Space {
     pub(super) fn fail_lease(&mut self, now: Time, id: u64, failure: Failure, out: &mut dyn Outbox) {
         let Some(lease) = self.end_lease(id) else { return };
         self.redone += 1;
+        self.note_given_up(&lease);
         let entry = self.stores[lease.place.store].entry_mut(lease.place.entry);
         entry.failed = entry.failed.saturating_add(1);
         let is_exhausted = entry.failed >= self.config.max_attempts.max(1);

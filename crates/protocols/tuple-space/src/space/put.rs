@@ -44,7 +44,7 @@ impl Space {
         };
         let size = Size::of(&put.tuples);
         if let Some(account) = self.room.for_results(size, self.counted(lease.place)) {
-            self.finish_lease(id, &lease);
+            self.finish_lease(now, id, &lease);
             self.put_all(now, &put.tuples, account, out);
             self.reply(from, DONE, token, out);
         } else if self.may_park(from, token, put, size, out) {
@@ -86,6 +86,7 @@ impl Space {
 
     fn park(&mut self, now: Time, mut parked: Parked) -> ParkedKey {
         let key = ParkedKey { is_out: parked.lease.is_none(), order: self.order() };
+        parked.since = now;
         parked.due = (parked.waits.0 != u64::MAX).then(|| now + parked.waits);
         if let Some(due) = parked.due {
             self.timers.add(due, key.order, Timer::Parked(key));
@@ -124,7 +125,7 @@ impl Space {
             let Some(parked) = self.drop_parked(now, key) else { return };
             if let Some((id, lease)) = parked.lease.and_then(|id| Some((id, self.held(parked.address, id)?)))
             {
-                self.finish_lease(id, &lease);
+                self.finish_lease(now, id, &lease);
             }
             self.put_all(now, &parked.tuples(), account, out);
             self.reply(parked.address, DONE, parked.token, out);

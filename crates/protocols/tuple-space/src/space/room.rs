@@ -65,6 +65,7 @@ pub(super) struct Parked {
     pub(super) token: Token,
     /// The lease that it ends, if it is an acknowledgement.
     pub(super) lease: Option<LeaseId>,
+    pub(super) since: Time,
     pub(super) due: Option<Time>,
     pub(super) waits: Span,
     pub(super) size: Size,
@@ -101,7 +102,7 @@ impl Parked {
         tuples: &PutTuples<'_>,
     ) -> Parked {
         let (size, tuples) = (Size::of(tuples), tuples.keep());
-        Parked { address, token, lease, due: None, waits, size, tuples }
+        Parked { address, token, lease, since: Time::ZERO, due: None, waits, size, tuples }
     }
 
     pub(super) fn tuples(&self) -> PutTuples<'_> {
@@ -348,6 +349,11 @@ impl Room {
         // Whoever comes next may fit where this one did not.
         self.freed = true;
         Some(parked)
+    }
+
+    /// Those who wait for room, from that one on, in the order in which they are served.
+    pub(super) fn parked_from(&self, from: ParkedKey) -> impl Iterator<Item = (ParkedKey, &Parked)> {
+        self.parked.range(from..).map(|(key, parked)| (*key, parked))
     }
 
     pub(super) fn parked(&self) -> usize {

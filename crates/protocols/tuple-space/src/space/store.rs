@@ -158,6 +158,11 @@ impl Store {
         self.entries.iter()
     }
 
+    /// Those at that place and behind it, in the order of their places.
+    pub(super) fn entries_from(&self, place: u32) -> impl Iterator<Item = (u32, &Entry)> {
+        self.entries.iter_from(place)
+    }
+
     /// Adds a tuple, hidden.
     pub(super) fn add(&mut self, order: u64, head: &[u8], bulk: Bytes, account: Account) -> u32 {
         let bulk = (!bulk.is_empty()).then(|| Box::new(bulk));

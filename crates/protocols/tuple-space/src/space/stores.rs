@@ -159,6 +159,11 @@ impl Stores {
         self.list.iter().map(|(_, store)| store)
     }
 
+    /// The stores at that place and behind it, in the order of their places.
+    pub(super) fn iter_from(&self, place: u32) -> impl Iterator<Item = (u32, &Store)> {
+        self.list.iter_from(place)
+    }
+
     pub(super) fn view(&self, place: Place) -> View<'_> {
         self[place.store].view(place.entry)
     }

@@ -6,6 +6,7 @@ mod books;
 mod collisions;
 mod indexes;
 mod leases;
+mod listing;
 mod model;
 mod order;
 mod random_runs;

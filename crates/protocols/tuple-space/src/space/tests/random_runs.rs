@@ -3,7 +3,7 @@
 use super::bench::{Bench, Sent};
 use super::model::{Model, Purpose};
 use crate::{
-    Answer, ArrayOf, LeaseId, Refusal, Request, SpaceConfig, Template, Tuple, Wait, template, tuple,
+    Answer, ArrayOf, LeaseId, PageSize, Refusal, Request, SpaceConfig, Template, Tuple, Wait, template, tuple,
 };
 use proptest::prelude::*;
 use quintet_contract::{Input, Protocol, Span};
@@ -19,6 +19,8 @@ enum Step {
     Release(usize),
     Renew,
     Count(Template),
+    /// All tuples, or those that match, so many in a page.
+    List(Option<Template>, u32),
     Fill,
     Writable,
     Down,
@@ -89,6 +91,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..4usize).prop_map(Step::Release),
         1 => Just(Step::Renew),
         4 => a_template().prop_map(Step::Count),
+        2 => (proptest::option::of(a_template()), 1..5u32).prop_map(|(t, n)| Step::List(t, n)),
         2 => Just(Step::Fill),
         3 => Just(Step::Writable),
         1 => Just(Step::Down),
@@ -142,6 +145,7 @@ impl Pair {
                 (vec![], vec![])
             }
             Step::Pass(span) => self.pass(*span),
+            Step::List(template, rows) => self.list(template.as_ref(), *rows),
             Step::Writable => {
                 self.model.full.remove(&from);
                 let sent = self.bench.writable(from);
@@ -176,6 +180,24 @@ impl Pair {
             expected.extend(self.input(Model::search_again));
         }
         (self.bench.now, self.model.now) = (end, end);
+        (sent, expected)
+    }
+
+    /// Compares what is listed with what the model has. What is due is done with the first page.
+    fn list(&mut self, template: Option<&Template>, rows: u32) -> (Vec<Sent>, Vec<Sent>) {
+        let (listing, sent) = self.bench.list_among(PageSize { rows, field_bytes: 256 }, template);
+        let expected = self.input(|_| {});
+        self.look();
+        let mut listed: Vec<_> = listing
+            .into_iter()
+            .map(|row| {
+                let lease = row.lease.map(|lease| (lease.id.0, lease.holder.node.0));
+                let values = row.fields.iter().map(|field| field.value().cloned().expect("all are short"));
+                (row.age, row.failed, lease, values.collect())
+            })
+            .collect();
+        listed.sort_by_key(|row| row.0);
+        assert_eq!(listed, self.model.list(template));
         (sent, expected)
     }
 

@@ -1,7 +1,7 @@
 """Tunes a classifier of handwritten digits, once serially and once by the workers of a space, and compares the results.
 
     quintet run -n 4 --kill-one examples/python/tune_digits.py    # workers in processes, one of which is killed
-    python examples/python/tune_digits.py                         # without a cluster: two threads of this process
+    python examples/python/tune_digits.py                         # without a cluster: worker processes of its own, one a core
 
 The last line of the output is a JSON object; the exit status is 1 if the two results differ.
 """
@@ -52,7 +52,7 @@ def wait_for_workers() -> None:
     """Until each of QUINTET_WORKERS has announced itself. Raises TimedOut after a minute."""
     wanted = int(os.environ.get("QUINTET_WORKERS", "0"))
     if not os.environ.get("QUINTET_SPACE"):
-        print("no cluster (QUINTET_SPACE is not set): two threads of this process are the workers")
+        print("no cluster (QUINTET_SPACE is not set): the workers are processes of this program's own")
         return
     with quintet.connect() as lab:
         for rank in range(wanted):

@@ -79,18 +79,26 @@ impl Lab {
         Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), address: None }
     }
 
-    /// Connects to the space at an address. A signal's exception ends the wait for its answer.
+    /// Connects to the space at an address, as a member of `cluster`, or else of the one that the settings name. A signal's exception ends the
+    /// wait for its answer.
     ///
     /// Raises BadValue for what is no address, or no cluster of this machine; BadFile; Unreachable, PeerSilent, NotAllowed, WrongCluster, VersionMismatch or Resource.
     #[staticmethod]
-    fn link(py: Python<'_>, address: &Bound<'_, PyString>, settings: &Settings) -> PyResult<Lab> {
+    #[pyo3(signature = (address, settings, cluster = None))]
+    fn link(
+        py: Python<'_>,
+        address: &Bound<'_, PyString>,
+        settings: &Settings,
+        cluster: Option<u128>,
+    ) -> PyResult<Lab> {
         let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
         let place = match place {
             SpaceAddress::Link(link) => settings.identified(link)?.into(),
             of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
         };
-        let (cluster, lease, link) = (settings.cluster, settings.lease, settings.link);
+        let (lease, link) = (settings.lease, settings.link);
+        let cluster = cluster.unwrap_or(settings.cluster);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
         let lab = connect_in_a_thread(py, connect)?;
         Ok(Lab { connection: Arc::new(Connection::new(lab)), address })

@@ -12,6 +12,7 @@
 //! | `simulate.rs` | models and their runs; needs no lab |
 //! | `error.rs`, `words.rs` | errors as Python exceptions, in Python's words |
 //! | `fork.rs` | what a forked child must leave alone |
+//! | `parent.rs` | what a worker does when its program dies |
 //!
 //! Nothing here waits while it holds the interpreter: a callback that needs the interpreter may run on the thread that is
 //! waited for.
@@ -25,6 +26,7 @@ mod fork;
 mod formal;
 mod lab;
 mod lease;
+mod parent;
 mod pending;
 mod server;
 mod settings;
@@ -54,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
     module.add_function(wrap_pyfunction!(fork::before_fork, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(parent::end_with_parent, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::student_t_quantile, module)?)?;

@@ -19,6 +19,7 @@ from conftest import LONG_S
 
 import quintet
 from quintet import presence, tasks
+from quintet.connecting import embedded
 from quintet.executor import EMBEDDED_WORKERS
 from quintet.worker import _work_present, work
 
@@ -51,11 +52,11 @@ class UnreadableResult:
         return sys.exit, ("unreadable",)
 
 
-@pytest.fixture(params=["embedded", "served"])
+@pytest.fixture(params=["threads", "served", "processes"])
 def executor(request):
     if request.param == "served":
         request.getfixturevalue("worker")()
-    with quintet.Executor() as executor:
+    with quintet.Executor(2, threads=request.param == "threads") as executor:
         yield executor
 
 
@@ -338,9 +339,8 @@ def test_a_worker_is_present_from_when_there_is_room(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value", "code"),
-    [("CLUSTER", "8", "WrongCluster"), ("RANK", "x", "BadValue"), ("LEASE_MS", "abc", "BadValue"),
-     ("SPACE", "/none", "Unreachable")],
-)  # fmt: skip
+    [("CLUSTER", "8", "WrongCluster"), ("RANK", "x", "BadValue"), ("LEASE_MS", "abc", "BadValue"), ("SPACE", "/none", "Unreachable")],
+)
 def test_a_worker_that_cannot_begin_says_why(socket, name, value, code):
     environment = {**os.environ, "QUINTET_SPACE": str(socket), f"QUINTET_{name}": value}
     command = [sys.executable, "-m", "quintet.worker"]
@@ -458,10 +458,10 @@ def test_an_executor_whose_workers_could_not_be_started_starts_them_the_next_tim
 @pytest.mark.parametrize("name", ["quintet-worker-0", "quintet-collect"])
 def test_an_executor_that_could_not_be_made_closes_its_lab(unlucky_thread, monkeypatch, name):
     made = []
-    monkeypatch.setattr("quintet.executor.connect", lambda: made.append(quintet.connect()) or made[0])
+    monkeypatch.setattr("quintet.executor.embedded", lambda: made.append(embedded()) or made[0])
     unlucky_thread(name)
     with pytest.raises(KeyboardInterrupt):
-        quintet.Executor()
+        quintet.Executor(threads=True)
     assert made[0].closed
 
 

@@ -22,6 +22,7 @@ match when number, types and values of the fields are equal.
 | `masters` | what a program leaves that dies before its tasks |
 | `leaving` | a program that ends waits for its tasks |
 | `worker`, `ending`, `presence` | who does the work, how it is asked to end, who lives |
+| `local`, `local_worker`, `cores` | workers of a program's own, such a process, how many there are by default |
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |
 

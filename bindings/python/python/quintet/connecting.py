@@ -39,6 +39,18 @@ def connect(address: str | None = None) -> Lab:
     return lab
 
 
+def is_named() -> bool:
+    """Whether the environment or quintet.toml in the working folder names a space. Raises BadValue, or BadFile."""
+    return Settings().address is not None
+
+
+def embedded() -> Lab:
+    """A lab in this process, whatever the settings name."""
+    lab = Lab.embedded()
+    _open.add(lab)
+    return lab
+
+
 def serve(
     address: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
 ) -> Server:

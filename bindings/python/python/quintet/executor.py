@@ -7,16 +7,19 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor as _Executor
+from types import TracebackType
 from typing import Any, Callable
 
 from quintet import presence, tasks
 from quintet._native import Lab
 from quintet.bulk import Sharing
-from quintet.connecting import connect
+from quintet.connecting import connect, embedded, is_named
+from quintet.cores import usable_cores
+from quintet.local import LocalWorkers
 from quintet.pool import Future, Pool
 
 EMBEDDED_WORKERS = 2
-"""Threads that do the tasks when the lab is embedded and nobody else can."""
+"""Threads that do the tasks of an embedded lab that was given: nobody else can."""
 
 AHEAD_TASKS = 4096
 """Tasks that an executor puts ahead of their results, at most."""
@@ -26,8 +29,23 @@ AHEAD_BYTES = 128 << 20
 
 
 class Executor(_Executor):
-    """Runs calls in the workers of a lab's space (`python -m quintet.worker`), each exactly once also if workers die: a
-    task whose worker dies is done by another. A task whose workers died five times fails with TaskFailed.
+    """Runs calls in workers. A worker that dies is started again, and its task is done again by one that lives: what ends a
+    `ProcessPoolExecutor` with BrokenProcessPool costs an attempt here. A task whose workers died five times fails with TaskFailed.
+
+        with quintet.Executor(4) as executor:     # four worker processes of its own
+            print(list(executor.map(pow, range(9), range(9))))
+
+    Who the workers are:
+
+    | executor | workers |
+    | --- | --- |
+    | `Executor(4)`, `Executor()` | that many processes of its own, or one a usable core; they end with it, and with the program, however that dies |
+    | the same under `quintet run`, or where a space is named (QUINTET_SPACE, quintet.toml) | those of that space: nothing is started |
+    | `Executor(lab=lab)` | those of that space; of an embedded lab, two threads of this process |
+    | `Executor(4, threads=True)` | that many threads of this process |
+
+    Processes of its own never import the program's main module, so that a script needs no `if __name__ == "__main__":`, and a notebook or
+    `python -c` does as well: functions and classes of the main module travel with the task.
 
     A future's callbacks (`add_done_callback`) run one after the other in the thread that collects the results. A callback
     may submit a task, and must not wait for another future: no result comes while it waits.
@@ -42,41 +60,73 @@ class Executor(_Executor):
     written. Tasks of one `map` send an array that they have in common once; it is not to be changed meanwhile.
 
     As with the standard library's executors, tasks under way are done also if the executor was dropped or the program ends: the end
-    waits for them, unless ctrl-C ends it. Without a lab it connects as `quintet.connect()` and closes that connection at shutdown. In an embedded lab two threads
-    of this process do the work.
+    waits for them. ctrl-C ends that wait; in a `with` block it cancels all tasks, and ends the workers that are the executor's own.
     """
 
     def __init__(
         self,
-        lab: Lab | None = None,
+        max_workers: int | Lab | None = None,
         *,
+        lab: Lab | None = None,
+        threads: bool = False,
         initializer: Callable[..., Any] | None = None,
         initargs: tuple[Any, ...] = (),
         ahead_tasks: int = AHEAD_TASKS,
         ahead_bytes: int = AHEAD_BYTES,
     ) -> None:
-        """`initializer(*initargs)` is called by each worker before its first task; if it raises the executor is broken.
+        """`max_workers` is how many processes, or threads, it starts; in a space that others serve it bounds how many of its tasks are there
+        at a time. `initializer(*initargs)` is called by each worker before its first task; if it raises the executor is broken.
 
-        Raises as `quintet.connect` does, and what pickling the initializer raises.
+        `Executor(lab)` is `Executor(lab=lab)`.
+
+        Raises ValueError, as `quintet.connect` does, and what pickling the initializer raises; RuntimeError where no process can be started.
         """
+        if isinstance(max_workers, Lab):
+            if lab is not None:
+                raise TypeError("one lab is enough")
+            max_workers, lab = None, max_workers
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         pickled = None if initializer is None else tasks.dumps((initializer, initargs))
-        own = lab is None
-        self.lab = connect() if lab is None else lab
+        self._own: LocalWorkers | None = None
+        self.lab, close = self._place(max_workers, lab, threads)
         """The connection it uses."""
+        if max_workers is not None and self._own is None and not self.lab.is_embedded:
+            ahead_tasks = min(ahead_tasks, max_workers)
         try:
-            if self.lab.is_embedded:
-                _ensure_workers(self.lab)
-            self._pool = Pool(self.lab, own, ahead_tasks, ahead_bytes, pickled)
+            self._pool = Pool(self.lab, close, ahead_tasks, ahead_bytes, pickled)
+            if self._own is not None:
+                self._own.pools.add(self._pool)
             self._pool.start()
         except BaseException:
-            if own:
-                self.lab.close()
+            if close is not None:
+                close()
             raise
         self.pool = self._pool.name
         """Names this executor's tasks and results."""
         weakref.finalize(self, _drop, self._pool).atexit = False
+
+    def _place(self, max_workers: int | None, lab: Lab | None, threads: bool) -> tuple[Lab, Callable[[], None] | None]:
+        """The lab whose workers do the tasks, and what is to be called in the end. Starts them if they are its own."""
+        if lab is not None:
+            if lab.is_embedded:
+                _ensure_workers(lab, max_workers or EMBEDDED_WORKERS)
+            return lab, None
+        if threads:
+            own = embedded()
+            try:
+                _ensure_workers(own, max_workers or usable_cores())
+            except BaseException:
+                own.close()
+                raise
+            return own, own.close
+        if is_named():
+            named = connect()
+            return named, named.close
+        self._own = LocalWorkers(max_workers or usable_cores())
+        return self._own.lab, self._own.end
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Puts a task, or keeps it until others are done. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error,
@@ -104,6 +154,15 @@ class Executor(_Executor):
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
         return presence.count(self.lab)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
+            self.shutdown()
+        elif self._own is None:
+            self.shutdown(wait=False, cancel_futures=True)
+        else:
+            self._pool.abandon()
+            self._pool.join()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more tasks. `wait` for those under way; `cancel_futures` takes back those no worker has yet. Without waiting, those
@@ -155,13 +214,13 @@ _workers: weakref.WeakSet[Lab] = weakref.WeakSet()
 _workers_lock = threading.Lock()
 
 
-def _ensure_workers(lab: Lab) -> None:
+def _ensure_workers(lab: Lab, number: int) -> None:
     """Starts the threads that do the tasks of an embedded lab, once."""
     from quintet.worker import work
 
     with _workers_lock:
         if lab in _workers:
             return
-        for rank in range(EMBEDDED_WORKERS):
+        for rank in range(number):
             threading.Thread(target=work, args=(lab.space, rank), name=f"quintet-worker-{rank}", daemon=True).start()
         _workers.add(lab)

@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from quintet import bulk, leaving, masters, presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
@@ -66,10 +66,12 @@ class _Put:
 
 
 class Pool:
-    """The tasks of one executor. It closes the lab at its end if the lab is its `own`."""
+    """The tasks of one executor. `close` is called when it is over."""
 
-    def __init__(self, lab: Lab, own: bool, ahead_tasks: int, ahead_bytes: int, initializer: bytes | None) -> None:
-        self.lab, self._own = lab, own
+    def __init__(
+        self, lab: Lab, close: Callable[[], None] | None, ahead_tasks: int, ahead_bytes: int, initializer: bytes | None
+    ) -> None:
+        self.lab, self._close = lab, close
         self.space: Space = lab.space
         self.name = uuid.uuid4().hex
         """Names its tasks and results."""
@@ -80,7 +82,7 @@ class Pool:
         self.error: Error | None = None
         """How the space was lost."""
         self._broken: BrokenExecutor | None = None
-        """How its initializer failed."""
+        """How its initializer failed, or its workers."""
         self._initializer = initializer
         self.lost = 0
         """Tasks that were lost with it before anybody had said that there will be no more."""
@@ -332,9 +334,10 @@ class Pool:
         except Error as error:
             self._fail_all(error)
         finally:
+            # First: a program that ends waits for as long as this is one of those.
+            if self._close is not None:
+                self._close()
             leaving.discard(self)
-            if self._own:
-                self.lab.close()
 
     def _present(self) -> AbstractContextManager[None]:
         return presence.holding(self.space, masters.MASTER, self.name, masters.this_process())
@@ -387,17 +390,17 @@ class Pool:
             error = TaskFailed(Code.TaskFailed, f"its result cannot be unpickled here: {tasks.told(unreadable)}")
             error.__cause__ = unreadable
         if isinstance(error, bulk.InitializerFailed):
-            self._break(error)
-            error = self._broken
+            broken = BrokenExecutor(f"the initializer failed in a worker: {error}")
+            broken.__cause__ = error.__cause__
+            self.give_up(broken)
+            error = broken
         if error is not None:
             _end(future, error)
         elif not future.done():
             future.set_result(value)
 
-    def _break(self, error: bulk.InitializerFailed) -> None:
+    def give_up(self, broken: BrokenExecutor) -> None:
         """Fails all tasks. The results of those that workers have are still collected, and dropped."""
-        broken = BrokenExecutor(f"the initializer failed in a worker: {error}")
-        broken.__cause__ = error.__cause__
         with self._lock:
             self._broken, self.has_ended = broken, True
             futures, kept = list(self._futures.values()), list(self._kept)
@@ -406,8 +409,16 @@ class Pool:
             _end(future, broken)
         for number in kept:
             self._forget(number)
-        while (task := self.space.take_if(tasks.TASK, self.name, int, bytes)) is not None:
-            self._forget(task[2])
+        with contextlib.suppress(*GONE):
+            while (task := self.space.take_if(tasks.TASK, self.name, int, bytes)) is not None:
+                self._forget(task[2])
+
+    def abandon(self) -> None:
+        """Cancels all tasks, also those that workers have. For a pool whose workers end: no result of theirs may come."""
+        for future in self.end():
+            if not future.cancel():
+                self._forget(future.number)
+                future.withdraw()
 
     def _arrays(self, pickled: bulk.Pickled) -> list[bytearray]:
         """The large arrays of a result: the program may write them."""

@@ -9,6 +9,8 @@ first. A worker that was frozen for longer than its lease counts as dead from th
 from __future__ import annotations
 
 import os
+import threading
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,9 +19,12 @@ from typing import Any
 
 from quintet import tasks
 from quintet._native import DEAD_LETTER, Lab, Space
-from quintet.errors import Error
+from quintet.errors import Code, Error, TimedOut
 
 PRESENCE = "quintet.presence"
+
+LOOK_S = 0.01
+"""How often is looked for workers that are waited for."""
 
 _found_dead: defaultdict[str | None, set[tuple[int, int]]] = defaultdict(set)
 """Rank and process of the dead, by their space's address."""
@@ -82,6 +87,17 @@ def count(lab: Lab) -> int:
         space.take_if(tasks.WORKER, *dead)
         _found_dead[lab.address].add(dead)
     return space.count(tasks.WORKER, int, int)
+
+
+def wait(lab: Lab, number: int, timeout: float | None = None) -> int:
+    """Waits until so many are there; returns how many. See `Lab.wait_for_workers`."""
+    end = None if timeout is None else time.monotonic() + timeout
+    looks = threading.Event()
+    while (there := count(lab)) < number:
+        if end is not None and time.monotonic() >= end:
+            raise TimedOut(Code.TimedOut, f"{there} of {number} workers have announced themselves at {lab.address or 'this process'}")
+        looks.wait(LOOK_S)
+    return there
 
 
 def found_dead(lab: Lab) -> int:

@@ -19,8 +19,6 @@ Large arrays of either are apart (`bulk`). Pickles are code: they are spoken onl
 
 from __future__ import annotations
 
-import functools
-import importlib
 import os
 import pickle
 import threading
@@ -28,6 +26,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
+
+import cloudpickle
 
 from quintet.bulk import Pickled
 from quintet.errors import Code, TaskFailed
@@ -53,22 +53,11 @@ def event(what: str, rank: int, task: int, attempt: int) -> tuple[str, str, int,
 
 
 def dumps(value: Any, keep: Callable[[pickle.PickleBuffer], bool] | None = None) -> bytes:
-    """Pickles, functions of the main program included if cloudpickle is there. `keep` says which buffers stay in the pickle.
+    """Pickles, functions and classes of the main program included. `keep` says which buffers stay in the pickle.
 
     Raises what pickling raises.
     """
-    return _pickler().dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
-
-
-@functools.lru_cache(maxsize=None)
-def _pickler() -> Any:
-    """cloudpickle, which may be joblib's own copy, or else pickle."""
-    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            continue
-    return pickle
+    return cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
 
 
 _doing = threading.local()

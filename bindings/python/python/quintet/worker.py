@@ -54,9 +54,10 @@ def work(space: Space, rank: int, ending: Ending | None = None) -> None:
         return
 
 
-def _work_present(space: Space, rank: int, ending: Ending | None = None) -> None:
+def _work_present(space: Space, rank: int, ending: Ending | None = None, *, sweeps: bool = True) -> None:
     try:
-        masters.start_to_sweep(space)
+        if sweeps:
+            masters.start_to_sweep(space)
         with presence.held(space, rank):
             work(space, rank, ending)
     except GONE:
@@ -165,8 +166,8 @@ def _rank() -> int:
         raise BadValue(Code.BadValue, f"QUINTET_RANK is {text!r}, expected a number") from None
 
 
-def main() -> int:
-    """The process of a worker. Returns its exit status."""
+def main(*, sweeps: bool = True) -> int:
+    """The process of a worker, which `sweeps` up what dead programs leave. Returns its exit status."""
     for setting in THREAD_SETTINGS:
         os.environ.setdefault(setting, "1")
     ending = Ending()
@@ -177,7 +178,7 @@ def main() -> int:
             if lab.is_embedded:
                 print("quintet.worker: set QUINTET_SPACE: an embedded space has no tasks for other processes", file=sys.stderr)
                 return 2
-            _work_present(lab.space, rank, ending)
+            _work_present(lab.space, rank, ending, sweeps=sweeps)
     except tasks.Ended:
         return 0
     except Error as error:

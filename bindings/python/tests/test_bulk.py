@@ -142,7 +142,7 @@ def test_more_arrays_than_the_space_holds_wait_for_their_turn(tmp_path):
     with quintet.serve(tmp_path / "space", max_bytes=30_000_000) as server, quintet.connect(server.address) as lab:
         executor = quintet.Executor(lab)
         arrays = [numpy.full(LARGE, float(n)) for n in range(10)]
-        results = executor.map(sum_of, [array for array in arrays for _ in range(2)])
+        results = executor.map(sum_of, [array for array in arrays for _ in range(2)], chunksize=1)
         kept = executor._pool._kept
         first = min(kept)
         while next(iter(kept), first) <= first:

@@ -16,7 +16,7 @@ match when number, types and values of the fields are equal.
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
-| `executor`, `pool`, `tasks` | `Executor`, its tasks under way, the tuples it speaks with |
+| `executor`, `mapping`, `pool`, `tasks` | `Executor`, its `map`, its tasks under way, the tuples it speaks with |
 | `bulk` | large arrays of tasks and results |
 | `stalls` | says why nothing goes on |
 | `masters` | what a program leaves that dies before its tasks |

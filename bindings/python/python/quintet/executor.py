@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -12,10 +11,10 @@ from typing import Any, Callable
 
 from quintet import presence, tasks
 from quintet._native import Lab
-from quintet.bulk import Sharing
 from quintet.connecting import connect, embedded, is_named
 from quintet.cores import usable_cores
 from quintet.local import LocalWorkers
+from quintet.mapping import Mapping
 from quintet.pool import Future, Pool
 
 EMBEDDED_WORKERS = 2
@@ -91,6 +90,8 @@ class Executor(_Executor):
             raise TypeError("initializer must be a callable")
         pickled = None if initializer is None else tasks.dumps((initializer, initargs))
         self._own: LocalWorkers | None = None
+        self._started = 0
+        """How many workers, processes or threads, it has started; 0: those are who they are."""
         self.lab, close = self._place(max_workers, lab, threads)
         """The connection it uses."""
         if max_workers is not None and self._own is None and not self.lab.is_embedded:
@@ -115,9 +116,9 @@ class Executor(_Executor):
                 _ensure_workers(lab, max_workers or EMBEDDED_WORKERS)
             return lab, None
         if threads:
-            own = embedded()
+            own, self._started = embedded(), max_workers or usable_cores()
             try:
-                _ensure_workers(own, max_workers or usable_cores())
+                _ensure_workers(own, self._started)
             except BaseException:
                 own.close()
                 raise
@@ -125,7 +126,8 @@ class Executor(_Executor):
         if is_named():
             named = connect()
             return named, named.close
-        self._own = LocalWorkers(max_workers or usable_cores())
+        self._started = max_workers or usable_cores()
+        self._own = LocalWorkers(self._started)
         return self._own.lab, self._own.end
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
@@ -135,21 +137,30 @@ class Executor(_Executor):
         return self._pool.submit((fn, args, kwargs))
 
     def map(
-        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1, **arguments: Any
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int | None = None,
+        buffersize: int | None = None,
     ) -> Iterator[Any]:
-        """The results of the calls in their order, each raised or returned at its place. `chunksize` calls travel as one task: for calls
-        that take less than a millisecond, some hundred are ten times as fast. A call that raises is the last one done of its chunk.
+        """The results of the calls in their order, each raised or returned at its place.
 
-        The arguments are collected at once, and an array that many of the calls have is sent once for all; `timeout`, and what else there is, as in the standard library.
+        Calls that take little go many at a time: how many follows from how long they take, so that tasks of any length keep the workers
+        busy. `chunksize` calls travel as one task if it is given, 1 for each by itself. A call that raises is the last one done of its chunk;
+        if a worker dies, its chunk is done again.
+
+        The arguments are collected at once, unless `buffersize` says how many calls are under way, or their results not taken, at most: then
+        they may come without end. An array that many of the calls have is sent once for all. `timeout` as in the standard library.
+
+        Raises ValueError; as `submit`.
         """
-        if chunksize < 1:
+        if chunksize is not None and chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
-        with self._pool.share() as sharing:
-            together = _Together(self._pool, sharing)
-            if chunksize == 1:
-                return together.map(fn, *iterables, timeout=timeout, **arguments)
-            chunks = _chunks(zip(*iterables), chunksize)
-            return _flat(together.map(tasks.Chunk(fn), chunks, timeout=timeout, **arguments))
+        if buffersize is not None and buffersize < 1:
+            raise ValueError("buffersize must be None or > 0")
+        workers = self._started or max(self.workers(), 1)
+        return Mapping(self._pool, fn, zip(*iterables), chunksize, workers, buffersize).results(timeout)
 
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
@@ -174,35 +185,6 @@ class Executor(_Executor):
                 future.cancel()
         if wait:
             self._pool.join()
-
-
-class _Together(_Executor):
-    """Submits tasks that may name the same large arrays."""
-
-    def __init__(self, pool: Pool, sharing: Sharing) -> None:
-        self._pool, self._sharing = pool, sharing
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        return self._pool.submit((fn, args, kwargs), self._sharing)
-
-
-def _chunks(calls: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
-    while chunk := list(itertools.islice(calls, size)):
-        yield chunk
-
-
-def _flat(chunks: Iterator[tuple[list[Any], bytes | None]]) -> Iterator[Any]:
-    """The results of chunks, one by one. Closed early, or at a failure, it takes back the chunks that no worker has."""
-    try:
-        for values, failure in chunks:
-            # As the standard library does: no result is kept once it was given.
-            values.reverse()
-            while values:
-                yield values.pop()
-            if failure is not None:
-                raise tasks.exception_of(failure)
-    finally:
-        chunks.close()  # type: ignore[attr-defined]
 
 
 def _drop(pool: Pool) -> None:

@@ -10,10 +10,9 @@ import contextlib
 import itertools
 import threading
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -37,6 +36,8 @@ class Future(_Future):
         self._pool = pool
         self.number = number
         """The task's id in its pool."""
+        self.size = 0
+        """Bytes of what was pickled, with those of the large arrays that went with it."""
 
     def cancel(self) -> bool:
         """Takes the task back. False if a worker has it, it is done, or its space is gone."""
@@ -91,11 +92,13 @@ class Pool:
         self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
         self._ahead: dict[int, int] = {}
         """The tasks that were put and are not done: the bytes of each."""
+        self._bytes_ahead = 0
+        """All of them together."""
         self._kept: dict[int, _Put] = {}
         """The tasks that wait here, oldest first."""
         self._keys: dict[int, list[str]] = {}
         """Of the large arrays of the tasks that are not done."""
-        self._uses = bulk.Uses(self.space, self.name, ahead_bytes)
+        self.uses = bulk.Uses(self.space, self.name, ahead_bytes)
         self._feeder: threading.Thread | None = None
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -108,7 +111,7 @@ class Pool:
     def start(self) -> None:
         """Collects from now on. Raises as `Space.out` if there is an initializer."""
         if self._initializer is not None:
-            self._uses.put_initializer(self._initializer)
+            self.uses.put_initializer(self._initializer)
         leaving.add(self)
         try:
             self._collector.start()
@@ -116,36 +119,27 @@ class Pool:
             leaving.discard(self)
             raise
 
-    @contextmanager
-    def share(self) -> Iterator[bulk.Sharing]:
-        """For tasks that may name the same large arrays: those that are submitted in the block."""
-        sharing = self.share_on()
-        try:
-            yield sharing
-        finally:
-            sharing.end()
-            self._uses.tidy()
-
     def share_on(self) -> bulk.Sharing:
-        """The same until it is ended."""
-        return self._uses.share()
+        """For tasks that may name the same large arrays, until it is ended."""
+        return self.uses.share()
 
-    def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None) -> Future:
-        """See `Executor.submit`."""
+    def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None, *, goes_on: bool = False) -> Future:
+        """See `Executor.submit`. `goes_on`: the task belongs to what was begun before the executor was shut down."""
         packer = bulk.Packer()
         payload = tasks.dumps(call, packer.keep)
-        keys, absent = self._uses.pack(packer.views, sharing)
+        keys, absent = self.uses.pack(packer.views, sharing)
         put = self._pack(payload, keys, absent, sharing is not None)
         future = Future(self, next(self._numbers))
+        future.size = put.size
         try:
-            is_kept = self._admit(future, put)
+            is_kept = self._admit(future, put, goes_on)
         except BaseException:
-            self._uses.release(put.keys)
+            self.uses.release(put.keys)
             raise
         if not is_kept and self._put_now(future.number, put) and sharing is not None:
             for key, view in zip(keys, absent):
                 if view is not None:
-                    self._uses.offer(view, key, sharing)
+                    self.uses.offer(view, key, sharing)
         return future
 
     def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None], is_shared: bool) -> _Put:
@@ -164,7 +158,7 @@ class Pool:
             self._put(number, put, timeout)
         except SpaceFull:
             with self._lock:
-                del self._ahead[number]
+                self._take_ahead(number)
                 self._keep(number, put)
             return False
         except BaseException:
@@ -172,10 +166,10 @@ class Pool:
             raise
         return True
 
-    def _admit(self, future: Future, put: _Put) -> bool:
+    def _admit(self, future: Future, put: _Put, goes_on: bool) -> bool:
         """Takes it in. Returns whether it is kept here, there being no room for it."""
         with self._lock:
-            self._check_takes()
+            self._check_takes(goes_on)
             self._stall.submit()
             if not self._futures:
                 self._stall.go_on()
@@ -185,15 +179,17 @@ class Pool:
             if is_kept:
                 self._keep(future.number, put)
             else:
-                self._ahead[future.number] = put.size
+                self._put_ahead(future.number, put.size)
             return is_kept
 
-    def _check_takes(self) -> None:
-        """Raises if no more tasks are taken. Under the lock."""
+    def _check_takes(self, goes_on: bool) -> None:
+        """Raises if no more tasks are taken; those that go on with something are taken until all is over. Under the lock."""
         if self.error is not None:
             raise BrokenExecutor(f"the executor has lost its space: {self.error}") from self.error
         if self._broken is not None:
             raise BrokenExecutor(str(self._broken)) from self._broken.__cause__
+        if goes_on and not self.is_over:
+            return
         if self.has_ended:
             raise RuntimeError("the executor was shut down")
         if leaving.has_begun():
@@ -207,8 +203,15 @@ class Pool:
 
     def _has_room(self, size: int) -> bool:
         """Whether one more task of that size may be put. Under the lock."""
-        fits = len(self._ahead) < self._ahead_tasks and sum(self._ahead.values()) + size <= self._ahead_bytes
+        fits = len(self._ahead) < self._ahead_tasks and self._bytes_ahead + size <= self._ahead_bytes
         return fits or not self._ahead
+
+    def _put_ahead(self, number: int, size: int) -> None:
+        self._ahead[number] = size
+        self._bytes_ahead += size
+
+    def _take_ahead(self, number: int) -> None:
+        self._bytes_ahead -= self._ahead.pop(number, 0)
 
     def _keep(self, number: int, put: _Put) -> None:
         """Has a task put when there is room. Under the lock."""
@@ -230,7 +233,7 @@ class Pool:
                 return  # The end of the collection is theirs.
             except SpaceFull:
                 with self._lock:
-                    del self._ahead[number]
+                    self._take_ahead(number)
                     self._kept[number] = put
             except Exception as error:
                 future = self._forget(number)
@@ -249,7 +252,7 @@ class Pool:
                 return None
             number = next(iter(self._kept))
             put = self._kept.pop(number)
-            self._ahead[number] = put.size
+            self._put_ahead(number, put.size)
             return number, put
 
     def limit(self, most_tasks: int) -> None:
@@ -314,7 +317,7 @@ class Pool:
 
     def _forget(self, number: int) -> Future | None:
         with self._changed:
-            self._ahead.pop(number, None)
+            self._take_ahead(number)
             future = self._futures.pop(number, None)
             keys = self._keys.pop(number, [])
             if self._kept:
@@ -322,8 +325,8 @@ class Pool:
             if threading.current_thread() is not self._collector:
                 self._wake_collector()
         if keys:
-            self._uses.release(keys)
-        self._uses.tidy()
+            self.uses.release(keys)
+        self.uses.tidy()
         return future
 
     def _collect(self) -> None:
@@ -370,7 +373,7 @@ class Pool:
 
     def _leave(self) -> None:
         """Leaves nothing in the space. Raises as `Space.take_if`."""
-        self._uses.end()
+        self.uses.end()
         if self._wake is None:
             return
         self._wake.cancel()

@@ -19,13 +19,15 @@ Large arrays of either are apart (`bulk`). Pickles are code: they are spoken onl
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import cloudpickle
 
@@ -93,22 +95,56 @@ class RemoteTraceback(Exception):
         return f'\n"""\n{self.text}"""'
 
 
-class Chunk:
-    """Calls a function with each of a list of arguments: the results, and the failure of the call that was the last, or None."""
+class Done(NamedTuple):
+    """What a chunk of calls came to."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    values: list[Any]
+    """Of those that were done, in their order."""
+    failure: bytes | None
+    """Of the call that came after these, if it failed."""
+    seconds: float
+    """How long they took."""
 
-    def __call__(self, calls: list[tuple[Any, ...]]) -> tuple[list[Any], bytes | None]:
-        values = []
-        for arguments in calls:
+    def pickled(self, pickled: Callable[[Any], bytes]) -> bytes:
+        """Pickled, with the values before the first that cannot be."""
+        try:
+            return pickled(self)
+        except Ended:
+            raise
+        except BaseException:
+            return pickled(self._until_failure(pickled))
+
+    def _until_failure(self, pickled: Callable[[Any], bytes]) -> Done:
+        for n, value in enumerate(self.values):
             try:
-                values.append(self._function(*arguments))
+                pickled(value)
             except Ended:
                 raise
             except BaseException as error:
-                return values, failure(error)
-        return values, None
+                return Done(self.values[:n], failure(error), self.seconds)
+        return self
+
+
+class Chunk:
+    """Calls a function with each of a list of arguments, until one fails, or so many seconds have passed."""
+
+    def __init__(self, function: Callable[..., Any], limit_s: float | None = None) -> None:
+        self._function, self._limit_s = function, limit_s
+
+    def __call__(self, calls: list[tuple[Any, ...]]) -> Done:
+        function, clock, values = self._function, time.perf_counter, []
+        began = clock()
+        end = math.inf if self._limit_s is None else began + self._limit_s
+        try:
+            for arguments in calls:
+                values.append(function(*arguments))
+                if clock() >= end:
+                    break
+        except Ended:
+            raise
+        except BaseException as error:
+            return Done(values, failure(error), clock() - began)
+        return Done(values, None, clock() - began)
 
 
 def run(payload: bytes) -> tuple[bool, bytes]:
@@ -124,7 +160,8 @@ def attempt(
     """Does a task as `run`, its arrays being looked up, and its result pickled, by these."""
     try:
         function, arguments, keywords = loads(payload, arrays)
-        return True, pickled(function(*arguments, **keywords))
+        value = function(*arguments, **keywords)
+        return True, value.pickled(pickled) if isinstance(value, Done) else pickled(value)
     except Ended:
         raise
     except BaseException as error:

@@ -62,6 +62,12 @@ fn absolute(address: LinkAddress) -> PyResult<LinkAddress> {
     })
 }
 
+/// The address of the space of the cluster whose agent runs on this machine; None if there is no such agent, or agents of several.
+#[pyfunction]
+pub(crate) fn running_cluster() -> Option<String> {
+    SpaceAddress::of_running_agent(&|name| std::env::var_os(name)).map(|address| address.to_string())
+}
+
 /// A connection to everything. Made by `quintet.connect`; a context manager that closes it. Not closed, it ends with the last
 /// of its spaces, leases and operations under way.
 #[pyclass(frozen, weakref, module = "quintet")]
@@ -69,14 +75,18 @@ pub(crate) struct Lab {
     connection: Arc<Connection>,
     /// Where the space is; none: in this process.
     address: Option<String>,
+    /// Why it is in this process, if somebody looked for another one.
+    why_embedded: Option<String>,
 }
 
 #[pymethods]
 impl Lab {
-    /// A lab in this process. Its tuples end with it.
+    /// A lab in this process, for that reason. Its tuples end with it.
     #[staticmethod]
-    fn embedded() -> Lab {
-        Lab { connection: Arc::new(Connection::new(quintet::Lab::embedded())), address: None }
+    #[pyo3(signature = (why = None))]
+    fn embedded(why: Option<String>) -> Lab {
+        let connection = Arc::new(Connection::new(quintet::Lab::embedded()));
+        Lab { connection, address: None, why_embedded: why }
     }
 
     /// Connects to the space at an address, as a member of `cluster`, or else of the one that the settings name. A signal's exception ends the
@@ -101,7 +111,7 @@ impl Lab {
         let cluster = cluster.unwrap_or(settings.cluster);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
         let lab = connect_in_a_thread(py, connect)?;
-        Ok(Lab { connection: Arc::new(Connection::new(lab)), address })
+        Ok(Lab { connection: Arc::new(Connection::new(lab)), address, why_embedded: None })
     }
 
     /// The tuple space.
@@ -120,6 +130,24 @@ impl Lab {
     #[getter]
     fn is_embedded(&self) -> bool {
         self.address.is_none()
+    }
+
+    /// Why the space lives in this process: where it was looked for. None if it does not, or was asked to.
+    #[getter]
+    fn why_embedded(&self) -> Option<&str> {
+        self.why_embedded.as_deref()
+    }
+
+    /// Waits until at least `number` workers have announced themselves and live, `timeout` seconds at most. Returns how many.
+    ///
+    /// Raises TimedOut, which says how many there are; Closed or its kin once the space is gone.
+    #[pyo3(signature = (number, timeout = None))]
+    fn wait_for_workers<'py>(
+        this: &Bound<'py, Self>,
+        number: usize,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.presence")?.call_method1("wait", (this, number, timeout))
     }
 
     /// Whether it was closed, or belongs to another process.
@@ -157,6 +185,11 @@ impl Lab {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
+    }
+
+    /// What notebooks show.
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.html")?.call_method1("of_lab", (this,))
     }
 
     fn __repr__(&self) -> String {

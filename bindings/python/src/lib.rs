@@ -56,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
     module.add_function(wrap_pyfunction!(fork::before_fork, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(lab::running_cluster, module)?)?;
     module.add_function(wrap_pyfunction!(parent::end_with_parent, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;

@@ -8,6 +8,7 @@ use quintet_settings::{
     LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting,
     Sources,
 };
+use rustix::process::getuid;
 use std::time::Duration;
 
 /// The number of a cluster, which may be larger than the setting `cluster.id`.
@@ -19,6 +20,9 @@ pub(crate) struct Settings {
     /// None if no source gives one.
     #[pyo3(get)]
     address: Option<String>,
+    /// Where a server is that nobody named an address.
+    #[pyo3(get)]
+    default_address: String,
     pub(crate) cluster: u128,
     pub(crate) lease: Duration,
     pub(crate) link: LinkConfig,
@@ -43,11 +47,11 @@ impl Settings {
     /// Raises BadValue, or BadFile.
     #[new]
     pub(crate) fn new() -> PyResult<Self> {
-        // A user's number makes a default socket, and only one that is given counts here.
-        let sources = Sources::of_this_process(Vec::new(), 0);
+        let sources = Sources::of_this_process(Vec::new(), getuid().as_raw());
         let settings = quintet_settings::Settings::load(&sources)
             .map_err(|error| raise(Error::new(error.code(), error.to_string())))?;
         let given = settings.origin(Setting::Location(&SPACE_ADDRESS)) != Origin::Default;
+        let address = settings.space_address().to_string_lossy().into_owned();
         let cluster = match sources.environment.get(CLUSTER) {
             Some(number) => cluster(number)?,
             None => settings.number(&CLUSTER_ID).into(),
@@ -58,7 +62,8 @@ impl Settings {
             bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
         };
         Ok(Settings {
-            address: given.then(|| settings.space_address().to_string_lossy().into_owned()),
+            address: given.then(|| address.clone()),
+            default_address: address,
             cluster,
             identity: settings.location(&CLUSTER_IDENTITY).to_string_lossy().into_owned(),
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),

@@ -145,6 +145,11 @@ impl Space {
         Ok(Begin::new(Arc::clone(&self.connection), limit(timeout)?))
     }
 
+    /// What notebooks show.
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.html")?.call_method1("of_space", (this,))
+    }
+
     fn __repr__(&self) -> &'static str {
         if self.connection.is_closed() { "<quintet.Space, closed>" } else { "<quintet.Space>" }
     }

@@ -27,8 +27,10 @@ with quintet.serve(sys.argv[1]) as server:
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees a cluster by chance."""
+def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees a server or a cluster by chance."""
+    for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path_factory.getbasetemp() / "nothing"))
     for name in [name for name in os.environ if name.startswith("QUINTET_")]:
         monkeypatch.delenv(name)
 

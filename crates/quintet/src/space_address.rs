@@ -105,6 +105,18 @@ pub(crate) struct Located {
 }
 
 impl SpaceAddress {
+    /// The space of the cluster to which this machine belongs, as this user's agent says that runs here; none if there is no such agent, or
+    /// agents of several clusters.
+    #[must_use]
+    pub fn of_running_agent(environment: &dyn Fn(&str) -> Option<OsString>) -> Option<SpaceAddress> {
+        // Beside a cluster of any name lie the others.
+        let any = quintet_identity::place("any", environment).ok()?;
+        let folders = std::fs::read_dir(any.parent()?).ok()?.flatten().map(|entry| entry.path());
+        let mut running = folders.filter(|folder| UnixStream::connect(agent_socket(folder)).is_ok());
+        let (only, None) = (running.next()?, running.next()) else { return None };
+        only.is_absolute().then(|| only.to_str().map(|path| SpaceAddress::Cluster(path.to_owned()))).flatten()
+    }
+
     /// Where that is. What a cluster's machines are is read from its folder, where this machine's agent keeps it: nobody is asked.
     ///
     /// # Errors
@@ -123,6 +135,11 @@ impl SpaceAddress {
             }
         }
     }
+}
+
+/// Where the agent of a cluster listens to this user's commands.
+fn agent_socket(folder: &Path) -> PathBuf {
+    folder.join("agent.socket")
 }
 
 fn of_cluster(name: &str, folder: PathBuf) -> Result<Located, Error> {
@@ -171,7 +188,7 @@ impl Located {
         let Some((folder, node)) = &self.of else { return error };
         let text = error.text();
         let here = !matches!(self.address, LinkAddress::Tls { .. });
-        let agent_runs = UnixStream::connect(folder.join("agent.socket")).is_ok();
+        let agent_runs = UnixStream::connect(agent_socket(folder)).is_ok();
         let advice = match (error.code(), here, agent_runs) {
             (Code::Unreachable, true, false) => {
                 "this machine serves the cluster's space, and its agent does not run: start it with quintet up"
@@ -222,6 +239,7 @@ fn refused(error: IdentityError) -> Error {
 mod tests {
     use super::*;
     use quintet_testbed::TempDir;
+    use std::os::unix::net::UnixListener;
 
     /// A user's configuration with a cluster `lab`, and what its agent has written.
     fn home(agent: &str) -> TempDir {
@@ -240,6 +258,25 @@ mod tests {
     fn peer(node: u16, address: &str) -> String {
         let identity = "5f".repeat(32);
         format!("[[peer]]\nnode = {node}\nidentity = \"{identity}\"\naddress = \"{address}\"\n")
+    }
+
+    #[test]
+    fn the_only_agent_that_runs_names_the_cluster() {
+        let home = home("node = 1\n");
+        let found = || {
+            SpaceAddress::of_running_agent(&|name| (name == "XDG_CONFIG_HOME").then(|| home.path().into()))
+        };
+        assert_eq!(found(), None, "none runs");
+        let lab = home.join("quintet/lab");
+        let agent = UnixListener::bind(agent_socket(&lab)).expect("the folder is there");
+        let expected = SpaceAddress::Cluster(lab.to_str().expect("it is text").to_owned());
+        assert_eq!(found(), Some(expected));
+        let other = home.join("quintet/other");
+        std::fs::create_dir(&other).expect("the folder is there");
+        let _other = UnixListener::bind(agent_socket(&other)).expect("the folder is there");
+        assert_eq!(found(), None, "there are two");
+        drop(agent);
+        assert_eq!(SpaceAddress::of_running_agent(&|_| None), None, "without a home there are no clusters");
     }
 
     #[test]

@@ -14,6 +14,7 @@ match when number, types and values of the fields are equal.
 | `connecting` | `connect`, `serve`; read this first |
 | `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Server`, `array`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
+| `html` | what notebooks show |
 | `errors` | one class for each error code |
 | `aio` | the same for asyncio |
 | `executor`, `mapping`, `pool`, `tasks` | `Executor`, its `map`, its tasks under way, the tuples it speaks with |

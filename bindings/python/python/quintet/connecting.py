@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import weakref
 
 from quintet import _native
 from quintet._native import Lab, Server, Settings
+from quintet.errors import Unreachable
 
+_logger = logging.getLogger("quintet")
 _open: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
@@ -20,8 +23,9 @@ def connect(address: str | None = None) -> Lab:
     cluster (the setting cluster.identity, QUINTET_IDENTITY, names what this one proves itself with), or a path with a slash, which
     means shared memory; "quintet:///path/to/socket" is the same. A path with a colon needs a slash or a kind before it: "./a:b",
     "shm:a:b". Without one the settings decide: the space is at space.address
-    (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else the lab
-    is embedded in this process. The settings cluster.id, space.lease_ms and those of link count for every connection;
+    (QUINTET_SPACE_ADDRESS or QUINTET_SPACE) if the environment or quintet.toml in the working folder gives it, else where `quintet status`
+    finds one: that of the cluster whose agent runs here, or that of `quintet serve` at its default socket. Where there is none either the lab
+    is embedded in this process, and its `why_embedded` says where was looked; so does the logger "quintet", at level INFO. The settings cluster.id, space.lease_ms and those of link count for every connection;
     docs/settings.md lists them. QUINTET_CLUSTER, a number below 2**128, goes before cluster.id; with quintet://lab neither counts.
 
     A connection belongs to the process that made it. In a forked child (os.fork, multiprocessing) whatever is done with it
@@ -34,9 +38,25 @@ def connect(address: str | None = None) -> Lab:
     """
     settings = Settings()
     address = settings.address if address is None else address
-    lab = Lab.embedded() if address is None else Lab.link(address, settings)
+    lab = _found(settings) if address is None else Lab.link(address, settings)
     _open.add(lab)
     return lab
+
+
+def _found(settings: Settings) -> Lab:
+    """The lab of a server that nobody had to name, else an embedded one."""
+    cluster = _native.running_cluster()
+    if cluster is not None:
+        return Lab.link(cluster, settings)
+    try:
+        return Lab.link(settings.default_address, settings)
+    except Unreachable:
+        why = (
+            "no space is named (QUINTET_SPACE, or space.address in quintet.toml), no cluster's agent runs on this machine, "
+            f"and no server listens at {settings.default_address}"
+        )
+        _logger.info("the lab is embedded in this process: %s", why)
+        return Lab.embedded(why)
 
 
 def is_named() -> bool:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor as _Executor
 from types import TracebackType
 from typing import Any, Callable
 
-from quintet import presence, tasks
+from quintet import html, presence, tasks
 from quintet._native import Lab
 from quintet.connecting import connect, embedded, is_named
 from quintet.cores import usable_cores
@@ -165,6 +165,18 @@ class Executor(_Executor):
     def workers(self) -> int:
         """How many workers have announced themselves and live."""
         return presence.count(self.lab)
+
+    def tasks_under_way(self) -> int:
+        """How many of its tasks are submitted and not done: those of a `map` are chunks of calls."""
+        return self._pool.under_way()
+
+    def __repr__(self) -> str:
+        place = self.lab.address or "embedded"
+        return f"<quintet.Executor {place}, {self.tasks_under_way()} tasks under way>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return html.of_executor(self)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         if kind is None or not issubclass(kind, KeyboardInterrupt):

@@ -8,6 +8,7 @@ first. A worker that was frozen for longer than its lease counts as dead from th
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from quintet import tasks
-from quintet._native import DEAD_LETTER, Lab, Space
+from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.errors import Code, Error, TimedOut
 
 PRESENCE = "quintet.presence"
@@ -26,20 +27,23 @@ PRESENCE = "quintet.presence"
 LOOK_S = 0.01
 """How often is looked for workers that are waited for."""
 
+ROOM_S = 1.0
+"""How long a worker without a rank waits for room for its announcement."""
+
 _found_dead: defaultdict[str | None, set[tuple[int, int]]] = defaultdict(set)
 """Rank and process of the dead, by their space's address."""
 
 
 @contextmanager
-def announced(space: Space, rank: int) -> Iterator[None]:
-    """Announces the worker, and takes that back at the block's end. The block does not wait until there is room for it.
+def announced(space: Space, rank: int) -> Iterator[Pending]:
+    """Announces the worker, and takes that back at the block's end. The block does not wait until there is room for it: it is given what is.
 
     Raises as `Begin.out`.
     """
     put = None
     try:
         put = space.begin().out(tasks.WORKER, rank, os.getpid())
-        yield
+        yield put
     finally:
         try:
             if put is not None:
@@ -57,6 +61,30 @@ def held(space: Space, rank: int) -> Iterator[None]:
     """
     with holding(space, PRESENCE, rank, os.getpid(), uuid.uuid4().hex):
         yield
+
+
+@contextmanager
+def present(space: Space, rank: int | None) -> Iterator[int]:
+    """Is present and announced in the block, with that rank, or the lowest that no other worker has.
+
+    Raises as `held`.
+    """
+    for own in itertools.count() if rank is None else [rank]:
+        with held(space, own), announced(space, own) as put:
+            if rank is not None or _is_first(space, own, put):
+                yield own
+                return
+
+
+def _is_first(space: Space, rank: int, put: Pending) -> bool:
+    """Whether no other worker has announced itself with that rank before this one: of those that begin at once one is the first. In a space
+    without room nobody can tell.
+    """
+    try:
+        put.result(ROOM_S)
+    except TimedOut:
+        return True
+    return space.read_if(tasks.WORKER, rank, int) == (tasks.WORKER, rank, os.getpid())
 
 
 @contextmanager
@@ -82,11 +110,17 @@ def holding(space: Space, *fields: Any) -> Iterator[None]:
 
 def count(lab: Lab) -> int:
     """How many workers have announced themselves and live. Raises if the space is gone."""
-    space = lab.space
+    _found_dead[lab.address].update(take_dead(lab.space))
+    return lab.space.count(tasks.WORKER, int, int)
+
+
+def take_dead(space: Space) -> list[tuple[int, int]]:
+    """Removes the announcements of dead workers. Returns rank and process of each that was found."""
+    found = []
     while (dead := _take_dead(space)) is not None:
         space.take_if(tasks.WORKER, *dead)
-        _found_dead[lab.address].add(dead)
-    return space.count(tasks.WORKER, int, int)
+        found.append(dead)
+    return found
 
 
 def wait(lab: Lab, number: int, timeout: float | None = None) -> int:

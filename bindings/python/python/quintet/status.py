@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,16 @@ class Status:
     """Signatures known."""
     rows: tuple[SignatureStatus, ...]
     """One row for each of the first signatures."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a table, by signature. Raises ImportError, saying what to do, where pandas is not installed."""
+        return table([dataclasses.asdict(row) for row in self.rows]).set_index("signature")
+
+
+def table(rows: Any) -> pandas.DataFrame:
+    """A pandas DataFrame of these rows, or columns. Raises ImportError where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("to_pandas() needs pandas: pip install pandas") from error
+    return pandas.DataFrame(rows)

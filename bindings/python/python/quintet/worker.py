@@ -1,6 +1,6 @@
 """Does the tasks of a space: `python -m quintet.worker`.
 
-The space is that of `quintet.connect()` (QUINTET_SPACE); QUINTET_RANK is the worker's number, default 0. It ends quietly when the
+The space is that of `quintet.connect()` (QUINTET_SPACE); QUINTET_RANK is the worker's number, default the lowest that no other worker has. It ends quietly when the
 space is gone, and on SIGTERM or SIGINT; a task that it holds then returns to the space, and that is no attempt. If it cannot begin it says why in
 one line, and its exit status is that of the error.
 
@@ -13,7 +13,7 @@ import functools
 import os
 import sys
 from collections import deque
-from typing import Any
+from typing import Any, NoReturn
 
 from quintet import bulk, masters, presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
@@ -45,23 +45,29 @@ def work(space: Space, rank: int, ending: Ending | None = None) -> None:
     """Announces itself and does tasks until the space is gone or closed. For a thread; see `main` for a process, whose `ending`
     interrupts it.
     """
-    events, reader, ending = _Events(space, rank), bulk.Reader(space), ending or Ending()
     try:
         with presence.announced(space, rank):
-            while True:
-                _work_once(space, rank, events, reader, ending)
+            _work(space, rank, ending or Ending())
     except GONE:
         return
 
 
-def _work_present(space: Space, rank: int, ending: Ending | None = None, *, sweeps: bool = True) -> None:
+def _work_present(space: Space, rank: int | None, ending: Ending | None = None, *, sweeps: bool = True) -> None:
     try:
         if sweeps:
             masters.start_to_sweep(space)
-        with presence.held(space, rank):
-            work(space, rank, ending)
+        if rank is None:
+            presence.take_dead(space)
+        with presence.present(space, rank) as rank:
+            _work(space, rank, ending or Ending())
     except GONE:
         return
+
+
+def _work(space: Space, rank: int, ending: Ending) -> NoReturn:
+    events, reader = _Events(space, rank), bulk.Reader(space)
+    while True:
+        _work_once(space, rank, events, reader, ending)
 
 
 class _Events:
@@ -157,11 +163,11 @@ def _give_back(lease: Lease) -> None:
             put.cancel()
 
 
-def _rank() -> int:
-    """The worker's number. Raises BadValue."""
-    text = os.environ.get("QUINTET_RANK", "0")
+def _rank() -> int | None:
+    """The worker's number, if it was given one. Raises BadValue."""
+    text = os.environ.get("QUINTET_RANK")
     try:
-        return int(text)
+        return None if text is None else int(text)
     except ValueError:
         raise BadValue(Code.BadValue, f"QUINTET_RANK is {text!r}, expected a number") from None
 
@@ -176,7 +182,7 @@ def main(*, sweeps: bool = True) -> int:
         rank = _rank()
         with ending.within(connect) as lab:
             if lab.is_embedded:
-                print("quintet.worker: set QUINTET_SPACE: an embedded space has no tasks for other processes", file=sys.stderr)
+                print(f"quintet.worker: there is no space to work for: {lab.why_embedded}", file=sys.stderr)
                 return 2
             _work_present(lab.space, rank, ending, sweeps=sweeps)
     except tasks.Ended:

@@ -49,15 +49,13 @@ def differences(one: GridSearchCV, other: GridSearchCV) -> list[str]:
 
 
 def wait_for_workers() -> None:
-    """Until each of QUINTET_WORKERS has announced itself. Raises TimedOut after a minute."""
-    wanted = int(os.environ.get("QUINTET_WORKERS", "0"))
+    """Until all of QUINTET_WORKERS have announced themselves. Raises TimedOut after a minute."""
     if not os.environ.get("QUINTET_SPACE"):
         print("no cluster (QUINTET_SPACE is not set): the workers are processes of this program's own")
         return
     with quintet.connect() as lab:
-        for rank in range(wanted):
-            lab.space.read("quintet.worker", rank, int, timeout=WORKERS_WITHIN_S)
-    print(f"{wanted} workers are there")
+        there = lab.wait_for_workers(int(os.environ.get("QUINTET_WORKERS", "0")), WORKERS_WITHIN_S)
+    print(f"{there} workers are there")
 
 
 def main() -> int:

@@ -27,6 +27,8 @@ match when number, types and values of the fields are equal.
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |
 
+`python -m quintet` is the command.
+
 Nothing here imports NumPy or joblib before it is needed.
 """
 

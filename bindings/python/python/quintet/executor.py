@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor as _Executor
 from types import TracebackType
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from quintet import html, presence, tasks
 from quintet._native import Lab
@@ -16,6 +16,13 @@ from quintet.cores import usable_cores
 from quintet.local import LocalWorkers
 from quintet.mapping import Mapping
 from quintet.pool import Future, Pool
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
 
 EMBEDDED_WORKERS = 2
 """Threads that do the tasks of an embedded lab that was given: nobody else can."""
@@ -130,7 +137,7 @@ class Executor(_Executor):
         self._own = LocalWorkers(self._started)
         return self._own.lab, self._own.end
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Puts a task, or keeps it until others are done. Raises RuntimeError after shutdown, BrokenExecutor, its cause the error,
         after the space was lost or the initializer failed, what pickling raises, and as `Space.out`; what a kept task's `Space.out` raises, its future raises.
         """
@@ -138,12 +145,12 @@ class Executor(_Executor):
 
     def map(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[..., T],
         *iterables: Iterable[Any],
         timeout: float | None = None,
         chunksize: int | None = None,
         buffersize: int | None = None,
-    ) -> Iterator[Any]:
+    ) -> Iterator[T]:
         """The results of the calls in their order, each raised or returned at its place.
 
         Calls that take little go many at a time: how many follows from how long they take, so that tasks of any length keep the workers

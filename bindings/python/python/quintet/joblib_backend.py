@@ -55,7 +55,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
         self._initializer, self._initargs = initializer, initargs
         self._local: local.LocalWorkers | None = None
         self._executor: Executor | None = None
-        self._futures: set[Future] = set()
+        self._futures: set[Future[Any]] = set()
         self._sharing: Sharing | None = None
 
     def configure(
@@ -103,7 +103,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
         if sharing is not None:
             sharing.end()
 
-    def submit(self, func: Callable[[], Any], callback: Callable[[Future], Any] | None = None) -> Future:
+    def submit(self, func: Callable[[], Any], callback: Callable[[Future[Any]], Any] | None = None) -> Future[Any]:
         """Puts a batch of calls as a task; `callback` gets its future when it is done. Raises as `Executor.submit`."""
         future = self._begin(1)._pool.submit((func, (), {}), self._sharing)
         self._futures.add(future)
@@ -112,7 +112,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
             future.add_done_callback(callback)
         return future
 
-    def retrieve_result_callback(self, out: Future) -> Any:
+    def retrieve_result_callback(self, out: Future[Any]) -> Any:
         """The results of a batch, or the exception that a call raised."""
         return out.result()
 

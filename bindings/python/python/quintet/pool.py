@@ -14,9 +14,9 @@ from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
-from quintet import bulk, leaving, masters, presence, tasks
+from quintet import bulk, html, leaving, masters, presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
 from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
 from quintet.stalls import Stall
@@ -28,7 +28,10 @@ LOOK_S = 0.25
 """How late a dead letter, or that the executor was dropped, may be noticed."""
 
 
-class Future(_Future):
+T = TypeVar("T")
+
+
+class Future(_Future[T]):
     """The result of a task. It counts as pending until it is done: only the worker knows when it began."""
 
     def __init__(self, pool: Pool, number: int) -> None:
@@ -42,6 +45,12 @@ class Future(_Future):
     def cancel(self) -> bool:
         """Takes the task back. False if a worker has it, it is done, or its space is gone."""
         return self._pool.cancel(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        error = self.exception() if self.done() and not self.cancelled() else None
+        rows: list[tuple[str, object]] = [("task", self.number), ("pool", self._pool.name), ("state", self._state.lower().replace("_and_notified", ""))]
+        return html.table("quintet.Future", rows if error is None else [*rows, ("error", tasks.told(error))])
 
     def withdraw(self) -> bool:
         """Marks it cancelled, its task being gone."""
@@ -63,7 +72,7 @@ class _Put:
 
     @property
     def size(self) -> int:
-        return len(self.payload) + sum(fields[3].nbytes for fields in self.bulk)
+        return len(self.payload) + sum(int(fields[3].nbytes) for fields in self.bulk)
 
 
 class Pool:
@@ -88,7 +97,7 @@ class Pool:
         self.lost = 0
         """Tasks that were lost with it before anybody had said that there will be no more."""
         self._numbers = itertools.count(1)
-        self._futures: dict[int, Future] = {}
+        self._futures: dict[int, Future[Any]] = {}
         self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
         self._ahead: dict[int, int] = {}
         """The tasks that were put and are not done: the bytes of each."""
@@ -123,7 +132,7 @@ class Pool:
         """For tasks that may name the same large arrays, until it is ended."""
         return self.uses.share()
 
-    def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None, *, goes_on: bool = False) -> Future:
+    def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None, *, goes_on: bool = False) -> Future[Any]:
         """See `Executor.submit`. `goes_on`: the task belongs to what was begun before the executor was shut down."""
         packer = bulk.Packer()
         payload = tasks.dumps(call, packer.keep)
@@ -166,7 +175,7 @@ class Pool:
             raise
         return True
 
-    def _admit(self, future: Future, put: _Put, goes_on: bool) -> bool:
+    def _admit(self, future: Future[Any], put: _Put, goes_on: bool) -> bool:
         """Takes it in. Returns whether it is kept here, there being no room for it."""
         with self._lock:
             self._check_takes(goes_on)
@@ -261,7 +270,7 @@ class Pool:
             self._ahead_tasks = most_tasks
             self._changed.notify_all()
 
-    def end(self) -> list[Future]:
+    def end(self) -> list[Future[Any]]:
         """Takes no more tasks. Returns the futures of those under way."""
         with self._lock:
             self.has_ended = True
@@ -286,7 +295,7 @@ class Pool:
         except Error:
             return  # The collection ends with the space.
 
-    def cancel(self, future: Future) -> bool:
+    def cancel(self, future: Future[Any]) -> bool:
         """See `Future.cancel`."""
         if future.done():
             return future.cancelled()
@@ -306,7 +315,7 @@ class Pool:
             self._withdraw(future, taking)
             raise
 
-    def _withdraw(self, future: Future, taking: Pending) -> bool:
+    def _withdraw(self, future: Future[Any], taking: Pending) -> bool:
         try:
             if taking.result() is None:
                 return False
@@ -315,7 +324,7 @@ class Pool:
         self._forget(future.number)
         return future.withdraw()
 
-    def _forget(self, number: int) -> Future | None:
+    def _forget(self, number: int) -> Future[Any] | None:
         with self._changed:
             self._take_ahead(number)
             future = self._futures.pop(number, None)
@@ -448,7 +457,7 @@ class Pool:
             _end(future, error)
 
 
-def _end(future: Future, error: BaseException) -> None:
+def _end(future: Future[Any], error: BaseException) -> None:
     """Unless it has ended: at this moment it may be, in the thread that takes it back."""
     with contextlib.suppress(InvalidStateError):
         future.set_exception(error)

@@ -15,7 +15,7 @@ class SignatureStatus:
     """The tuples of one signature."""
 
     signature: str
-    """The types of their fields, as "(text, i64)"."""
+    """The types of their fields, as "(str, int)"."""
     tuples: int
     """Tuples that can be taken."""
     hidden: int
@@ -53,13 +53,18 @@ class Status:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a table, by signature. Raises ImportError, saying what to do, where pandas is not installed."""
-        return table([dataclasses.asdict(row) for row in self.rows]).set_index("signature")
+        rows = [dataclasses.asdict(row) for row in self.rows]
+        names = [field.name for field in dataclasses.fields(SignatureStatus)]
+        return table({name: [row[name] for row in rows] for name in names}).set_index("signature")
 
 
-def table(rows: Any) -> pandas.DataFrame:
-    """A pandas DataFrame of these rows, or columns. Raises ImportError where pandas is not installed."""
+def table(columns: dict[str, Any], index: tuple[str, Any] | None = None) -> pandas.DataFrame:
+    """A pandas DataFrame of columns, by the name and the values of an index. Raises ImportError where pandas is not installed."""
     try:
         import pandas
     except ImportError as error:
         raise ImportError("to_pandas() needs pandas: pip install pandas") from error
-    return pandas.DataFrame(rows)
+    if index is None:
+        return pandas.DataFrame(columns)
+    name, values = index
+    return pandas.DataFrame(columns, index=pandas.Index(values, name=name))

@@ -59,7 +59,8 @@ def dumps(value: Any, keep: Callable[[pickle.PickleBuffer], bool] | None = None)
 
     Raises what pickling raises.
     """
-    return cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
+    pickled: bytes = cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
+    return pickled
 
 
 _doing = threading.local()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quintet import _native
+from quintet.status import table
+
+if TYPE_CHECKING:
+    import pandas
 
 PERCENTS: NDArray[np.float64] = np.array(_native.PERCENTS)
 """The parts, in percent, to which `MeasureResult.percentiles` belong: float64, shape (10,)."""
@@ -160,6 +164,10 @@ class Result(Quantities):
 
     def _names(self) -> Iterable[str]:
         return self.quantities
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row, by its seed, with a column for each quantity. Raises ImportError where pandas is not installed."""
+        return table(self.quantities, index=("seed", np.array([self.seed], dtype=np.uint64)))
 
     def __repr__(self) -> str:
         return f"<quintet.simulate.Result seed={self.seed} measured={self.measured:g} s: {self.ending}>"

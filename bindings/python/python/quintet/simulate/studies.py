@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 from quintet import _native
 from quintet.errors import BadValue, Code
 from quintet.simulate.results import Quantities, Result
+from quintet.status import table
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = NDArray[np.float64]
 FloatOrArray = Union[float, Floats]
@@ -113,6 +117,10 @@ class Study(Quantities):
     def _names(self) -> Iterable[str]:
         return self.quantities
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each run, by its seed, with a column for each quantity. Raises ImportError where pandas is not installed."""
+        return table(self.quantities, index=("seed", self.seeds))
+
     def __repr__(self) -> str:
         return f"<quintet.simulate.Study of {len(self.runs)} runs>"
 
@@ -147,6 +155,14 @@ class Sweep(Quantities):
 
     def _names(self) -> Iterable[str]:
         return self.quantities
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each run, by the parameter's value and the seed, with a column for each quantity. Raises ImportError where pandas is not
+        installed.
+        """
+        values, seeds = np.repeat(self.at, len(self.seeds)), np.tile(self.seeds, len(self.at))
+        columns = {self.parameter: values, "seed": seeds, **{name: found.ravel() for name, found in self.quantities.items()}}
+        return table(columns).set_index([self.parameter, "seed"])
 
     def __repr__(self) -> str:
         return f"<quintet.simulate.Sweep of {self.parameter} over {len(self.at)} values, {len(self.seeds)} runs each>"

@@ -68,6 +68,10 @@ fn finding(line: &str, python: &str) -> Option<Finding> {
         ("python", version) => Finding::well(name, format!("{version} ({python})")),
         (_, "") if advice.is_empty() => Finding::well(name, "not there (optional)"),
         (_, "") => Finding::warn(name, "not there", advice),
+        ("quintet", version) if version != env!("CARGO_PKG_VERSION") => {
+            let value = format!("{version}; this command is {}", env!("CARGO_PKG_VERSION"));
+            Finding::warn(name, value, "install the package and the command from one release")
+        }
         (_, version) => Finding::well(name, version),
     })
 }
@@ -80,7 +84,9 @@ mod tests {
     fn what_is_missing_is_told_by_how_much_it_matters() {
         let advice = |line| finding(line, "python3").and_then(|finding| finding.advice).is_some();
         assert!(advice("quintet") && advice("numpy"));
-        assert!(!advice("joblib") && !advice("quintet 0.1.0") && !advice("python 3.11.2"));
+        let own = concat!("quintet ", env!("CARGO_PKG_VERSION"));
+        assert!(!advice("joblib") && !advice(own) && !advice("python 3.11.2"));
+        assert!(advice("quintet 0.0.1"), "it is another release's");
         assert!(finding("something else", "python3").is_none());
     }
 }

@@ -65,11 +65,11 @@ pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use listing::{Listed, Listing};
 pub use pending::{Outcome, Pending};
-pub use quintet_contract::{Address, Identity, LinkClass};
+pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
-pub use quintet_runtime::{Event, EventSink, Recorder};
+pub use quintet_runtime::{Event, EventSink, Measurement, Recorder};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Awaited, Bytes, ClientState, Cursor, DEAD_LETTER, Element, ElementType, Field, Glimpse,
@@ -77,7 +77,7 @@ pub use quintet_tuple_space::{
     Signature, SignatureState, SpaceConfig, State, Subject, Template, TooLarge, Tuple, Type, Value,
     ValueError, WaitingRequest, template, tuple,
 };
-pub use serve::{ServeConfig, Server};
+pub use serve::{ServeConfig, Server, ServerMeter};
 pub use space::Space;
 pub use space_address::SpaceAddress;
 pub use watch::Watch;

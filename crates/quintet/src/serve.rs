@@ -2,7 +2,7 @@
 
 use crate::life;
 use crate::stack::{self, StackConfig};
-use crate::{Error, EventSink, LinkConfig, Recorder, SpaceConfig};
+use crate::{Error, EventSink, LinkConfig, Measurement, Recorder, SpaceConfig};
 use quintet_contract::Identity;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
@@ -11,6 +11,7 @@ use quintet_wire::registry::PORT_SESSION;
 use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What a server is made with.
 #[derive(Clone, Default)]
@@ -25,6 +26,20 @@ pub struct ServeConfig {
     pub recorder: Option<Recorder>,
     /// Is told what the host sees that no client does: links that failed, connections that were not made.
     pub events: Option<EventSink>,
+}
+
+/// Asks a server, from any thread, what it tells of itself in numbers. It may outlive the server.
+#[derive(Clone)]
+pub struct ServerMeter(NodeHandle);
+
+impl ServerMeter {
+    /// The space's numbers, and those of its sessions and links, each once: what they are called, and what they mean, stands in
+    /// `docs/telemetry.md`. None if the server does not answer in that time: it has ended, or stands still. Costs the server some
+    /// microseconds, and nothing is counted for it that would not be counted anyway.
+    #[must_use]
+    pub fn measure(&self, limit: Duration) -> Option<Vec<Measurement>> {
+        self.0.measure(limit)
+    }
 }
 
 /// A space that serves other processes from a thread of this one. Dropped, it ends, and its tuples with it. A child that this
@@ -65,6 +80,12 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> &[LinkAddress] {
         &self.addresses
+    }
+
+    /// Asks it what it tells of itself in numbers.
+    #[must_use]
+    pub fn meter(&self) -> ServerMeter {
+        ServerMeter(self.handle.clone())
     }
 
     /// Ends the connections of those who have proved over TLS to be somebody of whom this is not true: what they wait for fails, and their leases

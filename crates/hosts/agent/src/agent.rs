@@ -14,7 +14,7 @@ use quintet_contract::{NodeId, Protocol, Span};
 use quintet_launch::LauncherConfig;
 use quintet_link::{Credentials, LinkAddress, listen};
 use quintet_membership::{MembershipConfig, Start};
-use quintet_runtime::{Event, EventSink, Instance, Node, NodeHandle, Services};
+use quintet_runtime::{Event, EventSink, Instance, Measurement, Node, NodeHandle, Services};
 use quintet_session::Placed;
 use quintet_stack::enrolment::enrolment;
 use quintet_stack::{Liveness, StackConfig, launcher, member, node};
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// How an agent looks after its links. A machine that stands still for some seconds is not lost; one that was cut off is noticed by its
 /// membership before.
@@ -77,12 +78,22 @@ pub struct Agent {
 
 /// Reaches an agent from other threads.
 #[derive(Clone)]
-pub struct AgentHandle(Sender<Inbox>);
+pub struct AgentHandle {
+    ending: Sender<Inbox>,
+    node: NodeHandle,
+}
 
 impl AgentHandle {
     /// Has the agent end. It fails only if it has.
     pub fn end(&self) {
-        let _ = self.0.send(Inbox::End);
+        let _ = self.ending.send(Inbox::End);
+    }
+
+    /// What the agent's node tells of itself in numbers: its member's, its launcher's, and those of its sessions and links. None if it does not
+    /// answer in that time.
+    #[must_use]
+    pub fn measure(&self, limit: Duration) -> Option<Vec<Measurement>> {
+        self.node.measure(limit)
     }
 }
 
@@ -183,7 +194,7 @@ impl Agent {
     /// A way to end it while it runs.
     #[must_use]
     pub fn handle(&self) -> AgentHandle {
-        AgentHandle(self.ending.clone())
+        AgentHandle { ending: self.ending.clone(), node: self.handle.clone() }
     }
 
     /// Runs until it is told to end.

@@ -17,6 +17,7 @@ use crate::failure::{cause, is_cut, is_remarkable};
 use crate::inlets::Inlets;
 use crate::instance::Instance;
 use crate::mailbox::{LocalFrame, Mailbox};
+use crate::measuring::Counts;
 use crate::outbox::{EngineOutbox, Ways};
 use crate::outlets::{LinkId, Outlet, Outlets};
 use crate::request::{Request, RequestBuffer};
@@ -55,6 +56,7 @@ pub(crate) struct Engine {
     /// Whether the program closed it. Nothing is asked any more.
     is_closed: bool,
     events: EventSink,
+    counts: Counts,
 }
 
 /// A link that is over.
@@ -109,6 +111,7 @@ impl Engine {
             lost: None,
             is_closed: false,
             events: no_sink(),
+            counts: Counts::default(),
         }
     }
 
@@ -120,8 +123,34 @@ impl Engine {
         self.events = sink;
     }
 
-    pub(crate) fn tell(&self, event: &Event) {
+    pub(crate) fn tell(&mut self, event: &Event) {
+        match event {
+            Event::LinkFailed { .. } => self.counts.links_failed += 1,
+            Event::NotConnected { before, .. }
+            | Event::NameRefused { before, .. }
+            | Event::RefusedByDialler { before } => self.counts.connections_failed += 1 + before,
+            Event::NotReached { .. }
+            | Event::NoNewLinks { .. }
+            | Event::DiskFull { .. }
+            | Event::DiskHasRoom { .. } => {}
+        }
         (self.events)(event);
+    }
+
+    pub(crate) fn outlets(&self) -> &Outlets {
+        &self.ways.outlets
+    }
+
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.instances.iter().map(|(_, instance)| instance)
+    }
+
+    pub(crate) fn links_made(&self) -> u64 {
+        self.links_made
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Places a protocol and starts it.
@@ -156,6 +185,13 @@ impl Engine {
         let Some((_, instance)) = self.instances.iter_mut().find(|(at, _)| *at == port) else { return };
         let from = Address { node: self.id, port };
         instance.handle(now, input, &mut EngineOutbox { from, ways: &mut self.ways, begun: None });
+    }
+
+    /// Gives an instance a frame that came over a link.
+    #[inline]
+    pub(crate) fn give_frame(&mut self, now: Time, port: Port, from: Address, frame: Frame<'_>) {
+        self.counts.received.add_frame(&frame);
+        self.give(now, port, Input::Frame(from, frame));
     }
 
     fn take_mail(&mut self, mailbox: Option<&Mailbox>, now: Time) -> bool {

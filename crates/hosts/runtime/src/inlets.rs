@@ -22,7 +22,7 @@ use crate::outlets::LinkId;
 use crate::poller::{Poller, Source};
 use naming::Rival;
 use quintet_clock::LiveClock;
-use quintet_contract::{Frame, Input, NodeId, Port, Time};
+use quintet_contract::{Frame, NodeId, Port, Time};
 use quintet_link::{Burst, End, Listener, Patience, Receiver, Route, Sender};
 use refusing::Naming;
 pub use refusing::NamingRule;
@@ -331,7 +331,7 @@ impl Inlets {
         let polled = inlet.receiver.poll(frames, &mut |route: Route, frame: Frame<'_>| {
             stray |= route.from.node != peer || route.to.node != id;
             if !stray && !engine.is_over(link) {
-                engine.give(now, route.to.port, Input::Frame(route.from, frame));
+                engine.give_frame(now, route.to.port, route.from, frame);
             }
         });
         // One peer is not to keep the loop from others, and where looking is free there is nothing to be saved.

@@ -1,7 +1,7 @@
 //! A protocol and, when the run is recorded, its recorder.
 
 use crate::recorder::{InstanceRecorder, Recorder};
-use quintet_contract::{Address, Frame, Input, Outbox, Protocol, Time};
+use quintet_contract::{Address, Frame, Input, Meter, Outbox, Protocol, Time};
 
 /// A protocol as a live host holds it.
 pub struct Instance {
@@ -35,5 +35,9 @@ impl Instance {
 
     pub(crate) fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
         self.protocol.is_resumed_by(from, frame)
+    }
+
+    pub(crate) fn measure(&self, meter: &mut Meter<'_>) {
+        self.protocol.measure(meter);
     }
 }

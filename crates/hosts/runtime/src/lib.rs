@@ -19,6 +19,7 @@
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
 //! | `node.rs` | the second driver: [`Node`] |
 //! | `services.rs` | [`Services`]: disk, device and processes, behind addresses |
+//! | `measuring.rs` | what a node tells of itself in numbers, when it is asked |
 //! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
 //! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod inlets;
 mod instance;
 mod listening;
 mod mailbox;
+mod measuring;
 mod node;
 mod outbox;
 mod outlets;
@@ -48,6 +50,7 @@ pub use dialling::Redial;
 pub use event::{Event, EventSink};
 pub use inlets::NamingRule;
 pub use instance::Instance;
+pub use measuring::Measurement;
 pub use node::{Node, NodeHandle};
 pub use quintet_process::Config as ProcessConfig;
 pub use recorder::Recorder;

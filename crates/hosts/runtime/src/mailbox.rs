@@ -1,12 +1,14 @@
 //! What other threads of its process leave for a node: frames for its protocols, and orders for the host.
 
 use crate::dialling::Redial;
+use crate::measuring::Measurement;
 use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A frame from one address of a node to another.
@@ -24,6 +26,8 @@ pub(crate) enum Order {
     LeaveAlone(NodeId),
     /// End the links to those who have proved to be somebody of whom this is not true.
     KeepLinksOf(Rule),
+    /// Tell what the node tells of itself in numbers.
+    Measure(Sender<Vec<Measurement>>),
 }
 
 /// Whether somebody still is one to have a link with.

@@ -6,11 +6,13 @@ use crate::event::EventSink;
 use crate::inlets::{Inlets, NamingRule};
 use crate::instance::Instance;
 use crate::mailbox::{Mailbox, Order};
+use crate::measuring::Measurement;
 use crate::services::Services;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port, Time};
 use quintet_link::{End, Listener};
 use std::io;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// A node that runs on the thread which calls [`Node::run`].
@@ -52,7 +54,7 @@ impl Node {
         self.inlets.set_spin(spin);
     }
 
-    /// Has the host's own events told to `sink`, on the thread that runs the node.
+    /// Has the host's own events told to `sink` on the thread that runs the node.
     pub fn set_events(&mut self, sink: EventSink) {
         self.engine.set_events(sink);
     }
@@ -97,6 +99,8 @@ impl Node {
                 Order::Dial(peer, joined, redial) => self.dial(peer, &joined, redial),
                 Order::LeaveAlone(peer) => self.inlets.leave_alone(peer),
                 Order::KeepLinksOf(rule) => self.engine.keep_links_of(self.clock.now(), &rule),
+                // Who asked may have gone.
+                Order::Measure(told) => drop(told.send(self.engine.measure())),
             }
         }
     }
@@ -157,6 +161,14 @@ impl NodeHandle {
     /// proof stay, and those over which nothing has come so far. Whether a peer may come again is for who listens to say.
     pub fn keep_links_of(&self, rule: impl Fn(&Identity) -> bool + Send + 'static) {
         self.mailbox.order(Order::KeepLinksOf(Box::new(rule)));
+    }
+
+    /// What the node tells of itself in numbers; none if it does not answer in that time, because it has ended or stands still.
+    #[must_use]
+    pub fn measure(&self, limit: Duration) -> Option<Vec<Measurement>> {
+        let (told, measurements) = channel();
+        self.mailbox.order(Order::Measure(told));
+        measurements.recv_timeout(limit).ok()
     }
 
     /// Ends [`Node::run`] after its current turn.

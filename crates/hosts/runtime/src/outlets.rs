@@ -1,5 +1,6 @@
 //! The sending halves of a node's links, by the peer's node.
 
+use crate::measuring::Traffic;
 use bytes::Bytes;
 use quintet_contract::{Address, NodeId, Port, SendError};
 use quintet_link::{Route, Sender};
@@ -33,6 +34,8 @@ pub(crate) struct Outlets {
     dirty: Vec<NodeId>,
     /// Peers whose links refused a frame, each once.
     refusing: Vec<NodeId>,
+    /// Over all links, also those that have ended.
+    sent: Traffic,
 }
 
 impl Outlets {
@@ -104,6 +107,16 @@ impl Outlets {
         self.entries.iter_mut()
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What went out so far.
+    pub(crate) fn sent(&self) -> Traffic {
+        self.sent
+    }
+
     /// Takes some link out, if there is one.
     pub(crate) fn pop(&mut self) -> Option<Outlet> {
         self.entries.pop()
@@ -114,6 +127,7 @@ impl Outlets {
     pub(crate) fn commit(&mut self, peer: NodeId, len: usize) {
         if let Ok(at) = self.find(peer) {
             self.entries[at].sender.commit(len);
+            self.sent.add(len);
             self.mark_dirty(at);
         }
     }
@@ -124,9 +138,11 @@ impl Outlets {
     /// As [`Sender::send_bulk`]; a refusal for want of room is remembered.
     pub(crate) fn send_bulk(&mut self, route: Route, head: &[u8], bulk: Bytes) -> Result<(), SendError> {
         let at = self.find(route.to.node).map_err(|_| SendError::Unreachable)?;
+        let bytes = head.len() + bulk.len();
         let Outlet { sender, refused, .. } = &mut self.entries[at];
         let sent = sender.send_bulk(route, head, bulk);
         sent.inspect_err(|error| note_refusal(*error, route, refused, &mut self.refusing))?;
+        self.sent.add(bytes);
         self.mark_dirty(at);
         Ok(())
     }

@@ -14,6 +14,7 @@
 //! | `address.rs` | [`Address`], [`NodeId`], [`Port`], [`Incarnation`] |
 //! | `frame.rs` | [`Frame`], [`Kind`], [`Token`] |
 //! | `time.rs` | [`Time`], [`Span`] |
+//! | `metric.rs` | [`Metric`]: what a protocol tells of itself in numbers |
 //! | `cell.rs` | [`cell()`]: the latest value shared by two halves of one protocol |
 //! | `snapshot.rs` | [`Snapshot`]: protocols whose state can be moved; [`check_snapshots`]: whether that holds |
 //! | `random.rs` | [`Random`]: the only randomness a protocol may use, keyed from its seed |
@@ -30,6 +31,7 @@ mod effects;
 mod frame;
 pub mod limits;
 mod link_info;
+mod metric;
 mod outbox;
 mod peer_map;
 mod protocol;
@@ -44,6 +46,7 @@ pub use draft::Draft;
 pub use effects::{Effect, Effects};
 pub use frame::{Frame, Kind, OwnedFrame, Stamps, Token};
 pub use link_info::{Identity, LinkClass, LinkInfo};
+pub use metric::{Meter, Metric, MetricKind, tell_all};
 pub use outbox::{Disconnect, Outbox, SendError, Stage};
 pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};

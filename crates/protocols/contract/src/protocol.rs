@@ -1,6 +1,6 @@
 //! What a protocol is.
 
-use crate::{Address, Frame, Incarnation, LinkInfo, Outbox, Time};
+use crate::{Address, Frame, Incarnation, LinkInfo, Meter, Outbox, Time};
 
 /// A state machine without I/O.
 ///
@@ -21,6 +21,9 @@ pub trait Protocol {
     fn is_resumed_by(&self, _from: Address, _frame: Frame<'_>) -> bool {
         false
     }
+
+    /// Tells what it counts, and then what those above it count. Changes nothing.
+    fn measure(&self, _meter: &mut Meter<'_>) {}
 }
 
 /// What can happen to a protocol.
@@ -78,5 +81,9 @@ impl<P: Protocol + ?Sized> Protocol for Box<P> {
 
     fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
         (**self).is_resumed_by(from, frame)
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        (**self).measure(meter);
     }
 }

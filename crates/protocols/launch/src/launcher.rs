@@ -15,12 +15,26 @@ use crate::refusal::{Reason, Refusal};
 use bytes::Bytes;
 use errands::{Errands, Purpose};
 use job::{Job, Process};
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Time, Token};
+use quintet_contract::{
+    Address, Frame, Input, Meter, Metric, Outbox, PeerChange, Protocol, Time, Token, tell_all,
+};
 use quintet_wire::registry::PORT_CALLERS;
 use quintet_wire::send;
 use quintet_wire::services::process::{ProcessAnswer, ProcessRequest};
 use rights::Rights;
 use std::collections::BTreeMap;
+
+static METRICS: [Metric; 3] = [
+    Metric::gauge("quintet_launcher_jobs", "Jobs that were begun and are not gone"),
+    Metric::gauge(
+        "quintet_launcher_processes",
+        "Processes of jobs that were started, or are to be, and whose end nobody was told",
+    ),
+    Metric::counter(
+        "quintet_launcher_processes_started",
+        "Processes of jobs that were asked for and not refused at once",
+    ),
+];
 
 /// Starts processes for peers, watches them, and ends them.
 ///
@@ -170,5 +184,10 @@ impl Protocol for Launcher {
     fn deadline(&self) -> Option<Time> {
         let untils = self.jobs.values().filter_map(|job| job.next.map(|(_, _, until)| until));
         untils.min().filter(|until| *until < Time::NEVER)
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        let values = [self.jobs.len() as u64, self.processes.len() as u64, self.next_process - 1];
+        tell_all(&METRICS, values, meter);
     }
 }

@@ -1,6 +1,7 @@
 //! One machine's part in the membership.
 
 mod desk;
+mod metrics;
 mod opening;
 mod proofs;
 mod pump;
@@ -20,7 +21,7 @@ use crate::view::View;
 use desk::{Ask, Desk};
 use proofs::Proofs;
 use quintet_contract::{
-    Address, Frame, Incarnation, Input, NodeId, Outbox, PeerChange, Protocol, Time, Token,
+    Address, Frame, Incarnation, Input, Meter, NodeId, Outbox, PeerChange, Protocol, Time, Token,
 };
 use quintet_wire::registry::{DISK_DATA, DISK_DONE, PORT_DISK, PORT_MEMBERSHIP, SERVICE_REFUSED};
 use quintet_wire::{Decode, send, services::DiskDone};
@@ -272,5 +273,9 @@ impl Protocol for Membership {
         let stale_at = self.sight.stale_at(open.raft.heard_at);
         let times = [open.raft.deadline(), stale_at, self.desk.deadline(), self.watchers.deadline()];
         times.into_iter().min().filter(|time| *time < Time::NEVER)
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        self.tell_metrics(meter);
     }
 }

@@ -1,6 +1,6 @@
 //! What happened, in numbers.
 
-use quintet_contract::{Span, Time};
+use quintet_contract::{Meter, Metric, Span, Time, tell_all};
 
 /// Since the start, over all peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,5 +75,51 @@ impl Stall {
         if let Some(since) = self.since.take() {
             self.total = Span(self.total.0.saturating_add(now.since(since).0));
         }
+    }
+}
+
+/// As they are called from outside, in the order of their fields; then the peers for whom the protocol above waits.
+static METRICS: [Metric; 10] = [
+    Metric::counter("quintet_messages_sent", "Messages sent, above sessions"),
+    Metric::counter("quintet_messages_packed", "Messages sent that gathered with others in one frame"),
+    Metric::counter("quintet_messages_received", "Messages received, above sessions"),
+    Metric::counter("quintet_messages_held", "Messages that waited for the fragments of an earlier one"),
+    Metric::counter("quintet_message_fragments_sent", "Fragments of large data sent"),
+    Metric::counter("quintet_message_fragments_received", "Fragments of large data received"),
+    Metric::counter("quintet_message_credits_alone", "Credit frames that found no other frame to ride on"),
+    Metric::counter("quintet_message_answers_delayed", "Answers that waited for room in the link"),
+    Metric::counter("quintet_message_channels_cut", "Channels cut here because the peer broke the protocol"),
+    Metric::gauge(
+        "quintet_message_channels_stalled",
+        "Peers that are up, and for whose credit or link somebody waits",
+    ),
+];
+
+impl Counters {
+    pub(crate) fn measure(self, stalled: u64, meter: &mut Meter<'_>) {
+        let Counters {
+            sent,
+            packed,
+            received,
+            held,
+            fragments_sent,
+            fragments_received,
+            credits_alone,
+            answers_delayed,
+            cut,
+        } = self;
+        let values = [
+            sent,
+            packed,
+            received,
+            held,
+            fragments_sent,
+            fragments_received,
+            credits_alone,
+            answers_delayed,
+            cut,
+            stalled,
+        ];
+        tell_all(&METRICS, values, meter);
     }
 }

@@ -9,8 +9,8 @@ use crate::counters::{Counters, CreditState, Stall};
 use crate::outbox::{Begun, MessagingOutbox};
 use crate::pack::{Pack, Unpacked};
 use quintet_contract::{
-    Address, Disconnect, DownCause, Frame, Incarnation, Input, LinkInfo, Outbox, OwnedFrame, PeerChange,
-    PeerMap, Protocol, Time, Token,
+    Address, Disconnect, DownCause, Frame, Incarnation, Input, LinkInfo, Meter, Outbox, OwnedFrame,
+    PeerChange, PeerMap, Protocol, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_wire::send;
@@ -360,5 +360,11 @@ impl<P: Protocol> Protocol for Messages<P> {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        let stalled = self.stalls().filter(|(_, stall)| stall.since.is_some()).count();
+        self.counters.measure(stalled as u64, meter);
+        self.inner.measure(meter);
     }
 }

@@ -1,7 +1,7 @@
 //! What may stand on sessions: a protocol, or several at ports of their node.
 
 use crate::outbox::SessionOutbox;
-use quintet_contract::{Input, Protocol, Time};
+use quintet_contract::{Input, Meter, Protocol, Time};
 
 /// What stands on sessions: every protocol may, and so do [`Ports`](crate::Ports), which know the sessions' own outbox, so that they cost no layer
 /// of calls.
@@ -11,6 +11,9 @@ pub trait Above {
 
     /// As [`Protocol::deadline`].
     fn wakes_at(&self) -> Option<Time>;
+
+    /// As [`Protocol::measure`].
+    fn tell_metrics(&self, meter: &mut Meter<'_>);
 }
 
 impl<P: Protocol> Above for P {
@@ -22,5 +25,9 @@ impl<P: Protocol> Above for P {
     #[inline]
     fn wakes_at(&self) -> Option<Time> {
         self.deadline()
+    }
+
+    fn tell_metrics(&self, meter: &mut Meter<'_>) {
+        self.measure(meter);
     }
 }

@@ -49,8 +49,8 @@ use crate::outbox::SessionOutbox;
 use node::{Known, MAX_PAIRS, Node};
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
-    Address, Disconnect, DownCause, Frame, Input, Kind, NodeId, Outbox, PeerChange, PeerMap, Port, Protocol,
-    Time,
+    Address, Disconnect, DownCause, Frame, Input, Kind, Meter, NodeId, Outbox, PeerChange, PeerMap, Port,
+    Protocol, Time,
 };
 use quintet_errors::Code;
 use quintet_wire::registry::{KindRange, PORTS, is_service};
@@ -366,6 +366,10 @@ impl<P: Protocol> Above for Ports<P> {
     #[inline]
     fn wakes_at(&self) -> Option<Time> {
         self.instances.iter().filter_map(|placed| placed.protocol.deadline()).min()
+    }
+
+    fn tell_metrics(&self, meter: &mut Meter<'_>) {
+        self.instances.iter().for_each(|placed| placed.protocol.measure(meter));
     }
 }
 

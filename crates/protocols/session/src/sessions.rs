@@ -10,7 +10,7 @@ use crate::outbox::{Begun, SessionOutbox};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
+use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, PeerMap, Protocol, Random, Time};
 use quintet_wire::registry::HOST_SERVICE_PORTS;
 
 /// Sessions with all peers, under the protocol `P`.
@@ -311,5 +311,11 @@ impl<P: Above> Protocol for Sessions<P> {
     fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
         let peer = (frame.kind == HELLO).then(|| self.peers.get(from)).flatten();
         peer.is_some_and(|peer| peer.is_resumed_by(frame.body, &self.config))
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        let sessions = self.peers.values().filter(|peer| peer.phase.stream().is_some()).count();
+        self.counters.measure(sessions as u64, meter);
+        self.inner.tell_metrics(meter);
     }
 }

@@ -36,6 +36,7 @@
 //! | `scan.rs` | searches and counts in steps |
 //! | `near_miss.rs`, `report.rs`, `books.rs` | what a timeout says, the state of the space, what it has lent |
 //! | `listing.rs`, `clients.rs` | pages of tuples, of who waits and of who is connected; what each client has done with its leases |
+//! | `metrics.rs` | what it counts, for whoever looks from outside |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
 mod books;
@@ -45,6 +46,7 @@ mod defect;
 mod index;
 mod lease;
 mod listing;
+mod metrics;
 mod near_miss;
 mod occupied;
 mod put;
@@ -77,7 +79,8 @@ use bytes::Bytes;
 use clients::Clients;
 use defect::seeded;
 use lease::{Failure, Leases};
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, Span, Time, Token};
+use metrics::Requests;
+use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, Span, Time, Token};
 use quintet_errors::Code;
 use room::Room;
 use scan::Scans;
@@ -129,6 +132,7 @@ pub struct Space {
     /// Leases that ended without an acknowledgement.
     redone: u64,
     dead_letters: u64,
+    requests: Requests,
     /// Gathers a head that goes out with a bulk.
     scratch: Vec<u8>,
 }
@@ -154,6 +158,7 @@ impl Space {
             next_order: 1,
             redone: 0,
             dead_letters: 0,
+            requests: Requests::default(),
             scratch: Vec::new(),
             config,
         }
@@ -205,6 +210,7 @@ impl Space {
             let text = format!("token {} belongs to a request that is not finished", token.0);
             return self.refuse(from, token, Code::Malformed, text, out);
         }
+        self.requests[metrics::index(request)] += 1;
         match request {
             RequestView::Out(put) => self.out(now, from, token, put, out),
             RequestView::Take(query) => {
@@ -351,5 +357,9 @@ impl Protocol for Space {
 
     fn deadline(&self) -> Option<Time> {
         [self.timers.first(), self.step_at].into_iter().flatten().min()
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        self.tell_metrics(meter);
     }
 }

@@ -27,7 +27,7 @@
 
 use super::{Inlet, Inlets, Peer};
 use crate::engine::{Attached, Engine};
-use quintet_contract::{Address, Input, NodeId, OwnedFrame, Port, Span, Time};
+use quintet_contract::{Address, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_link::{End, Route};
 
 /// Links that may wait for their first frame. Further ones wait in the system's queues.
@@ -67,7 +67,7 @@ impl Inlets {
         self.accept(engine, now)
     }
 
-    fn accept(&mut self, engine: &Engine, now: Time) -> bool {
+    fn accept(&mut self, engine: &mut Engine, now: Time) -> bool {
         let mut worked = false;
         while self.listening.is_called() {
             let Some(poller) = &self.poller else { break };
@@ -166,7 +166,7 @@ impl Inlets {
     }
 
     /// Whether the program's rule says that who is at the other end of a link may not be heard as that node.
-    fn is_misnamed(&mut self, at: u32, peer: NodeId, engine: &Engine, now: Time) -> bool {
+    fn is_misnamed(&mut self, at: u32, peer: NodeId, engine: &mut Engine, now: Time) -> bool {
         let Peer::Unknown { sender, .. } = &self.inlet(at).peer else { return false };
         let link = sender.info();
         self.naming.refuses(peer, &link, false, engine, now)
@@ -224,7 +224,7 @@ impl Inlets {
         if let Peer::Unknown { sender, port } = core::mem::replace(&mut inlet.peer, Peer::Known(peer, link)) {
             let joined = vec![(port, route.from.port)];
             engine.attach(now, Attached { link, peer, joined, sender, waker });
-            engine.give(now, port, Input::Frame(route.from, frame.borrow()));
+            engine.give_frame(now, port, route.from, frame.borrow());
         }
     }
 }

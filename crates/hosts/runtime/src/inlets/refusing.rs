@@ -52,7 +52,7 @@ impl Naming {
         peer: NodeId,
         link: &LinkInfo,
         is_dialled: bool,
-        engine: &Engine,
+        engine: &mut Engine,
         now: Time,
     ) -> bool {
         if self.rule.as_ref().is_none_or(|rule| rule(peer, link.identity)) {
@@ -65,7 +65,7 @@ impl Naming {
     }
 
     /// A link that was accepted ended before its peer had a name. Tells of it where the peer has refused this side.
-    pub(super) fn ended_unnamed(&mut self, why: &LinkError, engine: &Engine, now: Time) {
+    pub(super) fn ended_unnamed(&mut self, why: &LinkError, engine: &mut Engine, now: Time) {
         if *why == LinkError::Refused
             && let Some(before) = self.peers.count(now)
         {

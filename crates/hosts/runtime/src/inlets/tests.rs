@@ -8,7 +8,7 @@ use crate::instance::Instance;
 use crate::services::RunningServices;
 use crate::slots::Slots;
 use bytes::Bytes;
-use quintet_contract::{Address, Kind, Outbox, Protocol, Token};
+use quintet_contract::{Address, Input, Kind, Outbox, Protocol, Token};
 use quintet_link::{Checksums, LinkAddress, LinkError, NotAccepted, Waiting, in_process_pair, over_stream};
 use std::collections::VecDeque;
 use std::io::Read;

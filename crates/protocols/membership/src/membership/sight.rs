@@ -47,6 +47,16 @@ impl Sight {
         }
     }
 
+    /// How many members do not seem to be there.
+    pub(super) fn suspected(&self) -> usize {
+        self.suspects.len()
+    }
+
+    /// Whether no majority is heard.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
     /// The members whose links are up, as far as they were met.
     pub(super) fn met(&self) -> &BTreeSet<NodeId> {
         &self.met

@@ -29,6 +29,11 @@ impl Space {
     }
 
     fn state(&self) -> State {
+        State { rows: self.rows(), ..self.counts() }
+    }
+
+    /// The same without a row for each signature.
+    pub(super) fn counts(&self) -> State {
         let (held, leases) = (self.room.held(), self.leases.len() as u64);
         State {
             // Those that count and are not leased; and those that are leased, or were taken.
@@ -42,7 +47,7 @@ impl Space {
             redone: self.redone,
             dead_letters: self.dead_letters,
             signatures: self.stores.len() as u64,
-            rows: self.rows(),
+            rows: Vec::new(),
         }
     }
 

@@ -96,6 +96,12 @@ impl Mailbox {
         self.0.stop.load(Ordering::Acquire)
     }
 
+    /// Whether the loop has something to do before it sleeps. To be asked after [`Mailbox::take`], which has silenced the bell for an
+    /// order as well as for a frame.
+    pub(crate) fn is_called(&self) -> bool {
+        self.is_stopped() || self.0.has_orders.load(Ordering::Acquire)
+    }
+
     /// Whether there may be something to take.
     #[inline]
     pub(crate) fn has_frames(&self) -> bool {

@@ -125,7 +125,7 @@ impl Node {
         while !self.mailbox.is_stopped() {
             self.carry_out_orders();
             let now = self.clock.now();
-            if !self.engine.turn(&mut self.inlets, now) {
+            if !self.engine.turn(&mut self.inlets, now) && !self.mailbox.is_called() {
                 let limit = self.deadline().map(|deadline| deadline.since(now).into());
                 self.inlets.wait(limit)?;
             }

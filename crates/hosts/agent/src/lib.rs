@@ -29,6 +29,7 @@
 //! | `record.rs` | [`Record`]: what a machine remembers of its cluster |
 //! | `codec.rs`, `callers.rs` | requests that are handed up; the keeper as a caller |
 //! | `address.rs` | where an agent listens, and where others reach it |
+//! | `notice_log.rs` | what an agent tells, as events of `tracing` |
 //! | `error.rs` | [`AgentError`] |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod joining;
 mod keeper;
 pub mod log;
 mod notice;
+mod notice_log;
 mod record;
 mod renewal;
 mod space;

@@ -161,7 +161,7 @@ impl Calls {
         self.write_behind.get_or_init(|| WriteBehind::new(Arc::downgrade(self)));
     }
 
-    /// Has the host's own events told to `sink`, on whichever thread sees them.
+    /// Has the host's own events told to `sink` instead of to `tracing`, on whichever thread sees them.
     pub fn set_events(&self, sink: EventSink) {
         self.own().into_iter().for_each(|mut engine| engine.set_events(Arc::clone(&sink)));
     }

@@ -12,7 +12,7 @@
 mod closing;
 
 use crate::calls::CallError;
-use crate::event::{Event, EventSink, no_sink};
+use crate::event::{Event, EventSink, log_link_ended, log_link_made};
 use crate::failure::{cause, is_cut, is_remarkable};
 use crate::inlets::Inlets;
 use crate::instance::Instance;
@@ -55,7 +55,8 @@ pub(crate) struct Engine {
     lost: Option<String>,
     /// Whether the program closed it. Nothing is asked any more.
     is_closed: bool,
-    events: EventSink,
+    /// Who takes events; without, they go to `tracing`.
+    events: Option<EventSink>,
     counts: Counts,
 }
 
@@ -110,7 +111,7 @@ impl Engine {
             depends_on: None,
             lost: None,
             is_closed: false,
-            events: no_sink(),
+            events: None,
             counts: Counts::default(),
         }
     }
@@ -120,7 +121,7 @@ impl Engine {
     }
 
     pub(crate) fn set_events(&mut self, sink: EventSink) {
-        self.events = sink;
+        self.events = Some(sink);
     }
 
     pub(crate) fn tell(&mut self, event: &Event) {
@@ -134,7 +135,10 @@ impl Engine {
             | Event::DiskFull { .. }
             | Event::DiskHasRoom { .. } => {}
         }
-        (self.events)(event);
+        match &self.events {
+            Some(sink) => sink(event),
+            None => event.log(self.id),
+        }
     }
 
     pub(crate) fn outlets(&self) -> &Outlets {
@@ -334,6 +338,7 @@ impl Engine {
     pub(crate) fn attach(&mut self, now: Time, attached: Attached) {
         let Attached { link, peer, joined, sender, waker } = attached;
         let info = sender.info();
+        log_link_made(self.id, peer, link.0);
         let (refused, is_dirty) = (Vec::new(), false);
         let outlet = Outlet { link, peer, sender, waker, joined: joined.clone(), refused, is_dirty };
         self.ways.outlets.insert(outlet);
@@ -383,6 +388,7 @@ impl Engine {
     fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
         drop(sender);
+        log_link_ended(self.id, peer, link.0, cause);
         self.over.push(Ended { link, peer, cause });
         waker();
         for (here, there) in joined {

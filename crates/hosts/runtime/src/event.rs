@@ -2,10 +2,12 @@
 
 use core::fmt;
 use core::net::SocketAddr;
-use quintet_contract::{Identity, NodeId};
+use quintet_contract::{DownCause, Identity, NodeId};
+use quintet_errors::Code;
 use quintet_link::{BootstrapError, LinkError};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tracing::{debug, error, info, warn};
 
 /// Something that a host saw or did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,9 +91,57 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Lets them pass.
-pub(crate) fn no_sink() -> EventSink {
-    Arc::new(|_| {})
+/// What events of links are called in `tracing`.
+const TARGET: &str = "quintet::link";
+
+impl Event {
+    /// Tells whoever listens to `tracing` in this process that a node saw this. What a host does with events that nobody else takes.
+    pub fn log(&self, node: NodeId) {
+        let (node, code) = (node.0, self.code().name());
+        match self {
+            Event::LinkFailed { peer, why } => {
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{self}");
+            }
+            Event::NameRefused { peer, before, .. } => {
+                warn!(target: TARGET, node, peer = peer.0, code, before, "{self}");
+            }
+            Event::RefusedByDialler { before } => warn!(target: TARGET, node, code, before, "{self}"),
+            Event::NotConnected { why, from, before, .. } => {
+                let from = from.map(tracing::field::display);
+                warn!(target: TARGET, node, code, %why, from, before, "{self}");
+            }
+            Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{self}"),
+            Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{self}"),
+            Event::DiskFull { path, why } => {
+                error!(target: TARGET, node, path = %path.display(), code, why, "{self}");
+            }
+            Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{self}"),
+        }
+    }
+
+    /// The error that a program would get of it.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Event::LinkFailed { why: LinkError::Malformed(_), .. } => Code::Malformed,
+            Event::LinkFailed { why: LinkError::System(_), .. } => Code::Resource,
+            Event::LinkFailed { .. } => Code::PeerDied,
+            Event::NotConnected { why, .. } | Event::NoNewLinks { why } => why.code(),
+            Event::NotReached { .. } => Code::Unreachable,
+            Event::NameRefused { .. } | Event::RefusedByDialler { .. } => Code::NotAllowed,
+            Event::DiskFull { .. } | Event::DiskHasRoom { .. } => Code::Resource,
+        }
+    }
+}
+
+/// A link with a node was made. How it ends is told by [`log_link_ended`]: both happen in order, and are for who looks closely.
+pub(crate) fn log_link_made(node: NodeId, peer: NodeId, link: u64) {
+    debug!(target: TARGET, node = node.0, peer = peer.0, link, "a link to node {} was made", peer.0);
+}
+
+/// A link with a node is over.
+pub(crate) fn log_link_ended(node: NodeId, peer: NodeId, link: u64, cause: DownCause) {
+    debug!(target: TARGET, node = node.0, peer = peer.0, link, ?cause, "the link to node {} is over", peer.0);
 }
 
 impl fmt::Display for Event {

@@ -54,7 +54,7 @@ impl Node {
         self.inlets.set_spin(spin);
     }
 
-    /// Has the host's own events told to `sink` on the thread that runs the node.
+    /// Has the host's own events told to `sink` instead of to `tracing`, on the thread that runs the node.
     pub fn set_events(&mut self, sink: EventSink) {
         self.engine.set_events(sink);
     }

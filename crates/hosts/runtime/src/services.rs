@@ -7,7 +7,7 @@ mod disk;
 mod processes;
 
 use crate::ProcessConfig;
-use crate::event::{EventSink, no_sink};
+use crate::event::{Event, EventSink};
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
 use disk::Disk;
@@ -85,7 +85,7 @@ impl Services {
         Services::default()
     }
 
-    /// What they see that is no answer goes to that sink, on threads of their own.
+    /// What they see that is no answer goes to that sink instead of to `tracing`, on threads of their own.
     #[must_use]
     pub fn with_events(self, events: EventSink) -> Self {
         Services { events: Some(events), ..self }
@@ -116,7 +116,7 @@ impl Services {
 
     pub(crate) fn start(self, node: NodeId, mailbox: &Mailbox) -> RunningServices {
         let reply = |port| Reply { from: Address { node, port }, mailbox: mailbox.clone() };
-        let events = self.events.unwrap_or_else(no_sink);
+        let events = self.events.unwrap_or_else(|| Arc::new(move |event: &Event| event.log(node)));
         let disk = self.disk.map(|disk| {
             let reply = reply(PORT_DISK);
             serve(move |requests| disk.serve(requests, &reply, &events))

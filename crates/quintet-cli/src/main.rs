@@ -14,9 +14,12 @@
 //! | `connection.rs` | `--space`, `--cluster` and settings, for the commands that share them |
 //! | `descriptors.rs` | how many descriptors this process may have |
 //! | `interrupt.rs` | ctrl-C and its kin |
+//! | `log.rs` | `--log`: events on standard error |
+//! | `metrics.rs` | `--metrics`: an endpoint for Prometheus |
 //! | `output.rs` | standard output and standard error |
 //! | `pinning.rs` | which processors there are, and staying on one |
 //! | `python.rs` | which Python is used |
+//! | `telemetry.rs` | those two together |
 //! | `whole_file.rs` | files that are there as a whole, or not at all |
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr, reason = "they end the program when nobody can be told")]
@@ -30,9 +33,12 @@ mod descriptors;
 #[cfg(test)]
 mod documents;
 mod interrupt;
+mod log;
+mod metrics;
 mod output;
 mod pinning;
 mod python;
+mod telemetry;
 mod whole_file;
 
 use clap::{Parser, Subcommand};

@@ -59,7 +59,7 @@ pub struct Switch {
     pub text: &'static str,
 }
 
-/// A name: letters, digits, `-`, `_` and `.`.
+/// A name: letters, digits, `-`, `_` and `.`, and what else may be.
 #[derive(Debug)]
 pub struct Text {
     /// See [`Number::name`].
@@ -68,6 +68,8 @@ pub struct Text {
     pub default: &'static str,
     /// Bytes at most; 1 at least.
     pub longest: usize,
+    /// Which characters may be beside letters, digits, `-`, `_` and `.`.
+    pub also: &'static str,
     /// See [`Number::text`].
     pub text: &'static str,
 }
@@ -163,7 +165,8 @@ impl Setting {
             }
             Setting::Switch(_) => "true or false".to_owned(),
             Setting::Text(text) => {
-                format!("1 to {} letters, digits, '-', '_' or '.'", text.longest)
+                let also: String = text.also.chars().map(|also| format!("'{also}', ")).collect();
+                format!("1 to {} letters, digits, {also}'-', '_' or '.'", text.longest)
             }
             Setting::Location(_) => "a path that is not empty".to_owned(),
         }
@@ -179,7 +182,9 @@ impl Setting {
             Setting::Switch(_) => given.parse().ok().map(Value::Switch),
             Setting::Text(text) => {
                 let length = (1..=text.longest).contains(&given.len());
-                let letters = given.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+                let letters = given
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c) || text.also.contains(c));
                 (length && letters).then(|| Value::Text(given.to_owned()))
             }
             Setting::Location(_) => (!given.is_empty()).then(|| Value::Location(given.into())),

@@ -20,6 +20,7 @@ settings! {
         name: "cluster.name",
         default: "local",
         longest: 64,
+        also: "",
         text: "What people call the cluster. It is part of the default socket's name.",
     };
     /// `cluster.id`
@@ -146,6 +147,22 @@ settings! {
         default: false,
         text: "Whether `quintet run` kills one worker while it holds a task, to show that no task is lost.",
     };
+    /// `log.filter`
+    LOG_FILTER: Text = {
+        name: "log.filter",
+        default: "info",
+        longest: 256,
+        also: "=,:",
+        text: "Which events `quintet serve`, `run` and `up` write to standard error: a level (off, error, warn, info, debug, trace), or several rules with commas between them, a rule TARGET=LEVEL for the events of a target: `info,quintet::link=debug`. docs/telemetry.md lists targets.",
+    };
+    /// `log.format`
+    LOG_FORMAT: Text = {
+        name: "log.format",
+        default: "text",
+        longest: 16,
+        also: "",
+        text: "How they write them: `text`, a line for people, or `json`, an object a line.",
+    };
 }
 
 /// Short variables for settings that a job gives each of its processes: they win over the longer ones, so that what stands
@@ -154,6 +171,7 @@ pub static SHORT_VARIABLES: &[(&str, &str)] = &[
     ("QUINTET_SPACE", "space.address"),
     ("QUINTET_LEASE_MS", "space.lease_ms"),
     ("QUINTET_IDENTITY", "cluster.identity"),
+    ("QUINTET_LOG", "log.filter"),
 ];
 
 /// What is not set.

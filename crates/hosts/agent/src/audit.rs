@@ -49,7 +49,8 @@ impl Audit {
             let text = format!("refusals cannot be written to {}: {error}", shown.display());
             told(&Notice::Trouble { text });
         };
-        let log = Log::start("quintet-audit", Box::new(move |line| file.append(line)), Box::new(trouble));
+        let log =
+            Log::start("quintet-audit", Box::new(move |line: String| file.append(&line)), Box::new(trouble));
         let log = log.map_err(|error| AgentError::system("start a thread for", &path, error))?;
         Ok(Audit(Arc::new(log)))
     }
@@ -91,6 +92,7 @@ impl Refusal {
 
 impl Entry for Refusal {
     type Key = (&'static str, Option<IpAddr>, Option<Identity>, Code);
+    type Line = String;
 
     fn key(&self) -> Option<Self::Key> {
         Some((self.refused.what, self.from.map(|from| from.ip()), self.refused.identity, self.refused.code))

@@ -58,7 +58,7 @@ pub use client::Client;
 pub use enrolling::granted;
 pub use error::AgentError;
 pub use joining::{Invitation, Joined, join};
-pub use notice::{Dated, Notice, Refused};
+pub use notice::{Notice, NoticeLine, Refused};
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};

@@ -35,6 +35,8 @@ const WAITING: usize = 1024;
 pub trait Entry: Send + 'static {
     /// By what entries that say the same are known.
     type Key: Ord + Send;
+    /// What is written of it.
+    type Line: Send;
 
     /// What it says; none if it is told whenever it comes.
     fn key(&self) -> Option<Self::Key>;
@@ -43,14 +45,14 @@ pub trait Entry: Send + 'static {
     fn times(&self) -> u64;
 
     /// The line, without its end, where that has happened so often.
-    fn line(&self, times: u64) -> String;
+    fn line(&self, times: u64) -> Self::Line;
 
     /// The line that says that so many were not told apart.
-    fn line_of_others(count: u64) -> String;
+    fn line_of_others(count: u64) -> Self::Line;
 }
 
 /// Takes a line, which it may not be able to write.
-pub type WriteLine = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
+pub type WriteLine<L> = Box<dyn FnMut(L) -> io::Result<()> + Send>;
 
 /// A file that says what happens. Dropped, it has everything written that was handed over.
 pub struct Log<E: Entry> {
@@ -67,12 +69,12 @@ impl<E: Entry> Log<E> {
     /// The system refuses a thread.
     pub fn start(
         name: &str,
-        write: WriteLine,
+        write: WriteLine<E::Line>,
         trouble: Box<dyn Fn(&io::Error) + Send>,
     ) -> io::Result<Log<E>> {
         let (entries, taken) = sync_channel(WAITING);
         let dropped = Arc::<AtomicU64>::default();
-        let mut writer = Writer { write, trouble, in_trouble: false };
+        let mut writer = Writer::<E> { write, trouble, in_trouble: false };
         let uncounted = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(move || write_all(&taken, &uncounted, &mut writer))?;
@@ -108,15 +110,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Writer {
-    write: WriteLine,
+struct Writer<E: Entry> {
+    write: WriteLine<E::Line>,
     trouble: Box<dyn Fn(&io::Error) + Send>,
     /// Whether the last line could not be written.
     in_trouble: bool,
 }
 
-impl Writer {
-    fn write(&mut self, line: &str) {
+impl<E: Entry> Writer<E> {
+    fn write(&mut self, line: E::Line) {
         let written = (self.write)(line);
         if let Err(error) = &written
             && !self.in_trouble
@@ -128,7 +130,7 @@ impl Writer {
 }
 
 /// Writes what comes until nobody is left who could tell something.
-fn write_all<E: Entry>(entries: &Receiver<E>, dropped: &AtomicU64, writer: &mut Writer) {
+fn write_all<E: Entry>(entries: &Receiver<E>, dropped: &AtomicU64, writer: &mut Writer<E>) {
     let mut repeats = Repeats::<E>::default();
     loop {
         let due = repeats.due().map(|due| due.saturating_duration_since(Instant::now()));
@@ -137,15 +139,15 @@ fn write_all<E: Entry>(entries: &Receiver<E>, dropped: &AtomicU64, writer: &mut 
             None => entries.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match entry {
-            Ok(entry) => repeats.take(entry, Instant::now()).iter().for_each(|line| writer.write(line)),
+            Ok(entry) => repeats.take(entry, Instant::now()).into_iter().for_each(|line| writer.write(line)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         repeats.count_others(dropped.swap(0, Ordering::Relaxed));
-        repeats.lines_due(Instant::now()).iter().for_each(|line| writer.write(line));
+        repeats.lines_due(Instant::now()).into_iter().for_each(|line| writer.write(line));
     }
     repeats.count_others(dropped.swap(0, Ordering::Relaxed));
-    repeats.lines_left().iter().for_each(|line| writer.write(line));
+    repeats.lines_left().into_iter().for_each(|line| writer.write(line));
 }
 
 #[cfg(test)]

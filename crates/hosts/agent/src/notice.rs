@@ -1,12 +1,12 @@
 //! What an agent has to tell.
 
-use crate::log::{Entry, on_one_line, rfc_3339};
+use crate::log::{Entry, on_one_line};
 use core::fmt;
 use quintet_contract::{Identity, NodeId};
 use quintet_errors::Code;
 use quintet_membership::{Suspect, Suspicion};
 use quintet_runtime::Event;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What an agent has to tell.
 #[derive(Clone, Debug)]
@@ -149,40 +149,37 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Something that an agent has to tell, with when that was: as its log has it.
-pub struct Dated {
-    time: SystemTime,
-    notice: Notice,
+/// What an agent's log has of what it has to tell.
+pub enum NoticeLine {
+    /// That, so many times.
+    Notice(Notice, u64),
+    /// So many more that were not told apart.
+    Others(u64),
 }
 
-impl Dated {
-    /// That, now.
-    #[must_use]
-    pub fn now(notice: &Notice) -> Dated {
-        Dated { time: SystemTime::now(), notice: notice.clone() }
+impl Notice {
+    /// On one line, but for how often it happened.
+    pub(crate) fn text(&self) -> String {
+        on_one_line(&self.clone().happened(1).to_string())
     }
 
-    /// What is told, but for how often.
-    fn text(&self) -> String {
-        let once = |event: &Event| match event.clone() {
-            Event::NotConnected { why, from, identity, .. } => {
-                Event::NotConnected { why, from, identity, before: 0 }
-            }
-            other => other,
-        };
-        on_one_line(&match &self.notice {
-            Notice::Host(event) => Notice::Host(once(event)).to_string(),
-            Notice::Space(event) => Notice::Space(once(event)).to_string(),
-            other => other.to_string(),
-        })
+    /// The same, so many times, where it says how often it happened.
+    pub(crate) fn happened(mut self, times: u64) -> Notice {
+        if let Notice::Host(Event::NotConnected { before, .. })
+        | Notice::Space(Event::NotConnected { before, .. }) = &mut self
+        {
+            *before = times.saturating_sub(1);
+        }
+        self
     }
 }
 
-impl Entry for Dated {
+impl Entry for Notice {
     type Key = String;
+    type Line = NoticeLine;
 
     fn key(&self) -> Option<String> {
-        match &self.notice {
+        match self {
             Notice::NotEnrolled(_)
             | Notice::NotLaunched(_)
             | Notice::NotRenewed { .. }
@@ -196,19 +193,18 @@ impl Entry for Dated {
     }
 
     fn times(&self) -> u64 {
-        match &self.notice {
+        match self {
             Notice::Host(Event::NotConnected { before, .. })
             | Notice::Space(Event::NotConnected { before, .. }) => before + 1,
             _ => 1,
         }
     }
 
-    fn line(&self, times: u64) -> String {
-        let (time, text) = (rfc_3339(self.time), self.text());
-        if times == 1 { format!("{time} {text}") } else { format!("{time} {text} ({times} times)") }
+    fn line(&self, times: u64) -> NoticeLine {
+        NoticeLine::Notice(self.clone(), times)
     }
 
-    fn line_of_others(count: u64) -> String {
-        format!("{} {count} more were not told apart", rfc_3339(SystemTime::now()))
+    fn line_of_others(count: u64) -> NoticeLine {
+        NoticeLine::Others(count)
     }
 }

@@ -1,6 +1,7 @@
 //! What an agent has to tell, as events of `tracing`: their targets, levels and fields. The words are those of [`Notice`]'s own text.
 
-use crate::notice::{Notice, Refused};
+use crate::log::Entry;
+use crate::notice::{Notice, NoticeLine, Refused};
 use quintet_contract::NodeId;
 use quintet_membership::Suspicion;
 use tracing::{debug, error, info, warn};
@@ -11,6 +12,25 @@ const CLUSTER: &str = "quintet::cluster";
 const IDENTITY: &str = "quintet::identity";
 /// The cluster's space.
 const SPACE: &str = "quintet::space";
+
+impl NoticeLine {
+    /// Tells whoever listens to `tracing` in this process, on behalf of the agent of that node.
+    pub fn log(&self, node: NodeId) {
+        match self {
+            NoticeLine::Notice(notice, times) => {
+                let notice = notice.clone().happened(*times);
+                if notice.times() == *times {
+                    notice.log(node);
+                } else {
+                    warn!(target: CLUSTER, node = node.0, times, "{} ({times} times)", notice.text());
+                }
+            }
+            NoticeLine::Others(count) => {
+                warn!(target: CLUSTER, node = node.0, count, "{count} more were not told apart");
+            }
+        }
+    }
+}
 
 impl Notice {
     /// Tells whoever listens to `tracing` in this process, on behalf of the agent of that node.

@@ -20,10 +20,12 @@
 //! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
+//! | `run/counts.rs` | what `--metrics` tells of the job |
 //! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
 
 mod child;
 mod cluster;
+mod counts;
 mod display;
 mod elsewhere;
 mod ending;
@@ -47,8 +49,11 @@ use crate::connection::{
     SettingArguments, identified, identity_place, link_config, random, refused, space_config,
 };
 use crate::descriptors;
+use crate::metrics::Part;
 use crate::output::tell;
+use crate::telemetry::TelemetryArguments;
 use clap::{Args, ValueEnum};
+use counts::JobCounts;
 use display::Printer;
 use elsewhere::Elsewhere;
 use happening::gather;
@@ -107,6 +112,8 @@ pub(crate) struct Arguments {
     /// Print a JSON object in the end; what the job itself prints then goes to standard error
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     #[command(flatten)]
     settings: SettingArguments,
     /// The master and its arguments
@@ -190,6 +197,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     descriptors::raise();
     descriptors::need(OWN_DESCRIPTORS + workers * DESCRIPTORS, &format!("{workers} workers"))?;
+    let (_log, metrics) = arguments.telemetry.start(&settings)?;
     // From here on a signal that asks to end is asked of the job, which then tidies up.
     let (happened, happenings) = gather()?;
     let room = Room::make()?;
@@ -199,14 +207,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
     let (space, link) = (space_config(&settings), link_config(&settings));
-    let events = Some(quintet::to_standard_error());
-    let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events };
+    let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events: None };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
     let server = Server::start_at(&listen, &config)?;
     let served = (server.addresses(), cluster, workers);
     let launch = launch(arguments, &settings, served, elsewhere, (&room, printer))?;
+    metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
+    metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     let unreached = launch.hosts.end();
@@ -245,6 +254,7 @@ fn launch(
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
         python_elsewhere: python_elsewhere(arguments.python.as_deref())?,
         printer,
+        counts: JobCounts::default(),
         module_path: module_path(&arguments.command[0]),
         command: arguments.command.clone(),
     })

@@ -13,6 +13,8 @@ mod hosts;
 mod identity;
 mod job;
 mod kill_one;
+mod log;
+mod metrics;
 mod output;
 mod own_workers;
 mod reproduce;

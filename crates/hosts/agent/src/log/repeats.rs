@@ -37,7 +37,7 @@ impl<E: Entry> Default for Repeats<E> {
 
 impl<E: Entry> Repeats<E> {
     /// Something is to be told: the line, if it is now.
-    pub(super) fn take(&mut self, entry: E, now: Instant) -> Option<String> {
+    pub(super) fn take(&mut self, entry: E, now: Instant) -> Option<E::Line> {
         let Some(key) = entry.key() else { return Some(entry.line(entry.times())) };
         if let Some(told) = self.told.get_mut(&key) {
             told.untold += entry.times();
@@ -68,7 +68,7 @@ impl<E: Entry> Repeats<E> {
     }
 
     /// What is told now of what was counted. What has stopped is forgotten.
-    pub(super) fn lines_due(&mut self, now: Instant) -> Vec<String> {
+    pub(super) fn lines_due(&mut self, now: Instant) -> Vec<E::Line> {
         let mut lines = Vec::new();
         self.told.retain(|_, told| {
             if told.until > now {
@@ -90,9 +90,9 @@ impl<E: Entry> Repeats<E> {
     }
 
     /// All that was counted and not told.
-    pub(super) fn lines_left(&mut self) -> Vec<String> {
+    pub(super) fn lines_left(&mut self) -> Vec<E::Line> {
         let told = std::mem::take(&mut self.told).into_values().filter(|told| told.untold > 0);
-        let mut lines: Vec<String> = told.map(|told| told.last.line(told.untold)).collect();
+        let mut lines: Vec<E::Line> = told.map(|told| told.last.line(told.untold)).collect();
         lines.extend((self.others > 0).then(|| E::line_of_others(std::mem::take(&mut self.others))));
         lines
     }

@@ -8,6 +8,7 @@ struct Said(String);
 
 impl Entry for Said {
     type Key = String;
+    type Line = String;
 
     fn key(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.clone())
@@ -75,12 +76,12 @@ fn what_has_no_key_is_told_whenever_it_comes() {
 fn all_is_written_at_the_end_and_a_disk_that_takes_nothing_is_told_of_once() {
     let (wrote, written) = channel();
     let mut fails = 2;
-    let write: WriteLine = Box::new(move |line| {
+    let write: WriteLine<String> = Box::new(move |line| {
         if fails > 0 {
             fails -= 1;
             return Err(io::ErrorKind::StorageFull.into());
         }
-        wrote.send(line.to_owned()).map_err(io::Error::other)
+        wrote.send(line).map_err(io::Error::other)
     });
     let (tell, told) = channel();
     let trouble = Box::new(move |error: &io::Error| tell.send(error.kind()).expect("the test waits"));

@@ -6,6 +6,7 @@ use super::up::Places;
 use crate::commands::identity::environment;
 use crate::commands::init::host_name;
 use crate::output::{print, print_line};
+use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
 use quintet::{Code, Error};
@@ -36,6 +37,8 @@ pub(crate) struct Arguments {
     dir: Option<PathBuf>,
     #[command(flatten)]
     places: Places,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     /// Do not start the agent: `quintet up` does
     #[arg(long)]
     no_up: bool,
@@ -97,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         print(&format!("{path}: {name} is node {node} of the cluster, beside {} more\n", joined.members))?;
     }
     if !arguments.no_up {
-        starting::start(&folder, &arguments.places)?.show(arguments.json)?;
+        starting::start(&folder, &arguments.places, &arguments.telemetry)?.show(arguments.json)?;
     } else if arguments.json {
         print_line(json!({"name": name, "node": node, "address": joined.address}))?;
     }

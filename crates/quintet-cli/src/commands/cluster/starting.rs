@@ -4,6 +4,7 @@ use super::refused;
 use super::up::Places;
 use crate::connection;
 use crate::output::print_line;
+use crate::telemetry::TelemetryArguments;
 use quintet::{Code, Error};
 use quintet_agent::log::{LONGEST, LineFile};
 use quintet_agent::{AgentError, Client, Record};
@@ -28,7 +29,11 @@ pub(crate) struct Started {
 ///
 /// # Errors
 /// It runs already, or it ended before it served: then in its words.
-pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
+pub(crate) fn start(
+    folder: &Path,
+    places: &Places,
+    telemetry: &TelemetryArguments,
+) -> Result<Started, Error> {
     match Client::local(folder) {
         // Whatever else is there, it will not be in the way, or the agent says so.
         Err(AgentError::NotRunning(_) | AgentError::Link(_)) => {}
@@ -44,6 +49,7 @@ pub(crate) fn start(folder: &Path, places: &Places) -> Result<Started, Error> {
         Error::new(Code::Resource, format!("open the agent's log {}: {error}", log_path.display()))
     })?;
     let mut agent = command(folder, places)?;
+    agent.args(telemetry.words());
     let errors = log.try_clone().map_err(connection::refused("open the agent's log"))?;
     let mut child = agent
         .stdin(Stdio::null())
@@ -108,8 +114,9 @@ impl Started {
         }
         let (name, node) = (said["name"].as_str().unwrap_or_default(), &said["node"]);
         let address = said["address"].as_str().unwrap_or_default();
+        let metrics = said["metrics"].as_str().map(|url| format!(", metrics at {url}")).unwrap_or_default();
         print_line(format!(
-            "{READY}{name} (node {node}) at {address}\nit tells what happens in {}; quintet down ends it",
+            "{READY}{name} (node {node}) at {address}{metrics}\nit tells what happens in {}; quintet down ends it",
             log.display()
         ))
     }

@@ -6,15 +6,19 @@ use super::starting::{self, READY};
 use crate::connection::{link_config, own_settings, space_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
+use crate::log::{Sink, to_standard_error};
+use crate::metrics::Part;
 use crate::output::{print_line, tell};
+use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{Error, Identity, LinkAddress, ServeConfig, Server};
-use quintet_agent::log::{LONGEST, LineFile, Log, WriteLine};
-use quintet_agent::{Agent, AgentConfig, Dated, Notice, Processes, Record, ServedSpace, StartSpace};
+use quintet::{Error, Identity, LinkAddress, ServeConfig, Server, ServerMeter};
+use quintet_agent::log::{LONGEST, LineFile, Log};
+use quintet_agent::{Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, StartSpace};
+use quintet_contract::NodeId;
+use quintet_settings::Settings;
 use rustix::process::setsid;
 use rustix::stdio::dup2_stderr;
 use serde_json::json;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,6 +37,8 @@ pub(crate) struct Arguments {
     cluster: ClusterName,
     #[command(flatten)]
     places: Places,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     /// Stay here until ctrl-C, and tell what happens on standard error
     #[arg(long)]
     foreground: bool,
@@ -62,24 +68,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         setsid().map_err(|errno| crate::connection::refused("leave the terminal")(errno.into()))?;
     }
     if arguments.foreground {
-        return stay(&folder, &arguments.places, arguments.json, arguments.detached);
+        return stay(&folder, arguments);
     }
-    let started = starting::start(&folder, &arguments.places)?;
+    let started = starting::start(&folder, &arguments.places, &arguments.telemetry)?;
     started.show(arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Is the agent, until it is asked to end.
-fn stay(folder: &Path, places: &Places, as_json: bool, is_in_background: bool) -> Result<ExitCode, Error> {
+fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     descriptors::raise();
-    let announcement = Arc::new(Announcement::new(log(folder, is_in_background)?));
+    let settings = own_settings()?;
+    let sink = if arguments.detached { agent_log(folder) } else { to_standard_error() };
+    let (_log, metrics) = arguments.telemetry.start_to(sink, &settings)?;
+    let places = &arguments.places;
+    let announcement = Arc::new(Announcement::new()?);
     let ready = Arc::clone(&announcement);
+    let serving = Serving::default();
     let config = AgentConfig {
         folder: folder.to_owned(),
         listen: places.listen.clone(),
         address: places.address.clone(),
         processes: processes()?,
-        space: Some(space()?),
+        space: Some(space(&settings, &serving)),
         told: Arc::new(move |notice: &Notice| match notice {
             Notice::Ready => ready.make(),
             other => ready.tell(other),
@@ -88,7 +99,9 @@ fn stay(folder: &Path, places: &Places, as_json: bool, is_in_background: bool) -
     let agent = Agent::start(&config).map_err(refused)?;
     let handle = agent.handle();
     on_interrupt(move |_| handle.end())?;
-    announcement.prepare(agent.record(), &agent.listening().to_string(), as_json);
+    let url = metrics.url();
+    metrics.answer(parts(&agent, serving))?;
+    announcement.prepare(agent.record(), &agent.listening().to_string(), url.as_deref(), arguments.json);
     let late = Arc::clone(&announcement);
     thread::spawn(move || {
         // Where no other member can be reached it is up all the same.
@@ -100,26 +113,18 @@ fn stay(folder: &Path, places: &Places, as_json: bool, is_in_background: bool) -
     how.map(|()| ExitCode::SUCCESS)
 }
 
-/// Where what happens is told: on standard error. In the background that is the agent's log, which is begun anew when it is long.
-fn log(folder: &Path, is_in_background: bool) -> Result<Log<Dated>, Error> {
-    let write: WriteLine = match is_in_background {
-        false => Box::new(|line| writeln!(std::io::stderr(), "{line}")),
-        true => {
-            let mut file = LineFile::new(Record::told(folder), LONGEST);
-            let mut opened = file.opened();
-            Box::new(move |line| {
-                file.append(line)?;
-                // What is said otherwise, a panic say, goes to the same file.
-                if std::mem::replace(&mut opened, file.opened()) != file.opened() {
-                    dup2_stderr(file.open()?.0)?;
-                }
-                Ok(())
-            })
+/// Where the lines of an agent in the background go: to its log, which is begun anew when it is long.
+fn agent_log(folder: &Path) -> Sink {
+    let mut file = LineFile::new(Record::told(folder), LONGEST);
+    let mut opened = file.opened();
+    Box::new(move |line| {
+        file.append(line)?;
+        // What is said otherwise, a panic say, goes to the same file.
+        if std::mem::replace(&mut opened, file.opened()) != file.opened() {
+            dup2_stderr(file.open()?.0)?;
         }
-    };
-    // If that fails there is nobody to tell.
-    Log::start("quintet-log", write, Box::new(|_| {}))
-        .map_err(crate::connection::refused("begin the agent's log"))
+        Ok(())
+    })
 }
 
 /// How the agent starts processes: each asks the kernel to end with the agent, and another process of this program sees to what they have started.
@@ -136,26 +141,41 @@ fn processes() -> Result<Processes, Error> {
 /// What is said when the agent is up, and what it has to tell: after that.
 struct Announcement {
     line: OnceLock<String>,
+    /// Whose agent it is.
+    node: Arc<OnceLock<NodeId>>,
     /// What it had to tell before; none once it is up.
-    early: Mutex<Option<Vec<Dated>>>,
-    log: Log<Dated>,
+    early: Mutex<Option<Vec<Notice>>>,
+    log: Log<Notice>,
 }
 
 impl Announcement {
-    fn new(log: Log<Dated>) -> Announcement {
-        Announcement { line: OnceLock::new(), early: Mutex::new(Some(Vec::new())), log }
+    fn new() -> Result<Announcement, Error> {
+        let node = Arc::<OnceLock<NodeId>>::default();
+        let whose = Arc::clone(&node);
+        let write = move |line: NoticeLine| {
+            // It is known before the agent is up, and nothing is told earlier.
+            line.log(whose.get().copied().unwrap_or(NodeId(0)));
+            Ok(())
+        };
+        // It cannot fail: what cannot be written is for the thread that writes.
+        let log = Log::start("quintet-notices", Box::new(write), Box::new(|_| {}));
+        let log = log.map_err(crate::connection::refused("begin the agent's log"))?;
+        Ok(Announcement { line: OnceLock::new(), node, early: Mutex::new(Some(Vec::new())), log })
     }
 
-    fn prepare(&self, record: &Record, listening: &str, as_json: bool) {
+    fn prepare(&self, record: &Record, listening: &str, metrics: Option<&str>, as_json: bool) {
         let Record { name, node, address, .. } = record;
         let line = if as_json {
             let process = std::process::id();
-            json!({"name": name, "node": node.0, "listening": listening, "address": address, "process": process})
-                .to_string()
+            let mut said = json!({"name": name, "node": node.0, "listening": listening, "address": address, "process": process});
+            metrics.iter().for_each(|url| said["metrics"] = json!(url));
+            said.to_string()
         } else {
-            format!("{READY}{name} (node {}) at {address}; ctrl-C ends it", node.0)
+            let metrics = metrics.map(|url| format!(", metrics at {url}")).unwrap_or_default();
+            format!("{READY}{name} (node {}) at {address}{metrics}; ctrl-C ends it", node.0)
         };
         self.line.get_or_init(|| line);
+        self.node.get_or_init(|| *node);
     }
 
     /// The agent is up. Said once.
@@ -164,41 +184,75 @@ impl Announcement {
         if let Some(Err(error)) = self.line.get().map(print_line) {
             tell(error);
         }
-        early.into_iter().for_each(|dated| self.log.tell(dated));
+        early.into_iter().for_each(|notice| self.log.tell(notice));
     }
 
     /// Tells all that is left, whether it was up or not.
     fn finish(&self) {
         let early = self.early().take();
-        early.into_iter().flatten().for_each(|dated| self.log.tell(dated));
+        early.into_iter().flatten().for_each(|notice| self.log.tell(notice));
         self.log.finish();
     }
 
     fn tell(&self, notice: &Notice) {
-        let dated = Dated::now(notice);
         match &mut *self.early() {
-            Some(early) => early.push(dated),
-            None => self.log.tell(dated),
+            Some(early) => early.push(notice.clone()),
+            None => self.log.tell(notice.clone()),
         }
     }
 
-    fn early(&self) -> MutexGuard<'_, Option<Vec<Dated>>> {
+    fn early(&self) -> MutexGuard<'_, Option<Vec<Notice>>> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// How the cluster's space is served: with the limits that the settings say, as by `quintet serve`.
-fn space() -> Result<StartSpace, Error> {
-    let settings = own_settings()?;
-    let (space, link) = (space_config(&settings), link_config(&settings));
-    Ok(Arc::new(move |places: &[LinkAddress], cluster, events| {
+fn space(settings: &Settings, serving: &Serving) -> StartSpace {
+    let serving = serving.clone();
+    let (space, link) = (space_config(settings), link_config(settings));
+    Arc::new(move |places: &[LinkAddress], cluster, events| {
         let config = ServeConfig { cluster, space, link, recorder: None, events: Some(events) };
-        let served: Box<dyn ServedSpace> = Box::new(Served(Server::start_at(places, &config)?));
+        let server = Server::start_at(places, &config)?;
+        serving.set(Some(server.meter()));
+        let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));
         Ok(served)
-    }))
+    })
 }
 
-struct Served(Server);
+/// What of this agent tells metrics: the space only while this machine serves it.
+fn parts(agent: &Agent, serving: Serving) -> Vec<Part> {
+    let agent = agent.handle();
+    let of_space = move |limit| match serving.get() {
+        Some(meter) => meter.measure(limit),
+        None => Some(Vec::new()),
+    };
+    vec![
+        Part { name: "agent", measure: Box::new(move |limit| agent.measure(limit)) },
+        Part { name: "space", measure: Box::new(of_space) },
+    ]
+}
+
+/// The cluster's space while this machine serves it.
+#[derive(Clone, Default)]
+struct Serving(Arc<Mutex<Option<ServerMeter>>>);
+
+impl Serving {
+    fn set(&self, meter: Option<ServerMeter>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = meter;
+    }
+
+    fn get(&self) -> Option<ServerMeter> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+struct Served(Server, Serving);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.1.set(None);
+    }
+}
 
 impl ServedSpace for Served {
     fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>) {

@@ -69,6 +69,7 @@ pub(super) fn run(
         is_ending: false,
         all_events_seen: false,
     };
+    job.note_counts();
     let outcome = job.work();
     job.end();
     job.display.finish();
@@ -118,7 +119,19 @@ impl Job<'_> {
                 self.launch.printer.say(&format!("{name} is lost to this job: {}", error.text()));
             }
         }
+        self.note_counts();
         Ok(true)
+    }
+
+    fn note_counts(&self) {
+        let workers = self.workers.iter().filter(|worker| !worker.ended).count();
+        self.launch.counts.note([
+            workers as u64,
+            self.restarts.made(),
+            self.ledger.submitted(),
+            self.ledger.done(),
+            self.ledger.redone() as u64,
+        ]);
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! How the children of a job are started.
 
 use super::child::{Child, Who};
+use super::counts::JobCounts;
 use super::display::Printer;
 use super::files::Sent;
 use super::hosts::{Hosts, Place};
@@ -52,6 +53,8 @@ pub(super) struct Launch {
     /// That of other machines.
     pub(super) python_elsewhere: OsString,
     pub(super) printer: Printer,
+    /// What is told of the job in numbers.
+    pub(super) counts: JobCounts,
     /// Where workers find the modules beside the script: `PYTHONPATH`.
     pub(super) module_path: OsString,
     /// The master and its arguments.

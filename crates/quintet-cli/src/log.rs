@@ -1,0 +1,181 @@
+//! `--log`, `--log-format`: the events of this process on standard error, or in a file.
+//!
+//! What happens is told to `tracing` wherever it happens; this is the one place that listens, in the command only. Lines are written by a thread of
+//! their own: nobody who reads them late, or not at all, holds up what tells them.
+
+use crate::connection::refused;
+use clap::{Args, ValueEnum};
+use quintet::{Code, Error};
+use quintet_agent::log::on_one_line;
+use quintet_settings::{LOG_FILTER, LOG_FORMAT, Settings};
+use std::io::{self, Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::Builder;
+use std::time::Duration;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{MakeWriter, layer};
+use tracing_subscriber::layer::SubscriberExt;
+
+/// Lines that may wait to be written. Further ones are left out, and counted.
+const WAITING: usize = 1024;
+/// How long the end of this process waits for who reads the lines.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Args, Clone)]
+pub(crate) struct LogArguments {
+    /// Which events are written to standard error: a level, or rules TARGET=LEVEL with commas between them; else the setting log.filter
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+    /// How they are written; else the setting log.format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<Format>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// A line for people
+    Text,
+    /// An object a line
+    Json,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+        }
+    }
+}
+
+/// Takes a line without its end.
+pub(crate) type Sink = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
+
+/// Lines on standard error.
+pub(crate) fn to_standard_error() -> Sink {
+    Box::new(|line| writeln!(stderr(), "{line}"))
+}
+
+/// Dropped, it waits until all events are written that came before: for a moment.
+pub(crate) struct Log(SyncSender<Line>);
+
+/// For the thread that writes.
+enum Line {
+    Event(String),
+    /// Everything before was written.
+    Reached(Sender<()>),
+}
+
+impl LogArguments {
+    /// The same options, for another process of this program.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let filter = self.log.iter().flat_map(|filter| ["--log".to_owned(), filter.clone()]);
+        let format = self.log_format.iter().flat_map(|format| ["--log-format", format.name()]);
+        filter.chain(format.map(str::to_owned)).collect()
+    }
+
+    /// From now on this process writes its events there.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: no such filter or format; or the system refused.
+    pub(crate) fn start(&self, sink: Sink, settings: &Settings) -> Result<Log, Error> {
+        let filter = self.log.as_deref().unwrap_or(settings.text(&LOG_FILTER));
+        let targets: Targets = filter.parse().map_err(|error| {
+            let text = format!(
+                "the filter of events is {filter:?}: {error}; info, say, or info,quintet::link=debug"
+            );
+            Error::new(Code::BadValue, text)
+        })?;
+        let format = match self.log_format {
+            Some(format) => format,
+            None => {
+                let word = settings.text(&LOG_FORMAT);
+                Format::from_str(word, false).map_err(|_| {
+                    Error::new(Code::BadValue, format!("log.format: it is {word:?}, expected text or json"))
+                })?
+            }
+        };
+        let (lines, waiting) = sync_channel(WAITING);
+        let lost = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&lost);
+        let thread = Builder::new().name("quintet-log".to_owned());
+        thread.spawn(move || write(&waiting, &counted, sink)).map_err(refused("begin to write events"))?;
+        let writer = Lines { lines: lines.clone(), lost, escapes: format == Format::Text };
+        let layer = match format {
+            Format::Text => layer().with_ansi(false).with_writer(writer).boxed(),
+            Format::Json => layer().json().flatten_event(true).with_writer(writer).boxed(),
+        };
+        let subscriber = tracing_subscriber::registry().with(layer.with_filter(targets));
+        tracing::subscriber::set_global_default(subscriber)
+            .map_err(|error| Error::new(Code::Resource, format!("begin to write events: {error}")))?;
+        Ok(Log(lines))
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (reached, is_reached) = channel();
+        if self.0.try_send(Line::Reached(reached)).is_ok() {
+            // Nobody may be reading: then the last lines are lost.
+            let _ = is_reached.recv_timeout(LAST_PATIENCE);
+        }
+    }
+}
+
+/// Writes lines as they come, and in between how many were left out.
+fn write(waiting: &Receiver<Line>, lost: &AtomicU64, mut sink: Sink) {
+    for line in waiting {
+        // Whoever closed standard error wants to know nothing; of a disk that takes nothing there is nobody to tell.
+        let _ = match line {
+            Line::Event(line) => sink(&line),
+            Line::Reached(reached) => {
+                let _ = reached.send(());
+                Ok(())
+            }
+        };
+        let left_out = lost.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            let _ = sink(&format!(
+                "quintet: {left_out} events were left out: they came faster than they were read"
+            ));
+        }
+    }
+}
+
+/// Where the lines of events go.
+struct Lines {
+    lines: SyncSender<Line>,
+    lost: Arc<AtomicU64>,
+    /// Whether a line is still to be made one: in JSON it is.
+    escapes: bool,
+}
+
+/// One line.
+struct OneLine<'a>(&'a Lines);
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = OneLine<'a>;
+
+    fn make_writer(&'a self) -> OneLine<'a> {
+        OneLine(self)
+    }
+}
+
+impl Write for OneLine<'_> {
+    /// A line comes whole. What others have said in it neither ends it nor moves the cursor of a terminal.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
+        let text = if self.0.escapes { on_one_line(&text) } else { text.into_owned() };
+        if self.0.lines.try_send(Line::Event(text)).is_err() {
+            self.0.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -7,7 +7,7 @@ PREFIX = /usr/local
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install-c run test verify fix book bench fuzz explore mutants
+.PHONY: help install-c run test verify fix book dist bench fuzz explore mutants
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ install-c: ## The C library, its headers and manual, below PREFIX (/usr/local)
 	@.ci/setup
 	@$(MAKE) --no-print-directory -C bindings/c install PREFIX=$(PREFIX)
 
-verify: ## The slow checks: the book, dependencies, spelling, Miri, loom, fuzzing, mutants; changes no tracked file
+verify: ## The slow checks: the book, publishing, dependencies, spelling, Miri, loom, fuzzing, mutants; changes no tracked file
 	@.ci/setup
 	@.ci/verify
 
@@ -38,6 +38,10 @@ fix: ## Format, apply what clippy suggests, write generated documentation anew
 book: ## The documents as one book for a browser, below target/book
 	@.ci/setup
 	@.ci/book
+
+dist: ## A dry run of publishing: the wheel and the crates, everything but the upload
+	@.ci/setup python
+	@.ci/dist
 
 bench: ## Measure beside peers and limits, in one run
 	@.ci/setup python

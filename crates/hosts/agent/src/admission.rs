@@ -7,6 +7,7 @@ use quintet_link::Proof;
 use quintet_membership::FIRST_CLIENT;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
@@ -20,12 +21,15 @@ pub(crate) struct Admission(Arc<Shared>);
 struct Shared {
     folder: PathBuf,
     members: RwLock<Members>,
+    /// Whether these are those of an old view, as far as is known.
+    doubtful: AtomicBool,
 }
 
 impl Admission {
     /// For the agent with this folder: tokens lie there, on a machine that has the authority's key.
     pub(crate) fn new(folder: PathBuf, members: Members) -> Admission {
-        Admission(Arc::new(Shared { folder, members: RwLock::new(members) }))
+        let members = RwLock::new(members);
+        Admission(Arc::new(Shared { folder, members, doubtful: AtomicBool::new(false) }))
     }
 
     /// From now on these are members, and nobody else.
@@ -37,20 +41,29 @@ impl Admission {
         self.0.members.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a peer is a member now.
+    /// Whether the members may be those of an old view. Then they are let in to agree on the latest one, and to nothing else.
+    pub(crate) fn set_doubtful(&self, doubtful: bool) {
+        self.0.doubtful.store(doubtful, Ordering::SeqCst);
+    }
+
+    /// Whether a peer is a member now, and no doubt is about that.
     pub(crate) fn is_member(&self, proof: &Proof) -> bool {
         proof.is_of_cluster && self.has(&proof.identity)
     }
 
-    /// Whether a member has that identity now.
+    /// Whether a member has that identity now, and no doubt is about that.
     pub(crate) fn has(&self, identity: &Identity) -> bool {
+        !self.0.doubtful.load(Ordering::SeqCst) && self.is_listed(identity)
+    }
+
+    fn is_listed(&self, identity: &Identity) -> bool {
         self.members().contains_key(identity)
     }
 
     /// Whether a peer is let in, by what it has proved. A certificate of the cluster is not enough: who was removed has one.
     pub(crate) fn admits(&self, proof: &Proof) -> bool {
         if proof.is_of_cluster {
-            return self.is_member(proof);
+            return self.is_listed(&proof.identity);
         }
         outstanding(&self.0.folder, &proof.identity.0, SystemTime::now()).is_ok()
     }

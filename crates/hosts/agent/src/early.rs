@@ -18,6 +18,12 @@ impl Early {
         has_room
     }
 
+    /// How many wait.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes all of them, in the order in which they came.
     pub(crate) fn take(&mut self) -> Vec<OwnedFrame> {
         core::mem::take(&mut self.0)

@@ -45,20 +45,17 @@ impl Keeper {
         }
     }
 
-    /// Keeps a request until this machine knows who is in.
+    /// Keeps a request until this machine knows which view is the latest.
     pub(crate) fn keep_early(&mut self, frame: &OwnedFrame, proved: Identity) {
         if self.early.keep(frame, proved) {
-            return self.refuse_early();
+            return self.confirm();
         }
         let asker = Asker::of(frame);
         self.refuse(&asker, Code::Resource, "too many others wait to be answered: ask again later");
     }
 
-    /// Refuses who asked while this machine is behind, where it cannot catch up.
+    /// Refuses who asked while this machine did not know the latest view: it cannot learn it now.
     pub(crate) fn refuse_early(&mut self) {
-        if !self.is_behind() || !self.news.is_stale {
-            return;
-        }
         for frame in self.early.take() {
             let text = "no majority of the voters is heard, so that this machine does not know who is in now; try again when more machines are up";
             self.refuse(&Asker::of(&frame), Reason::NoMajority.code(), text);

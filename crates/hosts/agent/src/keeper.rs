@@ -1,10 +1,12 @@
 //! The keeper: the agent's own thread. It follows the views that the member learns, and does what follows from them.
 
+mod confirming;
+
 use crate::admission::Admission;
 use crate::callers::Inbox;
 use crate::client::{Nothing, random};
 use crate::early::Early;
-use crate::enrolling::{Joining, granted};
+use crate::enrolling::Joining;
 use crate::notice::{Notice, Refused};
 use crate::record::{Peer, Record};
 use crate::space::ClusterSpace;
@@ -36,6 +38,8 @@ const WATCH: Span = Span::from_secs(60);
 /// What an answer of the member is for.
 pub(crate) enum Purpose {
     View,
+    /// A majority is to say which view is the latest.
+    Confirm,
     Watch,
     /// This machine is reached elsewhere.
     Move,
@@ -90,6 +94,8 @@ pub(crate) struct Keeper {
     next: u64,
     /// Requests that came before a view was known that is as new as the one remembered.
     pub(crate) early: Early,
+    /// Whether a majority has said what the latest view is, since this agent was started or was out of touch.
+    pub(crate) is_confirmed: bool,
     is_ending: bool,
     /// Why the record could not be written, so that it is told once.
     unwritten: Option<String>,
@@ -126,6 +132,7 @@ impl Keeper {
             open: BTreeMap::new(),
             next: 0,
             early: Early::default(),
+            is_confirmed: false,
             is_ending: false,
             unwritten: None,
             upkeep,
@@ -147,6 +154,7 @@ impl Keeper {
     /// The member takes no part any more.
     pub(crate) fn run(&mut self, inbox: &Receiver<Inbox>) -> Result<(), AgentError> {
         self.ask(Purpose::View, &Request::View { agreed: false });
+        self.confirm();
         while !self.is_ending {
             if self.upkeep.look() && self.unwritten.is_some() {
                 self.write_record();
@@ -203,16 +211,21 @@ impl Keeper {
             (Purpose::View, Answer::Current(view, _)) => {
                 self.see(*view);
                 self.watch();
-                if !self.is_behind() {
-                    self.early.take().iter().for_each(|frame| self.take_request(frame));
-                }
             }
+            (Purpose::Confirm, Answer::Current(view, _)) => {
+                self.see(*view);
+                self.is_confirmed = true;
+                self.follow_confirmed();
+            }
+            // It is asked again with the next news, after the next wait for them, and for whoever wants in.
+            (Purpose::Confirm, _) => self.refuse_early(),
             (Purpose::View, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
             (Purpose::Watch, Answer::News(news)) => {
                 self.hear(news);
                 self.watch();
             }
             (Purpose::Watch, Answer::Done) => {
+                self.confirm();
                 self.move_if_elsewhere();
                 self.watch();
             }
@@ -239,7 +252,7 @@ impl Keeper {
         if !self.is_behind() {
             let members = self.view.members.iter();
             self.admission.set(members.map(|(node, member)| (member.identity, *node)).collect());
-            self.grant();
+            self.follow_confirmed();
             self.dial_members();
             self.remember();
             self.move_if_elsewhere();
@@ -250,11 +263,6 @@ impl Keeper {
         }
         of_space.iter().for_each(|notice| (self.told)(notice));
         self.tell_changes(&before);
-    }
-
-    /// Whether the view is none so far, or older than what this machine remembers.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.view.number == 0 || self.view.number < self.record.view
     }
 
     /// Dials the members that sessions say HELLO to, where they are now, and nobody who is none any more.
@@ -302,14 +310,6 @@ impl Keeper {
     fn serve_space(&self) -> Option<Notice> {
         let is_lowest = self.record.peers.iter().all(|peer| peer.node > self.record.node);
         self.space.as_ref()?.follow(is_lowest)
-    }
-
-    /// Tells the launcher who may ask it for what.
-    fn grant(&self) {
-        let members = self.view.members.values();
-        let grants = members.map(|member| (member.identity, granted(member.grants))).collect();
-        let frame = quintet_launch::Request::Grants { grants }.frame(Token(0));
-        self.handle.send(PORT_CALLERS, PORT_SESSION, frame);
     }
 
     /// Tells who has come and who has left since that view.
@@ -361,8 +361,8 @@ impl Keeper {
                 self.dial(*node, &place);
             }
         }
+        self.take_staleness(news.is_stale);
         self.news = news;
-        self.refuse_early();
         self.move_if_elsewhere();
     }
 
@@ -390,7 +390,7 @@ impl Keeper {
                 self.answer(AGENT_ENDS, frame.token, &Nothing);
                 self.is_ending = true;
             }
-            (_, Some(proved)) if self.is_behind() => self.keep_early(frame, proved),
+            (_, Some(proved)) if !self.is_current() => self.keep_early(frame, proved),
             (_, Some(proved)) => self.take_enrolment(frame.kind, Asker::of(frame), proved, body),
             (_, None) => {
                 self.refuse(&Asker::of(frame), Code::NotAllowed, "a machine is let in over TLS only");

@@ -114,12 +114,12 @@ fn who_asks_to_be_let_in_waits_for_the_view_and_is_told_where_there_is_no_majori
     let asks =
         OwnedFrame { kind: quintet_stack::enrolment::ENROL, token: Token(7), body, bulk: Bytes::new() };
     let refused = || told.lock().expect("no other panicked").len();
-    keeper.take_request(&asks);
-    assert_eq!(refused(), 0, "it waits");
-    keeper.hear(News { number: 1, is_stale: true, ..News::default() });
-    assert_eq!(refused(), 1, "who waits is told");
-    keeper.take_request(&asks);
-    assert_eq!(refused(), 2, "who comes later is told");
+    for refused_before in 0..2 {
+        keeper.take_request(&asks);
+        assert_eq!(refused(), refused_before, "it waits");
+        fail_to_confirm(&mut keeper);
+        assert_eq!(refused(), refused_before + 1, "who waits is told");
+    }
     let texts = told.lock().expect("no other panicked");
     assert!(texts.iter().all(|text| text.contains("no majority")), "{texts:?}");
 }
@@ -149,4 +149,61 @@ fn a_disk_that_takes_no_record_ends_nothing_and_the_record_is_written_when_it_do
     keeper.write_record();
     assert_eq!(remembered(&keeper), (6, vec![NodeId(2), NodeId(3)]));
     assert_eq!(told.lock().expect("no other panicked").len(), 1);
+}
+
+/// The answer of a majority that this is the latest view.
+fn confirm(keeper: &mut Keeper, view: View) {
+    keeper
+        .take_answer(Purpose::Confirm, Answer::Current(Box::new(view), Vec::new()))
+        .expect("the folder is there");
+}
+
+/// No majority answers.
+fn fail_to_confirm(keeper: &mut Keeper) {
+    let refusal = Refusal::new(Reason::NoMajority, "nobody is heard");
+    keeper.open.retain(|_, purpose| !matches!(purpose, Purpose::Confirm));
+    keeper.take_answer(Purpose::Confirm, Answer::Error(refusal)).expect("nothing is over");
+}
+
+#[test]
+fn a_view_that_no_majority_has_confirmed_lets_members_agree_and_do_nothing_else() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(4, &[0, 1]));
+    let proof = quintet_link::Proof { identity: OTHER, is_of_cluster: true };
+    assert!(keeper.admission.admits(&proof), "to agree");
+    assert!(keeper.granted_now().is_empty(), "node 1 may have been removed since");
+    let body: Bytes = [&[1][..], &OTHER.0].concat().into();
+    let renew =
+        OwnedFrame { kind: quintet_stack::enrolment::RENEW, token: Token(7), body, bulk: Bytes::new() };
+    keeper.take_request(&renew);
+    assert_eq!(keeper.early.len(), 1, "it waits");
+    keeper.hear(News { number: 1, is_stale: true, ..News::default() });
+    fail_to_confirm(&mut keeper);
+    assert!(keeper.early.len() == 0 && keeper.admission.admits(&proof), "it is told; and may agree");
+    assert!(!keeper.admission.is_member(&proof), "it is not let into the space");
+    keeper.hear(News { number: 2, is_stale: false, ..News::default() });
+    keeper.take_request(&renew);
+    assert_eq!(keeper.early.len(), 1, "nothing is confirmed by that");
+    confirm(&mut keeper, view(6, &[0, 2]));
+    assert!(keeper.early.len() == 0 && !keeper.admission.admits(&proof), "it was removed");
+    let granted: Vec<Identity> = keeper.granted_now().into_keys().collect();
+    assert_eq!(granted, [Identity([0; 32]), Identity([2; 32])]);
+}
+
+#[test]
+fn who_was_out_of_touch_has_the_view_confirmed_again() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(4, &[0, 1]));
+    let asked = |keeper: &Keeper| keeper.open.values().filter(|of| matches!(of, Purpose::Confirm)).count();
+    confirm(&mut keeper, view(4, &[0, 1]));
+    assert!(keeper.is_current() && asked(&keeper) == 0);
+    keeper.hear(News { number: 1, is_stale: true, ..News::default() });
+    assert!(!keeper.is_current() && asked(&keeper) == 0, "nobody would answer");
+    assert!(is_admitted(&keeper, OTHER), "those who were there stay");
+    keeper.hear(News { number: 2, is_stale: false, ..News::default() });
+    assert_eq!(asked(&keeper), 1);
+    keeper.hear(News { number: 3, is_stale: false, ..News::default() });
+    assert_eq!(asked(&keeper), 1, "once at a time");
 }

@@ -33,6 +33,7 @@
 //! | `program.rs` | master, worker and pairs as protocols |
 //! | `study.rs` | runs over seeds and numbers of workers |
 //! | `calibrate.rs` | from measured pairs to costs |
+//! | `membership.rs` | what being a cluster costs its machines |
 //! | `file.rs`, `keys.rs`, `markdown.rs` | the two files, every key they have, and its documentation |
 #![forbid(unsafe_code)]
 
@@ -47,6 +48,7 @@ mod job;
 pub mod keys;
 mod link;
 mod markdown;
+pub mod membership;
 mod program;
 mod study;
 

@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/row.rs` | a result |
@@ -15,6 +15,7 @@ mod case;
 mod engine;
 mod explore;
 pub(crate) mod link;
+mod membership;
 mod peer;
 mod predict;
 mod row;
@@ -67,6 +68,7 @@ fn cases() -> Vec<Case> {
     cases.extend(space::cases());
     cases.extend(engine::cases());
     cases.extend(simulate::cases());
+    cases.extend(membership::cases());
     cases.extend(explore::cases());
     cases.extend(predict::cases());
     cases

@@ -64,7 +64,20 @@ const EDGES: [(&str, &[&str]); 32] = [
     // Tools.
     ("explore", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "simulate", "stack"]),
     ("model", &["contract", "errors", "simulate"]),
-    ("predict", &["contract", "wire", "errors", "messaging", "tuple-space", "simulate", "stack", "model"]),
+    (
+        "predict",
+        &[
+            "contract",
+            "wire",
+            "errors",
+            "messaging",
+            "tuple-space",
+            "membership",
+            "simulate",
+            "stack",
+            "model",
+        ],
+    ),
     ("reproduce", &["contract", "simulate"]),
     (
         "cli",

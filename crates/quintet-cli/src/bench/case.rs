@@ -15,6 +15,8 @@ pub(super) enum Group {
     Engine,
     /// Models in simulated time.
     Simulate,
+    /// Agents of simulated machines.
+    Membership,
     /// The search for broken promises.
     Explore,
     /// What the simulation predicts, beside what is measured.
@@ -126,6 +128,7 @@ impl Group {
             Group::Space => "space",
             Group::Engine => "engine",
             Group::Simulate => "simulate",
+            Group::Membership => "membership",
             Group::Explore => "explore",
             Group::Predict => "predict",
         }

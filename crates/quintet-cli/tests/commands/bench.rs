@@ -99,6 +99,29 @@ fn a_busy_client_is_compared_with_itself_among_idle_ones() {
 }
 
 #[test]
+fn a_simulated_cluster_costs_the_same_in_every_run() {
+    let sizes = listed(["bench", "membership", "--list", "--json"]);
+    assert_eq!(sizes.len(), 20, "{sizes:?}");
+    let run = || {
+        result(quintet([
+            "bench",
+            "--case",
+            "agents-3",
+            "--case",
+            "agents-3-idle-bytes",
+            "--rounds",
+            "2",
+            "--json",
+        ]))
+    };
+    let (status, said) = run();
+    assert_eq!(status, 0, "{said}");
+    let rows = objects(&said);
+    assert!(rows.len() == 2 && rows.iter().all(|row| row["ours"].as_f64() > Some(0.)), "{said}");
+    assert_eq!(run().1, said);
+}
+
+#[test]
 fn an_unknown_case_is_told_with_those_there_are() {
     let (status, said) = result(quintet(["bench", "--case", "nothing"]));
     assert_eq!(status, 64, "{said}");

@@ -12,6 +12,7 @@
 //! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
 //! | `connection.rs` | `--space`, `--cluster` and settings, for the commands that share them |
+//! | `core_dumps.rs` | no core dumps of what holds keys |
 //! | `descriptors.rs` | how many descriptors this process may have |
 //! | `interrupt.rs` | ctrl-C and its kin |
 //! | `log.rs` | `--log`: events on standard error |
@@ -29,6 +30,7 @@ mod chart;
 mod commands;
 mod companion;
 mod connection;
+mod core_dumps;
 mod descriptors;
 #[cfg(test)]
 mod documents;
@@ -144,7 +146,41 @@ impl Command {
         }
     }
 
+    /// Whether it may read keys of a cluster, or tokens.
+    fn holds_keys(&self) -> bool {
+        match self {
+            Command::Init(_)
+            | Command::Up(_)
+            | Command::Join(_)
+            | Command::Down(_)
+            | Command::Leave(_)
+            | Command::Rotate(_)
+            | Command::Identity(_)
+            | Command::Token(_)
+            | Command::Run(_)
+            | Command::Serve(_)
+            | Command::Status(_) => true,
+            Command::Replay(_)
+            | Command::Explore(_)
+            | Command::Simulate(_)
+            | Command::Reproduce(_)
+            | Command::Testbed(_)
+            | Command::Doctor(_)
+            | Command::Bench(_)
+            | Command::Completions(_)
+            | Command::ExitStatus
+            | Command::SuperviseChild(_)
+            | Command::SuperviseJob(_)
+            | Command::BenchSide(_)
+            | Command::BenchMemory(_)
+            | Command::BenchNodes(_) => false,
+        }
+    }
+
     fn run(self) -> Result<ExitCode, Error> {
+        if self.holds_keys() {
+            core_dumps::forbid()?;
+        }
         match self {
             Command::Init(arguments) => init::run(&arguments),
             Command::Up(arguments) => up::run(&arguments),

@@ -38,6 +38,12 @@ settings! {
         default_text: "none",
         text: "What this machine proves itself with over tls: links: the name of a cluster that `quintet init` made, or the path, with a slash in it, of its folder or of a file that `quintet identity issue` wrote. Without one nothing is listened at or dialled over TLS. It has nothing to do with cluster.name; cluster.id must fit besides.",
     };
+    /// `cluster.core_dumps`
+    CLUSTER_CORE_DUMPS: Switch = {
+        name: "cluster.core_dumps",
+        default: false,
+        text: "Whether the system may write core dumps of commands and agents that hold keys of a cluster, which stand in them; debuggers of the same user can attach to these only then, too. Read where such a command begins: from the environment and quintet.toml, not from --set.",
+    };
     /// `space.address`
     SPACE_ADDRESS: Location = {
         name: "space.address",

@@ -4,7 +4,7 @@ mod busy;
 mod cut;
 mod ending;
 mod files;
-mod lab;
+pub(crate) mod lab;
 mod output;
 mod redone;
 mod where_allowed;

@@ -19,6 +19,7 @@ mod output;
 mod own_workers;
 mod reproduce;
 mod restarts;
+mod security;
 mod served;
 mod simulate;
 mod simulate_run;

@@ -1,0 +1,3 @@
+//! What processes with keys leave behind.
+
+mod core_dumps;

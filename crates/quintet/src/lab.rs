@@ -123,7 +123,13 @@ impl Lab {
         let mut tried = 1;
         loop {
             match Lab::connect_once(&located.address, cluster, lease, link) {
-                Err(error) if error.code() == Code::PeerDied && tried < NODE_NUMBERS_TRIED => tried += 1,
+                // The number is in use, or kept for whose session was cut.
+                Err(error)
+                    if matches!(error.code(), Code::PeerDied | Code::DuplicateNode)
+                        && tried < NODE_NUMBERS_TRIED =>
+                {
+                    tried += 1;
+                }
                 other => return other.map_err(|error| located.explained(error)),
             }
         }

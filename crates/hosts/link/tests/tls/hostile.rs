@@ -2,14 +2,15 @@
 
 use crate::bare::{self, client, told};
 use crate::cluster::{
-    PATIENCE, at, authority, connecting, credentials, expired, fault, identity, listener, refusal, serves,
+    PATIENCE, accept, at, authority, connecting, credentials, expired, fault, identity, listener, refusal,
+    serves,
 };
 use quintet_errors::Code;
-use quintet_link::{BootstrapError, ListenLimits, Listener, TlsFault};
+use quintet_link::{BootstrapError, ListenLimits, Listener, StreamListener, TlsFault};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::thread;
 use std::time::Duration;
@@ -151,6 +152,71 @@ fn a_handshake_that_stalls_is_dropped_in_time() {
         assert!(listener.accept().expect("nobody is left").is_none());
         assert!(!is_ready(listener.fd()), "the timer is wound down");
     }
+}
+
+/// Everything that a member of the cluster says which is let in.
+fn said_by_a_member(listener: &mut StreamListener, port: u16, member: &str) -> Vec<u8> {
+    let relay = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let relayed = relay.local_addr().expect("it has one").port();
+    let said = thread::spawn(move || {
+        let (client, _) = relay.accept().expect("it dials");
+        let server = bare_socket(port);
+        let (mut back, mut answers) = (client.try_clone().expect("room"), server.try_clone().expect("room"));
+        let answering = thread::spawn(move || std::io::copy(&mut answers, &mut back));
+        let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = (&client).read(&mut piece) {
+            said.extend_from_slice(&piece[..count]);
+            // Behind the end of the link nobody listens.
+            let _ = (&server).write_all(&piece[..count]);
+        }
+        let _ = server.shutdown(Shutdown::Both);
+        let _ = answering.join().expect("it does not panic");
+        said
+    });
+    let dialling = connecting(at(relayed, Some(credentials(member))));
+    let near = accept(listener).expect("it is a member");
+    drop((near, dialling.join().expect("it does not panic").expect("it is let in")));
+    said.join().expect("it does not panic")
+}
+
+#[test]
+fn what_a_member_has_said_lets_nobody_in_who_says_it_again() {
+    let authority = authority();
+    let (mut listener, port) = listener(&authority, ListenLimits::default());
+    let said = said_by_a_member(&mut listener, port, &identity(&authority));
+    assert!(said.len() > 500, "its certificate is in it: {} bytes", said.len());
+    for (replayed, what) in [(&said[..], "all of it"), (&said[..said.len() / 2], "the half of it")] {
+        let mut peer = bare_socket(port);
+        peer.write_all(replayed).expect("it listens");
+        peer.shutdown(Shutdown::Write).expect("it is there");
+        refusal(&mut listener);
+        let heard = read_out(peer);
+        assert!(heard.len() < 8 * 1024, "{what}: {} bytes", heard.len());
+    }
+    serves(&mut listener);
+}
+
+#[test]
+fn who_says_a_good_hello_byte_by_byte_has_no_more_time_for_it_than_others() {
+    let authority = authority();
+    let (mut listener, port) = listener(&authority, ListenLimits::default());
+    let said = said_by_a_member(&mut listener, port, &identity(&authority));
+    let limits = ListenLimits { preamble: Duration::from_millis(50), ..ListenLimits::default() };
+    let (mut listener, port) = crate::cluster::listener(&authority, limits);
+    let mut peer = bare_socket(port);
+    let dripping = thread::spawn(move || {
+        for byte in said {
+            // Until it is not listened to any more.
+            if peer.write_all(&[byte]).is_err() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
+    });
+    let error = refusal(&mut listener);
+    assert_eq!(error, BootstrapError::Silent { address: listener.address(), waited: limits.preamble });
+    assert!(dripping.join().expect("it does not panic"), "it was listened to until the end");
 }
 
 #[test]

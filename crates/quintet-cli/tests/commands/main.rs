@@ -13,6 +13,7 @@ mod hosts;
 mod identity;
 mod job;
 mod kill_one;
+mod known_holes;
 mod log;
 mod metrics;
 mod output;

@@ -122,7 +122,7 @@ fn dask_a_pickle_that_is_sent_to_a_port_or_put_into_a_space_is_not_loaded() {
         assert!(is_no_answer_of_a_web_server(&said), "there is no dashboard at port {port}");
     }
     // A space keeps what a member has put; it does not look into it.
-    let space = quintet::Lab::connect(&space_of(&lab, &ports), number_of(&lab), PATIENCE).expect("a member");
+    let space = quintet::Lab::connect(space_of(&lab, &ports), number_of(&lab), PATIENCE).expect("a member");
     let task = quintet::tuple!["quintet.task", "pool", 0i64, &pickle[..]];
     space.space().out(task.clone()).expect("it is put");
     let kept = space.space().take(&quintet::template!["quintet.task", "pool", 0i64, ?[u8]]);

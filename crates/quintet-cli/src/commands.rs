@@ -12,6 +12,7 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod simulate;
+pub(crate) mod slurm_agent;
 pub(crate) mod status;
 pub(crate) mod supervise_child;
 pub(crate) mod supervise_job;

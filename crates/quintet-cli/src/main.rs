@@ -47,7 +47,7 @@ use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
     completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
-    status, supervise_child, supervise_job, testbed, token,
+    slurm_agent, status, supervise_child, supervise_job, testbed, token,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -115,6 +115,8 @@ enum Command {
     #[command(hide = true)]
     SuperviseJob(supervise_job::Arguments),
     #[command(hide = true)]
+    SlurmAgent,
+    #[command(hide = true)]
     BenchSide(bench::SideArguments),
     #[command(hide = true)]
     BenchMemory(bench::MemoryArguments),
@@ -133,6 +135,7 @@ impl Command {
             Command::Identity(arguments) => arguments.is_for_a_program(),
             Command::Token(arguments) => arguments.is_for_a_program(),
             Command::Run(arguments) => arguments.json,
+            Command::SlurmAgent => true,
             Command::Serve(arguments) => arguments.json,
             Command::Status(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
@@ -203,6 +206,7 @@ impl Command {
             Command::Completions(arguments) => completions::run::<CommandLine>(&arguments),
             Command::ExitStatus => exit_status::run(),
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
+            Command::SlurmAgent => slurm_agent::run(),
             Command::SuperviseJob(arguments) => supervise_job::run(&arguments),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),

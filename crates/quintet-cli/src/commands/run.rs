@@ -17,6 +17,7 @@
 //! | `run/elsewhere.rs` | `--hosts`: what is prepared for it |
 //! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | the cluster; which machines of it; one of them |
 //! | `run/sight.rs` | who of the cluster is in, and who is silent |
+//! | `run/slurm.rs` | the machines of an allocation of Slurm |
 //! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
@@ -40,6 +41,7 @@ mod machine;
 mod pieces;
 mod restarts;
 mod sight;
+mod slurm;
 mod summary;
 mod workers;
 
@@ -56,15 +58,17 @@ use clap::{Args, ValueEnum};
 use counts::JobCounts;
 use display::Printer;
 use elsewhere::Elsewhere;
-use happening::gather;
+use happening::{Happening, gather};
 use hosts::Placement;
 use launch::Launch;
 use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
 use quintet_agent::LIVENESS;
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, Settings};
+use slurm::{Agents, Allocation};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use tempfile::TempDir;
 use workers::Workers;
@@ -86,7 +90,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     kill_one: bool,
     /// Run the workers on these machines of the cluster to which this one belongs, with commas between their names; their agents start them. This machine needs a token that allowed run, and code to send programs along
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["listen", "link"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["listen", "link", "slurm"])]
     hosts: Vec<String>,
     /// With several machines: which one runs which worker; else round-robin
     #[arg(long, value_enum)]
@@ -94,6 +98,9 @@ pub(crate) struct Arguments {
     /// With several machines: send this file, or all files of this folder, along to the folder in which workers begin there: at the same path where that goes down from here, else by its name. May be given again; 256 MiB in all
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
+    /// Run the workers on the machines of the allocation of Slurm in which this command is typed: it starts an agent on each, for this job alone
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = slurm::When::Auto)]
+    slurm: slurm::When,
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -122,7 +129,7 @@ pub(crate) struct Arguments {
 }
 
 /// A kind of link between the processes of a job.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum LinkKind {
     /// Shared memory
     Shm,
@@ -203,7 +210,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let room = Room::make()?;
     let recorder = recorder(arguments.record.as_deref())?;
     let printer = Printer::new(arguments.json, happened.clone());
-    let elsewhere = Elsewhere::find(arguments, &settings, workers, (&printer, &happened))?;
+    let agents = agents(arguments, &room, &printer, &happenings)?;
+    let elsewhere = Elsewhere::find(arguments, &settings, workers, agents.as_ref(), (&printer, &happened))?;
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
     let (space, link) = (space_config(&settings), link_config(&settings));
@@ -219,7 +227,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     let unreached = launch.hosts.end();
-    drop(lab);
+    drop((lab, agents));
     let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
     let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
@@ -230,6 +238,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(summary.exit_code())
 }
 
+/// The agents of the allocation in which this command is typed, if its machines are to be used.
+fn agents(
+    arguments: &Arguments,
+    room: &Room,
+    printer: &Printer,
+    happenings: &Receiver<Happening>,
+) -> Result<Option<Agents>, Error> {
+    let is_placed =
+        !arguments.hosts.is_empty() || arguments.listen.is_some() || arguments.link != LinkKind::Shm;
+    let Some(allocation) = Allocation::wanted(arguments.slurm, is_placed)? else { return Ok(None) };
+    let agents = Agents::start(room.folder.path(), &allocation, printer, happenings)?;
+    printer.say(&format!("on the machines of Slurm's allocation: {}", agents.names().join(", ")));
+    Ok(Some(agents))
+}
+
 /// What the children of the job share. `served`: where, in which cluster, and for how many workers.
 fn launch(
     arguments: &Arguments,
@@ -238,6 +261,10 @@ fn launch(
     elsewhere: Elsewhere,
     (room, printer): (&Room, Printer),
 ) -> Result<Launch, Error> {
+    // Slurm's machines have this one's environment, and mostly its files.
+    let python =
+        arguments.python.clone().or_else(|| elsewhere.is_allocation.then(crate::python::default_python));
+    let python = python.as_deref();
     Ok(Launch {
         address: addresses[0].clone(),
         address_elsewhere: elsewhere.address(addresses),
@@ -252,7 +279,7 @@ fn launch(
         own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),
         python: arguments.python.clone().unwrap_or_else(crate::python::default_python),
-        python_elsewhere: python_elsewhere(arguments.python.as_deref())?,
+        python_elsewhere: python_elsewhere(python)?,
         printer,
         counts: JobCounts::default(),
         module_path: module_path(&arguments.command[0]),

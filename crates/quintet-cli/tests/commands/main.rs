@@ -24,6 +24,7 @@ mod security;
 mod served;
 mod simulate;
 mod simulate_run;
+mod slurm;
 mod small_shm;
 mod supervised;
 mod testbed;

@@ -31,7 +31,14 @@ impl Cluster {
     /// # Errors
     /// The machine belongs to none, or its agent does not run.
     pub(super) fn of_this_machine() -> Result<Cluster, Error> {
-        let folder = place::folder(None)?;
+        Cluster::of(place::folder(None)?)
+    }
+
+    /// The one that has this folder, as its agent knows it.
+    ///
+    /// # Errors
+    /// It is none's, or its agent does not run.
+    pub(super) fn of(folder: PathBuf) -> Result<Cluster, Error> {
         let own = Record::read(&folder).map_err(refused)?;
         let own = own.ok_or_else(|| refused(AgentError::NoMember(folder.clone())))?;
         let view = Client::local(&folder).and_then(|client| client.membership(true)).map_err(refused)?.view;

@@ -5,6 +5,7 @@ use super::display::Printer;
 use super::files::{self, Sent};
 use super::happening::Happening;
 use super::hosts::{Hosts, Placement};
+use super::slurm::Agents;
 use super::{Arguments, own_workers};
 use crate::connection::link_config;
 use quintet::{Code, Error, LinkAddress};
@@ -17,12 +18,14 @@ pub(super) struct Elsewhere {
     pub(super) hosts: Hosts,
     /// What was sent to them.
     pub(super) files: Vec<Sent>,
+    /// Whether they are those of an allocation of Slurm.
+    pub(super) is_allocation: bool,
     /// Their cluster, if workers may run on others than this one.
     cluster: Option<Cluster>,
 }
 
 impl Elsewhere {
-    /// Connects to the agents of the machines that are named, and sends them what they need. Without any all workers run here.
+    /// Connects to the agents of the machines that are named, or that Slurm has given, and sends them what they need. Without any all workers run here.
     ///
     /// # Errors
     /// This machine belongs to no cluster, one that is named is not there, or it may not start there what it is to start.
@@ -30,18 +33,23 @@ impl Elsewhere {
         arguments: &Arguments,
         settings: &Settings,
         workers: u64,
+        agents: Option<&Agents>,
         (printer, tell): (&Printer, &Sender<Happening>),
     ) -> Result<Elsewhere, Error> {
-        if arguments.hosts.is_empty() {
-            check_alone(arguments)?;
-            return Ok(Elsewhere { hosts: Hosts::none(), files: Vec::new(), cluster: None });
-        }
-        let cluster = Cluster::of_this_machine()?;
-        let mut hosts = Hosts::connect(&cluster, &arguments.hosts, &link_config(settings), printer, tell)?;
+        let (cluster, names) = match agents {
+            Some(agents) => (Cluster::of(agents.folder().to_owned())?, agents.names()),
+            None if arguments.hosts.is_empty() => {
+                check_alone(arguments)?;
+                let (hosts, files) = (Hosts::none(), Vec::new());
+                return Ok(Elsewhere { hosts, files, is_allocation: false, cluster: None });
+            }
+            None => (Cluster::of_this_machine()?, &arguments.hosts[..]),
+        };
+        let mut hosts = Hosts::connect(&cluster, names, &link_config(settings), printer, tell)?;
         hosts.plan(arguments.place.unwrap_or(Placement::RoundRobin), workers);
         let cluster = Some(cluster).filter(|_| hosts.are_several() && workers > 0);
         let files = cluster.as_ref().map(|cluster| sent(arguments, cluster, &hosts, printer)).transpose()?;
-        Ok(Elsewhere { hosts, files: files.unwrap_or_default(), cluster })
+        Ok(Elsewhere { hosts, files: files.unwrap_or_default(), is_allocation: agents.is_some(), cluster })
     }
 
     /// Where the space is served for the other machines, if there are any. From now on it is told who of the cluster is there.
@@ -68,7 +76,9 @@ fn check_alone(arguments: &Arguments) -> Result<(), Error> {
         (Some(_), _) => "--place",
         (None, _) => "--file",
     };
-    let text = format!("{option} is for workers on other machines: name those with --hosts");
+    let text = format!(
+        "{option} is for workers on other machines: name those with --hosts, or begin in an allocation of Slurm"
+    );
     Err(Error::new(Code::BadValue, text))
 }
 

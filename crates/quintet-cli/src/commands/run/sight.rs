@@ -2,18 +2,16 @@
 
 use super::cluster::Cluster;
 use super::happening::Happening;
-use quintet_agent::{AgentError, Client};
-use quintet_contract::{Identity, NodeId, Span};
-use quintet_membership::{Answer, Request, Suspect, Suspicion, View};
+use quintet_agent::{AgentError, Client, Membership};
+use quintet_contract::{Identity, NodeId};
+use quintet_membership::{Suspect, Suspicion, View};
 use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
-/// How long one request waits for the next news.
-const WATCH: Span = Span::from_secs(10);
-/// Between two members that are asked, where one did not answer.
+/// Between two looks: the leader sees first who is silent, and is asked by way of the member that is followed.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The identities that are let in: those of the members.
@@ -76,25 +74,21 @@ impl Follower {
     /// # Errors
     /// The member does not answer any more.
     fn follow(&mut self, client: &Client) -> Result<(), AgentError> {
-        let mut seen = quintet_membership::News::default();
         loop {
-            let view = self.cluster.view().number;
-            match client.ask_member(&Request::Watch { view, news: seen.number, wait: WATCH })? {
-                Answer::Done => continue,
-                Answer::News(news) => seen = news,
-                _ => match client.ask_member(&Request::View { agreed: false })? {
-                    // One that is behind is no news, and soon asked again.
-                    Answer::Current(current, _) if current.number < view => thread::sleep(PAUSE),
-                    Answer::Current(current, _) => {
-                        *self.admitted.write().unwrap_or_else(PoisonError::into_inner) = identities(&current);
-                        self.cluster.set_view(*current);
-                    }
-                    _ => return Err(AgentError::Malformed("an answer of the agent")),
-                },
+            let Membership { view, news } = match client.membership(true) {
+                // Without a majority, and while a leader is elected, what this member knows by itself.
+                Err(AgentError::Refused(_)) => client.membership(false)?,
+                agreed => agreed?,
+            };
+            // Another member, asked alone, may be behind.
+            if view.number > self.cluster.view().number {
+                *self.admitted.write().unwrap_or_else(PoisonError::into_inner) = identities(&view);
+                self.cluster.set_view(view);
             }
-            if self.tell.send(Happening::Seen(Sight(seen.suspects.clone()))).is_err() {
+            if self.tell.send(Happening::Seen(Sight(news.suspects))).is_err() {
                 return Ok(());
             }
+            thread::sleep(PAUSE);
         }
     }
 }

@@ -51,6 +51,7 @@ EXPECTED = [
         [("rtt-64", "ns"), ("rate-64", "msg/s"), ("bulk-64k", "bytes/s"), ("bulk-1m", "bytes/s")],
     ),
     ("mpi_shm", ["--single-copy", "cma"], "openmpi", [("bulk-64k-cma", "bytes/s"), ("bulk-1m-cma", "bytes/s")]),
+    ("mpi_start.py", [], "openmpi", [("start-2", "ns"), ("start-16", "ns")]),
     ("zmq_rate", [], "zeromq", [("rate-64-ipc", "msg/s"), ("rate-64-tcp", "msg/s")]),
     (
         "redis_pair",
@@ -94,7 +95,7 @@ EXPECTED = [
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.
-NEEDS_PATH = ["mpi_shm", "redis_pair", "redis_pair.py"]
+NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair.py"]
 
 
 def run(program, arguments, environment=None):

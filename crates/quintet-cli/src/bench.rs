@@ -6,12 +6,13 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/row.rs` | a result |
 
 mod case;
+mod cluster;
 mod engine;
 mod explore;
 pub(crate) mod link;
@@ -71,6 +72,7 @@ fn cases() -> Vec<Case> {
     cases.extend(membership::cases());
     cases.extend(explore::cases());
     cases.extend(predict::cases());
+    cases.extend(cluster::cases());
     cases
 }
 

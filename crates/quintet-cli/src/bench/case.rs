@@ -21,6 +21,8 @@ pub(super) enum Group {
     Explore,
     /// What the simulation predicts, beside what is measured.
     Predict,
+    /// Several machines, as a testbed makes them.
+    Cluster,
 }
 
 /// Measures one round; its figure stands in the unit of the case.
@@ -131,6 +133,7 @@ impl Group {
             Group::Membership => "membership",
             Group::Explore => "explore",
             Group::Predict => "predict",
+            Group::Cluster => "cluster",
         }
     }
 }

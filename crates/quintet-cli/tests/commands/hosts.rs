@@ -9,10 +9,11 @@ mod output;
 mod redone;
 mod where_allowed;
 
-use crate::tool::{LONG, result, script, text};
+use crate::tool::{LONG, result, script, text, wait_until};
 use lab::Machines;
 use quintet_testbed::Child;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A shell script at this path.
@@ -82,4 +83,64 @@ fn names_are_those_of_the_cluster() {
     assert_eq!(result(lab.command("a", &words)).0, 3);
     let (code, said) = result(lab.command("a", &["run", "--hosts", "b", "-n", "0", text(&master)]));
     assert!(code == 3 && said.contains("no workers"), "{said}");
+}
+
+#[test]
+fn a_process_elsewhere_is_given_what_is_documented_and_nothing_else() {
+    let lab = Machines::up(&["a", "b"]);
+    let worker = at(
+        &lab,
+        "worker",
+        "env | sed 's/^/given /'; ls -la | sed 's/^/lies here: /'; echo idle $$; read line && echo input; exec sleep 1000",
+    );
+    let master = at(&lab, "master", "echo \"master in $PWD with $OF_THE_COMMAND\"; exec sleep 1000");
+    let words = ["run", "--hosts", "b,a", "-n", "2", "--python", text(&worker), text(&master)];
+    let program = lab.program("a", &words).env("OF_THE_COMMAND", "a variable").in_folder(lab.room.path());
+    let job = program.spawn().expect("it starts");
+    numbers(&job, " idle ", 2);
+    wait_until(|| job.output().text().contains("master in "));
+    let said = job.output().text();
+    let given = |prefix: &str| -> BTreeMap<String, String> {
+        let lines = said
+            .lines()
+            .filter_map(|line| line.strip_prefix(prefix)?.strip_prefix(" given ")?.split_once('='));
+        lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    let there = given("[worker 0 on b]");
+    // What the shell adds by itself is none of ours.
+    let names: BTreeSet<&str> = there.keys().map(String::as_str).collect();
+    let names = &names - &BTreeSet::from(["PWD", "OLDPWD", "SHLVL", "_"]);
+    let documented = [
+        "QUINTET_CLUSTER",
+        "QUINTET_EVENTS",
+        "QUINTET_IDENTITY",
+        "QUINTET_JOBS",
+        "QUINTET_LEASE_MS",
+        "QUINTET_LINK_KEEP_ALIVE_MS",
+        "QUINTET_LINK_RESUME_WINDOW_MS",
+        "QUINTET_LINK_SILENCE_LIMIT_MS",
+        "QUINTET_LINK_SPIN_US",
+        "QUINTET_LINK_WINDOW_BYTES",
+        "QUINTET_LINK_WINDOW_FRAMES",
+        "QUINTET_RANK",
+        "QUINTET_SPACE",
+        "QUINTET_WORKERS",
+        "PYTHONUNBUFFERED",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+    ];
+    let of_the_agent = BTreeSet::from(["PATH", "HOME", "LANG", "USER", "TMPDIR"]);
+    assert_eq!(&names - &of_the_agent, BTreeSet::from(documented), "{said}");
+    assert_eq!(there["QUINTET_IDENTITY"], text(&lab.folder("b")));
+    assert!(there["PWD"].starts_with(text(&lab.folder("b").join("processes/jobs"))), "{said}");
+    // Nothing but the folder itself and the one around it.
+    assert_eq!(said.matches("[worker 0 on b] lies here: d").count(), 2, "{said}");
+    let here = given("[worker 1]");
+    assert_eq!(
+        (here["OF_THE_COMMAND"].as_str(), &here["PWD"]),
+        ("a variable", &text(lab.room.path()).to_owned())
+    );
+    assert!(said.contains(&format!("master in {} with a variable", text(lab.room.path()))), "{said}");
+    assert!(!said.contains("] input"), "{said}");
 }

@@ -2,12 +2,13 @@
 
 use super::at;
 use super::lab::Machines;
-use crate::tool::{LONG, result, text, wait_until};
+use crate::tool::{LONG, result, state, text, wait_until};
 use quintet_testbed::Child;
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// What the worker of the long output says, in bytes.
 const LONG_OUTPUT: u64 = 100 << 20;
@@ -42,6 +43,16 @@ fn lines_arrive_whole_and_the_status_in_the_summary() {
     assert!(code == 69 && said.contains("worker 0 ended with status 3; none is left"), "{said}");
 }
 
+/// Between two looks at a process that is to wait.
+const AWHILE: Duration = Duration::from_secs(1);
+
+/// Whether a process sleeps in the kernel because its pipe is full. Where the kernel does not say in what it sleeps, that it sleeps is enough.
+fn waits_for_its_pipe(process: &str) -> bool {
+    let place = fs::read_to_string(format!("/proc/{}/wchan", process.trim())).unwrap_or_default();
+    let says_nothing = place.is_empty() || place == "0";
+    state(process.trim().parse().expect("a number")) == Some('S') && (says_nothing || place.contains("pipe"))
+}
+
 /// Bytes that a process has written so far, if it is there.
 fn written(process: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{}/io", process.trim())).ok()?;
@@ -71,15 +82,18 @@ fn a_worker_waits_for_who_reads_what_it_says() {
         job.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
     wait_until(|| process.exists());
     let process = fs::read_to_string(&process).expect("a number");
-    // Nobody reads, so that soon no more is written.
-    let (mut last, mut since, limit) = (0, Instant::now(), Instant::now() + LONG);
-    while last == 0 || since.elapsed().as_millis() < 500 {
-        let now = written(&process).expect("it waits");
-        if now != last {
-            (last, since) = (now, Instant::now());
+    // Nobody reads, so that soon no more is written: it waits within a write, and still does so a while later.
+    let limit = Instant::now() + LONG;
+    let mut held = (0, false);
+    loop {
+        let now = (written(&process).expect("it is there"), waits_for_its_pipe(&process));
+        assert!(now.0 < HELD, "{} bytes were taken although nobody reads", now.0);
+        if held == now && now.0 > 0 && now.1 {
+            break;
         }
-        assert!(last < HELD, "{last} bytes were taken although nobody reads");
-        assert!(Instant::now() < limit, "it writes and writes");
+        assert!(Instant::now() < limit, "it writes and writes: {now:?}");
+        held = now;
+        sleep(AWHILE);
     }
     let mut said = Vec::new();
     job.stdout.take().expect("captured").read_to_end(&mut said).expect("it is read");

@@ -162,6 +162,7 @@ impl Command {
             | Command::Token(_)
             | Command::Run(_)
             | Command::Serve(_)
+            | Command::SlurmAgent
             | Command::Status(_) => true,
             Command::Replay(_)
             | Command::Explore(_)

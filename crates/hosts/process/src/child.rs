@@ -48,6 +48,11 @@ impl<T> Child<T> {
         }
     }
 
+    /// Its number in the system.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
     }

@@ -22,7 +22,7 @@ pub(crate) const LOOKS: u32 = 3;
 /// Looks in all. A process that does not end when it is killed is the system's to end.
 const MOST_LOOKS: u32 = 1000;
 /// The longest environment that is read. The system allows less.
-const LONGEST_ENVIRONMENT: u64 = 16 << 20;
+pub(crate) const LONGEST_ENVIRONMENT: u64 = 16 << 20;
 
 /// A name that no other job has.
 pub(crate) fn new_name() -> io::Result<String> {

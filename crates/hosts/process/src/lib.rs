@@ -15,6 +15,7 @@
 //! | `config.rs` | [`Config`] |
 //! | `child.rs` | one process: its streams, its end |
 //! | `starting.rs` | what is started, with which words and variables; why it cannot be |
+//! | `running.rs` | which processes of jobs run, with what they use |
 //! | `ending.rs` | a job on its way out |
 //! | `folder.rs` | a job's folder, and the files in it |
 //! | `removal.rs` | folders with all that lies in them, removed |
@@ -30,6 +31,7 @@ mod ending;
 mod folder;
 mod processes;
 mod removal;
+mod running;
 mod starting;
 mod store;
 mod supervisor;
@@ -37,5 +39,6 @@ mod supervisor;
 pub use config::Config;
 pub use descendants::{JOBS, end_all};
 pub use processes::Processes;
+pub use running::running;
 pub use starting::until_written;
 pub use supervisor::{Supervisor, attend};

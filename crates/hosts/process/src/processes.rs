@@ -6,13 +6,14 @@ use crate::descendants::{JOBS, new_name, within_own};
 use crate::ending::{Endings, Left};
 use crate::folder::{Folder, open_private};
 use crate::removal::remove_all;
+use crate::running::running;
 use crate::starting::{Common, spawn};
 use crate::store::Store;
 use crate::supervisor::Supervisor;
 use bytes::Bytes;
 use quintet_wire::Decode;
 use quintet_wire::services::process::{
-    FileHash, MAX_PATH_BYTES, ProcessAnswer, ProcessRequest, Start, Stream,
+    FileHash, MAX_PATH_BYTES, MAX_RUNNING, ProcessAnswer, ProcessRequest, RunningProcess, Start, Stream,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
@@ -24,7 +25,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The processes of a host, their jobs and files. `T` says who asks.
 ///
@@ -46,7 +47,12 @@ pub struct Processes<T> {
     children: BTreeMap<u64, Child<T>>,
     endings: Endings<T>,
     answers: Vec<(T, ProcessAnswer)>,
+    /// What ran when somebody asked last.
+    looked: Option<(Instant, Vec<RunningProcess>)>,
 }
+
+/// Whoever asks more often what runs is told what ran.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What a descriptor says that can be read.
 enum Source {
@@ -96,6 +102,7 @@ impl<T> Processes<T> {
             children: BTreeMap::new(),
             endings: Endings::new(),
             answers: Vec::new(),
+            looked: None,
         })
     }
 
@@ -123,6 +130,7 @@ impl<T> Processes<T> {
             }
             ProcessRequest::End { job } => return self.begin_ending(job, Some(asker)),
             ProcessRequest::Load => load(),
+            ProcessRequest::Running { after } => self.running(after),
         };
         self.answers.push((asker, answer));
     }
@@ -169,6 +177,25 @@ impl<T> Processes<T> {
         }
         let called = sources.into_iter().zip(&wanted).filter(|(_, fd)| !fd.revents().is_empty());
         Ok(called.map(|(source, _)| source).collect())
+    }
+
+    /// What runs, as it was a moment ago at most: to look takes longer the more processes the user has.
+    fn running(&mut self, after: u32) -> ProcessAnswer {
+        let now = Instant::now();
+        let is_old = self.looked.as_ref().is_none_or(|(at, _)| now.duration_since(*at) > LOOK_AGAIN);
+        if is_old {
+            let known: BTreeMap<u32, u64> = self
+                .children
+                .iter()
+                .filter(|(_, child)| !child.has_ended())
+                .map(|(n, child)| (child.pid(), *n))
+                .collect();
+            self.looked = Some((now, running(|pid| known.get(&pid).copied())));
+        }
+        let all = self.looked.as_ref().map_or(&[][..], |(_, rows)| rows);
+        let rest = &all[all.partition_point(|row| row.pid <= after)..];
+        let processes = rest[..rest.len().min(MAX_RUNNING)].to_vec();
+        ProcessAnswer::Running { is_last: processes.len() == rest.len(), processes }
     }
 
     fn keep(&mut self, hash: FileHash, contents: &[u8]) -> ProcessAnswer {

@@ -6,7 +6,9 @@
 
 use quintet_contract::{Address, Frame, Input, Outbox, Protocol, Random, Span, Time, Token};
 use quintet_wire::registry::{PROCESS_ANSWER, PROCESS_REQUEST, SERVICE_REFUSED};
-use quintet_wire::services::process::{End, FileHash, ProcessAnswer, ProcessRequest, Start, Stream};
+use quintet_wire::services::process::{
+    End, FileHash, MAX_RUNNING, ProcessAnswer, ProcessRequest, RunningProcess, Start, Stream,
+};
 use quintet_wire::{Decode, send};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,6 +150,7 @@ impl Processes {
                 ProcessAnswer::Done
             }
             ProcessRequest::Load => ProcessAnswer::Load { cores: 1, load: 100 },
+            ProcessRequest::Running { after } => self.tell_running(after),
             ProcessRequest::Start { .. } => unreachable!("starts come with their bulk"),
             ProcessRequest::Read { process, stream, at_most } => {
                 let Some(found) = self.processes.get_mut(&process) else {
@@ -174,6 +177,30 @@ impl Processes {
             ProcessRequest::End { job } => return self.plan(at, Due::Gone(job, asker)),
         };
         self.plan(at, Due::Answer(asker, answer));
+    }
+
+    /// What runs. Numbers of the system are those of the processes.
+    fn tell_running(&self, after: u32) -> ProcessAnswer {
+        let running = self.running().filter_map(|(process, job)| Some((u32::try_from(process).ok()?, job)));
+        let mut processes: Vec<RunningProcess> = running
+            .filter(|(pid, _)| *pid > after)
+            .take(MAX_RUNNING + 1)
+            .map(|(pid, job)| RunningProcess {
+                process: Some(pid.into()),
+                pid,
+                count: 1,
+                state: b'R',
+                age: 0,
+                cpu: 0,
+                memory: 0,
+                rank: None,
+                job: format!("{job:032x}"),
+                command: String::new(),
+            })
+            .collect();
+        let is_last = processes.len() <= MAX_RUNNING;
+        processes.truncate(MAX_RUNNING);
+        ProcessAnswer::Running { processes, is_last }
     }
 
     fn unknown(&mut self, at: Time, asker: Asker, process: u64) {

@@ -14,6 +14,7 @@
 //! | `End` | 5 | job u128 | | `Done`, once nothing of the job is left, also where there was none |
 //! | `Info` | 6 | | | `Info` |
 //! | `Grants` | 7 | for each identity: 32 bytes, run u8, code u8 | | `Done` |
+//! | `Running` | 8 | after which process of the system u32 | | `Running`: processes of jobs, by their numbers in the system |
 //!
 //! Any of them is answered by `Error` instead: reason u8, text. A request that fails has changed nothing.
 //!
@@ -25,15 +26,18 @@
 //! | `Happened` | 3 | count u32, of each: process u64, tag u8 (0 output: stream u8, bytes; 1 end: tag u8, number u8) |
 //! | `Info` | 4 | cores u16, load u32, processes u32, jobs u32, version text |
 //! | `Error` | 5 | reason u8, text |
+//! | `Running` | 6 | are the last u8, count u32, of each: a [`RunningProcess`](quintet_wire::services::process::RunningProcess), name text, restarts u32, has an owner with a proof u8, 32 bytes |
 //!
 //! Text, paths and bytes are a length u32 and as many bytes; hashes are a count u32 and 32 bytes each.
 
 mod answer;
+mod process_info;
 mod request;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, Happening, Info, What};
+pub use process_info::ProcessInfo;
 pub use request::{Grant, Request};
 
 use quintet_contract::Kind;

@@ -11,7 +11,7 @@ use quintet_contract::{
 };
 use quintet_wire::registry::{PORT_CALLERS, PORT_PROCESS, PORT_USER, PROCESS_ANSWER, SERVICE_REFUSED};
 use quintet_wire::services::process::{
-    End, FileHash, JobFile, ProcessAnswer, ProcessRequest, Program, Start, Stream,
+    End, FileHash, JobFile, ProcessAnswer, ProcessRequest, Program, RunningProcess, Start, Stream,
 };
 use quintet_wire::{Decode, Reader, encode_to_vec};
 use std::collections::{BTreeSet, VecDeque};
@@ -176,6 +176,9 @@ impl Driven {
             }
             ProcessRequest::Wait { .. } => ProcessAnswer::Ended(End::Exited(0)),
             ProcessRequest::Load => ProcessAnswer::Load { cores: 2, load: 150 },
+            ProcessRequest::Running { after } => {
+                ProcessAnswer::Running { processes: vec![running(after.saturating_add(1))], is_last: true }
+            }
         };
         self.answer_with(request.token, &said);
     }
@@ -187,6 +190,22 @@ impl Driven {
 
 fn host() -> Address {
     Address { node: ME, port: PORT_PROCESS }
+}
+
+/// The first process that was started.
+fn running(pid: u32) -> RunningProcess {
+    RunningProcess {
+        process: Some(1),
+        pid,
+        count: 2,
+        state: b'S',
+        age: 9,
+        cpu: 3,
+        memory: 4096,
+        rank: Some(1),
+        job: "work.py@a:1".to_owned(),
+        command: "python3 work.py".to_owned(),
+    }
 }
 
 /// Inputs of [`drive`] that reach far: for the stored corpus.
@@ -213,7 +232,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 /// Inputs of [`decode`]: a body of each tag.
 #[must_use]
 pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
-    let names = ["have", "store", "start", "next", "signal", "end", "info", "grants"];
+    let names = ["have", "store", "start", "next", "signal", "end", "info", "grants", "running"];
     let inputs = requests().map(|request| {
         let (body, bulk) = request.parts();
         [&[u8::try_from(body.len()).expect("a short body")][..], &body, &bulk].concat()
@@ -226,7 +245,7 @@ fn step(action: u8, who: u8, body: &[u8], bulk: &[u8]) -> Vec<u8> {
     [&[action, who][..], &len(body), body, &len(bulk), bulk].concat()
 }
 
-fn requests() -> [Request; 8] {
+fn requests() -> [Request; 9] {
     let hash = FileHash([3; 32]);
     let file = JobFile { path: b"lib/work.py".to_vec(), hash, mode: 0o644 };
     let program = Program::Path(b"/usr/bin/python3".to_vec());
@@ -245,5 +264,6 @@ fn requests() -> [Request; 8] {
         Request::End { job: 1 },
         Request::Info,
         Request::Grants { grants: [(Identity([2; 32]), Grant { run: true, code: true })].into() },
+        Request::Running { after: 7 },
     ]
 }

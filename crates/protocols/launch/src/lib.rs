@@ -29,11 +29,12 @@ pub mod limits;
 mod not_granted;
 mod refusal;
 
-pub use codec::{Answer, Grant, Happening, Info, Request, What};
+pub use codec::{Answer, Grant, Happening, Info, ProcessInfo, Request, What};
 pub use config::LauncherConfig;
 pub use launcher::Launcher;
 pub use not_granted::NotGranted;
 pub use quintet_wire::services::process::{
-    BadStart, Directory, End, FileHash, JobFile, Program, Start, Stream, check_path,
+    BadStart, Directory, End, FileHash, JOB_VARIABLE, JobFile, Program, RunningProcess, Start, Stream,
+    check_path,
 };
 pub use refusal::{Reason, Refusal};

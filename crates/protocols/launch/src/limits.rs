@@ -1,8 +1,8 @@
 //! Every limit of a launcher. What is above one is refused before anything is kept of it.
 
 pub use quintet_wire::services::process::{
-    MAX_FILE_BYTES, MAX_FILES, MAX_HASHES, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_START_BYTES, MAX_WORD_BYTES,
-    MAX_WORDS,
+    MAX_COMMAND_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_HASHES, MAX_JOB_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES,
+    MAX_RUNNING, MAX_START_BYTES, MAX_WORD_BYTES, MAX_WORDS,
 };
 
 /// Processes of a node, from their start until their end was told.
@@ -32,5 +32,8 @@ const _: () = {
     assert!(4 * (PIECE_BYTES + 14) + 5 <= MAX_BATCH_BYTES, "four pieces go in one answer");
     // An end takes 11 bytes; output of one byte 15.
     assert!(MAX_HAPPENINGS * 11 + 5 <= MAX_BATCH_BYTES, "ends alone fill no answer before they are too many");
+    // The numbers of a process take 100 bytes at most, an identity 33.
+    let process = 100 + 33 + 3 * 4 + MAX_COMMAND_BYTES + MAX_JOB_BYTES + MAX_NAME_BYTES;
+    assert!(MAX_RUNNING * process + 6 <= quintet_contract::limits::MAX_PAYLOAD_BYTES, "they are one frame");
     assert!(MAX_GRANTS * 34 + 5 <= quintet_contract::limits::MAX_PAYLOAD_BYTES, "grants are one frame");
 };

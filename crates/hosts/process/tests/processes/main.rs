@@ -165,3 +165,33 @@ fn the_machine_is_told() {
     };
     assert!(cores > 0);
 }
+
+#[test]
+fn what_runs_is_told_with_all_of_its_group_and_of_which_job_it_is() {
+    let mut bench = Bench::new();
+    let mut plan = shell("sleep 1000 & echo $$; head -c 50000000 /dev/zero | tail -c 1 > /dev/null; wait");
+    plan.environment =
+        vec![(b"QUINTET_JOB".to_vec(), b"tune.py@a:77".to_vec()), (b"QUINTET_RANK".to_vec(), b"3".to_vec())];
+    bench.start(1, &plan);
+    bench.start(2, &shell("echo $$; sleep 1000"));
+    let [first, second]: [u32; 2] = [1, 2].map(|process| bench.line(process).parse().unwrap());
+    let (mut rows, mut after) = (Vec::new(), 0);
+    loop {
+        let said = bench.ask(ProcessRequest::Running { after });
+        let ProcessAnswer::Running { processes, is_last } = said else { panic!("{said:?}") };
+        after = processes.last().map_or(after, |row| row.pid);
+        rows.extend(processes);
+        if is_last {
+            break;
+        }
+    }
+    assert!(rows.is_sorted_by_key(|row| row.pid), "by their numbers: {rows:?}");
+    let row = |pid: u32| rows.iter().find(|row| row.pid == pid).unwrap_or_else(|| panic!("{pid}: {rows:?}"));
+    let (one, other) = (row(first), row(second));
+    assert_eq!((one.process, &one.job[..], one.rank), (Some(1), "tune.py@a:77", Some(3)));
+    assert!(one.count >= 2 && one.command.contains("-c sleep 1000 & echo"), "{one:?}");
+    assert!(one.memory > 0 && one.state.is_ascii_alphabetic(), "{one:?}");
+    assert_eq!((other.process, other.rank), (Some(2), None));
+    assert!(other.job.ends_with(&format!("{JOB:032x}")), "without a name it has its number: {}", other.job);
+    bench.end_job();
+}

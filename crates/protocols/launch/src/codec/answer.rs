@@ -1,11 +1,11 @@
 //! Answers.
 
-use super::ANSWER;
-use crate::limits::{MAX_BATCH_BYTES, MAX_HAPPENINGS, MAX_VERSION_BYTES};
+use super::{ANSWER, ProcessInfo};
+use crate::limits::{MAX_BATCH_BYTES, MAX_HAPPENINGS, MAX_RUNNING, MAX_VERSION_BYTES};
 use crate::refusal::Refusal;
 use quintet_contract::Kind;
 use quintet_wire::services::process::{
-    End, FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, Stream, read_hashes, write_hashes,
+    End, FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, Stream, read_flag, read_hashes, write_hashes,
 };
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -30,6 +30,13 @@ pub enum Answer {
     Happened(Vec<Happening>),
     /// The machine.
     Info(Info),
+    /// Processes of jobs that run on the machine, by their numbers in the system.
+    Running {
+        /// [`MAX_RUNNING`](crate::limits::MAX_RUNNING) at most.
+        processes: Vec<ProcessInfo>,
+        /// Whether no more follow.
+        is_last: bool,
+    },
     /// It failed.
     Error(Refusal),
 }
@@ -98,6 +105,12 @@ impl Answer {
             3 => Answer::Happened(read_happenings(reader)?),
             4 => Answer::Info(Info::decode(reader)?),
             5 => Answer::Error(Refusal::decode(reader)?),
+            6 => {
+                let is_last = read_flag(reader, "last processes")?;
+                let count = reader.length("number of processes", MAX_RUNNING)?;
+                let processes = (0..count).map(|_| ProcessInfo::decode(reader)).collect::<Result<_, _>>()?;
+                Answer::Running { processes, is_last }
+            }
             other => return Err(reader.invalid("answer", other, 1)),
         };
         reader.clone().finish()?;
@@ -134,6 +147,12 @@ impl Encode for Answer {
             Answer::Info(info) => {
                 sink.u8(4);
                 info.encode(sink);
+            }
+            Answer::Running { processes, is_last } => {
+                sink.u8(6);
+                sink.u8((*is_last).into());
+                sink.u32(u32::try_from(processes.len()).expect("at most MAX_RUNNING"));
+                processes.iter().for_each(|process| process.encode(sink));
             }
             Answer::Error(refusal) => {
                 sink.u8(5);

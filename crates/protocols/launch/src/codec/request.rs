@@ -55,6 +55,11 @@ pub enum Request {
     },
     /// How is the machine?
     Info,
+    /// Which processes of jobs run on the machine, by their numbers in the system?
+    Running {
+        /// Those with higher ones.
+        after: u32,
+    },
     /// Who may ask for what, in the place of all that was said of that before. Callers of the launcher's own node may say it.
     Grants {
         /// By identity; [`MAX_GRANTS`] at most. Who is not among them may nothing.
@@ -131,6 +136,7 @@ impl Request {
             5 => Request::End { job: read_job(reader)? },
             6 => Request::Info,
             7 => Request::Grants { grants: read_grants(reader)? },
+            8 => Request::Running { after: reader.u32()? },
             other => return Err(reader.invalid("request", other, 1)),
         };
         reader.clone().finish()?;
@@ -204,6 +210,10 @@ impl Encode for Request {
                 sink.bytes(&job.to_le_bytes());
             }
             Request::Info => sink.u8(6),
+            Request::Running { after } => {
+                sink.u8(8);
+                sink.u32(*after);
+            }
             Request::Grants { grants } => {
                 sink.u8(7);
                 sink.u32(u32::try_from(grants.len()).expect("at most MAX_GRANTS"));

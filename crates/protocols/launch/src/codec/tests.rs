@@ -1,11 +1,13 @@
-use super::{ANSWER, Answer, Grant, Happening, Info, REQUEST, Request, What};
+use super::{ANSWER, Answer, Grant, Happening, Info, ProcessInfo, REQUEST, Request, What};
 use crate::limits::{MAX_BATCH_BYTES, MAX_GRANTS, MAX_HAPPENINGS, MAX_HASHES, PIECE_BYTES};
 use crate::refusal::{Reason, Refusal};
 use bytes::Bytes;
 use proptest::prelude::*;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Identity, Kind, Span, Token};
-use quintet_wire::services::process::{End, FileHash, MAX_START_BYTES, Program, Start, Stream};
+use quintet_wire::services::process::{
+    End, FileHash, MAX_START_BYTES, Program, RunningProcess, Start, Stream,
+};
 use quintet_wire::{DecodeError, Encode, encode_to_vec};
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -33,6 +35,7 @@ fn requests() -> impl Strategy<Value = Request> {
         }),
         any::<u128>().prop_map(|job| Request::End { job }),
         Just(Request::Info),
+        any::<u32>().prop_map(|after| Request::Running { after }),
         prop::collection::btree_map(identity, grant, 0..5).prop_map(|grants| Request::Grants { grants }),
     ]
 }
@@ -45,6 +48,18 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         end.prop_map(What::Ended),
     ];
     prop::collection::vec((any::<u64>(), what).prop_map(|(process, what)| Happening { process, what }), 0..9)
+}
+
+fn processes() -> impl Strategy<Value = ProcessInfo> {
+    let numbers = any::<(Option<u64>, u32, u64, u32)>();
+    let texts = ("[a-z ]{0,9}", "[ -~]{0,9}", "[ -~]{0,40}");
+    (numbers, texts, any::<Option<[u8; 32]>>()).prop_map(|(numbers, texts, owner)| {
+        let (process, pid, age, restarts) = numbers;
+        let (name, job, command) = texts;
+        let (count, state, cpu, memory, rank) = (1, b'S', age / 2, age / 3, process);
+        let running = RunningProcess { process, pid, count, state, age, cpu, memory, rank, job, command };
+        ProcessInfo { running, name, restarts, owner: owner.map(Identity) }
+    })
 }
 
 fn answers() -> impl Strategy<Value = Answer> {
@@ -61,6 +76,8 @@ fn answers() -> impl Strategy<Value = Answer> {
         happenings().prop_map(Answer::Happened),
         info.prop_map(Answer::Info),
         refusal.prop_map(Answer::Error),
+        (prop::collection::vec(processes(), 0..4), any::<bool>())
+            .prop_map(|(processes, is_last)| Answer::Running { processes, is_last }),
     ]
 }
 

@@ -4,14 +4,14 @@ use super::errands::{Asker, Purpose};
 use super::job::Job;
 use super::requests::unknown_job;
 use super::{Launcher, answer};
-use crate::codec::{Answer, Info, What};
+use crate::codec::{Answer, Info, ProcessInfo, What};
 use crate::limits::PIECE_BYTES;
 use crate::refusal::{Reason, Refusal};
 use bytes::Bytes;
 use quintet_contract::{Frame, Outbox};
 use quintet_wire::Decode;
 use quintet_wire::registry::PROCESS_ANSWER;
-use quintet_wire::services::process::{End, ProcessAnswer, ProcessRequest, Stream};
+use quintet_wire::services::process::{End, ProcessAnswer, ProcessRequest, RunningProcess, Stream};
 
 impl Launcher {
     pub(super) fn take_host(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -50,15 +50,23 @@ impl Launcher {
             (Purpose::Load(asker), ProcessAnswer::Load { cores, load }) => {
                 reply(asker, &Answer::Info(self.info(cores, load)), out);
             }
+            (Purpose::Running(asker), ProcessAnswer::Running { processes, is_last }) => {
+                let processes = processes.into_iter().map(|running| self.process_info(running)).collect();
+                reply(asker, &Answer::Running { processes, is_last }, out);
+            }
             (Purpose::PassOn(asker), ProcessAnswer::Missing { hashes }) => {
                 reply(asker, &Answer::Missing { hashes }, out);
             }
             (Purpose::PassOn(asker) | Purpose::Store(asker, _), ProcessAnswer::Done) => {
                 reply(asker, &Answer::Done, out);
             }
-            (Purpose::PassOn(asker) | Purpose::Store(asker, _) | Purpose::Load(asker), said) => {
-                reply(asker, &Answer::Error(refusal(said, reason)), out);
-            }
+            (
+                Purpose::PassOn(asker)
+                | Purpose::Store(asker, _)
+                | Purpose::Load(asker)
+                | Purpose::Running(asker),
+                said,
+            ) => reply(asker, &Answer::Error(refusal(said, reason)), out),
         }
     }
 
@@ -164,6 +172,18 @@ impl Launcher {
         };
         for asker in job.take_ends() {
             answer(asker, &told, out);
+        }
+    }
+
+    /// With what is known here of one that the host was asked to start.
+    fn process_info(&self, running: RunningProcess) -> ProcessInfo {
+        let known = running.process.and_then(|number| self.processes.get(&number));
+        let job = known.and_then(|process| self.jobs.get(&process.job));
+        ProcessInfo {
+            running,
+            name: known.map(|process| process.name.clone()).unwrap_or_default(),
+            restarts: known.map_or(0, |process| process.restarts),
+            owner: job.and_then(|job| self.rights.identity(job.owner)),
         }
     }
 

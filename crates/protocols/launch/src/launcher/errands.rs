@@ -28,6 +28,8 @@ pub(super) enum Purpose {
     End(u128),
     /// How busy the machine is.
     Load(Asker),
+    /// Which processes run.
+    Running(Asker),
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Purpose {
     fn asker_mut(&mut self) -> Option<&mut Asker> {
         match self {
             Purpose::PassOn(asker) | Purpose::Store(asker, _) => Some(asker),
-            Purpose::Start(asker, _) | Purpose::Load(asker) => Some(asker),
+            Purpose::Start(asker, _) | Purpose::Load(asker) | Purpose::Running(asker) => Some(asker),
             Purpose::Read(..) | Purpose::Wait(_) | Purpose::End(_) => None,
         }
     }

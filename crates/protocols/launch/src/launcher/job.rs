@@ -1,11 +1,11 @@
 //! A job: who it belongs to, and what has happened in it that nobody has asked for so far.
 
 use crate::codec::{Happening, What};
-use crate::limits::{MAX_BATCH_BYTES, MAX_HAPPENINGS};
+use crate::limits::{MAX_BATCH_BYTES, MAX_HAPPENINGS, MAX_PROCESSES};
 use quintet_contract::{Address, Time, Token};
 use quintet_wire::Encode;
 use quintet_wire::services::process::{End, Stream};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Requests that wait for the end of one job.
 const MAX_ENDS: usize = 16;
@@ -17,6 +17,8 @@ pub(super) struct Job {
     pub(super) owner: Address,
     /// Whether a process of it has brought files along.
     pub(super) has_code: bool,
+    /// How often a process of each name was started.
+    starts: BTreeMap<String, u32>,
     /// Whether a process of it was ever started.
     pub(super) has_begun: bool,
     /// Who waits for what happens next, and until when.
@@ -31,6 +33,9 @@ pub(super) struct Job {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) job: u128,
+    pub(super) name: String,
+    /// How often one of this name was started before.
+    pub(super) restarts: u32,
     /// Streams that may say something more.
     open: [bool; 2],
     end: Option<End>,
@@ -38,7 +43,28 @@ pub(super) struct Process {
 
 impl Job {
     pub(super) fn new(owner: Address) -> Job {
-        Job { owner, has_code: false, has_begun: false, next: None, untold: VecDeque::new(), ending: None }
+        let starts = BTreeMap::new();
+        Job {
+            owner,
+            has_code: false,
+            starts,
+            has_begun: false,
+            next: None,
+            untold: VecDeque::new(),
+            ending: None,
+        }
+    }
+
+    /// One of this name is started: how often that was so before. Of too many names none more is counted.
+    pub(super) fn count_start(&mut self, name: &str) -> u32 {
+        if let Some(count) = self.starts.get_mut(name) {
+            *count = count.saturating_add(1);
+            return *count;
+        }
+        if self.starts.len() < MAX_PROCESSES {
+            self.starts.insert(name.to_owned(), 0);
+        }
+        0
     }
 
     pub(super) fn is_ending(&self) -> bool {
@@ -97,8 +123,8 @@ impl Job {
 }
 
 impl Process {
-    pub(super) fn new(job: u128) -> Process {
-        Process { job, open: [true; 2], end: None }
+    pub(super) fn new(job: u128, name: &str, restarts: u32) -> Process {
+        Process { job, name: name.to_owned(), restarts, open: [true; 2], end: None }
     }
 
     pub(super) fn has_ended(&self) -> bool {

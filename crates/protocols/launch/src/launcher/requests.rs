@@ -45,6 +45,11 @@ impl Launcher {
                 self.errands.ask(Purpose::Load(asker), &ProcessRequest::Load, Bytes::new());
                 Ok(())
             }
+            Request::Running { after } => {
+                self.check_room(0)?;
+                self.errands.ask(Purpose::Running(asker), &ProcessRequest::Running { after }, Bytes::new());
+                Ok(())
+            }
             Request::Grants { grants } => {
                 self.rights.set(grants);
                 let has_lost = |rights: &super::Rights, job: &Job| {
@@ -93,7 +98,8 @@ impl Launcher {
         self.next_process += 1;
         let job = self.jobs.entry(id).or_insert_with(|| Job::new(from.0));
         job.has_code |= start.brings_code();
-        self.processes.insert(process, Process::new(id));
+        let restarts = job.count_start(&start.name);
+        self.processes.insert(process, Process::new(id, &start.name, restarts));
         let request = ProcessRequest::Start { process, job: id };
         self.errands.ask(Purpose::Start(Some(from), process), &request, encode_to_vec(start).into());
         Ok(())
@@ -167,7 +173,9 @@ fn need(request: &Request) -> Need {
         Request::Start { start, .. } if start.brings_code() => Need::Code,
         Request::Start { .. } => Need::Run,
         // Jobs and processes are those of who asks, who could start them.
-        Request::Next { .. } | Request::Signal { .. } | Request::End { .. } | Request::Info => Need::Nothing,
+        Request::Next { .. } | Request::Signal { .. } | Request::End { .. } => Need::Nothing,
+        // What goes on here is no secret among the members.
+        Request::Info | Request::Running { .. } => Need::Nothing,
         Request::Grants { .. } => Need::Own,
     }
 }

@@ -13,6 +13,7 @@
 //! | `Signal` | 5 | process u64, signal u8, to its group u8 | | `Done`, also where it has ended |
 //! | `End` | 6 | job u128 | | `Done`, once nothing of the job is left: no process, no folder |
 //! | `Load` | 7 | | | `Load` |
+//! | `Running` | 8 | after which process of the system u32 | | `Running`: processes of jobs of this user, also of those that commands have begun |
 //!
 //! Each of them may be answered by `Failed` instead, in words; a request that failed has changed nothing. Of a stream one read is
 //! under way at a time. What a process has said before it ended can be read after that, until its job ends. Requests are begun in the order in
@@ -21,16 +22,21 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `process/start.rs` | [`Start`]: what is to be started, and whether that can be right |
+//! | `process/running.rs` | [`RunningProcess`]: what is told of one |
 //! | `process/request.rs`, `process/answer.rs` | what is asked and answered |
 
 mod answer;
 mod request;
+mod running;
 mod start;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{End, ProcessAnswer};
 pub use request::{ProcessRequest, read_signal};
+pub use running::{
+    JOB_VARIABLE, MAX_COMMAND_BYTES, MAX_JOB_BYTES, MAX_RUNNING, RANK_VARIABLE, RunningProcess,
+};
 pub use start::{BadStart, Directory, JOBS_VARIABLE, JobFile, Program, Start, check_path};
 
 use crate::{Decode, DecodeError, Encode, Reader, Sink};

@@ -10,7 +10,7 @@ use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
 use quintet::{Code, Error, LinkAddress, LinkConfig};
-use quintet_launch::{Program, Start};
+use quintet_launch::{JOB_VARIABLE, Program, Start};
 use quintet_settings::{
     LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
     LINK_WINDOW_FRAMES, Number, Setting,
@@ -164,6 +164,7 @@ impl Launch {
             (variable(&LINK_SILENCE_LIMIT_MS), link.silence_limit.as_millis().to_string()),
             (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
             ("QUINTET_WORKERS".to_owned(), self.workers.to_string()),
+            (JOB_VARIABLE.to_owned(), self.job_name()),
             ("QUINTET_EVENTS".to_owned(), "1".to_owned()),
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
         ];
@@ -171,6 +172,15 @@ impl Launch {
         let threads = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
         variables.extend(threads.map(|variable| (variable.to_owned(), "1".to_owned())));
         variables
+    }
+
+    /// The job as `quintet ps` shows it, on every machine: the script, where it was begun, and by which process.
+    fn job_name(&self) -> String {
+        let script = self.command.first().map_or(Path::new("worker"), Path::new);
+        let script = script.file_name().unwrap_or_default().to_string_lossy();
+        let system = rustix::system::uname();
+        let here = self.hosts.here().map_or_else(|| system.nodename().to_string_lossy(), Into::into);
+        format!("{script}@{here}:{}", std::process::id())
     }
 
     /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.

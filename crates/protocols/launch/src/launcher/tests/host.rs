@@ -1,10 +1,11 @@
 //! Limits, and hosts that refuse.
 
 use super::bench::*;
+use crate::codec::Grant;
 use crate::launcher::*;
 use crate::limits::MAX_FILE_BYTES;
-use quintet_contract::{Effects, LinkClass, SendError};
-use quintet_wire::services::process::{End, FileHash, Stream};
+use quintet_contract::{Effects, Identity, LinkClass, SendError};
+use quintet_wire::services::process::{End, FileHash, RunningProcess, Stream};
 
 #[test]
 fn what_cannot_be_right_is_refused_before_the_host_hears_of_it() {
@@ -77,6 +78,48 @@ fn a_process_of_which_the_host_knows_nothing_ends_its_job() {
     assert!(matches!(bench.answer_to(next), Answer::Error(Refusal { reason: Reason::Ending, .. })));
     bench.host(is_end, &ProcessAnswer::Done);
     assert_eq!(bench.launcher.jobs(), 0);
+}
+
+#[test]
+fn processes_are_told_with_whose_they_are_and_how_often_they_were_started_again() {
+    let proof = Identity([5; 32]);
+    let mut bench = Bench::new().up(B, LinkClass::Network, Some(5));
+    let grants = [(proof, Grant { run: true, code: false })].into();
+    bench.ask(OWN, &Request::Grants { grants });
+    let (first, again) = (bench.started(A), bench.started(A));
+    let Request::Start { start: plan, .. } = start() else { unreachable!() };
+    let token = bench.ask(B, &Request::Start { job: 9, start: plan });
+    bench.host(is_start, &ProcessAnswer::Started { folder: b"/jobs/9".to_vec() });
+    let Answer::Started { process: of_b, .. } = bench.answer_to(token) else { panic!("it is granted") };
+    let row = |pid: u32, process: Option<u64>| RunningProcess {
+        process,
+        pid,
+        count: 1,
+        state: b'S',
+        age: 1,
+        cpu: 2,
+        memory: 3,
+        rank: None,
+        job: "a job".to_owned(),
+        command: "sleep".to_owned(),
+    };
+    let token = bench.ask(B, &Request::Running { after: 6 });
+    let rows = [Some(first), Some(again), Some(of_b), None].into_iter();
+    let processes = (7..).zip(rows).map(|(pid, process)| row(pid, process)).collect();
+    let is_it = |request: &ProcessRequest| *request == ProcessRequest::Running { after: 6 };
+    bench.host(is_it, &ProcessAnswer::Running { processes, is_last: false });
+    let Answer::Running { processes, is_last: false } = bench.answer_to(token) else { panic!("it is told") };
+    let seen: Vec<_> =
+        processes.iter().map(|one| (one.running.pid, &one.name[..], one.restarts, one.owner)).collect();
+    let expected = [
+        (7, "worker 1", 0, None),
+        (8, "worker 1", 1, None),
+        (9, "worker 1", 0, Some(proof)),
+        (10, "", 0, None),
+    ];
+    assert_eq!(seen, expected);
+    let mut strange = Bench::new().up(B, LinkClass::Network, Some(6));
+    assert_eq!(strange.refused(B, &Request::Running { after: 0 }), Reason::NotGranted);
 }
 
 #[test]

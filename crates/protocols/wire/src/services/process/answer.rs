@@ -2,7 +2,8 @@
 
 use super::request::read_signal;
 use super::{
-    FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, MAX_TEXT_BYTES, read_flag, read_hashes, write_hashes,
+    FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, MAX_RUNNING, MAX_TEXT_BYTES, RunningProcess, read_flag,
+    read_hashes, write_hashes,
 };
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use core::fmt;
@@ -37,6 +38,13 @@ pub enum ProcessAnswer {
         cores: u16,
         /// Processes that want one, in hundredths, averaged over the last minute.
         load: u32,
+    },
+    /// Processes of jobs, by their numbers in the system.
+    Running {
+        /// [`MAX_RUNNING`] at most.
+        processes: Vec<RunningProcess>,
+        /// Whether no more follow.
+        is_last: bool,
     },
     /// It was not done.
     Failed {
@@ -101,6 +109,12 @@ impl Encode for ProcessAnswer {
                 sink.u16(*cores);
                 sink.u32(*load);
             }
+            ProcessAnswer::Running { processes, is_last } => {
+                sink.u8(7);
+                sink.u8((*is_last).into());
+                sink.u32(u32::try_from(processes.len()).expect("at most MAX_RUNNING"));
+                processes.iter().for_each(|process| process.encode(sink));
+            }
             ProcessAnswer::Failed { is_missing_file, text } => {
                 sink.u8(6);
                 sink.u8((*is_missing_file).into());
@@ -126,6 +140,13 @@ impl Decode<'_> for ProcessAnswer {
                 let is_missing_file = read_flag(reader, "missing file")?;
                 let text = reader.text("text of a failure", MAX_TEXT_BYTES)?.to_owned();
                 ProcessAnswer::Failed { is_missing_file, text }
+            }
+            7 => {
+                let is_last = read_flag(reader, "last processes")?;
+                let count = reader.length("number of processes", MAX_RUNNING)?;
+                let processes =
+                    (0..count).map(|_| RunningProcess::decode(reader)).collect::<Result<_, _>>()?;
+                ProcessAnswer::Running { processes, is_last }
             }
             other => return Err(reader.invalid("answer", other, 1)),
         })

@@ -53,6 +53,11 @@ pub enum ProcessRequest {
     },
     /// How busy is the machine?
     Load,
+    /// Which processes of jobs run, by their numbers in the system?
+    Running {
+        /// Those with higher ones.
+        after: u32,
+    },
 }
 
 impl Encode for ProcessRequest {
@@ -92,6 +97,10 @@ impl Encode for ProcessRequest {
                 sink.bytes(&job.to_le_bytes());
             }
             ProcessRequest::Load => sink.u8(7),
+            ProcessRequest::Running { after } => {
+                sink.u8(8);
+                sink.u32(*after);
+            }
         }
     }
 }
@@ -118,6 +127,7 @@ impl Decode<'_> for ProcessRequest {
             },
             6 => ProcessRequest::End { job: u128::from_le_bytes(reader.array()?) },
             7 => ProcessRequest::Load,
+            8 => ProcessRequest::Running { after: reader.u32()? },
             other => return Err(reader.invalid("request", other, 1)),
         })
     }

@@ -75,6 +75,14 @@ fn counts_above_their_limits_are_refused_before_anything_is_made_room_for() {
     assert!(matches!(error, DecodeError::Truncated { .. }), "{error}");
 }
 
+fn running() -> impl Strategy<Value = RunningProcess> {
+    let numbers = any::<(Option<u64>, u32, u32, u64, u64, u64, Option<u64>)>();
+    (numbers, b'A'..=b'Z', "[ -~]{0,20}", "[ -~]{0,40}").prop_map(|(numbers, state, job, command)| {
+        let (process, pid, count, age, cpu, memory, rank) = numbers;
+        RunningProcess { process, pid, count, state, age, cpu, memory, rank, job, command }
+    })
+}
+
 fn hashes() -> impl Strategy<Value = Vec<FileHash>> {
     prop::collection::vec(any::<[u8; 32]>().prop_map(FileHash), 0..9)
 }
@@ -95,6 +103,7 @@ fn requests() -> impl Strategy<Value = ProcessRequest> {
             .prop_map(|(process, signal, to_group)| ProcessRequest::Signal { process, signal, to_group }),
         any::<u128>().prop_map(|job| ProcessRequest::End { job }),
         Just(ProcessRequest::Load),
+        any::<u32>().prop_map(|after| ProcessRequest::Running { after }),
     ]
 }
 
@@ -107,6 +116,8 @@ fn answers() -> impl Strategy<Value = ProcessAnswer> {
         any::<(Vec<u8>, bool)>().prop_map(|(bytes, is_last)| ProcessAnswer::Output { bytes, is_last }),
         end.prop_map(ProcessAnswer::Ended),
         any::<(u16, u32)>().prop_map(|(cores, load)| ProcessAnswer::Load { cores, load }),
+        (prop::collection::vec(running(), 0..4), any::<bool>())
+            .prop_map(|(processes, is_last)| ProcessAnswer::Running { processes, is_last }),
         any::<(bool, String)>()
             .prop_map(|(is_missing_file, text)| ProcessAnswer::Failed { is_missing_file, text }),
     ]

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, SLICE, end_of, limit};
 use crate::error::raise;
 use crate::lease::Lease;
+use crate::space::unexpected;
 use crate::status::from_state;
 use crate::value::from_tuple;
 use pyo3::prelude::*;
@@ -183,6 +184,8 @@ impl Pending {
             Outcome::Count(count) => Ok(count.into_pyobject(py)?.into_any().unbind()),
             Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
             Outcome::Done | Outcome::NoMatch => Ok(py.None()),
+            // No operation that Python begins asks for one.
+            page @ Outcome::Page(_) => Err(unexpected(&page)),
         }
     }
 }

@@ -196,6 +196,6 @@ fn numbers(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-fn unexpected(outcome: &Outcome) -> PyErr {
+pub(crate) fn unexpected(outcome: &Outcome) -> PyErr {
     raise(Error::new(Code::Malformed, format!("the space answered another question: {outcome:?}")))
 }

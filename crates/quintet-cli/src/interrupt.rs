@@ -3,7 +3,7 @@
 use crate::connection::refused;
 use quintet::Error;
 use rustix::process::Signal;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 /// From now on the signals that ask this process to end are given to `tell` instead, in a thread of their own.
@@ -20,6 +20,14 @@ pub(crate) fn on_interrupt(tell: impl Fn(Signal) + Send + 'static) -> Result<(),
 /// The system refused.
 pub(crate) fn on_interrupt_or_pause(tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
     on_signals(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT], tell)
+}
+
+/// The same, and with the signal that says that the terminal has another size.
+///
+/// # Errors
+/// The system refused.
+pub(crate) fn on_interrupt_or_resize(tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
+    on_signals(&[SIGINT, SIGTERM, SIGHUP, SIGWINCH], tell)
 }
 
 fn on_signals(signals: &[i32], tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `main.rs` | which commands there are |
 //! | `commands/` | one command a file; `run` is the largest: begin at `commands/run.rs` |
+//! | `activity.rs` | what goes on in a space: workers, tasks, who waits for what |
 //! | `bench.rs` | `quintet bench`: measurements beside peers |
 //! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
@@ -21,10 +22,13 @@
 //! | `pinning.rs` | which processors there are, and staying on one |
 //! | `python.rs` | which Python is used |
 //! | `telemetry.rs` | those two together |
+//! | `template.rs` | templates as a person writes them |
+//! | `watch.rs` | `--watch`: drawn in place, again and again |
 //! | `whole_file.rs` | files that are there as a whole, or not at all |
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr, reason = "they end the program when nobody can be told")]
 
+mod activity;
 mod bench;
 mod chart;
 mod commands;
@@ -41,13 +45,15 @@ mod output;
 mod pinning;
 mod python;
 mod telemetry;
+mod template;
+mod watch;
 mod whole_file;
 
 use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
-    completions, doctor, exit_status, explore, identity, init, replay, reproduce, run, serve, simulate,
-    slurm_agent, status, supervise_child, supervise_job, testbed, token,
+    completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
+    simulate, slurm_agent, status, supervise_child, supervise_job, testbed, token, top,
 };
 use quintet::Error;
 use std::process::ExitCode;
@@ -89,8 +95,14 @@ enum Command {
     Run(run::Arguments),
     /// Serve a tuple space until ctrl-C
     Serve(serve::Arguments),
-    /// Show how a served space is
+    /// Show how a cluster and its space are: machines, workers, tasks, and who waits for whom
     Status(status::Arguments),
+    /// List the processes of jobs, on all machines of a cluster
+    Ps(ps::Arguments),
+    /// Show what workers do: tasks done, how busy they are, processors and memory
+    Top(top::Arguments),
+    /// List tuples of a space without taking them
+    Peek(peek::Arguments),
     /// Replay a recording and compare every byte
     Replay(replay::Arguments),
     /// Search random schedules and faults for a broken promise
@@ -138,6 +150,9 @@ impl Command {
             Command::SlurmAgent => true,
             Command::Serve(arguments) => arguments.json,
             Command::Status(arguments) => arguments.json,
+            Command::Ps(arguments) => arguments.json,
+            Command::Top(arguments) => arguments.json,
+            Command::Peek(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Simulate(arguments) => arguments.is_for_a_program(),
@@ -163,6 +178,9 @@ impl Command {
             | Command::Run(_)
             | Command::Serve(_)
             | Command::SlurmAgent
+            | Command::Ps(_)
+            | Command::Top(_)
+            | Command::Peek(_)
             | Command::Status(_) => true,
             Command::Replay(_)
             | Command::Explore(_)
@@ -196,7 +214,10 @@ impl Command {
             Command::Token(arguments) => token::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Serve(arguments) => serve::run(&arguments),
-            Command::Status(arguments) => status::run(&arguments),
+            Command::Status(arguments) => status::run(arguments),
+            Command::Ps(arguments) => ps::run(arguments),
+            Command::Top(arguments) => top::run(arguments),
+            Command::Peek(arguments) => peek::run(arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Explore(arguments) => explore::run(&arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),

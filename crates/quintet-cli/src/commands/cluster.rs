@@ -1,5 +1,6 @@
 //! The commands of a cluster: they start, ask and end this machine's agent.
 
+pub(crate) mod agents;
 pub(crate) mod down;
 pub(crate) mod join;
 pub(crate) mod leave;

@@ -1,17 +1,21 @@
 //! `quintet status`.
 
+use super::cluster::agents::{Agents, Answers};
 use super::cluster::machines::Machines;
-use super::cluster::place;
+use super::cluster::{place, refused};
+use crate::activity::{Activity, Names};
 use crate::connection::SpaceArguments;
-use crate::output::{print, print_line, tell};
+use crate::output::tell;
+use crate::watch::{View, WatchArguments};
 use clap::Args;
 use quintet::{Error, Lab, SpaceAddress, State};
+use quintet_launch::ProcessInfo;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Args)]
 #[command(
-    after_help = "Of a machine that belongs to a cluster, its machines are shown, and the cluster's space, unless another one is named.\n\nExamples:\n  quintet status\n  quintet status lab\n  quintet status --space quintet://lab\n  quintet status --space tcp:127.0.0.1:7400 --json"
+    after_help = "Of a machine that belongs to a cluster, its machines are shown, and the cluster's space, unless another one is named. After the space's numbers come its tasks, what keeps them waiting (STALLED), and who waits for what, with why that can still come.\n\nWith --watch it is shown until q or ctrl-C, also while the space or the agent is lost for a while.\n\nExamples:\n  quintet status\n  quintet status lab --watch\n  quintet status --space quintet://lab\n  quintet status --space tcp:127.0.0.1:7400 --json\n  quintet status --watch --interval 5 --json >> seen.jsonl"
 )]
 pub(crate) struct Arguments {
     /// The cluster whose machines are shown, as `quintet up` names it; else that of QUINTET_IDENTITY, or the only one that this user has
@@ -19,58 +23,106 @@ pub(crate) struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     space: SpaceArguments,
-    /// Print a JSON object
+    #[command(flatten)]
+    watch: WatchArguments,
+    /// Print a JSON object; with --watch one a line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let cluster = arguments.name.as_deref();
-    let machines = match cluster.is_none() && arguments.space.names_a_space()? {
-        true => Ok(None),
-        false => Machines::of_cluster(cluster),
-    };
-    let lab = match machines {
-        Ok(Some(_)) => of_cluster(cluster, &arguments.space),
-        _ => arguments.space.lab(),
-    };
-    let state = lab.and_then(|lab| lab.space().status());
-    let machines = match machines {
-        // Where a space is served, that is shown all the same.
-        Err(error) if state.is_ok() => {
-            tell(&error);
-            None
-        }
-        machines => machines?,
-    };
-    let Some(machines) = machines else {
-        let state = state?;
-        if arguments.json {
-            print_line(as_json(&state))?
-        } else {
-            print(&as_table(&state))?
-        };
-        return Ok(ExitCode::SUCCESS);
-    };
-    // The machines are shown all the same where the cluster's space cannot be reached.
-    if arguments.json {
-        let mut object = match &state {
-            Ok(state) => as_json(state),
-            Err(error) => json!({"space": {"error": error.code().name(), "text": error.text()}}),
-        };
-        object["cluster"] = machines.as_json();
-        print_line(object)?;
-    } else {
-        let space = state.as_ref().map_or_else(|error| format!("the cluster's space: {error}\n"), as_table);
-        print(&format!("{}\n{space}", machines.as_table()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    let Arguments { name, space, watch, json } = arguments;
+    let mut observer = Observer::new(name, space);
+    watch.show(json, move || observer.view())
 }
 
-/// Connects to the space of a cluster to which this machine belongs.
-fn of_cluster(cluster: Option<&str>, arguments: &SpaceArguments) -> Result<Lab, Error> {
-    let folder = place::folder(cluster)?;
-    arguments.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned()))
+/// Who looks: its connections stay from one look to the next.
+pub(crate) struct Observer {
+    cluster: Option<String>,
+    space: SpaceArguments,
+    lab: Option<Lab>,
+    agents: Option<Agents>,
+}
+
+impl Observer {
+    pub(crate) fn new(cluster: Option<String>, space: SpaceArguments) -> Observer {
+        Observer { cluster, space, lab: None, agents: None }
+    }
+
+    /// The machines, if some are meant, and what goes on in the space.
+    ///
+    /// # Errors
+    /// Neither can be told.
+    fn view(&mut self) -> Result<View, Error> {
+        let machines = self.machines();
+        let activity = self.activity(matches!(machines, Ok(Some(_))));
+        let machines = match machines {
+            // Where a space is served, that is shown all the same.
+            Err(error) if activity.is_ok() => {
+                tell(&error);
+                None
+            }
+            machines => machines?,
+        };
+        let Some(machines) = machines else {
+            let (activity, names) = (activity?, Names::default());
+            return Ok(View { text: as_table(&activity, &names), json: as_json(&activity, &names) });
+        };
+        // The machines are shown all the same where the cluster's space cannot be reached.
+        let names = machines.names();
+        let (space, mut json) = match &activity {
+            Ok(activity) => (as_table(activity, &names), as_json(activity, &names)),
+            Err(error) => {
+                let object = json!({"space": {"error": error.code().name(), "text": error.text()}});
+                (format!("the cluster's space: {error}\n"), object)
+            }
+        };
+        json["cluster"] = machines.as_json();
+        Ok(View { text: format!("{}\n{space}", machines.as_table()), json })
+    }
+
+    /// The machines of the cluster that is meant, with what their agents say; none where another space is named.
+    ///
+    /// # Errors
+    /// As of [`Machines::of_cluster`].
+    pub(crate) fn machines(&mut self) -> Result<Option<Machines>, Error> {
+        let cluster = self.cluster.as_deref();
+        if cluster.is_none() && self.space.names_a_space()? {
+            return Ok(None);
+        }
+        let Some(folder) = place::chosen(cluster)? else { return Ok(None) };
+        let machines = Machines::ask(&folder).map_err(refused)?;
+        if self.agents.is_none() {
+            self.agents = Some(Agents::new(&folder)?);
+        }
+        Ok(Some(match &mut self.agents {
+            Some(agents) => machines.with_infos(agents),
+            None => machines,
+        }))
+    }
+
+    /// Which processes run on these machines.
+    pub(crate) fn processes(&mut self, machines: &Machines) -> Answers<Vec<ProcessInfo>> {
+        self.agents.as_mut().map(|agents| agents.processes(machines)).unwrap_or_default()
+    }
+
+    /// What goes on in the space: in that of the cluster, or in the one that is named. A connection that failed is made anew the next time.
+    ///
+    /// # Errors
+    /// The space cannot be reached.
+    pub(crate) fn activity(&mut self, of_cluster: bool) -> Result<Activity, Error> {
+        let lab = match self.lab.take() {
+            Some(lab) => lab,
+            None if of_cluster => {
+                let folder = place::folder(self.cluster.as_deref())?;
+                self.space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned()))?
+            }
+            None => self.space.lab()?,
+        };
+        let activity = Activity::read(&lab.space())?;
+        self.lab = Some(lab);
+        Ok(activity)
+    }
 }
 
 fn counts(state: &State) -> [(&'static str, u64); 10] {
@@ -88,7 +140,8 @@ fn counts(state: &State) -> [(&'static str, u64); 10] {
     ]
 }
 
-fn as_json(state: &State) -> Value {
+fn as_json(activity: &Activity, names: &Names) -> Value {
+    let state = &activity.state;
     let mut object: serde_json::Map<String, Value> =
         counts(state).into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     let rows = state.rows.iter().map(|row| {
@@ -100,10 +153,15 @@ fn as_json(state: &State) -> Value {
         })
     });
     object.insert("rows".to_owned(), rows.collect());
-    object.into()
+    let mut object = Value::from(object);
+    if let (Value::Object(object), Value::Object(activity)) = (&mut object, activity.as_json(names)) {
+        object.extend(activity);
+    }
+    object
 }
 
-fn as_table(state: &State) -> String {
+fn as_table(activity: &Activity, names: &Names) -> String {
+    let state = &activity.state;
     let mut lines: Vec<String> = counts(state)
         .iter()
         .map(|(name, count)| format!("{:<14}{count:>12}", name.replace('_', " ")))
@@ -118,7 +176,7 @@ fn as_table(state: &State) -> String {
     if left_out > 0 {
         lines.push(format!("and {left_out} signatures more"));
     }
-    lines.join("\n") + "\n"
+    format!("{}\n\n{}", lines.join("\n"), activity.as_table(names))
 }
 
 #[cfg(test)]
@@ -132,13 +190,13 @@ mod tests {
         space.out(tuple!["x", 1i64]).unwrap();
         space.out(tuple!["x", 2i64]).unwrap();
         let lease = space.lease(&template!["x", ?i64], None).unwrap();
-        let state = space.status().unwrap();
-        let object = as_json(&state);
+        let activity = Activity::read(&space).unwrap();
+        let object = as_json(&activity, &Names::default());
         assert_eq!((&object["tuples"], &object["leases"]), (&json!(1), &json!(1)));
         assert_eq!(object["rows"][0]["signature"], "(text, i64)");
-        let table = as_table(&state);
+        let table = as_table(&activity, &Names::default());
         assert!(table.contains("leases                   1"), "{table}");
-        assert!(table.ends_with("         1          1          0  (text, i64)\n"), "{table}");
+        assert!(table.contains("         1          1          0  (text, i64)\n"), "{table}");
         lease.release().unwrap();
     }
 }

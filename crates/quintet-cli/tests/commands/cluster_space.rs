@@ -157,7 +157,23 @@ fn what_is_put_on_one_machine_is_taken_on_another() {
         assert_eq!((code, &object(&said)["tuples"]), (0, &1.into()), "{said}");
         let shown = object(&machine.does(&["status", "--json"]));
         assert_eq!(shown["tuples"], 1, "beside the machines: {shown}");
-        assert!(shown["cluster"]["machines"].is_array(), "{shown}");
+        let [first, second, third] = &shown["cluster"]["machines"].as_array().unwrap()[..] else {
+            panic!("{shown}")
+        };
+        for shown in [first, second, third] {
+            assert!(
+                shown["agent"]["cores"].as_u64() > Some(0) && shown["agent"]["version"].is_string(),
+                "{shown}"
+            );
+        }
+        let shown = object(&machine.does(&["ps", "--json"]));
+        let names: Vec<_> = shown["machines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (&one["machine"], one["processes"].is_array()))
+            .collect();
+        assert_eq!(names, [(&"a".into(), true), (&"b".into(), true), (&"c".into(), true)], "{shown}");
     }
     let table = c.does(&["status"]);
     assert!(table.contains("machine") && table.contains("(text, binary)"), "{table}");

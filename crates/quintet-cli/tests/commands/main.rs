@@ -30,3 +30,4 @@ mod supervised;
 mod testbed;
 mod token;
 mod tool;
+mod watching;

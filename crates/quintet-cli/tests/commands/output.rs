@@ -37,6 +37,10 @@ fn commands<'a>(recording: &'a str, socket: &'a str) -> Vec<Vec<&'a str>> {
         vec!["run", "-n", "0", "--json", "true"],
         vec!["status", "--space", socket],
         vec!["status", "--space", socket, "--json"],
+        vec!["status", "--space", socket, "--watch"],
+        vec!["peek", "--space", socket],
+        vec!["top", "--space", socket, "--json"],
+        vec!["ps", "--watch", "--json"],
         vec!["bench", "--list"],
     ]
 }

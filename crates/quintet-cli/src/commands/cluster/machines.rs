@@ -1,10 +1,12 @@
 //! The machines of a cluster, as `quintet status` shows them.
 
-use super::{place, refused};
-use quintet::Error;
+use super::agents::{Agents, Answers};
+use crate::activity::Names;
 use quintet_agent::{AgentError, Client, Membership, Record, certificate, ends_soon};
+use quintet_contract::NodeId;
 use quintet_identity::{DAY, Validity};
-use quintet_membership::{Reason, Suspicion};
+use quintet_launch::Info;
+use quintet_membership::{Member, Reason, Suspicion};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,20 +16,43 @@ pub(crate) struct Machines {
     membership: Membership,
     own: Record,
     certificate: Validity,
+    /// What the machines' agents say of them.
+    infos: Answers<Info>,
 }
 
 impl Machines {
-    /// Those of the cluster that is meant; none if this machine belongs to none, and none was named.
-    ///
-    /// # Errors
-    /// The agent does not run or does not answer; several clusters could be meant.
-    pub(crate) fn of_cluster(name: Option<&str>) -> Result<Option<Machines>, Error> {
-        let Some(folder) = place::chosen(name)? else { return Ok(None) };
-        Machines::ask(&folder).map(Some).map_err(refused)
+    /// With what their agents say of them.
+    pub(crate) fn with_infos(mut self, agents: &mut Agents) -> Machines {
+        self.infos = agents.infos(&self);
+        self
+    }
+
+    /// Who is in, by number.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&NodeId, &Member)> {
+        self.membership.view.members.iter()
+    }
+
+    /// Whether that is the number of this machine.
+    pub(crate) fn is_own(&self, node: NodeId) -> bool {
+        node == self.own.node
+    }
+
+    /// Whether nothing is known against asking that machine.
+    pub(crate) fn seems_up(&self, node: NodeId) -> bool {
+        self.membership.news.suspects.iter().all(|suspect| suspect.node != node)
+    }
+
+    /// What the machines are called. The space is served on the one with the lowest number.
+    pub(crate) fn names(&self) -> Names {
+        let by_identity = self.members().map(|(_, member)| (member.identity, member.name.clone())).collect();
+        Names { by_identity, here: self.members().next().map(|(_, member)| member.name.clone()) }
     }
 
     /// Asks the agent of that folder.
-    fn ask(folder: &Path) -> Result<Machines, AgentError> {
+    ///
+    /// # Errors
+    /// It does not run, or does not answer.
+    pub(crate) fn ask(folder: &Path) -> Result<Machines, AgentError> {
         let client = Client::local(folder)?;
         let membership = match client.membership(false)? {
             // Whoever hears no majority would wait for it, only to say that.
@@ -40,7 +65,8 @@ impl Machines {
             },
         };
         let own = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
-        Ok(Machines { membership, own, certificate: certificate(folder)? })
+        let infos = Answers::new();
+        Ok(Machines { membership, own, certificate: certificate(folder)?, infos })
     }
 
     pub(crate) fn as_json(&self) -> Value {
@@ -51,7 +77,7 @@ impl Machines {
             .map(|(node, member)| {
                 json!({
                     "name": member.name, "node": node.0, "address": member.address, "votes": member.votes,
-                    "incarnation": member.incarnation.0, "state": self.state(node.0),
+                    "incarnation": member.incarnation.0, "state": self.state(node.0), "agent": self.agent(*node),
                 })
             })
             .collect();
@@ -64,18 +90,52 @@ impl Machines {
 
     pub(crate) fn as_table(&self) -> String {
         let Membership { view, news } = &self.membership;
-        let mut lines =
-            vec![format!("{:<16} {:>5}  {:<28} {:<7} {}", "machine", "node", "address", "part", "state")];
+        let mut lines = vec![format!(
+            "{:<16} {:>5}  {:<28} {:<7} {:<20} agent",
+            "machine", "node", "address", "part", "state"
+        )];
         for (node, member) in &view.members {
             let part = if member.votes { "voter" } else { "learner" };
             let state = self.state(node.0);
-            lines
-                .push(format!("{:<16} {:>5}  {:<28} {part:<7} {state}", member.name, node.0, member.address));
+            lines.push(format!(
+                "{:<16} {:>5}  {:<28} {part:<7} {state:<20} {}",
+                member.name,
+                node.0,
+                member.address,
+                self.agent_words(*node)
+            ));
         }
         let majority = if news.is_stale { ", which may be old" } else { "" };
         lines.push(format!("view {}{majority}", view.number));
         lines.extend(self.warnings(SystemTime::now()));
         lines.join("\n") + "\n"
+    }
+
+    /// What the agent of a machine says of it.
+    fn agent(&self, node: NodeId) -> Value {
+        match self.infos.get(&node) {
+            Some(Ok(info)) => json!({
+                "version": info.version, "jobs": info.jobs, "processes": info.processes, "cores": info.cores,
+                "load": f64::from(info.load) / 100.0,
+            }),
+            Some(Err(why)) => json!({"error": why}),
+            None => Value::Null,
+        }
+    }
+
+    fn agent_words(&self, node: NodeId) -> String {
+        match self.infos.get(&node) {
+            Some(Ok(info)) => format!(
+                "{}, {} jobs, {} processes, load {:.2} of {}",
+                info.version,
+                info.jobs,
+                info.processes,
+                f64::from(info.load) / 100.0,
+                info.cores
+            ),
+            Some(Err(why)) => format!("does not answer: {why}"),
+            None => "-".to_owned(),
+        }
     }
 
     /// What somebody should look after.
@@ -126,7 +186,6 @@ fn certificate_warning(left: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quintet_contract::NodeId;
     use quintet_membership::{News, View};
 
     fn machines(left: Duration) -> Machines {
@@ -142,7 +201,12 @@ mod tests {
             peers: Vec::new(),
         };
         let membership = Membership { view: View::default(), news: News::default() };
-        Machines { membership, own, certificate: Validity { from: now, until: now + left } }
+        Machines {
+            membership,
+            own,
+            certificate: Validity { from: now, until: now + left },
+            infos: Answers::new(),
+        }
     }
 
     #[test]

@@ -1,0 +1,129 @@
+//! The agents of a cluster's machines, asked how each machine is and what runs on it.
+
+use super::machines::Machines;
+use quintet::{Error, LinkAddress};
+use quintet_agent::{AgentError, Client, credentials};
+use quintet_contract::NodeId;
+use quintet_launch::{Answer, Info, ProcessInfo, Request};
+use quintet_link::{Credentials, Proof};
+use quintet_membership::Member;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// How long a machine may take to answer: others are shown meanwhile no later than this.
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+
+/// Connections to agents, kept from one look to the next.
+pub(crate) struct Agents {
+    folder: PathBuf,
+    credentials: Credentials,
+    cluster: u128,
+    known: BTreeMap<NodeId, Arc<Client>>,
+}
+
+/// What each machine has answered, or why it has not, by its number.
+pub(crate) type Answers<T> = BTreeMap<NodeId, Result<T, String>>;
+
+impl Agents {
+    /// Of the cluster of this folder.
+    ///
+    /// # Errors
+    /// This machine has no identity of that cluster.
+    pub(crate) fn new(folder: &Path) -> Result<Agents, Error> {
+        let (credentials, cluster) = credentials(folder).map_err(super::refused)?;
+        Ok(Agents { folder: folder.to_owned(), credentials, cluster, known: BTreeMap::new() })
+    }
+
+    /// Asks each machine that seems to be there how it is.
+    pub(crate) fn infos(&mut self, machines: &Machines) -> Answers<Info> {
+        self.ask(machines, |client| match client.ask_launcher(&Request::Info, ANSWER_LIMIT)? {
+            Answer::Info(info) => Ok(info),
+            _ => Err(AgentError::Malformed("an answer of its agent")),
+        })
+    }
+
+    /// Asks each machine that seems to be there which processes of jobs run on it.
+    pub(crate) fn processes(&mut self, machines: &Machines) -> Answers<Vec<ProcessInfo>> {
+        self.ask(machines, |client| {
+            let mut all: Vec<ProcessInfo> = Vec::new();
+            loop {
+                let after = all.last().map_or(0, |last| last.running.pid);
+                match client.ask_launcher(&Request::Running { after }, ANSWER_LIMIT)? {
+                    Answer::Running { processes, is_last } => {
+                        let is_last = is_last || processes.is_empty();
+                        all.extend(processes);
+                        if is_last {
+                            return Ok(all);
+                        }
+                    }
+                    _ => return Err(AgentError::Malformed("an answer of its agent")),
+                }
+            }
+        })
+    }
+
+    /// Asks all of them at a time. Who does not answer is connected to anew the next time.
+    fn ask<T: Send>(
+        &mut self,
+        machines: &Machines,
+        ask: impl Fn(&Client) -> Result<T, AgentError> + Sync,
+    ) -> Answers<T> {
+        let (this, ask) = (&*self, &ask);
+        let asked = thread::scope(|scope| {
+            let there = machines.members().filter(|(node, _)| machines.seems_up(**node));
+            let begun: Vec<_> = there
+                .map(|(node, member)| {
+                    (*node, scope.spawn(move || this.ask_one(machines, *node, member, ask)))
+                })
+                .collect();
+            let ended = begun.into_iter().filter_map(|(node, asking)| Some((node, asking.join().ok()?)));
+            ended.collect::<Vec<_>>()
+        });
+        let mut answers = Answers::new();
+        for (node, asked) in asked {
+            match asked {
+                Ok((client, answer)) => {
+                    self.known.insert(node, client);
+                    answers.insert(node, Ok(answer));
+                }
+                Err(why) => {
+                    self.known.remove(&node);
+                    answers.insert(node, Err(why));
+                }
+            }
+        }
+        answers
+    }
+
+    fn ask_one<T>(
+        &self,
+        machines: &Machines,
+        node: NodeId,
+        member: &Member,
+        ask: impl Fn(&Client) -> Result<T, AgentError>,
+    ) -> Result<(Arc<Client>, T), String> {
+        let client = match self.known.get(&node) {
+            Some(client) => Arc::clone(client),
+            None if machines.is_own(node) => {
+                Arc::new(Client::local(&self.folder).map_err(|error| error.to_string())?)
+            }
+            None => Arc::new(self.connect(node, member)?),
+        };
+        let answer = ask(&client).map_err(|error| error.to_string())?;
+        Ok((client, answer))
+    }
+
+    /// Connects to the agent of that very member, and of no other that has its address now.
+    fn connect(&self, node: NodeId, member: &Member) -> Result<Client, String> {
+        let address: Result<LinkAddress, _> = format!("tls:{}", member.address).parse();
+        let address = address.map_err(|error| error.to_string())?;
+        let expected = member.identity;
+        let rule = Arc::new(move |proof: &Proof| proof.is_of_cluster && proof.identity == expected);
+        let credentials = self.credentials.admitting(rule).map_err(|error| error.to_string())?;
+        let address = address.identified(Some(&credentials));
+        Client::connect(address, node, self.cluster).map_err(|error| error.to_string())
+    }
+}

@@ -66,6 +66,22 @@ def test_what_a_dead_program_leaves_goes(program, socket):
         wait_until(lambda: left(lab.space, pool) == 0)
 
 
+def test_who_sweeps_waits_for_no_more_than_can_come(program, socket, monkeypatch):
+    monkeypatch.setattr(masters, "LOOK_S", 0.01)
+    pool = program.stdout.readline().strip()
+    with quintet.connect(str(socket)) as lab:
+        held = lab.space.lease(tasks.TASK, pool, int, bytes, timeout=LONG_S)
+        program.kill()
+        lab.space.read(masters.MASTER, pool, str, timeout=LONG_S)
+        masters.start_to_sweep(lab.space)
+        wait_until(lambda: left(lab.space, pool) == 0)
+        threading.Event().wait(0.1)
+        assert lab.space.status().waiters == 4, "for masters, and for what the task's worker may put"
+        held.acknowledge((tasks.RESULT, pool, held[2], True, b"", 0, 1))
+        wait_until(lambda: lab.space.status().waiters == 1)
+        assert left(lab.space, pool) == 0
+
+
 def test_a_worker_sweeps(program, socket):
     pool = program.stdout.readline().strip()
     with quintet.connect(str(socket)) as lab, quintet.connect(str(socket)) as other:

@@ -18,6 +18,9 @@ from quintet.errors import GONE, TimedOut
 
 MASTER = "quintet.master"
 
+TASKS_SIGNATURE = "(str, str, int, bytes)"
+"""Of ("quintet.task", pool, id, payload)."""
+
 LOOK_S = 1.0
 """How often a worker looks for what comes later, and at a process that was frozen."""
 
@@ -71,8 +74,19 @@ def _sweep(space: Space) -> None:
                 lease.acknowledge()
             for pool in left:
                 pool.take()
+            if left and not _is_any_task_held(space):
+                # Nobody can put anything of theirs any more.
+                for pool in left:
+                    pool.end()
+                left.clear()
     except GONE:
         return
+
+
+def _is_any_task_held(space: Space) -> bool:
+    """Whether a worker has a task, or that cannot be seen."""
+    held = [row.hidden for row in space.status().rows if row.signature == TASKS_SIGNATURE]
+    return held != [0]
 
 
 class _Left:
@@ -98,6 +112,13 @@ class _Left:
             if coming.done():
                 self.take_all()
                 self._coming[n] = self._begin(self._templates[n])
+
+    def end(self) -> None:
+        """Takes the last, and waits for no more."""
+        self.take_all()
+        for coming in self._coming:
+            coming.cancel()
+        self.take_all()
 
     def _begin(self, template: tuple[object, ...]) -> Pending:
         return self._space.begin().take(*template)

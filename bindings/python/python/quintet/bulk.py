@@ -5,7 +5,8 @@ result, and lies where workers look at it without a copy. A worker's arguments a
 task gives back is copied once more, so that whoever gets it can write it.
 
 Within one `Executor.map` or one call of joblib's Parallel an array that several tasks have goes once, with the first of them, and the
-others name it (`Sharing`). It is known by where it lies: whoever changes it meanwhile does not change what workers see.
+others name it (`Sharing`). It is known by where it lies. Where the calls come one by one, as joblib's do, what lies there is compared
+with what was sent: a buffer that is filled anew for each call is sent anew.
 """
 
 from __future__ import annotations
@@ -111,19 +112,25 @@ Place = tuple[int, int]
 class Sharing:
     """The arrays of the tasks of one call, by where they lie."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compares: bool) -> None:
+        """`compares`: an array may have been changed since an earlier task had it."""
         self._keys: dict[Place, str] = {}
         self._roots: dict[Place, Any] = {}
+        self._sent: dict[Place, Any] | None = {} if compares else None
+        """What workers see of those, where it is compared."""
         self.dropped: deque[str] = deque()
         """Keys of arrays that are no more: no further task can have them."""
         self.has_ended = False
 
     def key(self, view: memoryview) -> str | None:
         """The array's key, if an earlier task had it."""
-        return self._keys.get(_place(view))
+        place = _place(view)
+        if self._sent is not None and place in self._sent and not _is_equal(view, self._sent[place]):
+            self._drop(place)
+        return self._keys.get(place)
 
-    def name(self, view: memoryview, key: str) -> bool:
-        """Has later tasks name it. False if it cannot be known again."""
+    def name(self, view: memoryview, key: str, sent: Any) -> bool:
+        """Has later tasks name it, `sent` being what workers see of it. False if it cannot be known again."""
         import numpy
 
         root = view.obj
@@ -133,6 +140,8 @@ class Sharing:
             root = root.base
         place = _place(view)
         self._keys[place] = key
+        if self._sent is not None:
+            self._sent[place] = sent
         # Before its memory can be another array's.
         self._roots[place] = weakref.ref(root, lambda _gone: self._drop(place))
         return True
@@ -145,9 +154,20 @@ class Sharing:
 
     def _drop(self, place: Place) -> None:
         self._roots.pop(place, None)
+        if self._sent is not None:
+            self._sent.pop(place, None)
         key = self._keys.pop(place, None)
         if key is not None:
             self.dropped.append(key)
+
+
+def _is_equal(view: memoryview, sent: Any) -> bool:
+    """Whether both have the same bytes: as many."""
+    import numpy
+
+    here, whole = numpy.frombuffer(view, "u1"), view.nbytes // 8 * 8
+    is_same = numpy.array_equal(here[:whole].view("u8"), sent[:whole].view("u8")) and numpy.array_equal(here[whole:], sent[whole:])
+    return bool(is_same)
 
 
 def _place(view: memoryview) -> Place:
@@ -168,9 +188,9 @@ class Uses:
         self._sharings: list[Sharing] = []
         self._lock = threading.Lock()
 
-    def share(self) -> Sharing:
+    def share(self, *, compares: bool) -> Sharing:
         """For the tasks of one call; to be ended."""
-        sharing = Sharing()
+        sharing = Sharing(compares=compares)
         with self._lock:
             self._sharings.append(sharing)
         return sharing
@@ -189,12 +209,12 @@ class Uses:
             absent.append(None if is_there else view)
         return keys, absent
 
-    def offer(self, view: memoryview, key: str, sharing: Sharing) -> None:
-        """Has later tasks name an array that was put. It stays as long as there may be some, unless that would be too many bytes."""
+    def offer(self, view: memoryview, key: str, sharing: Sharing, sent: Any) -> None:
+        """Has later tasks name an array that was put, in this form. It stays as long as there may be some, unless that would be too many bytes."""
         with self._lock:
             if self._shared and sum(self._shared.values()) + view.nbytes > self._most_bytes:
                 return
-            if key not in self._uses or not sharing.name(view, key):
+            if key not in self._uses or not sharing.name(view, key, sent):
                 return
             self._uses[key] += 1
             self._shared[key] = view.nbytes

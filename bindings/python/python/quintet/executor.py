@@ -63,7 +63,7 @@ class Executor(_Executor):
     nothing goes on. That is said as a warning, as it is when there is no worker at all (logger "quintet", after two seconds).
 
     Arrays of 64 KiB and more travel apart from the pickle and are copied once on their way to a worker, which sees what cannot be
-    written. Tasks of one `map` send an array that they have in common once; it is not to be changed meanwhile.
+    written. Tasks of one `map` send an array that they have in common once; it is not to be changed meanwhile, unless `map` has a `buffersize`.
 
     As with the standard library's executors, tasks under way are done also if the executor was dropped or the program ends: the end
     waits for them. ctrl-C ends that wait; in a `with` block it cancels all tasks, and ends the workers that are the executor's own.

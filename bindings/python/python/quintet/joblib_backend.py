@@ -95,7 +95,7 @@ class QuintetBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mi
 
     def start_call(self) -> None:
         """The tasks from now on send a large array that they have in common once."""
-        self._sharing = self._begin(1)._pool.share_on()
+        self._sharing = self._begin(1)._pool.share_on(compares=True)
 
     def stop_call(self) -> None:
         """No further task comes of this call."""

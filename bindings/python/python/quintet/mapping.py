@@ -25,7 +25,7 @@ CHUNK_S = 0.01
 """How long a chunk should take: a hundred times what a task costs."""
 
 LONG_S = CHUNK_S / 2
-"""Calls that take this long go one by one, all at once."""
+"""Calls that take this long go one by one."""
 
 LIMIT_S = 10 * CHUNK_S
 """After so long a chunk gives back what it has not begun."""
@@ -38,6 +38,9 @@ MOST_BYTES = 1 << 20
 
 DEPTH = 3
 """Chunks under way for each worker: one that is done, one that waits, one on its way."""
+
+LONG_DEPTH = 64
+"""Long calls under way, for workers that come later."""
 
 Call = tuple[Any, ...]
 
@@ -59,7 +62,7 @@ class Mapping:
             self._left = len(calls)
         self._calls = iter(calls)
         self._chunk = tasks.Chunk(function, None if size is not None else LIMIT_S)
-        self._sharing: Sharing | None = pool.share_on()
+        self._sharing: Sharing | None = pool.share_on(compares=buffer is not None)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._given_back: deque[tuple[int, list[Call]]] = deque()
@@ -181,7 +184,8 @@ class Mapping:
         if self._call_s is None:
             return 1 if len(self._under_way) < 2 * self._workers else 0
         if self._call_s >= LONG_S or self._call_bytes >= SHORTEST_BYTES:
-            return 1
+            # Not all: the first ones may have taken long because of what they import.
+            return 1 if len(self._under_way) < max(DEPTH * self._workers, LONG_DEPTH) else 0
         if len(self._under_way) >= DEPTH * self._workers:
             return 0
         size = min(int(CHUNK_S / max(self._call_s, 1e-9)), MOST_CALLS, MOST_BYTES // max(self._call_bytes, 1))

@@ -128,9 +128,9 @@ class Pool:
             leaving.discard(self)
             raise
 
-    def share_on(self) -> bulk.Sharing:
-        """For tasks that may name the same large arrays, until it is ended."""
-        return self.uses.share()
+    def share_on(self, *, compares: bool) -> bulk.Sharing:
+        """For tasks that may name the same large arrays, until it is ended; `compares` them, as they may have been changed meanwhile."""
+        return self.uses.share(compares=compares)
 
     def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None, *, goes_on: bool = False) -> Future[Any]:
         """See `Executor.submit`. `goes_on`: the task belongs to what was begun before the executor was shut down."""
@@ -146,9 +146,10 @@ class Pool:
             self.uses.release(put.keys)
             raise
         if not is_kept and self._put_now(future.number, put) and sharing is not None:
+            sent = {fields[2]: fields[3] for fields in put.bulk}
             for key, view in zip(keys, absent):
                 if view is not None:
-                    self.uses.offer(view, key, sharing)
+                    self.uses.offer(view, key, sharing, sent[key])
         return future
 
     def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None], is_shared: bool) -> _Put:

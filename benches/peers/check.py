@@ -90,6 +90,11 @@ EXPECTED = [
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
     ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("csma-20", "frames/s")]),
     ("simpy_models.py", ["--case", "csma-20"], "simpy", [("csma-20", "frames/s")]),
+    ("executor_tasks.py", ["--case", "tasks-0"], "processes", [("tasks-0", "tasks/s")]),
+    ("executor_tasks.py", ["--case", "array-8m-same"], "processes", [("array-8m-same", "ns")]),
+    ("executor_tasks.py", ["--with", "loky", "--case", "array-8m-same"], "loky", [("array-8m-same", "ns")]),
+    ("executor_tasks.py", ["--with", "dask", "--case", "submit-0"], "dask", [("submit-0", "tasks/s")]),
+    ("executor_tasks.py", ["--with", "ray", "--case", "submit-0"], "ray", [("submit-0", "tasks/s")]),
     ("iceoryx2", [], "iceoryx2", [("rtt-64", "ns")]),
     ("nexosim", [], "nexosim", [("mm1", "customers/s")]),
 ]

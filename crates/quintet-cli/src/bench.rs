@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/row.rs` | a result |
@@ -14,6 +14,7 @@
 mod case;
 mod cluster;
 mod engine;
+mod executor;
 mod explore;
 pub(crate) mod link;
 mod membership;
@@ -73,6 +74,7 @@ fn cases() -> Vec<Case> {
     cases.extend(explore::cases());
     cases.extend(predict::cases());
     cases.extend(cluster::cases());
+    cases.extend(executor::cases());
     cases
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Group {
     Predict,
     /// Several machines, as a testbed makes them.
     Cluster,
+    /// Tasks of Python.
+    Executor,
 }
 
 /// Measures one round; its figure stands in the unit of the case.
@@ -45,6 +47,8 @@ pub(super) struct Case {
     pub(super) waiting: Option<&'static str>,
     /// Which processors who is on, where that tells.
     pub(super) placement: Option<&'static str>,
+    /// Whether a round has one processor to itself, or whichever the process may use.
+    pub(super) is_pinned: bool,
     pub(super) prepare: Prepare,
 }
 
@@ -93,7 +97,12 @@ impl Case {
         prepare: Prepare,
     ) -> Case {
         let (beside, goal, waiting, placement) = (Beside::Nothing, None, None, None);
-        Case { group, name, unit, better, beside, goal, waiting, placement, prepare }
+        Case { group, name, unit, better, beside, goal, waiting, placement, is_pinned: true, prepare }
+    }
+
+    /// The same on all processors.
+    pub(super) fn on_all_processors(self) -> Case {
+        Case { is_pinned: false, ..self }
     }
 
     /// The same beside something.
@@ -134,6 +143,7 @@ impl Group {
             Group::Explore => "explore",
             Group::Predict => "predict",
             Group::Cluster => "cluster",
+            Group::Executor => "executor",
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn measure<'a>(case: &'a Case, rounds: u64, folder: &Path) -> Result<
     let mut companions = Companions::of(&case.beside, folder)?;
     let mut turns = Vec::new();
     for _ in 0..rounds {
-        let ours = pinned(&mut round)?;
+        let ours = if case.is_pinned { pinned(&mut round)? } else { round()? };
         turns.push(Turn { ours, beside: companions.round()? });
     }
     Ok(Row { case, beside: case.beside.names(), turns, missing: companions.missing() })

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import threading
 
 import joblib
@@ -137,3 +139,28 @@ def test_jobs_count_from_the_workers_as_joblibs(socket, monkeypatch, jobs, effec
 def test_no_jobs_are_refused(workers):
     with joblib.parallel_config(backend="quintet"), pytest.raises(ValueError, match="n_jobs == 0"):
         joblib.Parallel(n_jobs=0)(joblib.delayed(square)(n) for n in range(3))
+
+
+def pid_of(_number):
+    return os.getpid()
+
+
+def test_a_single_worker_does_the_calls(worker, monkeypatch):
+    monkeypatch.setenv("QUINTET_WORKERS", "1")
+    process = worker()
+    with joblib.parallel_config(backend="quintet"):
+        assert set(joblib.Parallel()(joblib.delayed(pid_of)(n) for n in range(10))) == {process.pid}
+
+
+def test_without_workers_it_is_said_who_computes(socket, monkeypatch, caplog):
+    monkeypatch.setenv("QUINTET_SPACE", str(socket))
+    monkeypatch.setenv("QUINTET_WORKERS", "0")
+    with caplog.at_level(logging.WARNING, logger="quintet"), joblib.parallel_config(backend="quintet"):
+        assert set(joblib.Parallel()(joblib.delayed(pid_of)(n) for n in range(3))) == {os.getpid()}
+    assert f"there is no worker at shm:{socket}: joblib computes in this process" in caplog.text
+
+
+def test_the_first_worker_of_a_space_is_waited_for(worker):
+    threading.Timer(0.1, worker).start()
+    with joblib.parallel_config(backend="quintet"):
+        assert os.getpid() not in joblib.Parallel()(joblib.delayed(pid_of)(n) for n in range(3))

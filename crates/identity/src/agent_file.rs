@@ -1,22 +1,34 @@
 //! What a machine's agent has written of its cluster, for those who are not the agent: who is in, and where each is reached.
 
 use crate::IdentityError;
+use core::str::FromStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-pub(crate) const AGENT: &str = "agent.toml";
 /// Bytes of the file, at most: 128 members take a quarter.
 const LONGEST: u64 = 128 * 1024;
 
-/// The members of a cluster, as this machine's agent knew them last. The agent writes the file anew with each view.
+/// What a machine's agent has written of itself and of its cluster, as far as it stands there. The agent writes the file anew with each view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentFile {
     /// This machine's number.
     pub node: u16,
     /// The others.
     pub peers: Vec<AgentPeer>,
+    /// What the machine is called.
+    pub name: Option<String>,
+    /// With which it asks to be moved.
+    pub ticket: Option<u64>,
+    /// Whether it founds the cluster.
+    pub founding: Option<bool>,
+    /// Where its agent listens: `HOST:PORT`.
+    pub listen: Option<String>,
+    /// Where others reach that.
+    pub address: Option<String>,
+    /// The number of the view in which the others are these; 0 if it has seen none.
+    pub view: u64,
 }
 
 /// Another member.
@@ -31,38 +43,62 @@ pub struct AgentPeer {
 }
 
 impl AgentFile {
+    /// The file's name, in the cluster's folder.
+    pub const NAME: &str = "agent.toml";
+
     /// Reads that of a cluster's folder; none if there is none.
     ///
     /// # Errors
     /// [`IdentityError::BadAgentFile`], [`IdentityError::Refused`].
     pub fn read(folder: &Path) -> Result<Option<AgentFile>, IdentityError> {
-        let path = folder.join(AGENT);
+        let path = folder.join(AgentFile::NAME);
+        let bad = |problem: String| IdentityError::BadAgentFile { path: path.clone(), problem };
         let mut text = String::new();
         match File::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(IdentityError::BadAgentFile { path });
-            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(bad(error.to_string())),
             Err(error) => {
                 let doing = format!("read {}", path.display());
                 return Err(IdentityError::Refused { doing, why: error.to_string() });
             }
         }
-        let table = DeTable::parse(&text).ok();
-        let file = table.and_then(|table| AgentFile::of(table.get_ref()));
-        file.map(Some).ok_or(IdentityError::BadAgentFile { path })
+        let table = DeTable::parse(&text).map_err(|error| bad(error.message().to_owned()))?;
+        let file = AgentFile::of(table.get_ref());
+        file.map(Some).map_err(|key| bad(AgentFile::missing(key)))
     }
 
-    fn of(table: &DeTable<'_>) -> Option<AgentFile> {
+    /// That a key is not there that must be, in words.
+    #[must_use]
+    pub fn missing(key: &str) -> String {
+        format!("`{key}` is missing, or no such value")
+    }
+
+    /// The name of the key that is wrong, if one is.
+    fn of(table: &DeTable<'_>) -> Result<AgentFile, &'static str> {
         let peers = match table.get("peer").map(|peers| peers.get_ref()) {
             None => Vec::new(),
             Some(DeValue::Array(peers)) => {
-                peers.iter().map(|peer| peer_of(peer.get_ref())).collect::<Option<_>>()?
+                peers.iter().map(|peer| peer_of(peer.get_ref())).collect::<Result<_, _>>()?
             }
-            Some(_) => return None,
+            Some(_) => return Err("peer"),
         };
-        Some(AgentFile { node: number(table)?, peers })
+        let ticket = text(table, "ticket")?.map(|digits| digits.parse().map_err(|_| "ticket")).transpose()?;
+        let founding = match table.get("founding").map(|value| value.get_ref()) {
+            None => None,
+            Some(DeValue::Boolean(founding)) => Some(*founding),
+            Some(_) => return Err("founding"),
+        };
+        Ok(AgentFile {
+            node: number(table, "node")?.ok_or("node")?,
+            peers,
+            name: text(table, "name")?,
+            ticket,
+            founding,
+            listen: text(table, "listen")?,
+            address: text(table, "address")?,
+            view: number(table, "view")?.unwrap_or(0),
+        })
     }
 
     /// The member that serves the cluster's space, the one with the lowest number; none if that is this machine.
@@ -85,23 +121,28 @@ pub fn space_port(agent: u16) -> Option<u16> {
     agent.checked_add(1)
 }
 
-fn peer_of(value: &DeValue<'_>) -> Option<AgentPeer> {
-    let DeValue::Table(table) = value else { return None };
-    let identity = of_hexadecimal(text(table, "identity")?)?;
-    Some(AgentPeer { node: number(table)?, address: text(table, "address")?.to_owned(), identity })
+fn peer_of(value: &DeValue<'_>) -> Result<AgentPeer, &'static str> {
+    let DeValue::Table(table) = value else { return Err("peer") };
+    let identity = text(table, "identity")?.and_then(|digits| of_hexadecimal(&digits)).ok_or("identity")?;
+    let node = number(table, "node")?.ok_or("node")?;
+    Ok(AgentPeer { node, address: text(table, "address")?.ok_or("address")?, identity })
 }
 
-fn number(table: &DeTable<'_>) -> Option<u16> {
-    match table.get("node")?.get_ref() {
-        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
-        _ => None,
+fn number<N: FromStr>(table: &DeTable<'_>, key: &'static str) -> Result<Option<N>, &'static str> {
+    match table.get(key).map(|value| value.get_ref()) {
+        None => Ok(None),
+        Some(DeValue::Integer(number)) if number.radix() == 10 => {
+            number.as_str().parse().map(Some).map_err(|_| key)
+        }
+        Some(_) => Err(key),
     }
 }
 
-fn text<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
-    match table.get(key)?.get_ref() {
-        DeValue::String(text) => Some(text),
-        _ => None,
+fn text(table: &DeTable<'_>, key: &'static str) -> Result<Option<String>, &'static str> {
+    match table.get(key).map(|value| value.get_ref()) {
+        None => Ok(None),
+        Some(DeValue::String(text)) => Ok(Some(text.to_string())),
+        Some(_) => Err(key),
     }
 }
 
@@ -120,7 +161,7 @@ fn of_hexadecimal(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Option<AgentFile> {
+    fn of(text: &str) -> Result<AgentFile, &'static str> {
         AgentFile::of(DeTable::parse(text).expect("it is TOML").get_ref())
     }
 
@@ -145,16 +186,27 @@ mod tests {
 
     #[test]
     fn what_does_not_say_who_is_in_is_no_such_file() {
-        for bad in ["", "node = 65536", "node = 0x1", "node = 1\npeer = 1"] {
-            assert_eq!(of(bad), None, "{bad}");
+        for (bad, key) in [
+            ("", "node"),
+            ("node = 65536", "node"),
+            ("node = 0x1", "node"),
+            ("node = 1\npeer = 1", "peer"),
+            ("node = 1\nview = -1", "view"),
+            ("node = 1\nticket = 1", "ticket"),
+        ] {
+            assert_eq!(of(bad), Err(key), "{bad}");
         }
         let good = format!("node = 1\naddress = \"a:1\"\nidentity = \"{IDENTITY}\"");
         let with = |peer: &str| of(&format!("node = 0\n[[peer]]\n{peer}"));
-        assert!(with(&good).is_some());
-        for (from, to) in
-            [("= 1", "= \"1\""), ("address", "place"), ("\"0001", "\"01"), ("\"00", "\"0"), ("\"00", "\"+0")]
-        {
-            assert_eq!(with(&good.replacen(from, to, 1)), None, "{to}");
+        assert!(with(&good).is_ok());
+        for (from, to, key) in [
+            ("= 1", "= \"1\"", "node"),
+            ("address", "place", "address"),
+            ("\"0001", "\"01", "identity"),
+            ("\"00", "\"0", "identity"),
+            ("\"00", "\"+0", "identity"),
+        ] {
+            assert_eq!(with(&good.replacen(from, to, 1)), Err(key), "{to}");
         }
     }
 

@@ -63,6 +63,8 @@ pub enum IdentityError {
     BadAgentFile {
         /// Where.
         path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
     },
     /// The setting names an identity, and the environment says nowhere to look for it.
     NoHome,
@@ -141,9 +143,10 @@ impl fmt::Display for IdentityError {
             IdentityError::NotOneCluster { home, count } => {
                 write!(f, "{count} clusters were made below {}; say which with --cluster NAME", home.display())
             }
-            IdentityError::BadAgentFile { path } => write!(
+            IdentityError::BadAgentFile { path, problem } => write!(
                 f,
-                "{} does not say which node this machine's agent is (node = 3, say), and where the others are; join the cluster again",
+                "{} does not say which node this machine's agent is (node = 3, say), and where the others are: {problem}; remove the file, \
+                 and join the cluster anew",
                 path.display()
             ),
             IdentityError::NoHome => f.write_str(

@@ -19,13 +19,6 @@ pub enum AgentError {
     Credentials(PathBuf, CredentialsError),
     /// Nobody can be reached there, or nothing be listened at.
     Link(BootstrapError),
-    /// What the machine remembers of its cluster is no such file.
-    BadRecord {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
     /// The folder is that of no cluster to which this machine belongs.
     NoMember(PathBuf),
     /// The agent of this machine does not run.
@@ -81,7 +74,7 @@ impl AgentError {
             AgentError::Identity(error) => error.code(),
             AgentError::Token(error) => error.code(),
             AgentError::NotKept { error, .. } => error.code(),
-            AgentError::Credentials(..) | AgentError::BadRecord { .. } => Code::BadFile,
+            AgentError::Credentials(..) => Code::BadFile,
             AgentError::Link(error) => error.code(),
             AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
             AgentError::NotRunning(_) | AgentError::NotRenewed { .. } => Code::Unreachable,
@@ -111,9 +104,6 @@ impl fmt::Display for AgentError {
             ),
             AgentError::Credentials(path, error) => write!(f, "{}: {error}", path.display()),
             AgentError::Link(error) => error.fmt(f),
-            AgentError::BadRecord { path, problem } => {
-                write!(f, "{}: {problem}; remove the file, and join the cluster anew", path.display())
-            }
             AgentError::NoMember(folder) => write!(
                 f,
                 "{}: this machine belongs to no such cluster; make one with quintet init, or join one with quintet join",

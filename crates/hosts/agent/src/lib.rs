@@ -70,8 +70,16 @@ use quintet_link::Credentials;
 use quintet_membership::{News, View};
 use std::path::Path;
 
+macro_rules! port {
+    () => {
+        7400
+    };
+}
+
+/// The port at which an agent listens unless it is told otherwise.
+pub const PORT: u16 = port!();
 /// Where an agent listens unless it is told otherwise.
-pub const LISTEN: &str = "0.0.0.0:7400";
+pub const LISTEN: &str = concat!("0.0.0.0:", port!());
 
 /// The membership as a member knows it.
 #[derive(Clone, Debug)]

@@ -18,15 +18,12 @@
 use crate::AgentError;
 use crate::log::LineFile;
 use quintet_contract::{Identity, NodeId};
+use quintet_identity::{AgentFile, AgentPeer, IdentityError};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use toml::de::{DeTable, DeValue};
-
-/// Bytes of the file, at most: 128 members take a quarter.
-const LONGEST: u64 = 128 * 1024;
 
 /// What a machine remembers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,51 +59,36 @@ pub struct Peer {
 
 impl Record {
     /// The file's name.
-    pub const FILE: &str = "agent.toml";
+    pub const FILE: &str = AgentFile::NAME;
 
     /// Reads the record of a cluster's folder; none if there is none.
     ///
     /// # Errors
-    /// [`AgentError::BadRecord`], [`AgentError::System`].
+    /// [`AgentError::Identity`].
     pub fn read(folder: &Path) -> Result<Option<Record>, AgentError> {
-        let path = folder.join(Record::FILE);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(AgentError::system("read", &path, error)),
-        };
-        let mut text = String::new();
-        file.take(LONGEST)
-            .read_to_string(&mut text)
-            .map_err(|error| AgentError::system("read", &path, error))?;
-        let bad = |problem: String| AgentError::BadRecord { path: path.clone(), problem };
-        let table = DeTable::parse(&text).map_err(|error| bad(error.message().to_owned()))?;
-        Record::of(table.get_ref())
-            .map(Some)
-            .map_err(|key| bad(format!("`{key}` is missing, or no such value")))
+        let Some(file) = AgentFile::read(folder)? else { return Ok(None) };
+        Record::of(file).map(Some).map_err(|key| {
+            let (path, problem) = (folder.join(Record::FILE), AgentFile::missing(key));
+            IdentityError::BadAgentFile { path, problem }.into()
+        })
     }
 
-    /// The name of the key that is wrong, if one is.
-    fn of(table: &DeTable<'_>) -> Result<Record, &'static str> {
-        let peers = match table.get("peer").map(|peers| peers.get_ref()) {
-            None => Vec::new(),
-            Some(DeValue::Array(peers)) => {
-                peers.iter().map(|peer| Peer::of(peer.get_ref())).collect::<Result<_, _>>()?
-            }
-            Some(_) => return Err("peer"),
+    /// The name of the key that is missing, if one is.
+    fn of(file: AgentFile) -> Result<Record, &'static str> {
+        let peer = |AgentPeer { node, address, identity }| Peer {
+            node: NodeId(node),
+            identity: Identity(identity),
+            address,
         };
         Ok(Record {
-            name: text(table, "name")?,
-            node: NodeId(number(table, "node")?),
-            ticket: text(table, "ticket")?.parse().map_err(|_| "ticket")?,
-            founding: match table.get("founding").map(|value| value.get_ref()) {
-                Some(DeValue::Boolean(founding)) => *founding,
-                _ => return Err("founding"),
-            },
-            listen: text(table, "listen")?,
-            address: text(table, "address")?,
-            view: view(table)?,
-            peers,
+            name: file.name.ok_or("name")?,
+            node: NodeId(file.node),
+            ticket: file.ticket.ok_or("ticket")?,
+            founding: file.founding.ok_or("founding")?,
+            listen: file.listen.ok_or("listen")?,
+            address: file.address.ok_or("address")?,
+            view: file.view,
+            peers: file.peers.into_iter().map(peer).collect(),
         })
     }
 
@@ -209,37 +191,6 @@ impl Record {
     }
 }
 
-impl Peer {
-    fn of(value: &DeValue<'_>) -> Result<Peer, &'static str> {
-        let DeValue::Table(table) = value else { return Err("peer") };
-        let identity = of_hexadecimal(&text(table, "identity")?).ok_or("identity")?;
-        Ok(Peer { node: NodeId(number(table, "node")?), identity, address: text(table, "address")? })
-    }
-}
-
-fn text(table: &DeTable<'_>, key: &'static str) -> Result<String, &'static str> {
-    match table.get(key).map(|value| value.get_ref()) {
-        Some(DeValue::String(text)) => Ok(text.to_string()),
-        _ => Err(key),
-    }
-}
-
-/// A machine that has seen none so far need not say one.
-fn view(table: &DeTable<'_>) -> Result<u64, &'static str> {
-    match table.get("view").map(|value| value.get_ref()) {
-        None => Ok(0),
-        Some(DeValue::Integer(number)) if number.radix() == 10 => number.as_str().parse().map_err(|_| "view"),
-        Some(_) => Err("view"),
-    }
-}
-
-fn number(table: &DeTable<'_>, key: &'static str) -> Result<u16, &'static str> {
-    match table.get(key).map(|value| value.get_ref()) {
-        Some(DeValue::Integer(number)) if number.radix() == 10 => number.as_str().parse().map_err(|_| key),
-        _ => Err(key),
-    }
-}
-
 /// As TOML has a text on one line.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
@@ -256,17 +207,6 @@ fn quoted(text: &str) -> String {
 /// 64 digits.
 pub(crate) fn hexadecimal(identity: &Identity) -> String {
     identity.0.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn of_hexadecimal(text: &str) -> Option<Identity> {
-    let mut identity = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (place, byte) in identity.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
-    }
-    Some(Identity(identity))
 }
 
 fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {

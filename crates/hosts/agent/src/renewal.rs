@@ -12,8 +12,9 @@ use quintet_contract::NodeId;
 use quintet_identity::{Authority, DAY, Enrolling, IdentityError, Validity, validity, write_identity};
 use quintet_link::Credentials;
 use quintet_stack::enrolment::RENEW;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::SystemTime;
 
 /// A certificate that was made anew.
@@ -54,8 +55,8 @@ pub fn renewal_time(valid: Validity) -> SystemTime {
     valid.until.checked_sub(whole / 3).unwrap_or(valid.from)
 }
 
-/// Makes this machine's certificate anew, for the same key, and puts it into the folder. Other members are asked in turn, the founder
-/// first, and each has some seconds to answer.
+/// Makes this machine's certificate anew, for the same key, and puts it into the folder. The founder is asked first, and a second later all
+/// other members at once; each has some twenty seconds to answer.
 ///
 /// # Errors
 /// Nobody who was asked has signed it: why not, for each of them. Then the one that was there is there.
@@ -102,25 +103,70 @@ fn of_a_member(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: enrolling.request()?,
     };
+    let (tell, answers) = channel();
+    let asking = Asking { folder: folder.to_owned(), credentials, enrol: Arc::new(enrol), tell };
     // The founder has the lowest number, and the authority's key unless that was moved.
     let mut peers: Vec<&Peer> = record.peers.iter().collect();
     peers.sort_unstable_by_key(|peer| peer.node);
     let mut whys = Vec::new();
-    for Peer { node, address: place, identity } in peers {
-        // Not another member that has the address now.
-        let expected = *identity;
-        let asked = credentials
-            .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == expected))
-            .map_err(|error| AgentError::Credentials(folder.to_owned(), error))
-            .and_then(|expecting| address::tls(place, &expecting))
-            .and_then(|whom| Client::connect(whom, *node, credentials.cluster_number()))
-            .and_then(|client| ask(&client, RENEW, &enrol));
-        match asked {
-            Ok(enrolled) => return Ok((enrolled.certificate, enrolled.authority, Some(*node))),
-            Err(error) => whys.push(format!("node {} at {place}: {error}", node.0)),
+    let mut others = peers.into_iter();
+    if let Some(founder) = others.next() {
+        asking.ask(founder.clone());
+        match answers.recv_timeout(HEAD_START) {
+            Ok(Ok(signed)) => return Ok(signed),
+            Ok(Err(why)) => whys.push(why),
+            // It may answer yet, beside the others.
+            Err(_) => {}
+        }
+    }
+    others.for_each(|peer| asking.ask(peer.clone()));
+    // The answers end with the last of those who were asked.
+    drop(asking);
+    for answer in answers {
+        match answer {
+            Ok(signed) => return Ok(signed),
+            Err(why) => whys.push(why),
         }
     }
     Err(AgentError::NotRenewed { whys })
+}
+
+/// The certificate, the authority's, and which member has signed; or why that one has not.
+type Signed = Result<(String, String, Option<NodeId>), String>;
+
+/// What members are asked with.
+struct Asking {
+    folder: PathBuf,
+    credentials: Credentials,
+    enrol: Arc<Enrol>,
+    tell: Sender<Signed>,
+}
+
+impl Asking {
+    /// Asks a member, on a thread of its own: one that does not answer keeps nobody from asking the next.
+    fn ask(&self, peer: Peer) {
+        let (folder, credentials) = (self.folder.clone(), self.credentials.clone());
+        let (enrol, tell) = (Arc::clone(&self.enrol), self.tell.clone());
+        let thread = std::thread::Builder::new().name("quintet-asks-member".to_owned());
+        let begun = thread.spawn(move || {
+            let Peer { node, address: place, identity } = peer;
+            // Not another member that has the address now.
+            let asked = credentials
+                .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == identity))
+                .map_err(|error| AgentError::Credentials(folder, error))
+                .and_then(|expecting| address::tls(&place, &expecting))
+                .and_then(|whom| Client::connect(whom, node, credentials.cluster_number()))
+                .and_then(|client| ask(&client, RENEW, &enrol));
+            let answer = asked
+                .map(|enrolled| (enrolled.certificate, enrolled.authority, Some(node)))
+                .map_err(|error| format!("node {} at {place}: {error}", node.0));
+            // Where another one has signed meanwhile, nobody waits for this one.
+            let _ = tell.send(answer);
+        });
+        if let Err(error) = begun {
+            let _ = self.tell.send(Err(format!("start a thread that asks: {error}")));
+        }
+    }
 }
 
 /// Whether a certificate ends so soon that somebody should look after it.
@@ -129,6 +175,9 @@ pub fn ends_soon(valid: Validity, now: SystemTime) -> Option<Duration> {
     let left = valid.until.duration_since(now).unwrap_or(Duration::ZERO);
     (left <= SOON).then_some(left)
 }
+
+/// How long the founder is asked alone, before all others are at once.
+const HEAD_START: Duration = Duration::from_secs(1);
 
 /// So long before its end a certificate that was not renewed is warned of.
 const SOON: Duration = DAY.saturating_mul(14);

@@ -1,8 +1,8 @@
 //! What agents do by time alone: certificates are made anew before they end, tokens expire.
 
 use quintet_agent::{
-    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Processes, Record, UpkeepTimes,
-    found, join,
+    Agent, AgentConfig, AgentError, AgentHandle, Client, Invitation, Notice, Peer, Processes, Record,
+    UpkeepTimes, found, join, renew,
 };
 use quintet_contract::NodeId;
 use quintet_identity::{
@@ -11,7 +11,7 @@ use quintet_identity::{
 use quintet_testbed::TempDir;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -224,6 +224,34 @@ fn a_machine_that_was_given_the_authoritys_key_takes_the_founders_place() {
     assert_eq!(agent_b.wait_for_renewal(), Some(NodeId(2)), "the founder was asked in vain");
     let d = joined(&c, &home, "d");
     assert_eq!(record(&d).node, NodeId(3));
+}
+
+#[test]
+fn members_that_do_not_answer_are_not_waited_for_one_after_the_other() {
+    let home = TempDir::new().expect("a temporary directory");
+    let a = founded(&home);
+    let agent_a = Running::start(&a);
+    let b = joined(&a, &home, "b");
+    agent_a.end();
+    // Four members that take the connection, say nothing until all of them are asked, and then end it.
+    let all_are_asked = Arc::new(Barrier::new(4));
+    let mute = |node| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it has one").to_string();
+        let barrier = Arc::clone(&all_are_asked);
+        std::thread::spawn(move || {
+            let (connection, _) = listener.accept().expect("it is asked");
+            barrier.wait();
+            drop(connection);
+        });
+        Peer { node: NodeId(node), identity: quintet_contract::Identity([1; 32]), address }
+    };
+    let mut record = record(&b);
+    record.peers = [0, 2, 3, 4].map(mute).into();
+    record.write(&b).expect("the folder is there");
+    let Err(AgentError::NotRenewed { whys }) = renew(&b) else { panic!("nobody signs") };
+    // Who was asked while another one was waited for would have been given up after five seconds.
+    assert!(whys.len() == 4 && !whys.iter().any(|why| why.contains("no answer within")), "{whys:?}");
 }
 
 #[test]

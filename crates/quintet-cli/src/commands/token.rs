@@ -5,6 +5,7 @@ use crate::commands::init::host_name;
 use crate::output::{print, print_line};
 use clap::{Args, Subcommand};
 use quintet::Error;
+use quintet_agent::PORT;
 use quintet_identity::{Grants, NewToken, Token, TokenError, TokenRecord, TokenState};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// For how long a token is valid that is not told otherwise.
 pub(super) const USUAL_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// The port of an agent that is not told otherwise.
-const PORT: u16 = 7400;
 
 #[derive(Args)]
 pub(crate) struct Arguments {

@@ -10,13 +10,10 @@ use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
 use quintet::{Code, Error};
-use quintet_agent::{Invitation, join};
+use quintet_agent::{Invitation, PORT, join};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The port where agents listen unless they are told otherwise.
-const PORT: u16 = 7400;
 
 #[derive(Args)]
 #[command(

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 #[derive(Args)]
 #[command(
-    after_help = "Agents do so by themselves when a third of a certificate's time is left. The machine with the authority's key signs for itself; any other asks the machines of the cluster in turn, one of which has it. The key stays: a machine with a new key is a new member, which leaves and joins again. An agent that runs shows the new certificate within a minute.\n\nExample:\n  quintet rotate"
+    after_help = "Agents do so by themselves when a third of a certificate's time is left. The machine with the authority's key signs for itself; any other asks the machines of the cluster, one of which has it. The key stays: a machine with a new key is a new member, which leaves and joins again. An agent that runs shows the new certificate within a minute.\n\nExample:\n  quintet rotate"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

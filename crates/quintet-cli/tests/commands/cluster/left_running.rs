@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, object};
 use crate::tool::{LONG, wait_until};
-use quintet_testbed::Program;
+use quintet_testbed::{Child, Program};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use std::fs;
@@ -154,7 +154,12 @@ fn an_agent_whose_disk_is_full_waits_for_room_and_loses_nothing() {
     let program = words.iter().fold(Program::new("sh"), Program::arg);
     let program = homes.iter().fold(program, |program, name| program.env(name, a.home.path()));
     let mut agent = program.spawn().unwrap();
-    assert!(agent.output().wait_for("ctrl-C ends it", LONG).is_some());
+    let says = |agent: &Child, words: &str| {
+        let line =
+            || agent.output().next_line(LONG).unwrap_or_else(|| panic!("{words}: {}", agent.output().text()));
+        while !line().contains(words) {}
+    };
+    says(&agent, "ctrl-C ends it");
     a.wait_until_shown(&[("a", "up (this machine)")]);
 
     let token = a.token();
@@ -163,10 +168,10 @@ fn an_agent_whose_disk_is_full_waits_for_room_and_loses_nothing() {
     let (b, at) = (Machine::new("b"), format!("lab@{}", a.place));
     let join = ["join", &at, &token, "--name", "b", "--listen", &b.place, "--json"];
     let joining = b.program(&join).spawn().unwrap();
-    assert!(agent.output().wait_for("membership.log cannot grow: File too large", LONG).is_some());
+    says(&agent, "membership.log cannot grow: File too large");
     a.wait_until_shown(&[("a", "up (this machine)")]);
     limit_files(agent.id(), None);
-    assert!(agent.output().wait_for("membership.log grows again", LONG).is_some());
+    says(&agent, "membership.log grows again");
     let (code, said) = crate::tool::result(joining);
     assert_eq!(code, 0, "{said}");
     b.keep_process(&said);

@@ -9,7 +9,7 @@ use quintet_contract::Identity;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotAccepted {
     /// Why.
-    pub why: BootstrapError,
+    pub why: Box<BootstrapError>,
     /// From where it came; none where that is no address of a network.
     pub from: Option<SocketAddr>,
     /// Who that has proved to be, where it has; only a rule turns somebody away who has.
@@ -19,13 +19,13 @@ pub struct NotAccepted {
 impl From<BootstrapError> for NotAccepted {
     /// Nothing is known of who wanted it.
     fn from(why: BootstrapError) -> Self {
-        NotAccepted { why, from: None, identity: None }
+        NotAccepted { why: Box::new(why), from: None, identity: None }
     }
 }
 
 impl From<NotAccepted> for BootstrapError {
     fn from(refused: NotAccepted) -> Self {
-        refused.why
+        *refused.why
     }
 }
 

@@ -115,7 +115,7 @@ impl Listening {
                 Ok(Some(end)) => return Some((end, watched.port)),
                 Ok(None) => (watched.is_called, watched.shortage.refusals) = (false, 0),
                 Err(NotAccepted { why, .. }) if why.is_own_shortage() => {
-                    if watched.shortage.is_enough(why, now, tell) {
+                    if watched.shortage.is_enough(*why, now, tell) {
                         watched.rest(now, poller);
                     }
                 }
@@ -189,7 +189,7 @@ impl Failures {
             None => 0,
         };
         self.0.push_back(Failure { cause, from: machine, quiet_until: now + QUIET, untold: 0 });
-        tell(&Event::NotConnected { why, from, identity, before });
+        tell(&Event::NotConnected { why: *why, from, identity, before });
     }
 }
 

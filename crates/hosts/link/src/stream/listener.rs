@@ -153,7 +153,7 @@ impl StreamListener {
         heard.map_err(|why| {
             let is_ruled_out = matches!(why, BootstrapError::Tls { fault: TlsFault::PeerNotAdmitted, .. });
             let identity = if is_ruled_out { last_ruled_out() } else { None };
-            NotAccepted { why, from, identity }
+            NotAccepted { why: Box::new(why), from, identity }
         })
     }
 

@@ -29,6 +29,10 @@ pub struct AgentFile {
     pub address: Option<String>,
     /// The number of the view in which the others are these; 0 if it has seen none.
     pub view: u64,
+    /// The number of its agent's last life; 0 if there was none.
+    pub life: u64,
+    /// Whether the others have removed it.
+    pub removed: bool,
 }
 
 /// Another member.
@@ -83,21 +87,23 @@ impl AgentFile {
             }
             Some(_) => return Err("peer"),
         };
-        let ticket = text(table, "ticket")?.map(|digits| digits.parse().map_err(|_| "ticket")).transpose()?;
-        let founding = match table.get("founding").map(|value| value.get_ref()) {
-            None => None,
-            Some(DeValue::Boolean(founding)) => Some(*founding),
-            Some(_) => return Err("founding"),
+        let long = |key| text(table, key)?.map(|digits| digits.parse().map_err(|_| key)).transpose();
+        let truth = |key| match table.get(key).map(|value| value.get_ref()) {
+            None => Ok(None),
+            Some(DeValue::Boolean(truth)) => Ok(Some(*truth)),
+            Some(_) => Err(key),
         };
         Ok(AgentFile {
             node: number(table, "node")?.ok_or("node")?,
             peers,
             name: text(table, "name")?,
-            ticket,
-            founding,
+            ticket: long("ticket")?,
+            founding: truth("founding")?,
             listen: text(table, "listen")?,
             address: text(table, "address")?,
             view: number(table, "view")?.unwrap_or(0),
+            life: long("life")?.unwrap_or(0),
+            removed: truth("removed")?.unwrap_or(false),
         })
     }
 

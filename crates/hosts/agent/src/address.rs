@@ -52,7 +52,8 @@ pub(crate) fn moved(old: &str, before: &str, listening: &LinkAddress) -> Result<
 
 fn unknown() -> AgentError {
     AgentError::BadValue(
-        "this machine's address cannot be known: say where others reach it, with --address HOST:PORT"
+        "this machine has no way to the world, from which its address could be known: say where others reach it, quintet up --address \
+         HOST:PORT, or where it listens, quintet up --listen HOST:PORT"
             .to_owned(),
     )
 }

@@ -10,10 +10,10 @@ use crate::record::Record;
 use crate::space::{ClusterSpace, SpacePlaces, StartSpace};
 use crate::upkeep::UpkeepTimes;
 use crate::{AgentError, LISTEN, address, credentials, renewal};
-use quintet_contract::{NodeId, Protocol, Span};
+use quintet_contract::{Incarnation, NodeId, Protocol, Span};
 use quintet_launch::LauncherConfig;
 use quintet_link::{Credentials, LinkAddress, listen};
-use quintet_membership::{MembershipConfig, Start};
+use quintet_membership::{MembershipConfig, Reason, Refusal, Start};
 use quintet_runtime::{Event, EventSink, Instance, Measurement, Node, NodeHandle, Services};
 use quintet_session::Placed;
 use quintet_stack::enrolment::enrolment;
@@ -115,6 +115,9 @@ impl Agent {
         renewal::renew_if_over(folder)?;
         let (credentials, cluster) = credentials(folder)?;
         let mut record = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.clone()))?;
+        if record.removed {
+            return Err(AgentError::WasRemoved(record.name));
+        }
         let known = record.peers.iter().map(|peer| (peer.identity, peer.node));
         let admission = Admission::new(folder.clone(), known.collect());
         let admitting = {
@@ -134,6 +137,8 @@ impl Agent {
             None => address::moved(&old, &listening_before, &listening)?,
         };
         address::tls(&record.address, &credentials)?;
+        // The clock may have been set back since the last life, which others remember.
+        record.life = incarnation().0.max(record.life.saturating_add(1));
         record.write(folder)?;
 
         let audit = Audit::start(folder, Arc::clone(&config.told))?;
@@ -203,8 +208,14 @@ impl Agent {
     /// The machine was removed from its cluster, its log is damaged, or the system refuses.
     pub fn run(mut self) -> Result<(), AgentError> {
         let how = self.keeper.run(&self.inbox);
+        if let Err(AgentError::Refused(Refusal { reason: Reason::Removed, .. })) = &how {
+            self.keeper.remember_removal();
+        }
         // Before the agent, so that the next one finds its place free.
         self.keeper.space = None;
+        // What is told is written before anybody finds that the agent has ended, and removes its folder.
+        (self.keeper.told)(&Notice::Ends);
+        self.audit.finish();
         let ended = self.end();
         how.and(ended)
     }
@@ -212,9 +223,7 @@ impl Agent {
     fn end(&mut self) -> Result<(), AgentError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.handle.stop();
-        let how = thread.join().expect("the node's thread does not panic").map_err(node_refused);
-        self.audit.finish();
-        how
+        thread.join().expect("the node's thread does not panic").map_err(node_refused)
     }
 }
 
@@ -260,7 +269,7 @@ fn stack(record: &Record, credentials: &Credentials, cluster: u128) -> impl Prot
         false => Start::Joined,
     };
     let seed = random();
-    let mut config = StackConfig::of_server(cluster, incarnation(), seed).with_liveness(LIVENESS);
+    let mut config = StackConfig::of_server(cluster, Incarnation(record.life), seed).with_liveness(LIVENESS);
     let mut membership = MembershipConfig::new(cluster, record.node, start, seed);
     // A machine that is off for the night is still a member in the morning.
     membership.timing.removal = Span::ZERO;
@@ -286,6 +295,8 @@ pub(crate) fn founder(name: &str) -> Record {
         listen: LISTEN.to_owned(),
         address: String::new(),
         view: 0,
+        life: 0,
+        removed: false,
         peers: Vec::new(),
     }
 }

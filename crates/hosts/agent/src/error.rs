@@ -21,6 +21,8 @@ pub enum AgentError {
     Link(BootstrapError),
     /// The folder is that of no cluster to which this machine belongs.
     NoMember(PathBuf),
+    /// The others have removed this machine, which is called that, from the cluster.
+    WasRemoved(String),
     /// The agent of this machine does not run.
     NotRunning(PathBuf),
     /// Who was asked does not answer any more.
@@ -77,6 +79,7 @@ impl AgentError {
             AgentError::Credentials(..) => Code::BadFile,
             AgentError::Link(error) => error.code(),
             AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
+            AgentError::WasRemoved(_) => Code::NotAllowed,
             AgentError::NotRunning(_) | AgentError::NotRenewed { .. } => Code::Unreachable,
             AgentError::Lost { code, .. } | AgentError::NotEnrolled { code, .. } => *code,
             AgentError::Refused(refusal) => refusal.reason.code(),
@@ -108,6 +111,11 @@ impl fmt::Display for AgentError {
                 f,
                 "{}: this machine belongs to no such cluster; make one with quintet init, or join one with quintet join",
                 folder.display()
+            ),
+            AgentError::WasRemoved(name) => write!(
+                f,
+                "this machine, {name}, was removed from the cluster, and no other lets it in any more: type quintet leave --forget, and join \
+                 anew with another token"
             ),
             AgentError::NotRunning(socket) => write!(
                 f,

@@ -8,7 +8,7 @@ use crate::{AgentError, LISTEN};
 use quintet_contract::{Kind, NodeId};
 use quintet_errors::Code;
 use quintet_identity::{Enrolling, Token, create_member};
-use quintet_link::{Credentials, LinkAddress};
+use quintet_link::{BootstrapError, Credentials, LinkAddress, TlsFault};
 use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED, NotEnrolled};
 use quintet_wire::Decode;
 use std::net::{ToSocketAddrs, UdpSocket};
@@ -49,10 +49,36 @@ pub struct Joined {
 /// # Errors
 /// The token is none, was used, or has expired; the agent is another cluster's; the folder is there; the name is taken.
 pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
-    let Invitation { host, port, folder, name, .. } = invitation;
+    let folder = &invitation.folder;
     if folder.symlink_metadata().is_ok() {
-        return Err(quintet_identity::IdentityError::Exists { path: folder.clone() }.into());
+        return Err(there_already(folder));
     }
+    let made = Made::above(folder);
+    let joined = join_at(invitation);
+    if joined.is_err() {
+        made.remove();
+    }
+    joined
+}
+
+/// The folders that have to be made for a cluster's folder.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn above(folder: &Path) -> Made {
+        let above = folder.ancestors().skip(1);
+        Made(above.take_while(|path| path.symlink_metadata().is_err()).map(Path::to_owned).collect())
+    }
+
+    /// Removes them again, as far as nothing else has come into them.
+    fn remove(&self) {
+        // The innermost is the first; where that stays, so do those above it.
+        let _ = self.0.iter().try_for_each(std::fs::remove_dir);
+    }
+}
+
+fn join_at(invitation: &Invitation) -> Result<Joined, AgentError> {
+    let Invitation { host, port, folder, name, .. } = invitation;
     // The token is used up before there is anything to write: what can be known before is.
     quintet_identity::check_room(folder)?;
     let token: Token = invitation.token.parse().map_err(|error| {
@@ -66,7 +92,7 @@ pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
         None => own_place(host, *port, &listen)?,
     };
     let whom = LinkAddress::Tls { host: host.clone(), port: *port, credentials: Some(credentials) };
-    let client = Client::connect(whom, NodeId(token.node()), token.cluster())?;
+    let client = Client::connect(whom, NodeId(token.node()), token.cluster()).map_err(refused_token)?;
     let (enrolling, ticket) = (Enrolling::new(&token, name)?, random());
     let enrol = Enrol {
         name: name.clone(),
@@ -85,12 +111,47 @@ pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
         listen,
         address: address.clone(),
         view: 0,
+        life: 0,
+        removed: false,
         peers,
     };
     let identity = enrolling.finish(&certificate, &authority)?;
     keep(folder, &authority, &identity, &record)
         .map_err(|error| AgentError::NotKept { name: name.clone(), error: Box::new(error) })?;
     Ok(Joined { node, address, members })
+}
+
+/// What is there already, and what to type.
+fn there_already(folder: &Path) -> AgentError {
+    let path = folder.display();
+    AgentError::BadValue(match Record::read(folder) {
+        Ok(Some(Record { name, removed: false, .. })) => format!(
+            "{path} is there already: this machine belongs to that cluster as {name}; quintet up starts its agent, quintet leave takes it out. \
+             To join another cluster, call it otherwise here: quintet join OTHER@HOST:PORT TOKEN"
+        ),
+        Ok(Some(Record { name, .. })) => format!(
+            "{path} is there already: this machine was removed from that cluster as {name}; type quintet leave --forget, and join anew then"
+        ),
+        _ => format!(
+            "{path} is there already, and is no member's folder; call the cluster otherwise here, or say --dir FOLDER, or move that away"
+        ),
+    })
+}
+
+/// Whoever is not let in by a token is told by TLS alone, which says no more than that.
+fn refused_token(error: AgentError) -> AgentError {
+    match error {
+        AgentError::Link(BootstrapError::Tls { address, fault: TlsFault::NotAdmitted }) => {
+            AgentError::NotEnrolled {
+                code: Code::NotAllowed,
+                text: format!(
+                    "{address} does not take the token: it was used, was revoked or has expired, or was made on another machine; quintet token list \
+                 there says which, quintet token create makes another one"
+                ),
+            }
+        }
+        other => other,
+    }
 }
 
 /// Makes the member's folder, whole or not at all.

@@ -297,6 +297,12 @@ impl Keeper {
         }
     }
 
+    /// The others have removed this machine: the next agent here says so at once.
+    pub(crate) fn remember_removal(&mut self) {
+        self.record.removed = true;
+        self.write_record();
+    }
+
     fn write_record(&mut self) {
         let trouble = self.record.write(&self.folder).err().map(|error| error.to_string());
         if let Some(text) = trouble.clone().filter(|_| trouble != self.unwritten) {
@@ -430,7 +436,11 @@ impl Keeper {
 
 /// Whether a member that says this takes no part any more.
 fn is_final(refusal: &Refusal) -> bool {
-    matches!(refusal.reason, Reason::Removed | Reason::Damaged | Reason::WrongCluster | Reason::BadName)
+    let Refusal { reason, .. } = refusal;
+    matches!(
+        reason,
+        Reason::Removed | Reason::Outlived | Reason::Damaged | Reason::WrongCluster | Reason::BadName
+    )
 }
 
 #[cfg(test)]

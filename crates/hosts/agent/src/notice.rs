@@ -78,6 +78,8 @@ pub enum Notice {
     SpaceEnded,
     /// The agent knows the view for the first time: it does now what follows from it.
     Ready,
+    /// The agent ends. Nothing that is told after that need be written.
+    Ends,
     /// The agent's host saw something.
     Host(Event),
     /// The host of the cluster's space saw something.
@@ -143,6 +145,7 @@ impl fmt::Display for Notice {
                 f.write_str("this machine does not serve the cluster's space any more; its tuples are gone")
             }
             Notice::Ready => f.write_str("the agent knows who is in"),
+            Notice::Ends => f.write_str("the agent ends"),
             Notice::Host(event) => event.fmt(f),
             Notice::Space(event) => write!(f, "the cluster's space: {event}"),
         }

@@ -42,7 +42,8 @@ impl Notice {
             | Notice::Suspected { .. }
             | Notice::Back { .. }
             | Notice::Stale(_)
-            | Notice::Ready => self.log_of_cluster(node.0),
+            | Notice::Ready
+            | Notice::Ends => self.log_of_cluster(node.0),
             Notice::Renewed(_)
             | Notice::NotRenewed { .. }
             | Notice::Trouble { .. }

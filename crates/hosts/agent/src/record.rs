@@ -8,6 +8,8 @@
 //! listen = "0.0.0.0:7400"     # where its agent listens
 //! address = "a.example:7400"  # where others reach that; empty: nobody is told
 //! view = 3                    # in which view the others are those that follow
+//! life = "1795357121000000000" # the number of its agent's last life: the next one has a larger one, wherever the clock is set
+//! removed = false             # whether the others have removed it
 //!
 //! [[peer]]                    # the other members, when it saw them last
 //! node = 1
@@ -42,6 +44,10 @@ pub struct Record {
     pub address: String,
     /// The number of the view in which these are the other members. The log may bring back an older one first.
     pub view: u64,
+    /// The number of the agent's last life, by which other machines tell its lives apart; 0 if there was none. Each has a larger one.
+    pub life: u64,
+    /// Whether the others have removed it, which is for good.
+    pub removed: bool,
     /// The other members, when it saw them last.
     pub peers: Vec<Peer>,
 }
@@ -88,6 +94,8 @@ impl Record {
             listen: file.listen.ok_or("listen")?,
             address: file.address.ok_or("address")?,
             view: file.view,
+            life: file.life,
+            removed: file.removed,
             peers: file.peers.into_iter().map(peer).collect(),
         })
     }
@@ -149,11 +157,12 @@ impl Record {
     }
 
     fn to_toml(&self) -> String {
-        let Record { name, node, ticket, founding, listen, address, view, peers } = self;
+        let Record { name, node, ticket, founding, listen, address, view, life, removed, peers } = self;
         let (name, listen, address) = (quoted(name), quoted(listen), quoted(address));
         let mut text = format!(
             "# Written by the agent: what this machine is in its cluster.\nname = {name}\nnode = {}\nticket = \"{ticket}\"\n\
-             founding = {founding}\nlisten = {listen}\naddress = {address}\nview = {view}\n",
+             founding = {founding}\nlisten = {listen}\naddress = {address}\nview = {view}\n\
+             life = \"{life}\"\nremoved = {removed}\n",
             node.0
         );
         for Peer { node, identity, address } in peers {
@@ -234,6 +243,8 @@ mod tests {
             listen: "0.0.0.0:7400".to_owned(),
             address: String::new(),
             view: u64::from(u32::MAX) + 1,
+            life: u64::MAX,
+            removed: true,
             peers: vec![peer(1), peer(200)],
         }
     }

@@ -10,7 +10,7 @@ use core::fmt;
 use core::time::Duration;
 use quintet_contract::NodeId;
 use quintet_identity::{Authority, DAY, Enrolling, IdentityError, Validity, validity, write_identity};
-use quintet_link::Credentials;
+use quintet_link::{BootstrapError, Credentials, TlsFault};
 use quintet_stack::enrolment::RENEW;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,13 +159,23 @@ impl Asking {
                 .and_then(|client| ask(&client, RENEW, &enrol));
             let answer = asked
                 .map(|enrolled| (enrolled.certificate, enrolled.authority, Some(node)))
-                .map_err(|error| format!("node {} at {place}: {error}", node.0));
+                .map_err(|error| format!("node {} at {place}: {}", node.0, why_not(error)));
             // Where another one has signed meanwhile, nobody waits for this one.
             let _ = tell.send(answer);
         });
         if let Err(error) = begun {
             let _ = self.tell.send(Err(format!("start a thread that asks: {error}")));
         }
+    }
+}
+
+/// A member that is let in no more has been removed.
+fn why_not(error: AgentError) -> String {
+    match error {
+        AgentError::Link(BootstrapError::Tls { fault: TlsFault::NotAdmitted, .. }) => {
+            "it does not let this machine in, which was removed from the cluster: type quintet leave --forget, and join anew".to_owned()
+        }
+        other => other.to_string(),
     }
 }
 

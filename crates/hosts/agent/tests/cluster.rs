@@ -80,6 +80,18 @@ impl Drop for Running {
     }
 }
 
+/// That of another agent with this folder.
+fn config(folder: &Path) -> AgentConfig {
+    AgentConfig {
+        folder: folder.to_owned(),
+        listen: Some(place()),
+        address: None,
+        processes: Processes::default(),
+        space: None,
+        told: Arc::new(|_| {}),
+    }
+}
+
 fn wait_until(what: &str, mut it_is_so: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !it_is_so() {
@@ -257,6 +269,11 @@ fn who_was_removed_is_let_in_nowhere_and_stops() {
     let how = b.thread.take().expect("it was started").join().expect("it does not panic");
     let Err(AgentError::Refused(refusal)) = how else { panic!("{how:?}") };
     assert_eq!(refusal.reason, Reason::Removed);
+    let again = Agent::start(&config(&b.folder)).map(drop).expect_err("it knows");
+    assert!(
+        code(&again) == Code::NotAllowed && again.to_string().contains("quintet leave --forget"),
+        "{again}"
+    );
     // Its certificate is as good as before, and of no use.
     let text = quintet_identity::read(&b.folder).expect("it is there");
     let credentials = quintet_link::Credentials::from_pem(&text).expect("it is good");
@@ -291,17 +308,34 @@ fn who_asks_for_what_it_was_not_granted_is_written_down() {
 }
 
 #[test]
+fn a_machine_whose_clock_was_set_back_is_let_in_again() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let a = founded(&folder);
+    let b = joined(&a, &folder, "b");
+    let lab = b.folder.clone();
+    let is_back = |notice: &Notice| matches!(notice, Notice::Back { name, .. } if name == "b");
+    let is_down = |notice: &Notice| matches!(notice, Notice::Suspected { name, .. } if name == "b");
+    b.end().expect("nothing is wrong");
+    a.wait_for(is_down);
+    // A life of which the others know that it began an hour from now.
+    let now = SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is later");
+    let mut remembered = record(&lab);
+    remembered.life = u64::try_from((now + Duration::from_secs(3600)).as_nanos()).expect("it fits");
+    remembered.write(&lab).expect("the folder is there");
+    let b = Running::start(&lab);
+    a.wait_for(is_back);
+    b.end().expect("nothing is wrong");
+    a.wait_for(is_down);
+    let _b = Running::start(&lab);
+    a.wait_for(is_back);
+    assert_eq!(record(&lab).life, remembered.life + 2);
+}
+
+#[test]
 fn one_folder_has_one_agent_and_no_member_has_none() {
     let folder = TempDir::new().expect("a temporary directory");
     let a = founded(&folder);
-    let config = AgentConfig {
-        folder: a.folder.clone(),
-        listen: Some(place()),
-        address: None,
-        processes: Processes::default(),
-        space: None,
-        told: Arc::new(|_| {}),
-    };
+    let config = config(&a.folder);
     let second = Agent::start(&config).map(drop).expect_err("one runs");
     assert_eq!(code(&second), Code::AddressInUse, "{second}");
     let none = folder.join("none");

@@ -12,11 +12,13 @@
 //! `inlets/naming.rs`.
 
 use crate::engine::{Ended, Engine};
+use crate::event::Event;
 use crate::failure::is_cut;
 use crate::poller::{Poller, Source};
 use core::error::Error;
 use quintet_contract::{DownCause, NodeId, Port, Random, Span, Time};
-use quintet_link::{Dialer, End, LinkAddress, dial};
+use quintet_errors::Code;
+use quintet_link::{BootstrapError, Dialer, End, LinkAddress, dial};
 use std::time::Duration;
 
 /// The pause after the first try that came to nothing: it failed, or its link was cut soon. Each is twice as long as the one before.
@@ -50,6 +52,8 @@ pub(crate) struct Dialling {
     pause: Span,
     /// When a link was made again last, and how it is tried again if nothing comes over it.
     made: Option<(Time, Tries)>,
+    /// Whether the peer does not let this node in, and that was told.
+    is_turned_away: bool,
     random: Random,
 }
 
@@ -93,7 +97,8 @@ impl Dialling {
     /// For a peer whose link is there.
     pub(crate) fn new(peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) -> Self {
         let random = Random::new(redial.seed, 0);
-        Dialling { peer, joined, redial, state: State::Idle, pause: Span::ZERO, made: None, random }
+        let (state, pause, made, is_turned_away) = (State::Idle, Span::ZERO, None, false);
+        Dialling { peer, joined, redial, state, pause, made, is_turned_away, random }
     }
 
     /// For a peer without a link.
@@ -180,14 +185,26 @@ impl Dialling {
         };
         match self.try_on(poller) {
             Ok(Tried::Linked(end)) => {
-                self.made = Some((now, tries));
+                (self.made, self.is_turned_away) = (Some((now, tries)), false);
                 return Some(Made { peer: self.peer, joined: self.joined.clone(), end, tries });
             }
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, until, tries },
             // Whatever was wrong may be over at the next try.
-            Err(_) => self.wait(tries, now),
+            Err(why) => {
+                self.tell_refusal(why, engine);
+                self.wait(tries, now);
+            }
         }
         None
+    }
+
+    /// Tells once that the peer does not let this node in, if that is why there is no link.
+    fn tell_refusal(&mut self, why: Box<dyn Error>, engine: &mut Engine) {
+        let Ok(why) = why.downcast::<BootstrapError>() else { return };
+        let is_refusal = matches!(why.code(), Code::NotAllowed | Code::WrongCluster);
+        if is_refusal && !std::mem::replace(&mut self.is_turned_away, true) {
+            engine.tell(&Event::TurnedAway { peer: self.peer, why: *why });
+        }
     }
 
     /// Gives up the try that is under way: the peer has made a link itself, or it takes too long.

@@ -130,6 +130,7 @@ impl Engine {
             Event::NotConnected { before, .. }
             | Event::NameRefused { before, .. }
             | Event::RefusedByDialler { before } => self.counts.connections_failed += 1 + before,
+            Event::TurnedAway { .. } => self.counts.connections_failed += 1,
             Event::NotReached { .. }
             | Event::NoNewLinks { .. }
             | Event::DiskFull { .. }

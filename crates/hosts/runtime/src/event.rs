@@ -49,6 +49,13 @@ pub enum Event {
         /// Those like it before, that were not told of.
         before: u64,
     },
+    /// A node that is dialled does not let this one in. It is dialled on; this is told once until it does.
+    TurnedAway {
+        /// The node.
+        peer: NodeId,
+        /// Why.
+        why: BootstrapError,
+    },
     /// A node was dialled in vain for as long as was asked for, and is not dialled any more.
     NotReached {
         /// The node.
@@ -111,6 +118,9 @@ impl Event {
                 warn!(target: TARGET, node, code, %why, from, before, "{self}");
             }
             Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{self}"),
+            Event::TurnedAway { peer, why } => {
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{self}");
+            }
             Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{self}"),
             Event::DiskFull { path, why } => {
                 error!(target: TARGET, node, path = %path.display(), code, why, "{self}");
@@ -126,7 +136,9 @@ impl Event {
             Event::LinkFailed { why: LinkError::Malformed(_), .. } => Code::Malformed,
             Event::LinkFailed { why: LinkError::System(_), .. } => Code::Resource,
             Event::LinkFailed { .. } => Code::PeerDied,
-            Event::NotConnected { why, .. } | Event::NoNewLinks { why } => why.code(),
+            Event::NotConnected { why, .. } | Event::NoNewLinks { why } | Event::TurnedAway { why, .. } => {
+                why.code()
+            }
             Event::NotReached { .. } => Code::Unreachable,
             Event::NameRefused { .. } | Event::RefusedByDialler { .. } => Code::NotAllowed,
             Event::DiskFull { .. } | Event::DiskHasRoom { .. } => Code::Resource,
@@ -170,6 +182,7 @@ impl fmt::Display for Event {
                     before => write!(f, "was not made, and {before} before it: {why}"),
                 }
             }
+            Event::TurnedAway { peer, why } => write!(f, "node {} does not let this one in: {why}", peer.0),
             Event::NotReached { peer } => write!(
                 f,
                 "node {} was dialled in vain for as long as its window allows, and is not dialled any more; see that it runs and listens, then dial it again",

@@ -152,9 +152,12 @@ impl Membership {
     fn take_message(&mut self, now: Time, from: NodeId, message: Message, out: &mut dyn Outbox) {
         let Phase::Open(open) = &mut self.phase else { return };
         if let What::Gone { incarnation } = message.what {
-            if incarnation == EVERY_LIFE || incarnation == open.raft.incarnation {
-                let text = "this machine was removed from the cluster, or started anew elsewhere";
+            if incarnation == EVERY_LIFE {
+                let text = "this machine was removed from the cluster";
                 self.close(Refusal::new(Reason::Removed, text), out);
+            } else if incarnation == open.raft.incarnation {
+                let text = "this machine was started anew elsewhere, from a copy of what it keeps, and that one counts";
+                self.close(Refusal::new(Reason::Outlived, text), out);
             }
             return;
         }

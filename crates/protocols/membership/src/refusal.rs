@@ -17,7 +17,7 @@ quintet_wire::reasons! {
     NoMajority = 7, PeerSilent;
     /// Who was asked on behalf of another does not lead. Nothing was changed.
     NotLeader = 8, Unreachable;
-    /// This machine was removed, or a later life of it has come.
+    /// This machine was removed.
     Removed = 9, NotAllowed;
     /// The log cannot be read, or not be written any more.
     Damaged = 10, BadFile;
@@ -33,6 +33,8 @@ quintet_wire::reasons! {
     BadAddress = 15, BadValue;
     /// Who asks has proved to be somebody who may not ask for this.
     NotAllowed = 16, NotAllowed;
+    /// A later life of this machine has come: it was started from a copy of its folder, or with an old log.
+    Outlived = 17, DuplicateNode;
 }
 
 /// Why a request failed, and what is particular to this time.

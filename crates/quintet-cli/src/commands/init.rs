@@ -5,9 +5,10 @@ use crate::commands::token::{self, USUAL_TIME};
 use crate::output::{print, print_line};
 use clap::Args;
 use quintet::{Code, Error};
-use quintet_identity::{Grants, Issued};
+use quintet_agent::Record;
+use quintet_identity::{Grants, IdentityError, Issued};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -36,7 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let machine = arguments.machine.clone().unwrap_or_else(host_name);
     let named = chosen.as_ref().map_or_else(|| arguments.name.clone(), |folder| folder.display().to_string());
     let folder = chosen.unwrap_or(usual);
-    let made = quintet_identity::create(&folder, &machine).map_err(refused)?;
+    let made =
+        quintet_identity::create(&folder, &machine).map_err(|error| there_already(error, &folder, &named))?;
     quintet_agent::found(&folder, &machine).map_err(|error| Error::new(error.code(), error.to_string()))?;
     let Issued { cluster, path, days } = &made;
     let (token, record) = token::issue(path, Grants::JOIN, USUAL_TIME, "made by quintet init")?;
@@ -55,6 +57,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         ))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is there already, and what to type.
+fn there_already(error: IdentityError, folder: &Path, named: &str) -> Error {
+    let own = Record::read(folder).ok().flatten();
+    match (&error, own) {
+        (IdentityError::Exists { path }, Some(own)) => {
+            let text = format!(
+                "{} is there already: this machine belongs to that cluster as {}; quintet up {named} starts its agent, quintet token create \
+                 --cluster {named} lets another machine in",
+                path.display(),
+                own.name
+            );
+            Error::new(Code::BadValue, text)
+        }
+        _ => refused(error),
+    }
 }
 
 /// The machine's name, if that can be a name here.

@@ -65,7 +65,10 @@ impl Observer {
             machines => machines?,
         };
         let Some(machines) = machines else {
-            let (activity, names) = (activity?, Names::default());
+            let names_nothing = self.cluster.is_none() && !self.space.names_a_space()?;
+            let activity =
+                activity.map_err(|error| if names_nothing { in_no_cluster(&error) } else { error })?;
+            let names = Names::default();
             return Ok(View { text: as_table(&activity, &names), json: as_json(&activity, &names) });
         };
         // The machines are shown all the same where the cluster's space cannot be reached.
@@ -123,6 +126,15 @@ impl Observer {
         self.lab = Some(lab);
         Ok(activity)
     }
+}
+
+/// Neither is there a space to show, nor a cluster.
+fn in_no_cluster(error: &Error) -> Error {
+    let text = format!(
+        "{}; nor does this machine belong to a cluster: quintet init NAME makes one, quintet join joins one",
+        error.text()
+    );
+    Error::new(error.code(), text)
 }
 
 fn counts(state: &State) -> [(&'static str, u64); 10] {

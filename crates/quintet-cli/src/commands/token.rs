@@ -2,10 +2,10 @@
 
 use crate::commands::identity::{environment, refused};
 use crate::commands::init::host_name;
-use crate::output::{print, print_line};
+use crate::output::{print, print_line, tell};
 use clap::{Args, Subcommand};
 use quintet::Error;
-use quintet_agent::PORT;
+use quintet_agent::{AgentError, Client, PORT};
 use quintet_identity::{Grants, NewToken, Token, TokenError, TokenRecord, TokenState};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -111,6 +111,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 fn run_create(folder: &Path, create: &CreateArguments) -> Result<ExitCode, Error> {
     let (token, record) = issue(folder, create.allow, create.valid, &create.note)?;
     let command = join_command(folder, &token);
+    if matches!(Client::local(folder), Err(AgentError::NotRunning(_))) {
+        tell("this machine's agent does not run, and lets nobody in until it does: start it with quintet up");
+    }
     if create.which.json {
         let mut object = as_json(&record);
         object["token"] = token.text().into();

@@ -110,8 +110,10 @@ fn commands_without_an_agent_or_a_cluster_say_what_to_type() {
     for command in ["up", "down", "leave", "rotate"] {
         a.is_refused(&[command], 65, &["belongs to no cluster", "quintet init NAME", "quintet join"]);
     }
+    a.is_refused(&["status"], 69, &["nobody listens there", "belong to a cluster", "quintet init NAME"]);
     a.is_refused(&["up", "other"], 65, &["quintet/other", "no such cluster"]);
     a.does(&["init", "lab", "--machine", "a"]);
+    a.is_refused(&["init", "lab"], 65, &["is there already", "as a; quintet up lab", "quintet token create"]);
     for command in ["down", "status", "leave"] {
         a.is_refused(&[command], 69, &["this machine's agent does not run", "quintet up"]);
     }
@@ -134,7 +136,7 @@ fn a_token_that_does_not_let_in_says_why_and_leaves_nothing() {
     let at = format!("lab@{}", a.place);
     let join = |token: &str, name: &str, status, with: &[&str]| {
         b.is_refused(&["join", &at, token, "--name", name, "--listen", &b.place], status, with);
-        assert!(!b.lab().exists(), "no folder is left");
+        assert!(!b.home.join("quintet").exists(), "no folder is left");
     };
     let good = a.token();
     let last = if good.ends_with('a') { "b" } else { "a" };
@@ -167,7 +169,11 @@ fn a_token_that_does_not_let_in_says_why_and_leaves_nothing() {
         77,
         &["used", "quintet token create"],
     );
-    b.is_refused(&["join", &at, &a.token(), "--name", "c"], 65, &["is there already"]);
+    b.is_refused(&["join", &at, &a.token(), "--name", "c"], 65, &["is there already", "as b; quintet up"]);
+    let words = ["agent does not run", "quintet up"];
+    a.does(&["down"]);
+    let said = a.does(&["token", "create"]);
+    assert!(words.iter().all(|word| said.contains(word)) && said.contains("quintet join lab@"), "{said}");
 }
 
 #[test]
@@ -185,7 +191,7 @@ fn whoever_does_not_answer_is_named() {
         65,
         &["no.such.host.invalid is not known", "write its address"],
     );
-    assert!(!b.lab().exists(), "no folder is left");
+    assert!(!b.home.join("quintet").exists(), "no folder is left");
 }
 
 #[test]
@@ -210,14 +216,23 @@ fn a_machine_that_others_removed_learns_it_and_can_join_anew() {
     wait_until_gone(&[b.process.get().unwrap()]);
     let log = fs::read_to_string(b.lab().join("agent.log")).unwrap();
     assert!(log.contains("was removed from the cluster"), "{log}");
-    // It knows of no other, and tries in vain.
-    b.up();
-    wait_until(|| b.does(&["status"]).contains("quintet leave --forget"));
-    b.does(&["down"]);
+    b.is_refused(&["up"], 77, &["this machine, b, was removed", "quintet leave --forget"]);
+    let at = format!("lab@{}", a.place);
+    b.is_refused(&["join", &at, &a.token()], 65, &["was removed", "quintet leave --forget"]);
     assert!(b.does(&["leave", "--forget"]).contains("is removed"));
     assert!(!b.lab().exists());
     b.join(&a);
     a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+
+    // One that was off finds out by being turned away.
+    b.does(&["down"]);
+    a.does(&["leave", "b"]);
+    b.up();
+    let log = || fs::read_to_string(b.lab().join("agent.log")).unwrap();
+    wait_until(|| log().contains("node 0 does not let this one in"));
+    wait_until(|| b.does(&["status"]).contains("quintet leave --forget"));
+    b.is_refused(&["rotate"], 69, &["was removed from the cluster", "quintet leave --forget"]);
+    b.does(&["down"]);
 }
 
 #[test]

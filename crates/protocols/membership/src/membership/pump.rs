@@ -109,7 +109,7 @@ impl Membership {
             Change::Revive(node, incarnation) if node == me.0 && incarnation > me.1 => {
                 let text =
                     format!("life {} of node {} has come after this one, {}", incarnation.0, node.0, me.1.0);
-                self.close(Refusal::new(Reason::Removed, text), out);
+                self.close(Refusal::new(Reason::Outlived, text), out);
             }
             _ => {}
         }

@@ -126,11 +126,11 @@ fn an_earlier_life_is_told_that_it_is_over_and_a_later_one_is_not() {
     hear(&mut driven, 1, 4, What::Gone { incarnation: Incarnation(2) });
     assert_eq!(reason(&driven), None, "said of another life");
     hear(&mut driven, 1, 4, What::Gone { incarnation: Incarnation(1) });
-    assert_eq!(reason(&driven), Some(Reason::Removed));
+    assert_eq!(reason(&driven), Some(Reason::Outlived));
     ask(&mut driven, &Request::View { agreed: false });
     let (_, answer) = driven.said.last().expect("every request is answered");
     let answer = Answer::decode(answer.kind, &answer.body);
-    assert!(matches!(answer, Ok(Answer::Error(refusal)) if refusal.reason == Reason::Removed));
+    assert!(matches!(answer, Ok(Answer::Error(refusal)) if refusal.reason == Reason::Outlived));
 }
 
 #[test]

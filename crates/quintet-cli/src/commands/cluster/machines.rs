@@ -198,6 +198,8 @@ mod tests {
             listen: String::new(),
             address: String::new(),
             view: 0,
+            life: 0,
+            removed: false,
             peers: Vec::new(),
         };
         let membership = Membership { view: View::default(), news: News::default() };

@@ -93,6 +93,10 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
         space: Some(space(&settings, &serving)),
         told: Arc::new(move |notice: &Notice| match notice {
             Notice::Ready => ready.make(),
+            Notice::Ends => {
+                ready.tell(notice);
+                ready.finish();
+            }
             other => ready.tell(other),
         }),
     };

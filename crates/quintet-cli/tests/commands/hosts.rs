@@ -1,5 +1,6 @@
 //! `quintet run --hosts`: three agents on loopback, as three machines with homes of their own.
 
+mod bad_network;
 mod busy;
 mod cut;
 mod ending;

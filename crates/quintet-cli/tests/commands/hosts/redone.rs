@@ -87,7 +87,7 @@ fn worker_of_a_hasty_job() {
 }
 
 /// The job whose tasks are squares, with these options.
-fn squares(lab: &Machines, options: &[&str]) -> Child {
+pub(super) fn squares(lab: &Machines, options: &[&str]) -> Child {
     job(lab, ["worker_of_a_job", "master_of_a_job"], options)
 }
 
@@ -105,7 +105,7 @@ fn job(lab: &Machines, roles: [&str; 2], options: &[&str]) -> Child {
     lab.command("a", &words)
 }
 
-fn check(job: Child) -> String {
+pub(super) fn check(job: Child) -> String {
     let (code, said) = result(job);
     assert!(code == 0 && said.contains("all results are there"), "{said}");
     let tasks = &summary(&said)["tasks"];

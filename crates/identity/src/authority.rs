@@ -16,8 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long its certificate says that an authority lives. Members do not look: what ends is what it issued.
 const AUTHORITY_DAYS: u32 = 3650;
-/// How much the clock of another machine may be behind.
-const SKEW: Duration = Duration::from_secs(60 * 60);
+/// How much the clock of another machine may be behind: by a wrong time zone too.
+const SKEW: Duration = DAY;
 /// What every part of a PEM text begins with, and a certificate.
 const BEGIN: &str = "-----BEGIN ";
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";

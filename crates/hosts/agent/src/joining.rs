@@ -145,7 +145,7 @@ fn refused_token(error: AgentError) -> AgentError {
             AgentError::NotEnrolled {
                 code: Code::NotAllowed,
                 text: format!(
-                    "{address} does not take the token: it was used, was revoked or has expired, or was made on another machine; quintet token list \
+                    "{address} does not take the token: it was used, was revoked or has expired, it was made on another machine, or the clock there was set back; quintet token list \
                  there says which, quintet token create makes another one"
                 ),
             }

@@ -1,5 +1,6 @@
 //! `init`, `up`, `join`, `status`, `leave`, `down`, `rotate`: a cluster of several machines, each a home folder of its own.
 
+mod clock;
 mod left_running;
 mod machine;
 

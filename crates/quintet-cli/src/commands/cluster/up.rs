@@ -30,7 +30,7 @@ const READY_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 #[command(
-    after_help = "The agent is this machine's part in the cluster: it keeps who is in, starts the processes of jobs, and lets machines in that have a token. It goes on in the background, and what it has to tell goes to agent.log in the cluster's folder; `quintet down` ends it. It listens at port 7400 of every address, over TLS: only members, and machines with a token, are let in.\n\nExamples:\n  quintet up\n  quintet up lab --listen 10.1.0.1:7400\n  quintet up lab --listen 0.0.0.0:7400 --address lab.example:7400 --foreground"
+    after_help = "The agent is this machine's part in the cluster: it keeps who is in, starts the processes of jobs, and lets machines in that have a token. It goes on in the background, and what it has to tell goes to agent.log in the cluster's folder, whom it refuses to audit.log; `quintet down` ends it. It listens at port 7400 of every address, over TLS: only members, and machines with a token, are let in.\n\nExamples:\n  quintet up\n  quintet up lab --listen 10.1.0.1:7400\n  quintet up lab --listen 0.0.0.0:7400 --address lab.example:7400 --foreground"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

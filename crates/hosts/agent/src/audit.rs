@@ -4,6 +4,8 @@
 //! {"time":"2026-11-22T14:18:41Z","what":"connection","from":"10.1.0.9:51234","identity":null,"name":null,"code":"WrongCluster","text":"...","times":1}
 //! ```
 //!
+//! Where it came from is known of a connection that was not accepted; what is asked over one that was names the asker by its identity.
+//!
 //! The same refusal of the same asker is told once, and then with its count, so that nobody fills a disk or hides somebody else by asking
 //! again and again.
 

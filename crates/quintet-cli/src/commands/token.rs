@@ -2,7 +2,7 @@
 
 use crate::commands::identity::{environment, refused};
 use crate::commands::init::host_name;
-use crate::output::{print, print_line, tell};
+use crate::output::{print, print_line};
 use clap::{Args, Subcommand};
 use quintet::Error;
 use quintet_agent::{AgentError, Client, PORT};
@@ -111,9 +111,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 fn run_create(folder: &Path, create: &CreateArguments) -> Result<ExitCode, Error> {
     let (token, record) = issue(folder, create.allow, create.valid, &create.note)?;
     let command = join_command(folder, &token);
-    if matches!(Client::local(folder), Err(AgentError::NotRunning(_))) {
-        tell("this machine's agent does not run, and lets nobody in until it does: start it with quintet up");
-    }
     if create.which.json {
         let mut object = as_json(&record);
         object["token"] = token.text().into();
@@ -122,6 +119,11 @@ fn run_create(folder: &Path, create: &CreateArguments) -> Result<ExitCode, Error
     } else {
         let (id, allows, time) = (record.id(), record.allows, in_words(create.valid));
         print(&format!("{id}: allows {allows}, once, for {time}\non the other machine: {command}\n"))?;
+        if matches!(Client::local(folder), Err(AgentError::NotRunning(_))) {
+            print(
+                "before that, here: quintet up (this machine's agent does not run, and lets nobody in until it does)\n",
+            )?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

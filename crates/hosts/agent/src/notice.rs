@@ -4,6 +4,7 @@ use crate::log::{Entry, on_one_line};
 use core::fmt;
 use quintet_contract::{Identity, NodeId};
 use quintet_errors::Code;
+use quintet_link::{BootstrapError, TlsFault};
 use quintet_membership::{Suspect, Suspicion};
 use quintet_runtime::Event;
 use std::time::Duration;
@@ -146,6 +147,17 @@ impl fmt::Display for Notice {
             }
             Notice::Ready => f.write_str("the agent knows who is in"),
             Notice::Ends => f.write_str("the agent ends"),
+            Notice::Host(Event::TurnedAway {
+                peer,
+                why: BootstrapError::Tls { fault: TlsFault::NotAdmitted, .. },
+            }) => {
+                write!(
+                    f,
+                    "node {} does not let this machine in: it was removed from the cluster, unless that one is behind; where quintet status \
+                     shows no majority, type quintet down and quintet leave --forget, and join anew",
+                    peer.0
+                )
+            }
             Notice::Host(event) => event.fmt(f),
             Notice::Space(event) => write!(f, "the cluster's space: {event}"),
         }

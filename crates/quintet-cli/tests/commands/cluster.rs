@@ -230,7 +230,7 @@ fn a_machine_that_others_removed_learns_it_and_can_join_anew() {
     a.does(&["leave", "b"]);
     b.up();
     let log = || fs::read_to_string(b.lab().join("agent.log")).unwrap();
-    wait_until(|| log().contains("node 0 does not let this one in"));
+    wait_until(|| log().contains("node 0 does not let this machine in: it was removed"));
     wait_until(|| b.does(&["status"]).contains("quintet leave --forget"));
     b.is_refused(&["rotate"], 69, &["was removed from the cluster", "quintet leave --forget"]);
     b.does(&["down"]);

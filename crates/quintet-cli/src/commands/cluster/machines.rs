@@ -7,6 +7,7 @@ use quintet_contract::NodeId;
 use quintet_identity::{DAY, Validity};
 use quintet_launch::Info;
 use quintet_membership::{Member, Reason, Suspicion};
+use rustix::fs::statvfs;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +19,12 @@ pub(crate) struct Machines {
     certificate: Validity,
     /// What the machines' agents say of them.
     infos: Answers<Info>,
+    /// Bytes that are left to this user on the disk of the cluster's folder.
+    room: u64,
 }
+
+/// With less room on its disk than that somebody should look after a machine.
+const LITTLE_ROOM: u64 = 1 << 20;
 
 impl Machines {
     /// With what their agents say of them.
@@ -66,7 +72,12 @@ impl Machines {
         };
         let own = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
         let infos = Answers::new();
-        Ok(Machines { membership, own, certificate: certificate(folder)?, infos })
+        let disk = statvfs(folder).map_err(|errno| AgentError::System {
+            doing: format!("look at the disk of {}", folder.display()),
+            error: errno.into(),
+        })?;
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+        Ok(Machines { membership, own, certificate: certificate(folder)?, infos, room })
     }
 
     pub(crate) fn as_json(&self) -> Value {
@@ -152,6 +163,12 @@ impl Machines {
                     .to_owned(),
             );
         }
+        warnings.extend((self.room < LITTLE_ROOM).then(|| {
+            format!(
+                "WARNING: the disk of the cluster's folder has {} KiB left: what this machine has to write waits until there is room",
+                self.room / 1024
+            )
+        }));
         warnings.extend(ends_soon(self.certificate, now).map(certificate_warning));
         warnings
     }
@@ -203,12 +220,8 @@ mod tests {
             peers: Vec::new(),
         };
         let membership = Membership { view: View::default(), news: News::default() };
-        Machines {
-            membership,
-            own,
-            certificate: Validity { from: now, until: now + left },
-            infos: Answers::new(),
-        }
+        let certificate = Validity { from: now, until: now + left };
+        Machines { membership, own, certificate, infos: Answers::new(), room: LITTLE_ROOM }
     }
 
     #[test]
@@ -221,6 +234,17 @@ mod tests {
         assert!(warns(DAY * 13).contains("ends in 12 days, "), "{}", warns(DAY * 13));
         assert!(warns(DAY / 2).contains("less than a day"));
         assert!(warns(Duration::ZERO).contains("has ended"));
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_warned_of() {
+        let mut machines = machines(DAY * 60);
+        let warns = |machines: &Machines| {
+            machines.as_table().contains("the disk of the cluster's folder has 0 KiB left")
+        };
+        assert!(!warns(&machines));
+        machines.room = 1023;
+        assert!(warns(&machines));
     }
 
     #[test]

@@ -123,6 +123,11 @@ fn who_holds_a_token_reaches_the_enrolment_and_nothing_else_of_an_agent() {
     let holder = Credentials::of_token(key.as_bytes(), text.cluster()).expect("a key");
     assert_eq!(enrol_as(&a, &holder, CLIENT), Ok(NOT_ENROLLED), "it is heard there, and has said nothing");
     assert_eq!(view_as(&a, &holder, CLIENT), Err(Code::Unreachable), "as where nothing is");
+    let large = |out: &mut dyn Outbox, to, token: Token, _: Token| -> Result<(), SendError> {
+        out.send_bulk(to, ENROL, token, b"please", vec![7; 4 << 20].into())
+    };
+    let told = ask_as(&a, &holder, CLIENT, &[PORT_ENROLMENT], &large);
+    assert_eq!(told, Err(Code::TooLarge), "an agent makes no room for large data of who is no member");
     let launch = quintet_launch::Request::Grants { grants: Default::default() };
     let write = |out: &mut dyn Outbox, to, token: Token, _: Token| -> Result<(), SendError> {
         let (body, bulk) = launch.parts();

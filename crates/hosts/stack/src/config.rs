@@ -4,9 +4,11 @@ use crate::stacks::sessions_of;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
 use quintet_launch::LauncherConfig;
 use quintet_membership::MembershipConfig;
+use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
 use quintet_tuple_space::SpaceConfig;
+use quintet_wire::registry::serves_tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a stack is made with: all that decides what it does, besides its inputs. A recording keeps it.
@@ -137,6 +139,11 @@ impl StackConfig {
     pub(crate) fn messaging(&self, me: Address) -> MessagingConfig {
         let mut messaging = MessagingConfig::new(me, crate::class).with_window(self.window);
         (messaging.requests, messaging.window_fragments) = (self.requests, self.fragments);
+        // Who asks there need be no member, and says nothing that is large.
+        if serves_tokens(me.port) {
+            messaging = messaging.with_waiting_requests(MAX_OPEN_OF_PEER);
+            (messaging.max_bulk_bytes, messaging.bulk_budget_bytes) = (0, 0);
+        }
         #[cfg(feature = "seeded-defects")]
         {
             messaging.defect = self.messaging_defect;

@@ -34,7 +34,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 QUINTET = TARGET / "debug" / "quintet"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "bindings" / "python" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LIMIT_S = 240
 """For one page's program or script."""
 

@@ -5,7 +5,6 @@
 
 mod counter;
 mod device;
-mod perfetto;
 
 use crate::build::Names;
 use crate::model::Model;
@@ -16,8 +15,8 @@ use crate::run::{ENDED, Observer, STARTED};
 use core::fmt;
 use counter::Counter;
 use device::DeviceLine;
-use perfetto::{Perfetto, Track};
 use quintet_contract::NodeId;
+use quintet_perfetto::Track;
 use quintet_simulate::{Mark, Picos, ProcessorId, Simulation};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +67,14 @@ impl Model {
         tracer.trace.finish().map_err(TraceError::Write)?;
         result.ok_or(TraceError::Stopped)
     }
+}
+
+/// A trace on its way into a file.
+type Perfetto<'a> = quintet_perfetto::Perfetto<&'a mut dyn io::Write>;
+
+/// Traces count nanoseconds.
+fn ns(at: Picos) -> u64 {
+    at.0 / 1_000
 }
 
 struct Tracer<'a> {
@@ -139,7 +146,7 @@ impl<'a> Tracer<'a> {
     /// What goes on at the end ends there.
     fn close(&mut self, at: Picos) {
         for processor in self.processors.iter().filter(|processor| processor.shown.is_some()) {
-            self.trace.end(at, processor.track);
+            self.trace.end(ns(at), processor.track);
         }
         self.devices.iter().for_each(|device| device.close(at, &mut self.trace));
     }
@@ -153,10 +160,10 @@ impl<'a> Tracer<'a> {
                 continue;
             }
             if line.shown.is_some() {
-                self.trace.end(now, line.track);
+                self.trace.end(ns(now), line.track);
             }
             if let Some(module) = running.and_then(|running| self.modules.get(place(running))) {
-                self.trace.begin(now, line.track, module.name);
+                self.trace.begin(ns(now), line.track, module.name);
             }
             line.shown = running;
         }
@@ -188,7 +195,7 @@ impl Observer for Tracer<'_> {
         match mark.number {
             STARTED => line.started = Some((mark.node, mark.at)),
             ENDED if line.started == Some((mark.node, mark.at)) => {
-                self.trace.instant(mark.at, line.track, module.name, &[]);
+                self.trace.instant(ns(mark.at), line.track, module.name, &[]);
             }
             ENDED => line.ended = true,
             _ => {}

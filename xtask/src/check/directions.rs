@@ -6,10 +6,12 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 32] = [
+const EDGES: [(&str, &[&str]); 33] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
+    // The format of a viewer.
+    ("perfetto", &[]),
     // Keys and certificates, as files.
     ("identity", &["errors"]),
     // Protocols.
@@ -28,7 +30,10 @@ const EDGES: [(&str, &[&str]); 32] = [
     ("link", &["contract", "wire", "errors", "clock", "line"]),
     ("stack", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "membership", "launch"]),
     ("simulate", &["contract", "wire"]),
-    ("runtime", &["contract", "wire", "errors", "messaging", "clock", "link", "process", "stack"]),
+    (
+        "runtime",
+        &["perfetto", "contract", "wire", "errors", "messaging", "clock", "link", "process", "stack"],
+    ),
     (
         "agent",
         &[
@@ -63,7 +68,7 @@ const EDGES: [(&str, &[&str]); 32] = [
     ),
     // Tools.
     ("explore", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "simulate", "stack"]),
-    ("model", &["contract", "errors", "simulate"]),
+    ("model", &["perfetto", "contract", "errors", "simulate"]),
     (
         "predict",
         &[
@@ -87,6 +92,7 @@ const EDGES: [(&str, &[&str]); 32] = [
             "settings",
             "identity",
             "link",
+            "perfetto",
             "line",
             "testbed",
             "process",

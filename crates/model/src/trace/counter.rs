@@ -1,6 +1,7 @@
 //! What is counted, shown as it changes.
 
-use super::perfetto::{Perfetto, Track};
+use super::{Perfetto, ns};
+use quintet_perfetto::Track;
 use quintet_simulate::Picos;
 
 /// A counter's track, which is there once there is something to tell.
@@ -25,12 +26,12 @@ impl Counter {
             Some(track) => track,
             None => {
                 let track = trace.counter(&self.name, Some(self.parent), self.unit);
-                trace.count(Picos::ZERO, track, 0);
+                trace.count(0, track, 0);
                 track
             }
         };
         self.track = Some(track);
-        trace.count(at, track, value);
+        trace.count(ns(at), track, value);
         self.shown = value;
     }
 }

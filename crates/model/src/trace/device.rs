@@ -1,7 +1,8 @@
 //! A device's lines: when it is busy, and its messages.
 
 use super::counter::Counter;
-use super::perfetto::{Detail, Perfetto, Track};
+use super::{Perfetto, ns};
+use quintet_perfetto::{Detail, Track};
 use quintet_simulate::{DeviceId, DeviceLoad, MessageUnderWay, Picos, Simulation};
 
 pub(super) struct DeviceLine<'a> {
@@ -58,17 +59,17 @@ impl<'a> DeviceLine<'a> {
             ("bytes", Detail::Number(message.bytes)),
             ("number", Detail::Number(message.ticket)),
         ];
-        trace.instant(at, self.messages, "sent", &details);
+        trace.instant(ns(at), self.messages, "sent", &details);
     }
 
     pub(super) fn look(&mut self, run: &Simulation, trace: &mut Perfetto<'_>) {
         let (now, load) = (run.clock(), run.device_load(self.id));
         if slice(load) != slice(self.shown) {
             if slice(self.shown).is_some() {
-                trace.end(now, self.track);
+                trace.end(ns(now), self.track);
             }
             if let Some(name) = slice(load) {
-                trace.begin(now, self.track, &name);
+                trace.begin(ns(now), self.track, &name);
             }
         }
         self.shown = load;
@@ -85,7 +86,7 @@ impl<'a> DeviceLine<'a> {
             ("dropped", settled.dropped - self.settled.dropped),
         ] {
             if count > 0 {
-                trace.instant(now, self.messages, name, &[("messages", Detail::Number(count))]);
+                trace.instant(ns(now), self.messages, name, &[("messages", Detail::Number(count))]);
             }
         }
         self.settled = settled;
@@ -94,7 +95,7 @@ impl<'a> DeviceLine<'a> {
     /// What goes on at the end ends there.
     pub(super) fn close(&self, at: Picos, trace: &mut Perfetto<'_>) {
         if slice(self.shown).is_some() {
-            trace.end(at, self.track);
+            trace.end(ns(at), self.track);
         }
     }
 }

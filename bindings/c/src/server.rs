@@ -57,7 +57,7 @@ pub extern "C" fn quintet_server_start(
             space,
             link: environment.link,
             events,
-            recorder: None,
+            ..ServeConfig::default()
         };
         let address = environment.identified(address)?;
         let started = without_signals(|| Server::start(address, &config))?;

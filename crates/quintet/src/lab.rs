@@ -4,7 +4,8 @@ use crate::heartbeat::Heartbeat;
 use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, SpaceAddress, Watch};
+use crate::trace;
+use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, SpaceAddress, Tracer, Watch};
 use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     /// How long a lease lives unless renewed; none: as long as this process.
     pub(crate) lease: Option<Duration>,
     pub(crate) heartbeat: Heartbeat,
+    /// This process's part of its job's trace.
+    pub(crate) tracer: Option<Tracer>,
     closed: AtomicBool,
 }
 
@@ -81,7 +84,7 @@ impl Lab {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
             None => instance,
         };
-        Lab::over(Calls::embedded(stack::SPACE, instance), None)
+        Lab::over(Calls::embedded(stack::SPACE, instance), None, None)
     }
 
     /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
@@ -149,14 +152,18 @@ impl Lab {
         let config = StackConfig::of_client(cluster, life::incarnation(), seed)
             .with_window(link.window)
             .with_liveness(link.liveness_of_client());
-        let instance = Instance::new(stack::client(node, &config));
+        let tracer = trace::of_this_process();
+        let mut instance = Instance::new(stack::client(node, &config));
+        if let Some(tracer) = &tracer {
+            instance = instance.traced(tracer, stack::sessions_of(node), trace::NAMES);
+        }
         let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
         let redial =
             may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window, seed });
         let writes_together = !end.sender.is_free_to_flush();
         let calls = Calls::linked(stack::sessions_of(node), instance, stack::SERVER, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
-        let lab = Lab::over(calls, Some(lease));
+        let lab = Lab::over(calls, Some(lease), tracer);
         lab.space().status()?;
         if writes_together {
             lab.shared.calls.write_behind();
@@ -183,10 +190,10 @@ impl Lab {
         ConnectConfig::from_environment()?.connect()
     }
 
-    pub(crate) fn over(calls: Calls, lease: Option<Duration>) -> Lab {
+    pub(crate) fn over(calls: Calls, lease: Option<Duration>, tracer: Option<Tracer>) -> Lab {
         let calls = Arc::new(calls);
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, closed: AtomicBool::new(false) }) }
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, tracer, closed: AtomicBool::new(false) }) }
     }
 
     /// The tuple space.

@@ -2,7 +2,9 @@
 
 use crate::heartbeat::Renewal;
 use crate::pending::Pending;
+use crate::trace::begin_task;
 use crate::{Error, Lab, Tuple};
+use quintet_runtime::Slice;
 use quintet_tuple_space::{Attempt, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,11 +24,15 @@ pub struct Lease {
     tuple: Tuple,
     granted: Granted,
     ended: AtomicBool,
+    /// Shows how long it was held, where the job is traced.
+    _slice: Option<Slice>,
 }
 
 impl Lease {
     pub(crate) fn new(lab: Lab, tuple: Tuple, granted: Granted) -> Self {
-        Lease { lab, tuple, granted, ended: AtomicBool::new(false) }
+        let tracer = lab.shared.tracer.as_ref();
+        let slice = tracer.map(|tracer| begin_task(tracer, &tuple, granted.attempt.attempt));
+        Lease { lab, tuple, granted, ended: AtomicBool::new(false), _slice: slice }
     }
 
     /// The tuple.

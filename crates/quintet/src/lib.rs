@@ -26,6 +26,7 @@
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
+//! | `trace.rs` | this process's part of its job's trace |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
 //! | `life.rs` | what is particular to this life of a process |
@@ -50,6 +51,7 @@ mod pending;
 mod serve;
 mod space;
 mod space_address;
+mod trace;
 mod watch;
 
 pub use begin::Begin;
@@ -69,7 +71,7 @@ pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
-pub use quintet_runtime::{Event, EventSink, Measurement, Recorder};
+pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Awaited, Bytes, ClientState, Cursor, DEAD_LETTER, Element, ElementType, Field, Glimpse,

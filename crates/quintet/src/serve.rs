@@ -2,7 +2,8 @@
 
 use crate::life;
 use crate::stack::{self, StackConfig};
-use crate::{Error, EventSink, LinkConfig, Measurement, Recorder, SpaceConfig};
+use crate::trace;
+use crate::{Error, EventSink, LinkConfig, Measurement, Recorder, SpaceConfig, Tracer};
 use quintet_contract::Identity;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
@@ -24,6 +25,8 @@ pub struct ServeConfig {
     pub link: LinkConfig,
     /// Records the space, if given.
     pub recorder: Option<Recorder>,
+    /// Shows in this process's part of a trace what goes over its links, if given.
+    pub tracer: Option<Tracer>,
     /// Is told what the host sees that no client does: links that failed, connections that were not made.
     pub events: Option<EventSink>,
 }
@@ -133,6 +136,9 @@ fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Res
     let mut instance = Instance::new(stack::served(&stack_config));
     if let Some(recorder) = &config.recorder {
         instance = instance.recorded(recorder, stack::SERVER, stack::SERVED, &stack_config.to_bytes());
+    }
+    if let Some(tracer) = &config.tracer {
+        instance = instance.traced(tracer, stack::SERVER, trace::NAMES);
     }
     let mut node = Node::new(stack::SPACE_NODE, Services::none())?;
     node.set_spin(config.link.spin);

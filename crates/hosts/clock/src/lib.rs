@@ -26,9 +26,10 @@ impl LiveClock {
     }
 }
 
-/// Nanoseconds since the machine was started; 64 bits of them last for 584 years. In one number, which
-/// is subtracted at once where two `Instant`s are compared and carried.
-fn monotonic() -> u64 {
+/// Nanoseconds of the monotonic clock, which all processes of a machine share: since it was started. 64 bits of them last for 584 years. In one
+/// number, which is subtracted at once where two `Instant`s are compared and carried.
+#[must_use]
+pub fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     // Neither is ever negative.
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()

@@ -1,19 +1,23 @@
 //! A protocol and, when the run is recorded, its recorder.
 
 use crate::recorder::{InstanceRecorder, Recorder};
+use crate::traced::{KindNames, Traced};
+use crate::tracer::Tracer;
 use quintet_contract::{Address, Frame, Input, Meter, Outbox, Protocol, Time};
 
 /// A protocol as a live host holds it.
 pub struct Instance {
     protocol: Box<dyn Protocol + Send>,
     recorder: Option<InstanceRecorder>,
+    /// Apart: most instances have none.
+    traced: Option<Box<Traced>>,
 }
 
 impl Instance {
     /// A protocol that is not recorded.
     #[must_use]
     pub fn new(protocol: impl Protocol + Send + 'static) -> Self {
-        Instance { protocol: Box::new(protocol), recorder: None }
+        Instance { protocol: Box::new(protocol), recorder: None, traced: None }
     }
 
     /// Records everything from the first input on. `name` and `config` tell a replay how to make the protocol again.
@@ -22,10 +26,21 @@ impl Instance {
         Instance { recorder: Some(recorder.instance(at, name, config)), ..self }
     }
 
+    /// Shows in the process's part of a trace what it is given and does. `at`: its own address.
+    #[must_use]
+    pub fn traced(self, tracer: &Tracer, at: Address, names: KindNames) -> Self {
+        Instance { traced: Some(Box::new(Traced::new(tracer.clone(), at, names))), ..self }
+    }
+
     pub(crate) fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        match &self.recorder {
-            Some(recorder) => recorder.handle(&mut *self.protocol, now, input, out),
-            None => self.protocol.handle(now, input, out),
+        let Instance { protocol, recorder, traced } = self;
+        let mut handle = |out: &mut dyn Outbox| match recorder {
+            Some(recorder) => recorder.handle(&mut **protocol, now, input, out),
+            None => protocol.handle(now, input, out),
+        };
+        match traced {
+            Some(traced) => traced.handle(input, out, handle),
+            None => handle(out),
         }
     }
 

@@ -22,6 +22,8 @@
 //! | `measuring.rs` | what a node tells of itself in numbers, when it is asked |
 //! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
 //! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
+//! | `tracer.rs`, `traced.rs` | a process's part of a trace for Perfetto; what an instance adds to it |
+//! | `watching.rs` | notes what a protocol does, for both |
 #![forbid(unsafe_code)]
 
 mod calls;
@@ -42,7 +44,10 @@ mod recorder;
 mod request;
 mod services;
 mod slots;
+mod traced;
+mod tracer;
 mod watch;
+mod watching;
 mod write_behind;
 
 pub use calls::{CallError, Calls, Pending};
@@ -52,8 +57,11 @@ pub use inlets::NamingRule;
 pub use instance::Instance;
 pub use measuring::Measurement;
 pub use node::{Node, NodeHandle};
+pub use quintet_perfetto::Detail;
 pub use quintet_process::Config as ProcessConfig;
 pub use recorder::Recorder;
 pub use request::Request;
 pub use services::{Device, Services};
 pub use slots::Answer;
+pub use traced::KindNames;
+pub use tracer::{Slice, Tracer};

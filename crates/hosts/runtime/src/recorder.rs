@@ -7,11 +7,9 @@
 
 mod writer;
 
+use crate::watching::{OwnedCall, WatchingOutbox};
 use bytes::Bytes;
-use quintet_contract::{
-    Address, CELL_WORDS, Cell, Disconnect, Draft, Frame, Input, Kind, Outbox, OwnedFrame, Protocol, Seen,
-    SendError, Stage, Time, Token,
-};
+use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, Protocol, Time};
 use quintet_wire::encode_to_vec;
 use quintet_wire::journal::{
     BulkId, Call, Entry, HEAD_BYTES, JOURNAL_MAGIC, JOURNAL_VERSION, Message, REMEMBERED_BULKS, RecordedInput,
@@ -185,9 +183,9 @@ impl InstanceRecorder {
         input: Input<'_>,
         out: &mut dyn Outbox,
     ) {
-        let mut watching = WatchingOutbox { out, begun: None, stamped: false, calls: Vec::new() };
+        let mut watching = WatchingOutbox::new(out);
         protocol.handle(now, input, &mut watching);
-        let calls = watching.calls;
+        let calls = watching.calls();
         self.journal.with(|journal| {
             let input = recorded(input, journal);
             let calls = calls.iter().map(|call| call.recorded(journal)).collect();
@@ -210,15 +208,6 @@ fn recorded<'a>(input: Input<'a>, journal: &mut Journal) -> RecordedInput<'a> {
     }
 }
 
-enum OwnedCall {
-    Sent(Address, OwnedFrame),
-    Refused { to: Address, kind: Kind, token: Token, error: SendError },
-    Poked([u64; CELL_WORDS]),
-    Peeked([u64; CELL_WORDS]),
-    Disconnected(Address, Disconnect),
-    Stamped,
-}
-
 impl OwnedCall {
     fn recorded(&self, journal: &mut Journal) -> Call<'_> {
         match self {
@@ -231,94 +220,6 @@ impl OwnedCall {
             OwnedCall::Disconnected(peer, how) => Call::Disconnected(*peer, *how),
             OwnedCall::Stamped => Call::Stamped,
         }
-    }
-}
-
-/// Passes everything on and notes it.
-struct WatchingOutbox<'a> {
-    out: &'a mut dyn Outbox,
-    begun: Option<Draft>,
-    /// Whether the frame begun is to be stamped.
-    stamped: bool,
-    calls: Vec<OwnedCall>,
-}
-
-impl Outbox for WatchingOutbox<'_> {
-    fn begin(
-        &mut self,
-        to: Address,
-        kind: Kind,
-        token: Token,
-        at_most: usize,
-    ) -> Result<&mut [u8], SendError> {
-        self.stamped = false;
-        match self.out.begin(to, kind, token, at_most) {
-            Ok(_) => Ok(self.begun.insert(Draft::new(to, kind, token, at_most)).room()),
-            Err(error) => {
-                self.calls.push(OwnedCall::Refused { to, kind, token, error });
-                Err(error)
-            }
-        }
-    }
-
-    fn commit(&mut self, len: usize) {
-        let mut draft = self.begun.take().expect("commit follows begin");
-        let at_most = draft.room().len();
-        let (to, frame) = draft.commit(len);
-        // The room was given in `begin` and is given again: nothing was sent in between.
-        let room = self.out.begin(to, frame.kind, frame.token, at_most).expect("the room found a moment ago");
-        room[..len].copy_from_slice(&frame.body);
-        if std::mem::take(&mut self.stamped) {
-            self.out.stamp();
-            self.calls.push(OwnedCall::Stamped);
-        }
-        self.out.commit(len);
-        self.calls.push(OwnedCall::Sent(to, frame));
-    }
-
-    fn stamp(&mut self) {
-        self.stamped = true;
-    }
-
-    fn send_bulk(
-        &mut self,
-        to: Address,
-        kind: Kind,
-        token: Token,
-        head: &[u8],
-        bulk: Bytes,
-    ) -> Result<(), SendError> {
-        match self.out.send_bulk(to, kind, token, head, bulk.clone()) {
-            Ok(()) => {
-                let frame = OwnedFrame { kind, token, body: Bytes::copy_from_slice(head), bulk };
-                self.calls.push(OwnedCall::Sent(to, frame));
-            }
-            Err(error) => {
-                self.calls.push(OwnedCall::Refused { to, kind, token, error });
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    fn disconnect(&mut self, peer: Address, how: Disconnect) {
-        self.begun = None;
-        self.out.disconnect(peer, how);
-        self.calls.push(OwnedCall::Disconnected(peer, how));
-    }
-
-    fn work(&mut self, stage: Stage, units: u32) {
-        self.out.work(stage, units);
-    }
-
-    fn poke(&mut self, cell: &Cell, words: [u64; CELL_WORDS]) {
-        self.out.poke(cell, words);
-        self.calls.push(OwnedCall::Poked(words));
-    }
-
-    fn peek(&mut self, cell: &Cell, seen: &mut Seen) {
-        self.out.peek(cell, seen);
-        self.calls.push(OwnedCall::Peeked(seen.words));
     }
 }
 

@@ -39,6 +39,7 @@
 //! | `space.rs`, `membership.rs`, `launch.rs`, `enrolment.rs` | the rows of the tuple space, the membership, the launcher and the enrolment |
 //! | `config.rs` | [`StackConfig`]: all that a stack is made with |
 //! | `codec.rs` | the same as a recording keeps it |
+//! | `kinds.rs` | what kinds of frames are called where people read |
 //! | `error.rs` | [`StackError`]: what a recording's words may be refused for |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod codec;
 mod config;
 pub mod enrolment;
 mod error;
+mod kinds;
 mod launch;
 mod membership;
 mod service;
@@ -55,6 +57,7 @@ mod stacks;
 pub use codec::CONFIG_VERSION;
 pub use config::{Liveness, StackConfig};
 pub use error::StackError;
+pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{
     CLIENT, EMBEDDED, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, client_of,

@@ -21,6 +21,7 @@
 //! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
+//! | `run/trace.rs` | `--trace` |
 //! | `run/counts.rs` | what `--metrics` tells of the job |
 //! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
 
@@ -43,6 +44,7 @@ mod restarts;
 mod sight;
 mod slurm;
 mod summary;
+mod trace;
 mod workers;
 
 use super::serve::{finish, recorder};
@@ -71,6 +73,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use tempfile::TempDir;
+use trace::Trace;
 use workers::Workers;
 
 /// Descriptors that a worker takes of this process: two pipes, one to learn of its end, and its link's four.
@@ -80,7 +83,7 @@ const OWN_DESCRIPTORS: u64 = 48;
 
 #[derive(Args)]
 #[command(
-    after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run --hosts a,b,c -n 6 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100"
+    after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run --hosts a,b,c -n 6 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100\n  quintet run -n 4 --trace job.pftrace examples/python/tune_digits.py"
 )]
 pub(crate) struct Arguments {
     /// Workers; else the setting run.workers
@@ -104,6 +107,9 @@ pub(crate) struct Arguments {
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write a trace of the job for Perfetto (https://ui.perfetto.dev): what each process of this machine asked of the space, and the frames between them
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// How master and workers are linked with the space
     #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
     link: LinkKind,
@@ -215,20 +221,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
     let (space, link) = (space_config(&settings), link_config(&settings));
-    let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), events: None };
+    let trace = arguments.trace.as_deref().map(|path| Trace::begin(path, room.folder.path())).transpose()?;
+    let tracer = trace.as_ref().map(Trace::tracer);
+    let config = ServeConfig { cluster, space, link, recorder: recorder.clone(), tracer, events: None };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
+    if trace.is_some() && elsewhere.hosts.are_several() {
+        printer.say("the trace shows the processes of this machine; workers on others are not in it");
+    }
     let server = Server::start_at(&listen, &config)?;
     let served = (server.addresses(), cluster, workers);
-    let launch = launch(arguments, &settings, served, elsewhere, (&room, printer))?;
+    let mut launch = launch(arguments, &settings, served, elsewhere, (&room, printer))?;
+    launch.trace = trace.as_ref().map(|trace| trace.folder().to_owned());
     metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     let unreached = launch.hosts.end();
     drop((lab, agents));
-    let tidied = [server.stop(), finish(recorder.as_ref()), room.close()];
+    let stopped = server.stop();
+    let traced = trace.map_or(Ok(()), Trace::finish);
+    let tidied = [stopped, traced, finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
     let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();
     failures.iter().for_each(tell);
@@ -275,6 +289,7 @@ fn launch(
         identity: identity_place(settings)?,
         link: link_config(settings),
         job: room.supervisor.variable(),
+        trace: None,
         workers,
         own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),

@@ -63,8 +63,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let listen: Vec<LinkAddress> =
         listen.into_iter().map(|address| identified(address, &cluster.settings)).collect::<Result<_, _>>()?;
     let link = link_config(&cluster.settings);
-    let config =
-        ServeConfig { cluster: cluster.number, space, link, recorder: recorder.clone(), events: None };
+    let config = ServeConfig {
+        cluster: cluster.number,
+        space,
+        link,
+        recorder: recorder.clone(),
+        ..ServeConfig::default()
+    };
     let server = Server::start_at(&listen, &config)?;
     let url = metrics.url();
     metrics.answer(vec![Part::space(server.meter())])?;

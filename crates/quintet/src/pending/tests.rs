@@ -32,7 +32,7 @@ impl Protocol for Slow {
 fn slow() -> (Space, Arc<AtomicBool>) {
     let (space, is_slow) = (quintet_tuple_space::Space::new(SpaceConfig::default()), Arc::default());
     let slow = Slow { space, is_slow: Arc::clone(&is_slow), lying: Vec::new() };
-    (Lab::over(Calls::embedded(stack::SPACE, Instance::new(slow)), None).space(), is_slow)
+    (Lab::over(Calls::embedded(stack::SPACE, Instance::new(slow)), None, None).space(), is_slow)
 }
 
 #[test]

@@ -215,7 +215,8 @@ fn space(settings: &Settings, serving: &Serving) -> StartSpace {
     let serving = serving.clone();
     let (space, link) = (space_config(settings), link_config(settings));
     Arc::new(move |places: &[LinkAddress], cluster, events| {
-        let config = ServeConfig { cluster, space, link, recorder: None, events: Some(events) };
+        let events = Some(events);
+        let config = ServeConfig { cluster, space, link, events, ..ServeConfig::default() };
         let server = Server::start_at(places, &config)?;
         serving.set(Some(server.meter()));
         let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));

@@ -44,6 +44,8 @@ pub(super) struct Launch {
     pub(super) link: LinkConfig,
     /// The variable by which the job's processes are found should this one be killed, and its value.
     pub(super) job: (&'static str, OsString),
+    /// Where the job's processes leave their parts of its trace, if it is traced.
+    pub(super) trace: Option<PathBuf>,
     pub(super) workers: u64,
     /// Whether they are the master's program, which learns its rank from its environment.
     pub(super) own_workers: bool,
@@ -147,6 +149,11 @@ impl Launch {
         if let Some(identity) = &self.identity {
             command.env("QUINTET_IDENTITY", identity);
         }
+        match &self.trace {
+            Some(folder) => command.env("QUINTET_TRACE", folder),
+            // This process may be of another job, which is traced.
+            None => command.env_remove("QUINTET_TRACE"),
+        };
         Child::start(command, who, own_group)
     }
 

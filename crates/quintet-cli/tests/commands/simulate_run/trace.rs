@@ -1,59 +1,10 @@
 //! Traces, read by a decoder that knows of protobuf only what its documentation says.
 
 use super::{model, simulate};
+use crate::protobuf::Fields;
 use crate::tool::text;
 use quintet_testbed::TempDir;
 use std::collections::BTreeMap;
-
-/// The fields of a message: numbers, and bytes.
-#[derive(Default)]
-struct Fields<'a> {
-    numbers: BTreeMap<u64, u64>,
-    bytes: Vec<(u64, &'a [u8])>,
-}
-
-fn varint(from: &mut &[u8]) -> u64 {
-    let (mut value, mut shift) = (0, 0);
-    loop {
-        let byte = from[0];
-        *from = &from[1..];
-        value |= u64::from(byte & 0x7f) << shift;
-        shift += 7;
-        if byte < 0x80 {
-            return value;
-        }
-    }
-}
-
-impl<'a> Fields<'a> {
-    fn of(mut from: &'a [u8]) -> Fields<'a> {
-        let mut fields = Fields::default();
-        while !from.is_empty() {
-            let key = varint(&mut from);
-            match key & 7 {
-                0 => {
-                    fields.numbers.insert(key >> 3, varint(&mut from));
-                }
-                2 => {
-                    let length = varint(&mut from) as usize;
-                    let (bytes, rest) = from.split_at(length);
-                    fields.bytes.push((key >> 3, bytes));
-                    from = rest;
-                }
-                other => panic!("there is no field of type {other}"),
-            }
-        }
-        fields
-    }
-
-    fn all(&self, field: u64) -> impl Iterator<Item = &'a [u8]> {
-        self.bytes.iter().filter(move |(number, _)| *number == field).map(|(_, bytes)| *bytes)
-    }
-
-    fn text(&self, field: u64) -> String {
-        self.all(field).next().map_or_else(String::new, |bytes| String::from_utf8(bytes.to_vec()).unwrap())
-    }
-}
 
 const BEGIN: u64 = 1;
 const END: u64 = 2;

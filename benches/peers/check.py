@@ -86,6 +86,7 @@ EXPECTED = [
         ],
     ),
     ("redis_pair", ["--transport", "tcp", "--case", "clients-4-tcp"], "redis-c", [("clients-4-tcp", "msg/s")]),
+    ("redis_pair_tls", [], "redis-c-tls", [("pair-64-tls", "ns")]),
     ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
     ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("csma-20", "frames/s")]),
@@ -100,7 +101,7 @@ EXPECTED = [
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.
-NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair.py"]
+NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair_tls", "redis_pair.py"]
 
 
 def run(program, arguments, environment=None):

@@ -1,4 +1,4 @@
-/* A private redis-server that keeps nothing, and connections to it over a Unix socket or TCP on the loopback interface.
+/* A private redis-server that keeps nothing, and connections to it over a Unix socket or TCP on the loopback interface. Its port may ask for TLS.
  *
  * It ends when this process dies. The socket's file and directory are removed once every client is connected, so that nothing
  * stays behind however the run ends. It has a TCP port only where that is measured, until the run ends. */
@@ -23,8 +23,11 @@ enum { START_TRIES = 5000, PORT_DIGITS = 8, FIRST_PORT = 20000, PORTS = 10000 };
 struct server {
     pid_t process;
     int port; /* 0: it listens on its Unix socket alone */
+    bool has_tls; /* at its port, with this certificate: the server's, the clients' and the authority's in one */
     char directory[64];
     char socket[80];
+    char certificate[80];
+    char key[80];
 };
 
 /* Replaces the forked child by the server. */
@@ -38,15 +41,24 @@ __attribute__((noreturn)) static inline void become_server(const struct server *
         _exit(EXIT_BROKEN);
     char port[PORT_DIGITS];
     snprintf(port, sizeof port, "%d", server->port);
-    execlp("redis-server", "redis-server", "--port", port, "--bind", LOOPBACK, "--unixsocket", server->socket, "--unixsocketperm",
-           "700", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory, "--logfile", "",
-           (char *)NULL);
+    if (server->has_tls)
+        execlp("redis-server", "redis-server", "--port", "0", "--tls-port", port, "--tls-cert-file", server->certificate,
+               "--tls-key-file", server->key, "--tls-ca-cert-file", server->certificate, "--tls-auth-clients", "yes",
+               "--tls-protocols", "TLSv1.3", "--bind", LOOPBACK, "--unixsocket", server->socket, "--unixsocketperm", "700",
+               "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory, "--logfile", "",
+               (char *)NULL);
+    else
+        execlp("redis-server", "redis-server", "--port", port, "--bind", LOOPBACK, "--unixsocket", server->socket,
+               "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory,
+               "--logfile", "", (char *)NULL);
     _exit(errno == ENOENT ? EXIT_PEER_MISSING : EXIT_BROKEN);
 }
 
 static inline void remove_directory(const struct server *server)
 {
     unlink(server->socket);
+    unlink(server->certificate);
+    unlink(server->key);
     rmdir(server->directory);
 }
 
@@ -89,18 +101,66 @@ static inline int find_free_port(void)
     exit(EXIT_BROKEN);
 }
 
-static inline struct server start_server(int cpu, bool over_tcp)
+/* Makes a certificate that signs itself, in the server's directory. */
+static inline void make_certificate(const struct server *server)
 {
-    struct server server = {.directory = "/tmp/quintet-peer-XXXXXX", .port = over_tcp ? find_free_port() : 0};
+    pid_t maker = fork();
+    if (maker < 0)
+        fail_system("fork");
+    if (maker == 0) {
+        int nowhere = open("/dev/null", O_RDWR);
+        if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
+            _exit(EXIT_BROKEN);
+        execlp("openssl", "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+               "2", "-subj", "/CN=localhost", "-keyout", server->key, "-out", server->certificate, (char *)NULL);
+        _exit(errno == ENOENT ? EXIT_PEER_MISSING : EXIT_BROKEN);
+    }
+    int status = 0;
+    if (waitpid(maker, &status, 0) == maker && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    remove_directory(server);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_PEER_MISSING) {
+        fprintf(stderr, "peer missing: install with: apt-get install openssl\n");
+        exit(EXIT_PEER_MISSING);
+    }
+    fprintf(stderr, "openssl made no certificate\n");
+    exit(EXIT_BROKEN);
+}
+
+static inline struct server new_server(int port)
+{
+    struct server server = {.directory = "/tmp/quintet-peer-XXXXXX", .port = port};
     if (mkdtemp(server.directory) == NULL)
         fail_system("mkdtemp");
     snprintf(server.socket, sizeof server.socket, "%s/redis.sock", server.directory);
+    snprintf(server.certificate, sizeof server.certificate, "%s/cert.pem", server.directory);
+    snprintf(server.key, sizeof server.key, "%s/key.pem", server.directory);
+    return server;
+}
+
+static inline void run_server(struct server *server, int cpu)
+{
     pid_t parent = getpid();
-    server.process = fork();
-    if (server.process < 0)
+    server->process = fork();
+    if (server->process < 0)
         fail_system("fork");
-    if (server.process == 0)
-        become_server(&server, cpu, parent);
+    if (server->process == 0)
+        become_server(server, cpu, parent);
+}
+
+static inline struct server start_server(int cpu, bool over_tcp)
+{
+    struct server server = new_server(over_tcp ? find_free_port() : 0);
+    run_server(&server, cpu);
+    return server;
+}
+
+static inline struct server start_tls_server(int cpu)
+{
+    struct server server = new_server(find_free_port());
+    server.has_tls = true;
+    make_certificate(&server);
+    run_server(&server, cpu);
     return server;
 }
 

@@ -28,7 +28,7 @@ use quintet_link::{End, LinkError, Route};
 use std::time::Duration;
 
 pub(crate) use child::SideArguments;
-pub(super) use child::{Over, arguments};
+pub(super) use child::{Over, arguments, identified};
 pub(crate) use echo::EchoLink;
 
 const BODY: [u8; 64] = [7; 64];

@@ -37,6 +37,8 @@ pub(super) const ICEORYX2: Peer = Peer::new("iceoryx2", "iceoryx2", "rtt-64");
 pub(super) const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pair-64");
 /// The same over TCP.
 pub(super) const REDIS_TCP: Peer = redis_over_tcp("pair-64-tcp");
+/// The same over TLS, both sides with a certificate.
+pub(super) const REDIS_TLS: Peer = Peer::new("redis-c-tls", "redis_pair_tls", "pair-64-tls");
 /// Over the Unix socket with 1 MiB.
 pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
 /// The same with 16 MiB.

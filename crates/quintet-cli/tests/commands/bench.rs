@@ -82,6 +82,8 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
     let redis = ["redis-c"];
     let over_unix = [expected("pair-64-unix", &redis, 0.6), expected("pipelined-unix", &redis, 4.)];
     assert_eq!(listed(["bench", "space", "--link", "unix", "--list", "--json"]), over_unix);
+    let over_tls = [expected("pair-64-tls", &["redis-c-tls"], 0.5)];
+    assert_eq!(listed(["bench", "space", "--link", "tls", "--list", "--json"]), over_tls);
     let in_shared_memory = listed(["bench", "space", "--link", "shm", "--list", "--json"]);
     assert!(in_shared_memory.contains(&expected("pair-64-shm", &redis, 0.035)), "{in_shared_memory:?}");
 }

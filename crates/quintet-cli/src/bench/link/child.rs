@@ -117,7 +117,7 @@ impl Over {
     }
 
     /// Where the identity lies that both sides use, in this folder: it is made there if the kind of link asks for one.
-    fn identity(self, folder: &Path) -> Result<Option<String>, Error> {
+    pub(in crate::bench) fn identity(self, folder: &Path) -> Result<Option<String>, Error> {
         if self != Over::Tls {
             return Ok(None);
         }
@@ -128,7 +128,10 @@ impl Over {
 }
 
 /// The address, used with the identity at that path.
-fn identified(address: &LinkAddress, identity: Option<&str>) -> Result<LinkAddress, Error> {
+pub(in crate::bench) fn identified(
+    address: &LinkAddress,
+    identity: Option<&str>,
+) -> Result<LinkAddress, Error> {
     quintet::identified(address.clone(), identity.unwrap_or_default(), &|_| None)
 }
 

@@ -14,6 +14,9 @@ const MEBIBYTE_NUMBERS: usize = 1 << 17;
 /// Over a socket, beside Redis over the same.
 const SOCKET_GOAL: f64 = 0.6;
 
+/// Over TLS, beside Redis over the same.
+const TLS_GOAL: f64 = 0.5;
+
 /// What is put and taken, and how often.
 pub(in crate::bench) struct Pairs {
     tuple: Tuple,
@@ -34,6 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
         served("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
+        served("pair-64-tls", peer::REDIS_TLS, || small_over(Over::Tls)).goal(TLS_GOAL),
         served("pair-1m-shm-rust", peer::REDIS_LARGE, || large_in_shared_memory(MEBIBYTE_NUMBERS, 200)),
         served("pair-1m-views-shm-rust", peer::REDIS_LARGE, || large_views(MEBIBYTE_NUMBERS, 200)),
         served("pair-16m-shm-rust", peer::REDIS_LARGEST, || {

@@ -1,7 +1,7 @@
 //! A space in another process, and this process's connection to it.
 
 use super::super::case::Round;
-use super::super::link::Over;
+use super::super::link::{Over, identified};
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
@@ -40,7 +40,9 @@ impl Served {
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         // A child stays where its parent was when it was started.
         let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
-        let (server, address) = serve(&over.address(folder.path()))?;
+        let identity = over.identity(folder.path())?;
+        let (server, address) = serve(&over.address(folder.path()), identity.as_deref())?;
+        let address = identified(&address, identity.as_deref())?;
         drop(there);
         Ok(Served { address, server, _folder: folder })
     }
@@ -71,16 +73,12 @@ impl Served {
 }
 
 /// Starts the server, and hears where it is: a port is the system's choice.
-fn serve(listen: &LinkAddress) -> Result<(Companion, LinkAddress), Error> {
+fn serve(listen: &LinkAddress, identity: Option<&str>) -> Result<(Companion, LinkAddress), Error> {
     let listen = listen.to_string().into();
-    let mut server = Companion::start([
-        "serve".into(),
-        "--cluster".into(),
-        "0".into(),
-        "--json".into(),
-        "--listen".into(),
-        listen,
-    ])?;
+    let identity = identity.map(|path| format!("--set=cluster.identity={path}").into());
+    let arguments =
+        ["serve".into(), "--cluster".into(), "0".into(), "--json".into(), "--listen".into(), listen];
+    let mut server = Companion::start(arguments.into_iter().chain(identity))?;
     let mut line = String::new();
     if let Some(output) = server.output() {
         BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;

@@ -1,6 +1,6 @@
 //! `quintet run` inside an allocation of Slurm, with a program of the test's own for `srun`; `.ci/slurm` does the same with Slurm itself.
 
-use crate::tool::{LONG, result, script, text, wait_until};
+use crate::tool::{result, script, text, wait_until};
 use quintet_testbed::{Child, Program, TempDir};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,19 +90,27 @@ fn shown(words: &[String]) -> Vec<PathBuf> {
     files.filter(|file| contains(file)).collect()
 }
 
+/// Returns when workers have said all of this, in any order.
+fn say(job: &Child, words: &[&str]) {
+    wait_until(|| {
+        let said = job.output().text();
+        words.iter().all(|word| said.contains(word))
+    });
+}
+
 #[test]
 fn a_job_runs_on_the_machines_of_its_allocation_and_nothing_is_left_there() {
     let allocation = Allocation::new(SRUN, "read line; exit 3");
     let mut job = allocation.run(&[], &[]);
-    let starts = [
-        "[worker 0 on n1] rank 0 in ",
-        "[worker 1 on n2] rank 1 in ",
-        "[worker 2 on n1] ",
-        "[worker 3 on n2] ",
-    ];
-    for start in starts {
-        assert!(job.output().wait_for(start, LONG).is_some(), "{start}: {}", job.output().text());
-    }
+    say(
+        &job,
+        &[
+            "[worker 0 on n1] rank 0 in ",
+            "[worker 1 on n2] rank 1 in ",
+            "[worker 2 on n1] ",
+            "[worker 3 on n2] ",
+        ],
+    );
     let tokens = allocation.tokens();
     assert!(tokens.len() == 2 && tokens.iter().all(|token| token.len() > 40), "{tokens:?}");
     let shown_tokens = shown(&tokens);
@@ -119,10 +127,7 @@ fn a_job_runs_on_the_machines_of_its_allocation_and_nothing_is_left_there() {
 fn a_command_that_is_killed_leaves_nothing_on_the_machines_of_its_allocation() {
     let allocation = Allocation::new(SRUN, "exec sleep 1000");
     let mut job = allocation.run(&[], &[]);
-    for worker in 0..4 {
-        let line = format!("[worker {worker} on n");
-        assert!(job.output().wait_for(&line, LONG).is_some(), "{}", job.output().text());
-    }
+    say(&job, &["[worker 0 on n1]", "[worker 1 on n2]", "[worker 2 on n1]", "[worker 3 on n2]"]);
     job.kill().expect("killed");
     let marker = [text(allocation.room.path()).to_owned()];
     wait_until(|| shown(&marker).is_empty() && allocation.left() == 0);

@@ -1,7 +1,7 @@
 //! `bench`: which cases there are, and what a row says. How fast anything is, is no test.
 
 use crate::tool::{quintet, result, script, text};
-use quintet_testbed::TempDir;
+use quintet_testbed::{TempDir, Testbed};
 use serde_json::Value;
 
 /// A case that is over soon on a busy machine, too.
@@ -186,4 +186,16 @@ fn clusters_are_measured_beside_mpirun_and_their_own_growth() {
         expected("detect-cut", &[], 1e9),
     ];
     assert_eq!(listed(["bench", "cluster", "--list", "--json"]), cases);
+}
+
+#[test]
+fn a_cluster_that_was_measured_leaves_no_testbed() {
+    let peers = TempDir::new().expect("a temporary directory");
+    let peers = text(peers.path());
+    let bench = quintet(["bench", "--case", "start-2", "--rounds", "1", "--json", "--peers", peers]);
+    let of_it = format!("t{}-", bench.id());
+    let (status, said) = result(bench);
+    assert!(status == 0 && objects(&said)[0]["ours"].as_f64() > Some(0.), "{said}");
+    let left: Vec<String> = Testbed::names().into_iter().filter(|name| name.starts_with(&of_it)).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

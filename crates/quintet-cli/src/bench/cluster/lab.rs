@@ -8,7 +8,6 @@ use quintet_testbed::{Child, Lines, Plan, Program, Testbed, TestbedError};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -35,10 +34,7 @@ impl Lab {
         let room = tempfile::Builder::new().prefix("quintet-").tempdir();
         let room = room.map_err(system_refused("make a folder"))?;
         let plan = Plan::unnamed((0..members + others).map(name));
-        let this = std::env::current_exe().map_err(system_refused("find this program"))?;
-        let mut switch = Command::new(this);
-        switch.args(["testbed", "switch"]);
-        let bed = Testbed::start(&plan, switch).map_err(refused)?;
+        let bed = Testbed::up(&plan).map_err(refused)?;
         let mut lab = Lab { bed, room, agents: Vec::new() };
         lab.agents.resize_with(members, || None);
         lab.does(0, &["init", "lab", "--machine", &name(0), "--dir", &lab.folder_text(0)])?;

@@ -184,7 +184,7 @@ impl Terminal {
             let tell = tell.clone();
             thread::spawn(move || {
                 let is_end = |key: &std::io::Result<u8>| matches!(key, Ok(b'q' | b'Q'));
-                if stdin().bytes().find(is_end).is_some() {
+                if stdin().lock().bytes().find(is_end).is_some() {
                     // Nobody listens any more once this ends.
                     let _ = tell.send(Event::End);
                 }

@@ -197,10 +197,10 @@ impl Space {
 
     /// Takes, reads and counts by where they are kept, then those who wait for room by their age.
     fn list_waiting(&mut self, now: Time, from: Cursor, rows: &mut Rows) -> Option<Cursor> {
-        if from.part == QUERIES {
-            if let Some(next) = self.list_queries(now, u32::try_from(from.place).ok()?, rows) {
-                return Some(Cursor { part: QUERIES, place: next.into() });
-            }
+        if from.part == QUERIES
+            && let Some(next) = self.list_queries(now, u32::try_from(from.place).ok()?, rows)
+        {
+            return Some(Cursor { part: QUERIES, place: next.into() });
         }
         for part in [ACKNOWLEDGEMENTS, PUTS].into_iter().filter(|part| *part >= from.part) {
             let order = if part == from.part { from.place } else { 0 };

@@ -1,5 +1,6 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
+mod listing;
 mod quota;
 
 use super::bench::Sent;
@@ -9,9 +10,6 @@ use crate::{
 use quintet_contract::{Span, Time};
 use quintet_errors::Code;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A listed tuple: age, failed leases, lease and holder, fields.
-pub(super) type Listed = (u64, u32, Option<(u64, u16)>, Vec<Value>);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
@@ -424,24 +422,6 @@ impl Model {
 
     pub(super) fn count(&mut self, from: u16, token: u64, template: &Template) {
         self.query(from, token, Purpose::Count, Wait::AtOnce, template);
-    }
-
-    /// What a listing shows: age, failed leases, lease and holder, fields; oldest first.
-    pub(super) fn list(&self, template: Option<&Template>) -> Vec<Listed> {
-        let wanted =
-            self.stored.iter().filter(|s| template.is_none_or(|template| template.matches(&s.tuple)));
-        let mut listed: Vec<Listed> = wanted
-            .filter_map(|s| {
-                let lease = match s.place {
-                    Place::Shown => None,
-                    Place::Taken { .. } => return None,
-                    Place::Leased { by, lease, .. } => Some((lease, by)),
-                };
-                Some((s.order, s.failed, lease, s.tuple.values().to_vec()))
-            })
-            .collect();
-        listed.sort_by_key(|row| row.0);
-        listed
     }
 
     fn reply_count(&mut self, from: u16, token: u64, template: &Template) {

@@ -190,7 +190,7 @@ impl<T> Processes<T> {
                 .filter(|(_, child)| !child.has_ended())
                 .map(|(n, child)| (child.pid(), *n))
                 .collect();
-            self.looked = Some((now, running(|pid| known.get(&pid).copied())));
+            self.looked = Some((now, running(Some(&self.name), |pid| known.get(&pid).copied())));
         }
         let all = self.looked.as_ref().map_or(&[][..], |(_, rows)| rows);
         let rest = &all[all.partition_point(|row| row.pid <= after)..];

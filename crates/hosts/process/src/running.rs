@@ -8,7 +8,7 @@ use quintet_wire::services::process::{
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::getuid;
 use std::collections::BTreeMap;
-use std::fs::{File, read, read_dir, read_to_string};
+use std::fs::{File, read, read_dir, read_link, read_to_string};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
@@ -24,8 +24,9 @@ struct Stat {
 }
 
 /// All of them, a row a process group, by their numbers in the system; none where the system does not tell. `number`: by which number a host knows
-/// one, if it has started it. O(processes of the user).
-pub fn running(number: impl Fn(u32) -> Option<u64>) -> Vec<RunningProcess> {
+/// one, if it has started it. `host`: the name of its jobs; those that another host has started are left out, and what runs in another
+/// network, which is another machine of a testbed. O(processes of the user).
+pub fn running(host: Option<&str>, number: impl Fn(u32) -> Option<u64>) -> Vec<RunningProcess> {
     let (Ok(processes), Some(uptime)) = (read_dir("/proc"), uptime()) else { return Vec::new() };
     let user = getuid().as_raw();
     let own = processes.flatten().filter(|entry| entry.metadata().is_ok_and(|found| found.uid() == user));
@@ -35,7 +36,7 @@ pub fn running(number: impl Fn(u32) -> Option<u64>) -> Vec<RunningProcess> {
     let mut groups: BTreeMap<u32, RunningProcess> = BTreeMap::new();
     for pid in pids {
         // One that has ended meanwhile is left out.
-        let Some((stat, row)) = look(pid, uptime) else { continue };
+        let Some((stat, row)) = look(pid, host, uptime) else { continue };
         groups
             .entry(stat.group)
             .and_modify(|group| {
@@ -51,12 +52,31 @@ pub fn running(number: impl Fn(u32) -> Option<u64>) -> Vec<RunningProcess> {
     rows
 }
 
+/// Whether the innermost of these jobs is one of this host's, or of a command's. (`host-number` names a host's.)
+fn is_of(host: &str, jobs: &[u8]) -> bool {
+    let innermost = jobs.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+    let of_host = innermost.iter().position(|byte| *byte == b'-').map(|end| &innermost[..end]);
+    of_host.is_none_or(|of| of == host.as_bytes())
+}
+
+/// Whether a process is in the same network as this one; so, where the system does not tell.
+fn is_in_own_network(pid: u32) -> bool {
+    let network = |of: &str| read_link(format!("/proc/{of}/ns/net"));
+    match (network("self"), network(&pid.to_string())) {
+        (Ok(own), Ok(other)) => own == other,
+        _ => true,
+    }
+}
+
 /// A process, if it is of a job.
-fn look(pid: u32, uptime: u64) -> Option<(Stat, RunningProcess)> {
+fn look(pid: u32, host: Option<&str>, uptime: u64) -> Option<(Stat, RunningProcess)> {
     let mut environment = Vec::new();
     let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environment).ok()?;
     let jobs = variable(&environment, JOBS).filter(|jobs| !jobs.is_empty())?;
+    if host.is_some_and(|host| !is_of(host, jobs) || !is_in_own_network(pid)) {
+        return None;
+    }
     let stat = stat(&read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     let job = variable(&environment, JOB_VARIABLE).filter(|job| !job.is_empty());
     // Of one that nobody has named, the innermost of those from which it descends.
@@ -124,6 +144,13 @@ mod tests {
         let stat = stat(line).expect("it is whole");
         assert_eq!((stat.state, stat.group, stat.cpu, stat.began, stat.pages), (b'S', 66, 37, 12_345, 250));
         assert!(super::stat("77 (a) S 5").is_none() && super::stat("").is_none());
+    }
+
+    #[test]
+    fn what_another_host_has_started_is_not_this_one_s() {
+        assert!(is_of("ab", b"ab:ab-0123") && is_of("ab", b"cd") && is_of("ab", b"cd:ef"));
+        assert!(!is_of("ab", b"cd:cd-0123") && !is_of("ab", b"ab:abc-0123"));
+        assert!(is_in_own_network(std::process::id()));
     }
 
     #[test]

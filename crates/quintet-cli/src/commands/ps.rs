@@ -48,7 +48,7 @@ impl Processes {
     /// This machine's agent does not run or does not answer; several clusters could be meant.
     pub(crate) fn ask(observer: &mut Observer) -> Result<Processes, Error> {
         let Some(machines) = observer.machines()? else {
-            let here = quintet_process::running(|_| None).into_iter().map(of_this_machine).collect();
+            let here = quintet_process::running(None, |_| None).into_iter().map(of_this_machine).collect();
             let system = rustix::system::uname();
             let name = system.nodename().to_string_lossy().into_owned();
             return Ok(Processes { machines: vec![(name, Ok(here))], names: BTreeMap::new() });

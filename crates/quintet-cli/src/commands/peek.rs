@@ -109,9 +109,10 @@ impl Peek {
 
     fn view_of_tuples(&self, space: &Space) -> Result<View, Error> {
         let found = self.find(space)?;
-        let activity = Activity::read(space)?;
-        let holder =
-            |row: &ListedTuple| row.lease.map(|lease| activity.name(lease.holder, &Names::default()));
+        // Who somebody is stands in the space as well; where nobody has a tuple, nobody is asked for.
+        let is_taken = found.rows.iter().any(|row| row.lease.is_some());
+        let activity = is_taken.then(|| Activity::read(space)).transpose()?;
+        let holder = |row: &ListedTuple| Some(activity.as_ref()?.name(row.lease?.holder, &Names::default()));
         let json = found.rows.iter().map(|row| {
             let lease = row.lease.map(|lease| {
                 json!({"by": holder(row), "client": lease.holder.to_string(), "held_s": Duration::from(lease.held).as_secs_f64(),

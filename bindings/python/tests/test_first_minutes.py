@@ -74,7 +74,7 @@ def test_workers_without_a_rank_take_the_lowest_that_is_free(socket, monkeypatch
     with quintet.connect() as lab:
         workers = [start() for _ in range(4)]
         lab.wait_for_workers(4, LONG_S)
-        pids = [lab.space.read(tasks.WORKER, rank, int)[2] for rank in range(4)]
+        pids = [lab.space.read(tasks.WORKER, rank, int, timeout=LONG_S)[2] for rank in range(4)]
         assert sorted(pids) == sorted(worker.pid for worker in workers)
         second = next(worker for worker in workers if worker.pid == pids[1])
         second.kill()

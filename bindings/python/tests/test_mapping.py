@@ -49,7 +49,7 @@ def test_short_calls_go_together_and_long_ones_alone(worker, monkeypatch, second
 
 def test_a_chunk_that_takes_too_long_gives_back_what_it_has_not_begun(own, monkeypatch):
     monkeypatch.setattr(mapping, "LIMIT_S", 0.0)
-    assert list(own.map(abs, range(-300, 0))) == list(range(300, 0, -1))
+    assert list(own.map(abs, range(-300, 0), timeout=LONG_S)) == list(range(300, 0, -1))
 
 
 def test_a_call_that_kills_every_worker_fails_at_its_place(own):

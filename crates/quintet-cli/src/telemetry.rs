@@ -7,7 +7,6 @@ use quintet::Error;
 use quintet_settings::Settings;
 
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Seen from outside")]
 pub(crate) struct TelemetryArguments {
     #[command(flatten)]
     metrics: MetricsArguments,

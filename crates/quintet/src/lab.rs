@@ -1,6 +1,7 @@
 //! A connection to everything.
 
 use crate::heartbeat::Heartbeat;
+use crate::histograms;
 use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
@@ -9,7 +10,7 @@ use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, SpaceAddress, Tra
 use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
-use quintet_runtime::{Calls, Instance, Redial};
+use quintet_runtime::{Calls, Histograms, Instance, Redial};
 use quintet_tuple_space::SpaceConfig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,9 +46,17 @@ pub(crate) struct Shared {
     /// How long a lease lives unless renewed; none: as long as this process.
     pub(crate) lease: Option<Duration>,
     pub(crate) heartbeat: Heartbeat,
+    pub(crate) seen: Seen,
+    closed: AtomicBool,
+}
+
+/// What is told of this connection beside its work.
+#[derive(Default)]
+pub(crate) struct Seen {
     /// This process's part of its job's trace.
     pub(crate) tracer: Option<Tracer>,
-    closed: AtomicBool,
+    /// How long operations take.
+    pub(crate) histograms: Option<Histograms>,
 }
 
 impl Drop for Shared {
@@ -84,7 +93,7 @@ impl Lab {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
             None => instance,
         };
-        Lab::over(Calls::embedded(stack::SPACE, instance), None, None)
+        Lab::over(Calls::embedded(stack::SPACE, instance), None, Seen::default())
     }
 
     /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
@@ -152,10 +161,13 @@ impl Lab {
         let config = StackConfig::of_client(cluster, life::incarnation(), seed)
             .with_window(link.window)
             .with_liveness(link.liveness_of_client());
-        let tracer = trace::of_this_process();
+        let (tracer, histograms) = (trace::of_this_process(), histograms::of_a_connection());
         let mut instance = Instance::new(stack::client(node, &config));
         if let Some(tracer) = &tracer {
             instance = instance.traced(tracer, stack::sessions_of(node), trace::NAMES);
+        }
+        if let Some(histograms) = &histograms {
+            instance = instance.timed(histograms, trace::NAMES);
         }
         let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
         let redial =
@@ -163,7 +175,7 @@ impl Lab {
         let writes_together = !end.sender.is_free_to_flush();
         let calls = Calls::linked(stack::sessions_of(node), instance, stack::SERVER, end)
             .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
-        let lab = Lab::over(calls, Some(lease), tracer);
+        let lab = Lab::over(calls, Some(lease), Seen { tracer, histograms });
         lab.space().status()?;
         if writes_together {
             lab.shared.calls.write_behind();
@@ -190,10 +202,10 @@ impl Lab {
         ConnectConfig::from_environment()?.connect()
     }
 
-    pub(crate) fn over(calls: Calls, lease: Option<Duration>, tracer: Option<Tracer>) -> Lab {
+    pub(crate) fn over(calls: Calls, lease: Option<Duration>, seen: Seen) -> Lab {
         let calls = Arc::new(calls);
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, tracer, closed: AtomicBool::new(false) }) }
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, closed: AtomicBool::new(false) }) }
     }
 
     /// The tuple space.
@@ -217,6 +229,8 @@ impl Lab {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.end_heartbeat();
         close(&self.shared.calls);
+        // Who closes may end without dropping it.
+        self.shared.seen.histograms.iter().for_each(Histograms::flush);
     }
 
     /// Whether it was closed.

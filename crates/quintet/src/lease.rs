@@ -30,7 +30,7 @@ pub struct Lease {
 
 impl Lease {
     pub(crate) fn new(lab: Lab, tuple: Tuple, granted: Granted) -> Self {
-        let tracer = lab.shared.tracer.as_ref();
+        let tracer = lab.shared.seen.tracer.as_ref();
         let slice = tracer.map(|tracer| begin_task(tracer, &tuple, granted.attempt.attempt));
         Lease { lab, tuple, granted, ended: AtomicBool::new(false), _slice: slice }
     }

@@ -26,7 +26,7 @@
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
-//! | `trace.rs` | this process's part of its job's trace |
+//! | `trace.rs`, `histograms.rs` | this process's part of its job's trace; how long its operations take |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
 //! | `life.rs` | what is particular to this life of a process |
@@ -40,6 +40,7 @@ mod error;
 mod eval;
 mod events;
 mod heartbeat;
+mod histograms;
 mod identity;
 mod job;
 mod lab;

@@ -32,16 +32,19 @@ pub(crate) fn of_this_process() -> Option<Tracer> {
 fn begin(id: u32) -> Option<Tracer> {
     let folder = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty())?;
     let path: PathBuf = Path::new(&folder).join(format!("{id}.part"));
-    let name = process_name(std::env::var_os(RANK), std::env::args_os().next());
-    let made = Tracer::create(&path, &name);
+    let made = Tracer::create(&path, &process_name());
     made.inspect_err(|error| {
         tracing::warn!(target: "quintet::trace", %error, "{} cannot be written, and this process is not traced: {error}", path.display());
     })
     .ok()
 }
 
-/// What the viewer calls the process.
-fn process_name(rank: Option<OsString>, program: Option<OsString>) -> String {
+/// What this process is called by its part in the job.
+pub(crate) fn process_name() -> String {
+    name_of(std::env::var_os(RANK), std::env::args_os().next())
+}
+
+fn name_of(rank: Option<OsString>, program: Option<OsString>) -> String {
     match rank {
         Some(rank) => format!("worker {}", rank.to_string_lossy()),
         None => {
@@ -69,8 +72,8 @@ mod tests {
 
     #[test]
     fn a_process_is_called_by_its_part_in_the_job() {
-        assert_eq!(process_name(Some("3".into()), Some("/usr/bin/python3".into())), "worker 3");
-        assert_eq!(process_name(None, Some("/usr/bin/python3".into())), "master python3");
-        assert_eq!(process_name(None, None), "master");
+        assert_eq!(name_of(Some("3".into()), Some("/usr/bin/python3".into())), "worker 3");
+        assert_eq!(name_of(None, Some("/usr/bin/python3".into())), "master python3");
+        assert_eq!(name_of(None, None), "master");
     }
 }

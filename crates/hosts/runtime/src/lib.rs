@@ -23,6 +23,7 @@
 //! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
 //! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
 //! | `tracer.rs`, `traced.rs` | a process's part of a trace for Perfetto; what an instance adds to it |
+//! | `histograms.rs`, `timed.rs` | how long callers' operations take, as files; where that is seen |
 //! | `watching.rs` | notes what a protocol does, for both |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod dialling;
 mod engine;
 mod event;
 mod failure;
+mod histograms;
 mod inlets;
 mod instance;
 mod listening;
@@ -44,6 +46,7 @@ mod recorder;
 mod request;
 mod services;
 mod slots;
+mod timed;
 mod traced;
 mod tracer;
 mod watch;
@@ -53,6 +56,7 @@ mod write_behind;
 pub use calls::{CallError, Calls, Pending};
 pub use dialling::Redial;
 pub use event::{Event, EventSink};
+pub use histograms::Histograms;
 pub use inlets::NamingRule;
 pub use instance::Instance;
 pub use measuring::Measurement;

@@ -110,6 +110,9 @@ pub(crate) struct Arguments {
     /// Write a trace of the job for Perfetto (https://ui.perfetto.dev): what each process of this machine asked of the space, and the frames between them
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Keep how long the operations of each process of this machine take, as interval logs of HdrHistogram in this folder
+    #[arg(long, value_name = "FOLDER")]
+    histograms: Option<PathBuf>,
     /// How master and workers are linked with the space
     #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
     link: LinkKind,
@@ -290,6 +293,7 @@ fn launch(
         link: link_config(settings),
         job: room.supervisor.variable(),
         trace: None,
+        histograms: arguments.histograms.as_deref().map(trace::histograms).transpose()?,
         workers,
         own_workers: own_workers(arguments),
         restarts: workers.saturating_add(settings.number(&SPACE_MAX_ATTEMPTS)),

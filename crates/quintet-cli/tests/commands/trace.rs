@@ -1,4 +1,4 @@
-//! `quintet run --trace`: what a viewer reads of it.
+//! `quintet run --trace` and `--histograms`: what viewers read of them.
 
 use crate::protobuf::Fields;
 use crate::tool::{quintet, result, text};
@@ -151,4 +151,32 @@ fn where_a_trace_cannot_be_written_no_job_is_begun() {
     let (code, said) = result(quintet(["run", "-n", "1", "--trace", nowhere, "/bin/echo", "begun"]));
     assert!(code == 71 && said.contains(&format!("{nowhere} cannot be written")), "{code}: {said}");
     assert!(!said.contains("begun"), "{said}");
+}
+
+#[test]
+fn each_process_keeps_how_long_its_operations_take() {
+    let folder = TempDir::new().unwrap();
+    let (logs, this) = (folder.join("not/there/yet"), env::current_exe().unwrap());
+    let part = ["own_workers::part_of_a_job", "--exact", "--nocapture", "--quiet"];
+    let arguments =
+        ["run", "-n", "2", "--histograms", text(&logs), text(&this), part[0], part[1], part[2], part[3]];
+    let (code, said) = result(quintet(arguments));
+    assert_eq!(code, 0, "{said}");
+    let names = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut files: Vec<String> = std::fs::read_dir(&logs).unwrap().map(names).collect();
+    files.sort();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for (file, begins) in files.iter().zip(["master-", "worker-0-", "worker-1-"]) {
+        assert!(file.starts_with(begins) && file.ends_with(".hlog"), "{files:?}");
+        let log = std::fs::read_to_string(logs.join(file)).unwrap();
+        assert!(log.contains("#[Histogram log format version 1.3]\n"), "{log}");
+        let kinds = if begins == "master-" { ["out", "take"] } else { ["take", "acknowledge"] };
+        for kind in kinds {
+            let line = log.lines().find(|line| line.starts_with(&format!("Tag={kind},"))).expect(&log);
+            let fields: Vec<&str> = line.split(',').collect();
+            // The tag, the begin, the length, the largest, and the histogram: compressed, in base 64.
+            assert!(fields.len() == 5 && fields[3].parse::<f64>().unwrap() > 1_000.0, "{line}");
+            assert!(fields[4].starts_with("HISTFAAAA"), "{line}");
+        }
+    }
 }

@@ -46,6 +46,8 @@ pub(super) struct Launch {
     pub(super) job: (&'static str, OsString),
     /// Where the job's processes leave their parts of its trace, if it is traced.
     pub(super) trace: Option<PathBuf>,
+    /// Where they leave how long their operations take, if that is kept.
+    pub(super) histograms: Option<PathBuf>,
     pub(super) workers: u64,
     /// Whether they are the master's program, which learns its rank from its environment.
     pub(super) own_workers: bool,
@@ -149,11 +151,13 @@ impl Launch {
         if let Some(identity) = &self.identity {
             command.env("QUINTET_IDENTITY", identity);
         }
-        match &self.trace {
-            Some(folder) => command.env("QUINTET_TRACE", folder),
-            // This process may be of another job, which is traced.
-            None => command.env_remove("QUINTET_TRACE"),
-        };
+        for (name, folder) in [("QUINTET_TRACE", &self.trace), ("QUINTET_HISTOGRAMS", &self.histograms)] {
+            match folder {
+                Some(folder) => command.env(name, folder),
+                // This process may be of another job, which has one.
+                None => command.env_remove(name),
+            };
+        }
         Child::start(command, who, own_group)
     }
 

@@ -1,6 +1,6 @@
-//! `--trace`: each process of the job on this machine writes its part, and in the end they are put together.
+//! `--trace` and `--histograms`: each process of the job on this machine writes its part, and in the end they are put together.
 //!
-//! All processes of a machine read one clock. Those of other machines are not traced: their clocks are not known well enough to say what came first.
+//! Histograms stay apart, a file a process. All processes of a machine read one clock. Those of other machines are not traced: their clocks are not known well enough to say what came first.
 
 use crate::connection::refused;
 use crate::whole_file;
@@ -8,6 +8,16 @@ use quintet::{Code, Error, Tracer};
 use quintet_perfetto::whole_packets;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The folder for histograms, as it can be named in any other; made if it is not there.
+///
+/// # Errors
+/// The system refuses it.
+pub(super) fn histograms(folder: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::canonicalize(folder))
+        .map_err(|error| whole_file::refused(folder, &error))
+}
 
 /// A trace that is being gathered.
 pub(super) struct Trace {

@@ -64,13 +64,18 @@ impl Tracer {
     /// # Errors
     /// There is such a file, or it cannot be made.
     pub fn create(path: &Path, name: &str) -> io::Result<Tracer> {
+        Tracer::create_within(path, name, MAX_PART_BYTES)
+    }
+
+    /// The same, of so many bytes.
+    fn create_within(path: &Path, name: &str, room: usize) -> io::Result<Tracer> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         let id = std::process::id();
         let mut trace = Perfetto::part(Vec::new(), id, u64::from(id) * MAX_TRACKS);
         let process = trace.process(id, name);
         let lanes = |name| Lanes { name, lanes: Vec::new() };
         let (operations, tasks) = (lanes("operations"), lanes("tasks"));
-        let mut part = Part { trace, file, room: MAX_PART_BYTES, process, operations, tasks };
+        let mut part = Part { trace, file, room, process, operations, tasks };
         part.write();
         Ok(Tracer { part: Arc::new(Mutex::new(part)), process: id })
     }
@@ -171,11 +176,37 @@ impl Part {
             self.trace.instant(monotonic(), self.process, text, &[]);
             // The very last, and a little beyond the limit.
             let _ = self.file.write_all(&std::mem::take(self.trace.target()));
-            tracing::warn!(target: "quintet::trace", bytes = MAX_PART_BYTES, "{text}");
+            tracing::warn!(target: "quintet::trace", "{text}");
         }
         // Its room serves the next.
         let mut told = told;
         told.clear();
         *self.trace.target() = told;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_perfetto::whole_packets;
+    use quintet_testbed::TempDir;
+
+    #[test]
+    fn a_part_ends_at_its_limit_and_says_so() {
+        const ROOM: usize = 1_000;
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("1.part");
+        let tracer = Tracer::create_within(&path, "worker 1", ROOM).expect("the folder is there");
+        let read = || std::fs::read(&path).expect("it is there");
+        drop(tracer.begin_task("first", &[]));
+        let written = read();
+        assert!(written.len() < ROOM / 2 && written == whole_packets(&written), "all is written at once");
+        (0..100).for_each(|_| drop(tracer.begin_task("another", &[])));
+        let full = read();
+        assert!(full.len() <= ROOM + 100 && full == whole_packets(&full), "{} bytes", full.len());
+        assert!(full.windows(7).any(|window| window == b"is full"), "it says so");
+        drop(tracer.begin_task("late", &[]));
+        assert_eq!(read(), full, "nothing is written after that");
+        assert!(Tracer::create(&path, "other").is_err(), "nothing is written over");
     }
 }

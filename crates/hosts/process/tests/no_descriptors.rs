@@ -36,7 +36,7 @@ fn a_job_is_over_only_when_all_processes_were_looked_at() {
             }
         }
     };
-    let words = vec![b"-c".to_vec(), b"setsid sleep 1000 & echo $!; wait".to_vec()];
+    let words = vec![b"-c".to_vec(), b"setsid sh -c 'echo $$; exec sleep 1000' & wait".to_vec()];
     let start = Start { arguments: words, ..Start::new("", Program::Path(b"/bin/sh".to_vec())) };
     let started = answer(Some(ProcessRequest::Start { process: 1, job: JOB }), encode_to_vec(&start), LIMIT);
     assert!(matches!(started, Some(ProcessAnswer::Started { .. })), "{started:?}");

@@ -104,28 +104,33 @@ const TARGET: &str = "quintet::link";
 impl Event {
     /// Tells whoever listens to `tracing` in this process that a node saw this. What a host does with events that nobody else takes.
     pub fn log(&self, node: NodeId) {
+        self.log_as(node, &self.to_string());
+    }
+
+    /// The same, in the words of who knows more of it.
+    pub fn log_as(&self, node: NodeId, text: &str) {
         let (node, code) = (node.0, self.code().name());
         match self {
             Event::LinkFailed { peer, why } => {
-                warn!(target: TARGET, node, peer = peer.0, code, %why, "{self}");
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{text}");
             }
             Event::NameRefused { peer, before, .. } => {
-                warn!(target: TARGET, node, peer = peer.0, code, before, "{self}");
+                warn!(target: TARGET, node, peer = peer.0, code, before, "{text}");
             }
-            Event::RefusedByDialler { before } => warn!(target: TARGET, node, code, before, "{self}"),
+            Event::RefusedByDialler { before } => warn!(target: TARGET, node, code, before, "{text}"),
             Event::NotConnected { why, from, before, .. } => {
                 let from = from.map(tracing::field::display);
-                warn!(target: TARGET, node, code, %why, from, before, "{self}");
+                warn!(target: TARGET, node, code, %why, from, before, "{text}");
             }
-            Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{self}"),
+            Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{text}"),
             Event::TurnedAway { peer, why } => {
-                warn!(target: TARGET, node, peer = peer.0, code, %why, "{self}");
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{text}");
             }
-            Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{self}"),
+            Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{text}"),
             Event::DiskFull { path, why } => {
-                error!(target: TARGET, node, path = %path.display(), code, why, "{self}");
+                error!(target: TARGET, node, path = %path.display(), code, why, "{text}");
             }
-            Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{self}"),
+            Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{text}"),
         }
     }
 

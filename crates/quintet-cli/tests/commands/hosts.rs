@@ -115,6 +115,7 @@ fn a_process_elsewhere_is_given_what_is_documented_and_nothing_else() {
         "QUINTET_CLUSTER",
         "QUINTET_EVENTS",
         "QUINTET_IDENTITY",
+        "QUINTET_JOB",
         "QUINTET_JOBS",
         "QUINTET_LEASE_MS",
         "QUINTET_LINK_KEEP_ALIVE_MS",

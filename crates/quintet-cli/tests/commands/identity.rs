@@ -38,7 +38,10 @@ fn a_cluster_is_made_once_and_lets_its_members_in() {
     let folder = TempDir::new().unwrap();
     let lab = cluster(&folder, "lab");
     let (code, said) = result(quintet(["init", "lab", "--dir", text(&lab)]));
-    assert!(code == 65 && said.contains("is there already, and stays as it is"), "{said}");
+    assert!(
+        code == 65 && said.contains("is there already: this machine belongs to that cluster as a"),
+        "{said}"
+    );
 
     let member = folder.join("b.identity");
     let issue =

@@ -217,8 +217,8 @@ mod tests {
         assert!(error.text().contains("two files would lie at job.py"), "{error}");
         let error = sent_with(&script, false, &[folder.join("none")]).unwrap_err();
         assert_eq!(error.code(), Code::BadFile);
-        let below = places(&[PathBuf::from("./src/lib.rs")]).unwrap();
-        assert_eq!(below.into_keys().collect::<Vec<_>>(), [PathBuf::from("src/lib.rs")]);
+        let below = places(&[PathBuf::from("./src/main.rs")]).unwrap();
+        assert_eq!(below.into_keys().collect::<Vec<_>>(), [PathBuf::from("src/main.rs")]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Checks of what no compiler checks. None writes.
 
 mod book;
+mod conflicts;
 mod directions;
 mod functions;
 mod jargon;
@@ -19,9 +20,10 @@ use std::path::Path;
 /// How many faults there are, or what could not be read.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
-    let checks: [(&str, Vec<String>); 10] = [
+    let checks: [(&str, Vec<String>); 11] = [
         ("generated documentation is current", stale_pages(root, &files)?),
         ("functions that documents name exist", functions::faults(&files)),
+        ("no merge was left half done", conflicts::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
         ("the book has every document", book::faults(root, &files)),

@@ -16,7 +16,7 @@ use std::time::Duration;
 const LONGEST_QUOTE: usize = 100;
 
 /// Settings from everywhere they may stand.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct SettingArguments {
     /// Give a setting a value; docs/settings.md lists them
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -27,7 +27,7 @@ pub(crate) struct SettingArguments {
 }
 
 /// Which cluster, and all settings.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct ClusterArguments {
     /// The number of its cluster; else the setting cluster.id
     #[arg(long, env = "QUINTET_CLUSTER", value_name = "N")]
@@ -43,7 +43,7 @@ pub(crate) struct Cluster {
 }
 
 /// Which space.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct SpaceArguments {
     /// Where the space is: quintet://CLUSTER, shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
     #[arg(long, value_name = "ADDRESS", value_parser = space_address)]

@@ -29,6 +29,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, reason = "they end the program when nobody can be told")]
 
 mod activity;
+mod asking;
 mod bench;
 mod chart;
 mod commands;

@@ -4,14 +4,20 @@ use super::cluster::agents::{Agents, Answers};
 use super::cluster::machines::Machines;
 use super::cluster::{place, refused};
 use crate::activity::{Activity, Names};
+use crate::asking::Asking;
 use crate::connection::SpaceArguments;
 use crate::output::tell;
 use crate::watch::{View, WatchArguments};
 use clap::Args;
-use quintet::{Error, Lab, SpaceAddress, State};
+use quintet::{Code, Error, Lab, SpaceAddress, State};
 use quintet_launch::ProcessInfo;
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// So long machines are kept from being shown by a space that does not answer.
+const SPACE_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 #[command(
@@ -40,13 +46,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 pub(crate) struct Observer {
     cluster: Option<String>,
     space: SpaceArguments,
-    lab: Option<Lab>,
+    lab: Connection,
+    asking: Asking<Result<Activity, Error>>,
     agents: Option<Agents>,
 }
 
+/// The connection to the space, while nobody uses it.
+type Connection = Arc<Mutex<Option<Lab>>>;
+
 impl Observer {
     pub(crate) fn new(cluster: Option<String>, space: SpaceArguments) -> Observer {
-        Observer { cluster, space, lab: None, agents: None }
+        Observer { cluster, space, lab: Connection::default(), asking: Asking::new(), agents: None }
     }
 
     /// The machines, if some are meant, and what goes on in the space.
@@ -55,7 +65,7 @@ impl Observer {
     /// Neither can be told.
     fn view(&mut self) -> Result<View, Error> {
         let machines = self.machines();
-        let activity = self.activity(matches!(machines, Ok(Some(_))));
+        let activity = self.activity(machines.as_ref().ok().and_then(Option::as_ref));
         let machines = match machines {
             // Where a space is served, that is shown all the same.
             Err(error) if activity.is_ok() => {
@@ -109,23 +119,38 @@ impl Observer {
         self.agents.as_mut().map(|agents| agents.processes(machines)).unwrap_or_default()
     }
 
-    /// What goes on in the space: in that of the cluster, or in the one that is named. A connection that failed is made anew the next time.
+    /// What goes on in the space: in that of the cluster of these machines, or in the one that is named. A connection that failed is made anew
+    /// the next time.
     ///
     /// # Errors
-    /// The space cannot be reached.
-    pub(crate) fn activity(&mut self, of_cluster: bool) -> Result<Activity, Error> {
-        let lab = match self.lab.take() {
-            Some(lab) => lab,
-            None if of_cluster => {
-                let folder = place::folder(self.cluster.as_deref())?;
-                self.space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned()))?
-            }
-            None => self.space.lab()?,
-        };
-        let activity = Activity::read(&lab.space())?;
-        self.lab = Some(lab);
-        Ok(activity)
+    /// The space cannot be reached. That of a cluster is not asked where its machine does not seem to be there, and has a second to answer.
+    pub(crate) fn activity(&mut self, machines: Option<&Machines>) -> Result<Activity, Error> {
+        let (space, connection) = (self.space.clone(), Arc::clone(&self.lab));
+        let Some(machines) = machines else { return read(&connection, || space.lab()) };
+        if let Some(why) = machines.why_without_space() {
+            return Err(why);
+        }
+        let folder = place::folder(self.cluster.as_deref())?;
+        let address = SpaceAddress::Cluster(folder.to_string_lossy().into_owned());
+        let asked = address.clone();
+        let ask = move || read(&connection, || space.lab_at(asked));
+        self.asking.within(SPACE_LIMIT, ask).unwrap_or_else(|| {
+            let text = format!(
+                "it has not answered for {SPACE_LIMIT:?}: quintet status --space {address} waits longer"
+            );
+            Err(Error::new(Code::PeerSilent, text))
+        })
     }
+}
+
+/// What goes on in the space to which this connection leads, which `connect` makes where there is none.
+fn read(connection: &Connection, connect: impl FnOnce() -> Result<Lab, Error>) -> Result<Activity, Error> {
+    let kept = || connection.lock().unwrap_or_else(PoisonError::into_inner);
+    let lab = kept().take();
+    let lab = lab.map_or_else(connect, Ok)?;
+    let activity = Activity::read(&lab.space())?;
+    *kept() = Some(lab);
+    Ok(activity)
 }
 
 /// Neither is there a space to show, nor a cluster.

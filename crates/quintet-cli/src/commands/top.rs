@@ -94,7 +94,7 @@ impl Top {
     fn view(&mut self) -> Result<View, Error> {
         let machines = self.observer.machines()?;
         let names = machines.as_ref().map(|machines| machines.names()).unwrap_or_default();
-        let activity = self.observer.activity(machines.is_some())?;
+        let activity = self.observer.activity(machines.as_ref())?;
         // Who does not say what runs is shown without it.
         let processes = Processes::ask(&mut self.observer).ok();
         let now = Instant::now();

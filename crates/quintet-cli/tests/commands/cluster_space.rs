@@ -260,6 +260,27 @@ fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples
 }
 
 #[test]
+fn status_shows_the_machines_without_a_space_whose_machine_is_silent() {
+    let a = Machine::founded();
+    let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
+    // Two of three voters agree without the third.
+    wait_until(|| b.does(&["status"]).matches("voter").count() == 3);
+    b.lab().space().out(tuple!["kept"]).unwrap();
+    a.signal_agent(Signal::STOP);
+    let away = "the cluster's space: the other side is silent: a serves it, which is silent";
+    for machine in [&b, &c] {
+        wait_until(|| machine.does(&["status"]).contains(away));
+        let shown = object(&machine.does(&["status", "--json"]));
+        let state = &shown["cluster"]["machines"][0]["state"];
+        assert_eq!((state, &shown["space"]["error"]), (&"silent".into(), &"PeerSilent".into()), "{shown}");
+    }
+    let (code, said) = b.ask(&["top", "--looks", "1"], &[]);
+    assert!(code == 69 && said.contains("a serves it, which is silent"), "{said}");
+    a.signal_agent(Signal::CONT);
+    wait_until(|| object(&b.does(&["status", "--json"]))["tuples"] == 1);
+}
+
+#[test]
 fn members_only_are_let_in_over_the_network() {
     let a = Machine::founded();
     let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));

@@ -2,6 +2,7 @@
 
 use super::agents::{Agents, Answers};
 use crate::activity::Names;
+use quintet::{Code, Error};
 use quintet_agent::{AgentError, Client, Membership, Record, certificate, ends_soon};
 use quintet_contract::NodeId;
 use quintet_identity::{DAY, Validity};
@@ -45,13 +46,22 @@ impl Machines {
 
     /// Whether nothing is known against asking that machine.
     pub(crate) fn seems_up(&self, node: NodeId) -> bool {
-        self.membership.news.suspects.iter().all(|suspect| suspect.node != node)
+        self.suspicion(node.0).is_none()
     }
 
     /// What the machines are called. The space is served on the one with the lowest number.
     pub(crate) fn names(&self) -> Names {
         let by_identity = self.members().map(|(_, member)| (member.identity, member.name.clone())).collect();
         Names { by_identity, here: self.members().next().map(|(_, member)| member.name.clone()) }
+    }
+
+    /// Why the cluster's space is not to be had, where the machine on which it is served does not seem to be there.
+    pub(crate) fn why_without_space(&self) -> Option<Error> {
+        let (node, member) = self.members().next()?;
+        let state = self.suspicion(node.0)?;
+        let text = format!("{} serves it, which is {}", member.name, state_words(state));
+        let code = if state == Suspicion::Silent { Code::PeerSilent } else { Code::Unreachable };
+        Some(Error::new(code, text))
     }
 
     /// Asks the agent of that folder.
@@ -174,17 +184,29 @@ impl Machines {
     }
 
     fn state(&self, node: u16) -> &'static str {
-        let suspect = self.membership.news.suspects.iter().find(|suspect| suspect.node.0 == node);
-        match suspect.map(|suspect| suspect.cause) {
+        match self.suspicion(node) {
             None if node == self.own.node.0 => "up (this machine)",
             None if self.membership.news.is_stale => "unknown",
             None => "up",
-            Some(Suspicion::Silent) => "silent",
-            Some(Suspicion::Died) => "lost",
-            Some(Suspicion::Closed) => "down",
-            Some(Suspicion::Misbehaved) => "misbehaved",
-            Some(Suspicion::Refused) => "refuses this machine",
+            Some(cause) => state_words(cause),
         }
+    }
+
+    /// Why a machine does not seem to be there.
+    fn suspicion(&self, node: u16) -> Option<Suspicion> {
+        let suspect = self.membership.news.suspects.iter().find(|suspect| suspect.node.0 == node);
+        suspect.map(|suspect| suspect.cause)
+    }
+}
+
+/// How a machine is said to be that does not seem to be there.
+fn state_words(cause: Suspicion) -> &'static str {
+    match cause {
+        Suspicion::Silent => "silent",
+        Suspicion::Died => "lost",
+        Suspicion::Closed => "down",
+        Suspicion::Misbehaved => "misbehaved",
+        Suspicion::Refused => "refuses this machine",
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import errno
 import os
 import signal
 import subprocess
@@ -202,6 +203,58 @@ def test_shared_workers_that_nobody_uses_end(monkeypatch):
     assert all(map(is_there, pids)), "somebody uses them"
     local.give_back(workers)
     wait_until(lambda: local._shared is None and not any(map(is_there, pids)))
+
+
+def test_shared_workers_end_that_had_been_idle_for_long_when_the_program_ends(monkeypatch):
+    workers = local.LocalWorkers(1)
+    workers.users = 1
+    monkeypatch.setattr(local, "_shared", workers)
+    threading.Event().wait(0.2)
+    # Since the watching thread has looked last.
+    workers.users, workers.idle_since = 0, time.monotonic() - local.IDLE_S
+    ending = threading.Thread(target=workers.end, daemon=True)
+    ending.start()
+    ending.join(LONG_S)
+    assert not ending.is_alive() and not workers._folder.exists()
+
+
+def test_what_is_done_with_a_failed_future_may_end_the_executor_while_the_program_ends_it():
+    executor = quintet.Executor(1)
+    executor.submit(os.getpid).result(LONG_S)
+    workers, is_told, goes_on = executor._own, threading.Event(), threading.Event()
+
+    class Pool:
+        def give_up(self, _failure):
+            is_told.set()
+            goes_on.wait(LONG_S)
+            workers.end()
+
+    pool = Pool()
+    workers.pools.add(pool)
+    workers._failed_starts = local.FAILED_STARTS
+    (workers._folder / f"begun-{workers.pids()[0]}").unlink()
+    os.kill(workers.pids()[0], signal.SIGKILL)
+    assert is_told.wait(LONG_S)
+    ending = threading.Thread(target=workers.end, daemon=True)
+    ending.start()
+    wait_until(lambda: workers._has_ended)
+    goes_on.set()
+    ending.join(LONG_S)
+    assert not ending.is_alive()
+    executor.shutdown()
+
+
+def test_a_worker_that_cannot_be_started_again_fails_the_tasks(monkeypatch):
+    def refuse(*_told):
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    with quintet.Executor(1) as executor:
+        executor.submit(os.getpid).result(LONG_S)
+        monkeypatch.setattr(local, "_Worker", refuse)
+        future = executor.submit(time.sleep, 1000)
+        os.kill(executor._own.pids()[0], signal.SIGKILL)
+        with pytest.raises(concurrent.futures.BrokenExecutor, match="cannot be started again.*no more processes"):
+            future.result(LONG_S)
 
 
 def test_joblibs_jobs_are_the_usable_cores():

@@ -133,6 +133,8 @@ class LocalWorkers:
             for descriptor in by_descriptor:
                 watched.register(descriptor, select.POLLIN)
             for descriptor, _ in watched.poll(IDLE_S * 1000):
+                if self._has_ended:
+                    return
                 if descriptor == self._woken:
                     os.read(self._woken, 4096)
                 else:
@@ -148,37 +150,48 @@ class LocalWorkers:
             status = died.reap()
             has_begun = status == 0 or _begun(self._folder, died.process.pid).exists()
             self._failed_starts = 0 if has_begun else self._failed_starts + 1
+            text = f"the workers of this program end before they begin ({_told(status)}); what they said stands above"
             if self._failed_starts < FAILED_STARTS:
-                self._running[rank] = self._start(rank, number)
-                return
+                try:
+                    self._running[rank] = self._start(rank, number)
+                    return
+                except OSError as error:
+                    text = f"a worker of this program that has ended cannot be started again: {error}"
             if self.failure is None:
-                text = f"the workers of this program end before they begin ({_told(status)}); what they said stands above"
                 self.failure = BrokenExecutor(text)
         for pool in list(self.pools):
             pool.give_up(self.failure)
 
     def end(self) -> None:
-        """Ends them, and their space. What they compute is not waited for. A second call waits for the first; one in a forked child does
-        nothing.
+        """Ends them, and their space. What they compute is not waited for. A second call waits for the first, but for one by the thread that
+        watches them, for which the first one may wait; one in a forked child does nothing.
         """
         if os.getpid() != self._maker:
             return
-        with self._ending:
-            with self._lock:
-                if self._has_ended:
-                    return
-                self._has_ended = True
-                running, self._running = list(self._running.values()), {}
-            self._look_again()
-            if self._watcher.is_alive() and self._watcher is not threading.current_thread():
-                self._watcher.join()
-            _end_all(running)
-            self.lab.close()
-            self._server.stop()
-            shutil.rmtree(self._folder, ignore_errors=True)
-            os.close(self._woken)
-            os.close(self._wake)
-            _open.discard(self)
+        watches = self._watcher is threading.current_thread()
+        if not self._ending.acquire(blocking=not watches):
+            return
+        try:
+            self._end(watches)
+        finally:
+            self._ending.release()
+
+    def _end(self, watches: bool) -> None:
+        with self._lock:
+            if self._has_ended:
+                return
+            self._has_ended = True
+            running, self._running = list(self._running.values()), {}
+        self._look_again()
+        if self._watcher.is_alive() and not watches:
+            self._watcher.join()
+        _end_all(running)
+        self.lab.close()
+        self._server.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        os.close(self._woken)
+        os.close(self._wake)
+        _open.discard(self)
 
 
 class _Worker:

@@ -218,6 +218,18 @@ def test_shared_workers_end_that_had_been_idle_for_long_when_the_program_ends(mo
     assert not ending.is_alive() and not workers._folder.exists()
 
 
+def test_nobody_gets_workers_that_are_being_ended(monkeypatch):
+    monkeypatch.setattr(local, "_shared", None)
+    first, got = local.share(1), []
+    monkeypatch.setattr(first, "end", lambda: got.append(local.share(1)))
+    local.stop(first)
+    try:
+        assert got[0] is not first and got[0].users == 1
+    finally:
+        for workers in {first, *got}:
+            local.LocalWorkers.end(workers)
+
+
 def test_what_is_done_with_a_failed_future_may_end_the_executor_while_the_program_ends_it():
     executor = quintet.Executor(1)
     executor.submit(os.getpid).result(LONG_S)

@@ -280,8 +280,14 @@ def give_back(workers: LocalWorkers) -> None:
 
 def stop(workers: LocalWorkers) -> None:
     """Ends what they compute for the only one who uses them, if so: the next use starts others."""
-    if workers.users <= 1:
-        workers.end()
+    global _shared
+    with _sharing:
+        if workers.users > 1:
+            return
+        if _shared is workers:
+            # Nobody gets them while they are being ended.
+            _shared = None
+    workers.end()
 
 
 def _end_if_idle(workers: LocalWorkers) -> None:

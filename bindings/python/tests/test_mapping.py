@@ -107,6 +107,18 @@ def test_a_buffer_bounds_what_is_collected_ahead(own):
     results.close()
 
 
+@pytest.mark.parametrize("buffer", [1000, 100, 10])
+def test_what_the_calls_themselves_raise_comes_behind_the_results_before_it(own, buffer):
+    def broken():
+        yield from range(500)
+        raise KeyError("the input is broken")
+
+    got = []
+    with pytest.raises(KeyError, match="the input is broken"):
+        got.extend(own.map(abs, broken(), buffersize=buffer))
+    assert got == list(range(500))
+
+
 def test_a_closed_map_submits_no_more(own):
     results = own.map(pause, [0.02] * 100, buffersize=4)
     next(results)

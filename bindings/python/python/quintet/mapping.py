@@ -166,12 +166,21 @@ class Mapping:
             size = min(size, self._buffer - (self._begun - self._taken))
         if self._is_exhausted or size <= 0:
             return None
-        calls = list(itertools.islice(self._calls, size))
+        calls: list[Call] = []
+        try:
+            # One by one: those before an error are kept.
+            for call in itertools.islice(self._calls, size):
+                calls.append(call)
+        except Exception as error:
+            # It may be asked for by a thread that nobody hears: the error stands behind the calls that came before it.
+            self._has_failed = True
+            self._done[self._begun + len(calls)] = [], error
+            self._changed.notify_all()
+        first = self._begun
         if not calls:
-            self._is_exhausted = True
+            self._is_exhausted = not self._has_failed
             self._changed.notify_all()
             return None
-        first = self._begun
         self._begun += len(calls)
         if self._left is not None:
             self._left -= len(calls)

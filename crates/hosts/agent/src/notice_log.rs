@@ -1,6 +1,6 @@
 //! What an agent has to tell, as events of `tracing`: their targets, levels and fields. The words are those of [`Notice`]'s own text.
 
-use crate::log::{Entry, on_one_line};
+use crate::log::Entry;
 use crate::notice::{Notice, NoticeLine, Refused};
 use quintet_contract::NodeId;
 use quintet_membership::Suspicion;
@@ -36,7 +36,7 @@ impl Notice {
     /// Tells whoever listens to `tracing` in this process, on behalf of the agent of that node.
     pub fn log(&self, node: NodeId) {
         match self {
-            Notice::Host(event) | Notice::Space(event) => event.log_as(node, &on_one_line(&self.to_string())),
+            Notice::Host(event) | Notice::Space(event) => event.log_as(node, self),
             Notice::Came { .. }
             | Notice::Left { .. }
             | Notice::Suspected { .. }

@@ -104,33 +104,33 @@ const TARGET: &str = "quintet::link";
 impl Event {
     /// Tells whoever listens to `tracing` in this process that a node saw this. What a host does with events that nobody else takes.
     pub fn log(&self, node: NodeId) {
-        self.log_as(node, &self.to_string());
+        self.log_as(node, self);
     }
 
-    /// The same, in the words of who knows more of it.
-    pub fn log_as(&self, node: NodeId, text: &str) {
+    /// The same, in other words: those of a program that knows more of it.
+    pub fn log_as(&self, node: NodeId, words: &dyn fmt::Display) {
         let (node, code) = (node.0, self.code().name());
         match self {
             Event::LinkFailed { peer, why } => {
-                warn!(target: TARGET, node, peer = peer.0, code, %why, "{text}");
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{words}");
             }
             Event::NameRefused { peer, before, .. } => {
-                warn!(target: TARGET, node, peer = peer.0, code, before, "{text}");
+                warn!(target: TARGET, node, peer = peer.0, code, before, "{words}");
             }
-            Event::RefusedByDialler { before } => warn!(target: TARGET, node, code, before, "{text}"),
+            Event::RefusedByDialler { before } => warn!(target: TARGET, node, code, before, "{words}"),
             Event::NotConnected { why, from, before, .. } => {
                 let from = from.map(tracing::field::display);
-                warn!(target: TARGET, node, code, %why, from, before, "{text}");
+                warn!(target: TARGET, node, code, %why, from, before, "{words}");
             }
-            Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{text}"),
+            Event::NotReached { peer } => warn!(target: TARGET, node, peer = peer.0, code, "{words}"),
             Event::TurnedAway { peer, why } => {
-                warn!(target: TARGET, node, peer = peer.0, code, %why, "{text}");
+                warn!(target: TARGET, node, peer = peer.0, code, %why, "{words}");
             }
-            Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{text}"),
+            Event::NoNewLinks { why } => error!(target: TARGET, node, code, %why, "{words}"),
             Event::DiskFull { path, why } => {
-                error!(target: TARGET, node, path = %path.display(), code, why, "{text}");
+                error!(target: TARGET, node, path = %path.display(), code, why, "{words}");
             }
-            Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{text}"),
+            Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{words}"),
         }
     }
 

@@ -85,10 +85,14 @@ impl Refusal {
             Notice::Space(event) => ("space", event),
             _ => return None,
         };
-        let Event::NotConnected { why, from, identity, before } = event else { return None };
-        let (code, text) = (why.code(), why.to_string());
-        let refused = Refused { what, identity: *identity, name: None, code, text };
-        Some(Refusal { time, from: *from, refused, times: before + 1 })
+        let (from, identity, text) = match event {
+            Event::NotConnected { why, from, identity, .. } => (*from, *identity, why.to_string()),
+            Event::NameRefused { identity, .. } => (None, *identity, notice.text()),
+            // Whom others refuse stands in their logs.
+            _ => return None,
+        };
+        let refused = Refused { what, identity, name: None, code: event.code(), text };
+        Some(Refusal { time, from, refused, times: notice.times() })
     }
 }
 
@@ -130,7 +134,8 @@ impl Entry for Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quintet_link::{BootstrapError, LinkAddress};
+    use quintet_contract::NodeId;
+    use quintet_link::{BootstrapError, LinkAddress, TlsFault};
     use std::time::{Duration, UNIX_EPOCH};
 
     fn knocks(from: [u8; 4], port: u16, before: u64) -> Notice {
@@ -156,6 +161,27 @@ mod tests {
         assert_eq!(object, expected);
         assert!(object["text"].as_str().is_some_and(|text| text.contains("garbage\n\"")), "{line}");
         assert!(Refusal::of(&Notice::Ready, at).is_none());
+    }
+
+    #[test]
+    fn who_is_not_heard_under_a_number_is_refused_and_who_turns_this_machine_away_is_not() {
+        let identity = Some(Identity([7; 32]));
+        let refused = Event::NameRefused { peer: NodeId(3), identity, is_dialled: false, before: 4 };
+        let refusal = Refusal::of(&Notice::Host(refused), UNIX_EPOCH).expect("it is one");
+        let object: serde_json::Value =
+            serde_json::from_str(&refusal.line(refusal.times())).expect("an object");
+        let expected = json!({
+            "time": "1970-01-01T00:00:00Z", "what": "connection", "from": null, "identity": "07".repeat(32), "name": null,
+            "code": "NotAllowed", "text": "a link was refused: who has the key 0707070707070707 may not be heard as node 3", "times": 5,
+        });
+        assert_eq!(object, expected);
+        let why = BootstrapError::Tls {
+            address: LinkAddress::Tls { host: "a".to_owned(), port: 1, credentials: None },
+            fault: TlsFault::NotAdmitted,
+        };
+        for event in [Event::TurnedAway { peer: NodeId(3), why }, Event::RefusedByDialler { before: 0 }] {
+            assert!(Refusal::of(&Notice::Host(event), UNIX_EPOCH).is_none());
+        }
     }
 
     #[test]

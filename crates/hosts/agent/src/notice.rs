@@ -180,8 +180,8 @@ impl Notice {
 
     /// The same, so many times, where it says how often it happened.
     pub(crate) fn happened(mut self, times: u64) -> Notice {
-        if let Notice::Host(Event::NotConnected { before, .. })
-        | Notice::Space(Event::NotConnected { before, .. }) = &mut self
+        if let Notice::Host(event) | Notice::Space(event) = &mut self
+            && let Some(before) = event.before_mut()
         {
             *before = times.saturating_sub(1);
         }
@@ -209,8 +209,7 @@ impl Entry for Notice {
 
     fn times(&self) -> u64 {
         match self {
-            Notice::Host(Event::NotConnected { before, .. })
-            | Notice::Space(Event::NotConnected { before, .. }) => before + 1,
+            Notice::Host(event) | Notice::Space(event) => event.before().unwrap_or(0) + 1,
             _ => 1,
         }
     }

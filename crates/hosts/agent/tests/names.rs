@@ -105,6 +105,15 @@ fn nobody_takes_the_number_of_a_member_that_is_away_and_it_comes_back_unhindered
         assert_eq!(enrol_as(&a, &holder, AWAY), Err(Code::NotAllowed));
         a.has_told(holder_is_told_of)
     });
+    // Both stand in the record of refusals.
+    for who in [member.identity(), holder.identity()] {
+        let key = who.0.iter().fold(String::new(), |key, byte| key + &format!("{byte:02x}"));
+        wait_until("it is written down", || {
+            let lines = std::fs::read_to_string(a.folder.join("audit.log")).unwrap_or_default();
+            let is_it = |line: &str| line.contains(&key) && line.contains("may not be heard as node 1");
+            lines.lines().any(|line| is_it(line) && line.contains("\"what\":\"connection\""))
+        });
+    }
     // The machine itself, and the cluster agrees with it as before.
     let b = Running::start(&away);
     a.wait_for(|notice| matches!(notice, Notice::Back { node: AWAY, .. }).then_some(()));

@@ -21,7 +21,7 @@ pub enum Event {
         why: LinkError,
     },
     /// A link was ended at once: who is at its other end may not be heard under the number that the link is for. The peer learns it as well, as
-    /// [`LinkError::Refused`] where the link can tell. Told at most once a second.
+    /// [`LinkError::Refused`] where the link can tell. Of each identity it is told at most once a second, and of 32 of them at most.
     NameRefused {
         /// The number.
         peer: NodeId,
@@ -131,6 +131,27 @@ impl Event {
                 error!(target: TARGET, node, path = %path.display(), code, why, "{words}");
             }
             Event::DiskHasRoom { path } => info!(target: TARGET, node, path = %path.display(), "{words}"),
+        }
+    }
+
+    /// Those like it before that were not told of, where they are counted.
+    #[must_use]
+    pub fn before(&self) -> Option<u64> {
+        match self {
+            Event::NotConnected { before, .. }
+            | Event::NameRefused { before, .. }
+            | Event::RefusedByDialler { before } => Some(*before),
+            _ => None,
+        }
+    }
+
+    /// The same, to be set.
+    pub fn before_mut(&mut self) -> Option<&mut u64> {
+        match self {
+            Event::NotConnected { before, .. }
+            | Event::NameRefused { before, .. }
+            | Event::RefusedByDialler { before } => Some(before),
+            _ => None,
         }
     }
 

@@ -21,6 +21,7 @@
 //! | `services.rs` | [`Services`]: disk, device and processes, behind addresses |
 //! | `measuring.rs` | what a node tells of itself in numbers, when it is asked |
 //! | `event.rs`, `failure.rs` | what the host saw, for whoever wants to know; what a link's failure means to protocols |
+//! | `rarely.rs` | which of many alike is told of |
 //! | `instance.rs`, `recorder.rs` | a protocol and its recorder: the flight recorder |
 //! | `tracer.rs`, `traced.rs` | a process's part of a trace for Perfetto; what an instance adds to it |
 //! | `histograms.rs`, `timed.rs` | how long callers' operations take, as files; where that is seen |
@@ -42,6 +43,7 @@ mod node;
 mod outbox;
 mod outlets;
 mod poller;
+mod rarely;
 mod recorder;
 mod request;
 mod services;

@@ -2,10 +2,10 @@
 
 use crate::event::Event;
 use crate::poller::{Poller, Source};
+use crate::rarely::{QUIET, Rarely};
 use quintet_contract::{Port, Span, Time};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, End, Listener, NotAccepted};
-use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 
@@ -18,12 +18,6 @@ const REFUSALS: u32 = 256;
 
 /// Connections that fail, looked at in one turn.
 const FAILURES: usize = 64;
-
-/// How long after one of them was told of the next ones are only counted: a stranger can make a thousand a second.
-const QUIET: Span = Span::from_secs(1);
-
-/// Causes and machines that are told apart: one who knocks without end hides nobody else, and many of them are counted together.
-const KINDS: usize = 32;
 
 /// All listeners of a node.
 #[derive(Default)]
@@ -41,7 +35,8 @@ struct Watched {
     /// Until when it is left alone.
     rests_until: Option<Time>,
     shortage: Shortage,
-    failures: Failures,
+    /// The connections that were not made, by cause and machine.
+    failures: Rarely<(Code, Option<IpAddr>)>,
 }
 
 /// The system refuses what a link needs.
@@ -51,19 +46,6 @@ struct Shortage {
     refusals: u32,
     /// It was told of, and goes on if there is another one before.
     told_until: Time,
-}
-
-/// The connections that were not made, by cause and machine: the one told of last at the end.
-#[derive(Default)]
-struct Failures(VecDeque<Failure>);
-
-/// Those of one cause and from one machine.
-struct Failure {
-    cause: Code,
-    from: Option<IpAddr>,
-    quiet_until: Time,
-    /// Those that nobody was told of.
-    untold: u64,
 }
 
 impl Listening {
@@ -77,7 +59,7 @@ impl Listening {
     /// The system refuses to watch it.
     pub(crate) fn add(&mut self, listener: Box<dyn Listener>, port: Port, poller: &Poller) -> io::Result<()> {
         poller.add(listener.fd(), Source::Listener(place(self.listeners.len())))?;
-        let (shortage, failures) = (Shortage::default(), Failures::default());
+        let (shortage, failures) = (Shortage::default(), Rarely::default());
         self.listeners.push(Watched {
             listener,
             port,
@@ -119,7 +101,7 @@ impl Listening {
                         watched.rest(now, poller);
                     }
                 }
-                Err(refused) => watched.failures.tell(refused, now, tell),
+                Err(refused) => tell_of(&mut watched.failures, refused, now, tell),
             }
         }
         None
@@ -171,24 +153,15 @@ impl Shortage {
     }
 }
 
-impl Failures {
-    /// One more: tells of it, unless another one like it was told of a moment ago.
-    fn tell(&mut self, refused: NotAccepted, now: Time, tell: &mut dyn FnMut(&Event)) {
-        let NotAccepted { why, from, identity } = refused;
-        let (cause, machine) = (why.code(), from.map(|from| from.ip()));
-        let known = self.0.iter().position(|failure| (failure.cause, failure.from) == (cause, machine));
-        // Where there are too many to be told apart, one that is not told of any more makes room, or the next is counted with the last.
-        let alike = known.or_else(|| {
-            let is_full = self.0.len() == KINDS && self.0[0].quiet_until > now;
-            is_full.then_some(KINDS - 1)
-        });
-        let before = match alike {
-            Some(at) if now < self.0[at].quiet_until => return self.0[at].untold += 1,
-            Some(at) => self.0.remove(at).map_or(0, |failure| failure.untold),
-            None if self.0.len() == KINDS => self.0.pop_front().map_or(0, |failure| failure.untold),
-            None => 0,
-        };
-        self.0.push_back(Failure { cause, from: machine, quiet_until: now + QUIET, untold: 0 });
+/// A connection that was not made: tells of it, unless another one like it was told of a moment ago.
+fn tell_of(
+    failures: &mut Rarely<(Code, Option<IpAddr>)>,
+    refused: NotAccepted,
+    now: Time,
+    tell: &mut dyn FnMut(&Event),
+) {
+    let NotAccepted { why, from, identity } = refused;
+    if let Some(before) = failures.count((why.code(), from.map(|from| from.ip())), now) {
         tell(&Event::NotConnected { why: *why, from, identity, before });
     }
 }

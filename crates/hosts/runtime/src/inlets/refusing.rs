@@ -6,7 +6,8 @@
 
 use crate::engine::Engine;
 use crate::event::Event;
-use quintet_contract::{Identity, LinkInfo, NodeId, Span, Time};
+use crate::rarely::Rarely;
+use quintet_contract::{Identity, LinkInfo, NodeId, Time};
 use quintet_link::LinkError;
 use std::sync::Arc;
 
@@ -14,39 +15,17 @@ use std::sync::Arc;
 /// the node, and must not wait.
 pub type NamingRule = Arc<dyn Fn(NodeId, Option<Identity>) -> bool + Send + Sync>;
 
-/// How long after a refusal was told of the next ones are only counted: whoever is let in could fill a log with them.
-const QUIET: Span = Span::from_secs(1);
-
 /// The rule, if there is one, and what was told of refusals by this side and by peers.
 #[derive(Default)]
 pub(super) struct Naming {
     pub(super) rule: Option<NamingRule>,
-    own: Told,
-    peers: Told,
-}
-
-/// What was told of events of one kind.
-#[derive(Default)]
-struct Told {
-    quiet_until: Time,
-    /// Those that nobody was told of.
-    untold: u64,
-}
-
-impl Told {
-    /// One more: how many before it were not told of, if it is to be told.
-    fn count(&mut self, now: Time) -> Option<u64> {
-        if now < self.quiet_until {
-            self.untold += 1;
-            return None;
-        }
-        self.quiet_until = now + QUIET;
-        Some(core::mem::take(&mut self.untold))
-    }
+    /// Refusals by this side, by whom they met: one who is refused without end hides nobody else.
+    own: Rarely<Option<Identity>>,
+    peers: Rarely<()>,
 }
 
 impl Naming {
-    /// Whether who is at the other end of a link may not be heard as that node. Tells of it, unless another one was told of a moment ago.
+    /// Whether who is at the other end of a link may not be heard as that node. Tells of it, unless another one of the same peer was told of a moment ago.
     pub(super) fn refuses(
         &mut self,
         peer: NodeId,
@@ -58,7 +37,7 @@ impl Naming {
         if self.rule.as_ref().is_none_or(|rule| rule(peer, link.identity)) {
             return false;
         }
-        if let Some(before) = self.own.count(now) {
+        if let Some(before) = self.own.count(link.identity, now) {
             engine.tell(&Event::NameRefused { peer, identity: link.identity, is_dialled, before });
         }
         true
@@ -67,7 +46,7 @@ impl Naming {
     /// A link that was accepted ended before its peer had a name. Tells of it where the peer has refused this side.
     pub(super) fn ended_unnamed(&mut self, why: &LinkError, engine: &mut Engine, now: Time) {
         if *why == LinkError::Refused
-            && let Some(before) = self.peers.count(now)
+            && let Some(before) = self.peers.count((), now)
         {
             engine.tell(&Event::RefusedByDialler { before });
         }

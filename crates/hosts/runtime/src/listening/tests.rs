@@ -1,4 +1,5 @@
 use super::*;
+use crate::rarely::KINDS;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, SharedMemoryListener, TlsFault, listen};
 use quintet_testbed::{Program, TempDir, argument};
@@ -137,12 +138,12 @@ fn strangers_who_leave_are_told_of_once_a_second_and_counted() {
 
 #[test]
 fn who_knocks_without_end_hides_nobody_else_and_very_many_are_counted() {
-    let (mut failures, mut told) = (Failures::default(), Vec::new());
+    let (mut failures, mut told) = (Rarely::default(), Vec::new());
     let mut knock = |machine: u8, fault: TlsFault, at: Time| {
         let address = LinkAddress::Tls { host: "a".to_owned(), port: 1, credentials: None };
         let why = BootstrapError::Tls { address, fault };
         let refused = NotAccepted { from: Some(([10, 0, 0, machine], 7).into()), ..why.into() };
-        failures.tell(refused, at, &mut |event| told.push(event.clone()));
+        tell_of(&mut failures, refused, at, &mut |event| told.push(event.clone()));
     };
     (0..100).for_each(|_| knock(1, TlsFault::PeerNotAdmitted, Time(0)));
     knock(1, TlsFault::PeerOfAnotherCluster, Time(1));

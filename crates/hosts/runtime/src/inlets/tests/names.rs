@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 const MEMBER: Identity = Identity([7; 32]);
 const OTHER: Identity = Identity([8; 32]);
+const THIRD: Identity = Identity([9; 32]);
 
 /// A link whose peer has proved to be somebody.
 struct Proved(Box<dyn quintet_link::Sender>, Identity);
@@ -106,26 +107,27 @@ fn a_link_that_lives_does_not_give_way_to_one_that_is_refused() {
 }
 
 #[test]
-fn refusals_are_told_of_once_a_second_and_counted() {
+fn refusals_are_told_of_once_a_second_and_counted_for_each_who_is_refused() {
     let (mut engine, mut inlets, told) = guarded();
     let second = 1_000_000_000;
     for (at, links) in [(second, 3), (3 * second, 1)] {
-        let (nears, mut fars): (Vec<End>, Vec<End>) = (0..links).map(|_| proved(OTHER)).unzip();
+        let who = (0..links).map(|_| OTHER).chain((links > 1).then_some(THIRD));
+        let (nears, mut fars): (Vec<End>, Vec<End>) = who.map(proved).unzip();
         inlets.listen(Ready::new(nears), PORT).expect("it is watched");
         fars.iter_mut().for_each(|far| say(far, 7));
         turn(&mut engine, &mut inlets, Time(at));
         fars.iter_mut().for_each(|far| assert_eq!(end_of(far), LinkError::Refused));
     }
-    let before: Vec<u64> = told
+    let before: Vec<(Option<Identity>, u64)> = told
         .lock()
         .expect("no other panicked")
         .iter()
         .map(|event| match event {
-            Event::NameRefused { before, .. } => *before,
+            Event::NameRefused { identity, before, .. } => (*identity, *before),
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(before, [0, 2]);
+    assert_eq!(before, [(Some(OTHER), 0), (Some(THIRD), 0), (Some(OTHER), 2)]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::interrupt::on_interrupt_or_resize;
 use crate::output::{print, print_line};
 use clap::Args;
 use quintet::Error;
+use quintet_agent::log::escaped;
 use rustix::process::Signal;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use serde_json::Value;
@@ -40,6 +41,18 @@ pub(crate) struct View {
     pub(crate) json: Value,
 }
 
+impl View {
+    /// Its lines. What others have said in them, clients of a space or agents of other machines, is nothing that a terminal obeys.
+    fn lines(&self) -> impl Iterator<Item = String> {
+        self.text.lines().map(escaped)
+    }
+
+    /// All of them.
+    fn plain(&self) -> String {
+        self.lines().map(|line| line + "\n").collect()
+    }
+}
+
 /// What comes to who draws.
 enum Event {
     View(Result<View, Error>),
@@ -66,7 +79,7 @@ impl WatchArguments {
 
 fn once(as_json: bool, mut fetch: impl FnMut() -> Result<View, Error>) -> Result<ExitCode, Error> {
     let view = fetch()?;
-    if as_json { print_line(view.json) } else { print(&view.text) }?;
+    if as_json { print_line(view.json) } else { print(&view.plain()) }?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,12 +136,12 @@ fn draw_all(events: &Receiver<Event>, in_place: bool, as_json: bool) -> Result<E
             Event::View(Err(error)) => trouble = Some(error),
         }
         let Some(view) = &last else { continue };
-        let lost = trouble.as_ref().map(|error| format!("was lost, trying again: {error}"));
+        let lost = trouble.as_ref().map(|error| escaped(&format!("was lost, trying again: {error}")));
         let is_taken = match (&lost, as_json) {
             _ if in_place => print(&frame(view, lost.as_deref(), size())),
             (None, true) => print_line(&view.json),
             (Some(lost), true) => print_line(serde_json::json!({"lost": lost})),
-            (None, false) => print(&format!("{}\n", view.text)),
+            (None, false) => print(&(view.plain() + "\n")),
             (Some(lost), false) => print_line(lost),
         }?;
         if !is_taken {
@@ -142,7 +155,7 @@ fn draw_all(events: &Receiver<Event>, in_place: bool, as_json: bool) -> Result<E
 fn frame(view: &View, lost: Option<&str>, (columns, rows): (usize, usize)) -> String {
     let first =
         lost.map(|lost| if has_colours() { format!("\x1b[1m{lost}\x1b[0m") } else { lost.to_owned() });
-    let lines = view.text.lines().map(|line| cut(line, columns));
+    let lines = view.lines().map(|line| cut(&line, columns));
     let lines = first.into_iter().chain(lines).take(rows.saturating_sub(1));
     let drawn: String = lines.map(|line| format!("{line}\x1b[K\r\n")).collect();
     format!("\x1b[H{drawn}\x1b[J")
@@ -227,6 +240,15 @@ mod tests {
             drawn.contains("it was lost") && drawn.contains("one") && !drawn.contains("two"),
             "{drawn:?}"
         );
+    }
+
+    #[test]
+    fn what_others_say_moves_no_cursor_and_begins_no_line() {
+        let text = "worker 1 of \x1b]0;mine\x07\rall is well\u{9b}2K\u{202e} \u{fc}\n".to_owned();
+        let view = View { text, json: Value::Null };
+        let plain = "worker 1 of \\u{1b}]0;mine\\u{7}\\rall is well\\u{9b}2K\\u{202e} \u{fc}";
+        assert_eq!(view.plain(), format!("{plain}\n"));
+        assert_eq!(frame(&view, None, (200, 4)), format!("\x1b[H{plain}\x1b[K\r\n\x1b[J"));
     }
 
     #[test]

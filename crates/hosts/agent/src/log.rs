@@ -16,7 +16,7 @@ mod repeats;
 mod text;
 
 pub use line_file::LineFile;
-pub use text::{on_one_line, rfc_3339};
+pub use text::{escaped, on_one_line, rfc_3339};
 
 use repeats::Repeats;
 use std::io;

@@ -33,16 +33,22 @@ fn date(days: u64) -> (u64, u64, u64) {
 /// A text as it may stand in a line: what would end the line, move on a terminal or hide there is escaped, and what is long is cut.
 #[must_use]
 pub fn on_one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len().min(LONGEST));
-    for character in text.chars().take(LONGEST) {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => escaped(&text[..end]) + "...",
+        None => escaped(text),
+    }
+}
+
+/// The same, whole.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
         match character {
             '"' | '\'' | '\\' => line.push(character),
             // Also what changes the direction of writing, and whatever else is not seen.
             _ => _ = write!(line, "{}", character.escape_debug()),
         }
-    }
-    if text.chars().nth(LONGEST).is_some() {
-        line.push_str("...");
     }
     line
 }

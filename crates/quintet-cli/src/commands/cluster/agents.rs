@@ -11,10 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a machine may take to answer: others are shown meanwhile no later than this.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+
+/// Processes of one machine that are taken from its agent.
+const MOST_PROCESSES: usize = 100_000;
 
 /// Connections to agents, kept from one look to the next.
 pub(crate) struct Agents {
@@ -48,20 +51,14 @@ impl Agents {
     /// Asks each machine that seems to be there which processes of jobs run on it.
     pub(crate) fn processes(&mut self, machines: &Machines) -> Answers<Vec<ProcessInfo>> {
         self.ask(machines, |client| {
-            let mut all: Vec<ProcessInfo> = Vec::new();
-            loop {
-                let after = all.last().map_or(0, |last| last.running.pid);
-                match client.ask_launcher(&Request::Running { after }, ANSWER_LIMIT)? {
-                    Answer::Running { processes, is_last } => {
-                        let is_last = is_last || processes.is_empty();
-                        all.extend(processes);
-                        if is_last {
-                            return Ok(all);
-                        }
-                    }
-                    _ => return Err(AgentError::Malformed("an answer of its agent")),
+            let until = Instant::now() + ANSWER_LIMIT;
+            all_pages(|after| {
+                let left = until.saturating_duration_since(Instant::now());
+                match client.ask_launcher(&Request::Running { after }, left)? {
+                    Answer::Running { processes, is_last } => Ok((processes, is_last)),
+                    _ => Err(AgentError::Malformed("an answer of its agent")),
                 }
-            }
+            })
         })
     }
 
@@ -125,5 +122,58 @@ impl Agents {
         let credentials = self.credentials.admitting(rule).map_err(|error| error.to_string())?;
         let address = address.identified(Some(&credentials));
         Client::connect(address, node, self.cluster).map_err(|error| error.to_string())
+    }
+}
+
+/// All processes of a machine, by pages of those with higher numbers than the last of the page before.
+///
+/// # Errors
+/// Those of `page`; the pages have no end.
+fn all_pages(
+    mut page: impl FnMut(u32) -> Result<(Vec<ProcessInfo>, bool), AgentError>,
+) -> Result<Vec<ProcessInfo>, AgentError> {
+    let mut all: Vec<ProcessInfo> = Vec::new();
+    loop {
+        let (processes, is_last) = page(all.last().map_or(0, |last| last.running.pid))?;
+        let is_last = is_last || processes.is_empty();
+        all.extend(processes);
+        if all.len() > MOST_PROCESSES {
+            return Err(AgentError::Malformed("a list of processes that has no end"));
+        }
+        if is_last {
+            return Ok(all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_launch::RunningProcess;
+
+    fn process(pid: u32) -> ProcessInfo {
+        let (job, command) = (String::new(), String::new());
+        let running = RunningProcess {
+            process: None,
+            pid,
+            count: 1,
+            state: b'R',
+            age: 0,
+            cpu: 0,
+            memory: 0,
+            rank: None,
+            job,
+            command,
+        };
+        ProcessInfo { running, name: String::new(), restarts: 0, owner: None }
+    }
+
+    #[test]
+    fn pages_are_read_to_the_last_and_not_for_ever() {
+        let two = all_pages(|after| Ok((vec![process(after + 1), process(after + 2)], after == 2)));
+        let pids: Vec<u32> = two.expect("it ends").iter().map(|process| process.running.pid).collect();
+        assert_eq!(pids, [1, 2, 3, 4]);
+        let endless = all_pages(|after| Ok((vec![process(after)], false)));
+        assert!(matches!(endless, Err(AgentError::Malformed(what)) if what.contains("no end")));
     }
 }

@@ -6,14 +6,15 @@
 use crate::connection::refused;
 use clap::{Args, ValueEnum};
 use quintet::{Code, Error};
-use quintet_agent::log::on_one_line;
+use quintet_agent::log::{on_one_line, rfc_3339};
 use quintet_settings::{LOG_FILTER, LOG_FORMAT, Settings};
+use serde_json::json;
 use std::io::{self, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{MakeWriter, layer};
@@ -59,7 +60,7 @@ pub(crate) fn to_standard_error() -> Sink {
     Box::new(|line| writeln!(stderr(), "{line}"))
 }
 
-/// Dropped, it waits until all events are written that came before: for a moment.
+/// The events of this process, which are written. Dropped, it waits as [`Log::flush`] does.
 pub(crate) struct Log(SyncSender<Line>);
 
 /// For the thread that writes.
@@ -102,7 +103,8 @@ impl LogArguments {
         let lost = Arc::<AtomicU64>::default();
         let counted = Arc::clone(&lost);
         let thread = Builder::new().name("quintet-log".to_owned());
-        thread.spawn(move || write(&waiting, &counted, sink)).map_err(refused("begin to write events"))?;
+        let writing = thread.spawn(move || write(&waiting, &counted, format, sink));
+        writing.map_err(refused("begin to write events"))?;
         let writer = Lines { lines: lines.clone(), lost, escapes: format == Format::Text };
         let layer = match format {
             Format::Text => layer().with_ansi(false).with_writer(writer).boxed(),
@@ -115,8 +117,9 @@ impl LogArguments {
     }
 }
 
-impl Drop for Log {
-    fn drop(&mut self) {
+impl Log {
+    /// Waits until all events are written that came before: for a moment.
+    pub(crate) fn flush(&self) {
         let (reached, is_reached) = channel();
         if self.0.try_send(Line::Reached(reached)).is_ok() {
             // Nobody may be reading: then the last lines are lost.
@@ -125,22 +128,40 @@ impl Drop for Log {
     }
 }
 
-/// Writes lines as they come, and in between how many were left out.
-fn write(waiting: &Receiver<Line>, lost: &AtomicU64, mut sink: Sink) {
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Writes lines as they come, and in between how many were left out: for which there was no room, or which could not be written.
+fn write(waiting: &Receiver<Line>, lost: &AtomicU64, format: Format, mut sink: Sink) {
+    let mut left_out = 0;
     for line in waiting {
-        // Whoever closed standard error wants to know nothing; of a disk that takes nothing there is nobody to tell.
-        let _ = match line {
-            Line::Event(line) => sink(&line),
+        match line {
+            Line::Event(line) => left_out += u64::from(sink(&line).is_err()),
             Line::Reached(reached) => {
+                // Who waited for it may have lost patience.
                 let _ = reached.send(());
-                Ok(())
             }
-        };
-        let left_out = lost.swap(0, Ordering::Relaxed);
-        if left_out > 0 {
-            let _ = sink(&format!(
-                "quintet: {left_out} events were left out: they came faster than they were read"
-            ));
+        }
+        left_out += lost.swap(0, Ordering::Relaxed);
+        if left_out > 0 && sink(&line_of_left_out(left_out, format)).is_ok() {
+            left_out = 0;
+        }
+    }
+}
+
+/// What is written in the place of so many events, in the same format.
+fn line_of_left_out(count: u64, format: Format) -> String {
+    let time = rfc_3339(SystemTime::now());
+    let text = "events were left out: they could not be written, or not as fast as they came";
+    match format {
+        Format::Text => format!("{time}  WARN quintet::log: {count} {text} count={count}"),
+        Format::Json => {
+            let message = format!("{count} {text}");
+            json!({"timestamp": time, "level": "WARN", "message": message, "count": count, "target": "quintet::log"})
+                .to_string()
         }
     }
 }
@@ -177,5 +198,45 @@ impl Write for OneLine<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn events_that_cannot_be_written_are_counted_and_told_of_in_the_same_format() {
+        for format in [Format::Text, Format::Json] {
+            let written = Arc::<Mutex<Vec<String>>>::default();
+            let (told, mut refusals) = (Arc::clone(&written), 3);
+            let sink: Sink = Box::new(move |line| {
+                if refusals > 0 {
+                    refusals -= 1;
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+                told.lock().unwrap().push(line.to_owned());
+                Ok(())
+            });
+            let (lines, waiting) = sync_channel(WAITING);
+            let thread = std::thread::spawn(move || write(&waiting, &AtomicU64::new(5), format, sink));
+            let log = Log(lines);
+            for line in ["one", "two", "three"] {
+                log.0.send(Line::Event(line.to_owned())).unwrap();
+            }
+            log.flush();
+            let lines = written.lock().unwrap().clone();
+            // The first could not be written, nor that it could not, nor the second: but for that.
+            let [left_out, third] = &lines[..] else { panic!("{lines:?}") };
+            assert!(left_out.contains("7 events were left out") && third == "three", "{lines:?}");
+            let object = serde_json::from_str::<serde_json::Value>(left_out);
+            match format {
+                Format::Text => assert!(left_out.contains(" WARN quintet::log: "), "{left_out}"),
+                Format::Json => assert_eq!(object.unwrap()["count"], 7),
+            }
+            drop(log);
+            thread.join().unwrap();
+        }
     }
 }

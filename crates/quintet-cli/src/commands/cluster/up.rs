@@ -80,10 +80,11 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     descriptors::raise();
     let settings = own_settings()?;
     let sink = if arguments.detached { agent_log(folder) } else { to_standard_error() };
-    let (_log, metrics) = arguments.telemetry.start_to(sink, &settings)?;
+    let (log, metrics) = arguments.telemetry.start_to(sink, &settings)?;
+    let log = Arc::new(log);
     let places = &arguments.places;
     let announcement = Arc::new(Announcement::new()?);
-    let ready = Arc::clone(&announcement);
+    let (ready, written) = (Arc::clone(&announcement), Arc::clone(&log));
     let serving = Serving::default();
     let config = AgentConfig {
         folder: folder.to_owned(),
@@ -96,6 +97,8 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
             Notice::Ends => {
                 ready.tell(notice);
                 ready.finish();
+                // Who waits for the end of the agent removes its folder then.
+                written.flush();
             }
             other => ready.tell(other),
         }),
@@ -114,6 +117,7 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     });
     let how = agent.run().map_err(refused);
     announcement.finish();
+    log.flush();
     how.map(|()| ExitCode::SUCCESS)
 }
 

@@ -221,7 +221,9 @@ impl Disk {
     }
 
     fn write_beside(&self, path: &Path, request: &OwnedFrame) -> io::Result<File> {
-        let mut file = File::options().create(true).truncate(true).read(true).write(true).open(path)?;
+        let mut options = File::options();
+        options.create(true).truncate(true).read(true).write(true).mode(0o600);
+        let mut file = options.open(path)?;
         file.set_permissions(self.file.metadata()?.permissions())?;
         file.write_all(&request.body)?;
         file.write_all(&request.bulk)?;

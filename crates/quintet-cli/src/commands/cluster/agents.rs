@@ -10,21 +10,27 @@ use quintet_membership::Member;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a machine may take to answer: others are shown meanwhile no later than this.
-const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// How long a machine may take to answer, the time included in which it is connected to: the others are shown no later than this.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Processes of one machine that are taken from its agent.
 const MOST_PROCESSES: usize = 100_000;
 
 /// Connections to agents, kept from one look to the next.
 pub(crate) struct Agents {
+    dialer: Arc<Dialer>,
+    known: BTreeMap<NodeId, Arc<Client>>,
+}
+
+/// What connections to agents are made with.
+struct Dialer {
     folder: PathBuf,
     credentials: Credentials,
     cluster: u128,
-    known: BTreeMap<NodeId, Arc<Client>>,
 }
 
 /// What each machine has answered, or why it has not, by its number.
@@ -37,7 +43,8 @@ impl Agents {
     /// This machine has no identity of that cluster.
     pub(crate) fn new(folder: &Path) -> Result<Agents, Error> {
         let (credentials, cluster) = credentials(folder).map_err(super::refused)?;
-        Ok(Agents { folder: folder.to_owned(), credentials, cluster, known: BTreeMap::new() })
+        let dialer = Dialer { folder: folder.to_owned(), credentials, cluster };
+        Ok(Agents { dialer: Arc::new(dialer), known: BTreeMap::new() })
     }
 
     /// Asks each machine that seems to be there how it is.
@@ -62,55 +69,49 @@ impl Agents {
         })
     }
 
-    /// Asks all of them at a time. Who does not answer is connected to anew the next time.
-    fn ask<T: Send>(
+    /// Asks all of them at a time. Who does not answer is connected to anew the next time, and nobody waits for it after [`ANSWER_LIMIT`].
+    fn ask<T: Send + 'static>(
         &mut self,
         machines: &Machines,
-        ask: impl Fn(&Client) -> Result<T, AgentError> + Sync,
+        ask: impl Fn(&Client) -> Result<T, AgentError> + Clone + Send + 'static,
     ) -> Answers<T> {
-        let (this, ask) = (&*self, &ask);
-        let asked = thread::scope(|scope| {
-            let there = machines.members().filter(|(node, _)| machines.seems_up(**node));
-            let begun: Vec<_> = there
-                .map(|(node, member)| {
-                    (*node, scope.spawn(move || this.ask_one(machines, *node, member, ask)))
-                })
-                .collect();
-            let ended = begun.into_iter().filter_map(|(node, asking)| Some((node, asking.join().ok()?)));
-            ended.collect::<Vec<_>>()
-        });
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        let (tell, answered) = channel();
         let mut answers = Answers::new();
-        for (node, asked) in asked {
-            match asked {
-                Ok((client, answer)) => {
-                    self.known.insert(node, client);
-                    answers.insert(node, Ok(answer));
-                }
-                Err(why) => {
-                    self.known.remove(&node);
-                    answers.insert(node, Err(why));
-                }
-            }
+        for (node, member) in machines.members().filter(|(node, _)| machines.seems_up(**node)) {
+            let (node, member, is_own) = (*node, member.clone(), machines.is_own(*node));
+            let (known, dialer) = (self.known.remove(&node), Arc::clone(&self.dialer));
+            let (tell, ask) = (tell.clone(), ask.clone());
+            answers.insert(node, Err(format!("no answer within {ANSWER_LIMIT:?}")));
+            thread::spawn(move || {
+                let client = known.map_or_else(|| dialer.client(node, &member, is_own).map(Arc::new), Ok);
+                let answer = client.and_then(|client| {
+                    ask(&client).map(|answer| (client, answer)).map_err(|error| error.to_string())
+                });
+                // Nobody listens any more once the others are shown.
+                let _ = tell.send((node, answer));
+            });
+        }
+        drop(tell);
+        let left = || deadline.saturating_duration_since(Instant::now());
+        while let Ok((node, answer)) = answered.recv_timeout(left()) {
+            let answer = answer.map(|(client, answer)| {
+                self.known.insert(node, client);
+                answer
+            });
+            answers.insert(node, answer);
         }
         answers
     }
+}
 
-    fn ask_one<T>(
-        &self,
-        machines: &Machines,
-        node: NodeId,
-        member: &Member,
-        ask: impl Fn(&Client) -> Result<T, AgentError>,
-    ) -> Result<(Arc<Client>, T), String> {
-        let client = match self.known.get(&node) {
-            Some(client) => Arc::clone(client),
-            None if machines.is_own(node) => {
-                Arc::new(Client::local(&self.folder).map_err(|error| error.to_string())?)
-            }
-            None => Arc::new(self.connect(node, member)?),
-        };
-        let answer = ask(&client).map_err(|error| error.to_string())?;
-        Ok((client, answer))
+impl Dialer {
+    /// The agent of that member, which is that of this machine or another's.
+    fn client(&self, node: NodeId, member: &Member, is_own: bool) -> Result<Client, String> {
+        if is_own {
+            return Client::local(&self.folder).map_err(|error| error.to_string());
+        }
+        self.connect(node, member)
     }
 
     /// Connects to the agent of that very member, and of no other that has its address now.

@@ -1,18 +1,20 @@
 //! `quintet peek`.
 
+use super::cluster::place;
+use super::status::in_no_cluster;
 use crate::activity::{Activity, Names, bytes, seconds, tuple};
 use crate::connection::SpaceArguments;
 use crate::template::{Pattern, parse};
 use crate::watch::{View, WatchArguments};
 use clap::Args;
-use quintet::{Error, Lab, ListedTuple, Space, State, Template};
+use quintet::{Error, Lab, ListedTuple, Space, SpaceAddress, State, Template};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(Args)]
 #[command(
-    after_help = "A template is a list of fields with commas between them, in brackets or not. A field is a value or, with a ? in front, a type that stands for any value of it:\n\n  values  \"text\" (or 'text'; \\n \\t \\\" \\\\ within), true, false, 42, 42u8, 0.5, 0.5f32\n  types   ?int (i64), ?float (f64), ?str, ?bytes, ?bool, ?i8 to ?i64, ?u8 to ?u64, ?f32, ?f64, and arrays: ?f64[3,?]\n  ...     at the end: any further fields, of the types that the space has\n\nNumbers without a type are i64 and f64, as in Python. Nothing is taken. Tuples that somebody has under a lease are shown with who has them; those that were taken for good are not. They are read a page at a time, in no particular order, and those that are shown are sorted by their age; what changes meanwhile may come twice or not at all.\n\nExamples:\n  quintet peek\n  quintet peek '\"task\", ?int'\n  quintet peek '\"quintet.task\", ...' --count\n  quintet peek '?str, ?f64[?,?]' --limit 100 --json\n  quintet peek '\"row\", ...' --watch --interval 0.5"
+    after_help = "Of a machine that belongs to a cluster, the cluster's space is looked at, unless another one is named.\n\nA template is a list of fields with commas between them, in brackets or not. A field is a value or, with a ? in front, a type that stands for any value of it:\n\n  values  \"text\" (or 'text'; \\n \\t \\\" \\\\ within), true, false, 42, 42u8, 0.5, 0.5f32\n  types   ?int (i64), ?float (f64), ?str, ?bytes, ?bool, ?i8 to ?i64, ?u8 to ?u64, ?f32, ?f64, and arrays: ?f64[3,?]\n  ...     at the end: any further fields, of the types that the space has\n\nNumbers without a type are i64 and f64, as in Python. Nothing is taken. Tuples that somebody has under a lease are shown with who has them; those that were taken for good are not. They are read a page at a time, in no particular order, and those that are shown are sorted by their age; what changes meanwhile may come twice or not at all.\n\nExamples:\n  quintet peek\n  quintet peek '\"task\", ?int'\n  quintet peek '\"quintet.task\", ...' --count\n  quintet peek '?str, ?f64[?,?]' --limit 100 --json\n  quintet peek '\"row\", ...' --watch --interval 0.5"
 )]
 pub(crate) struct Arguments {
     /// Which tuples, as '"task", ?int'; without it all
@@ -70,11 +72,22 @@ fn template(text: &str) -> Result<Pattern, String> {
 impl Peek {
     fn view(&mut self) -> Result<View, Error> {
         // A connection that failed is made anew the next time.
-        let lab = self.lab.take().map_or_else(|| self.space.lab(), Ok)?;
+        let lab = self.lab.take().map_or_else(|| self.connect(), Ok)?;
         let space = lab.space();
         let view = if self.count { self.view_of_count(&space)? } else { self.view_of_tuples(&space)? };
         self.lab = Some(lab);
         Ok(view)
+    }
+
+    /// As `quintet status` does: to the space that is named, or else to that of the cluster to which this machine belongs.
+    fn connect(&self) -> Result<Lab, Error> {
+        if self.space.names_a_space()? {
+            return self.space.lab();
+        }
+        match place::chosen(None)? {
+            Some(folder) => self.space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned())),
+            None => self.space.lab().map_err(|error| in_no_cluster(&error)),
+        }
     }
 
     /// The templates that are meant; one that is none stands for all tuples.

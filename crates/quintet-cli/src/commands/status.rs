@@ -154,9 +154,9 @@ fn read(connection: &Connection, connect: impl FnOnce() -> Result<Lab, Error>) -
 }
 
 /// Neither is there a space to show, nor a cluster.
-fn in_no_cluster(error: &Error) -> Error {
+pub(crate) fn in_no_cluster(error: &Error) -> Error {
     let text = format!(
-        "{}; nor does this machine belong to a cluster: quintet init NAME makes one, quintet join joins one",
+        "{} (quintet serve starts one there, --space ADDRESS names another); nor does this machine belong to a cluster: quintet init NAME makes one, quintet join joins one",
         error.text()
     );
     Error::new(error.code(), text)

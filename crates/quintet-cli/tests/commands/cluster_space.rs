@@ -166,6 +166,8 @@ fn what_is_put_on_one_machine_is_taken_on_another() {
                 "{shown}"
             );
         }
+        let shown = object(&machine.does(&["peek", "--json"]));
+        assert_eq!(shown["tuples"].as_array().map(Vec::len), Some(1), "of the cluster: {shown}");
         let shown = object(&machine.does(&["ps", "--json"]));
         let names: Vec<_> = shown["machines"]
             .as_array()
@@ -257,6 +259,22 @@ fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples
     );
     a.signal_agent(Signal::CONT);
     b.lab().space().take(&template!["kept"]).unwrap();
+}
+
+#[test]
+fn who_has_joined_and_cannot_listen_is_told_what_to_type_now() {
+    let a = Machine::founded();
+    let b = Machine::new();
+    let at = format!("lab@{}:7400", a.host);
+    let taken = ["join", &at, &a.token(), "--name", "b", "--listen", &a.listen()];
+    let (code, said) = b.ask(&taken, &[]);
+    assert_eq!(code, 71, "{said}");
+    assert!(
+        said.contains("joined all the same: quintet up lab --listen HOST:PORT starts its agent"),
+        "{said}"
+    );
+    b.up();
+    wait_until(|| b.does(&["status"]).contains("up (this machine)"));
 }
 
 #[test]

@@ -97,11 +97,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         print(&format!("{path}: {name} is node {node} of the cluster, beside {} more\n", joined.members))?;
     }
     if !arguments.no_up {
-        starting::start(&folder, &arguments.places, &arguments.telemetry)?.show(arguments.json)?;
+        let named = arguments.dir.as_ref().map_or(cluster, |_| folder.display().to_string());
+        let started = starting::start(&folder, &arguments.places, &arguments.telemetry);
+        started.map_err(|error| joined_all_the_same(&error, &named))?.show(arguments.json)?;
     } else if arguments.json {
         print_line(json!({"name": name, "node": node, "address": joined.address}))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The token is used up, and only the agent does not run: what is to be typed now is another command.
+fn joined_all_the_same(error: &Error, cluster: &str) -> Error {
+    let place = match error.code() {
+        Code::AddressInUse => " --listen HOST:PORT",
+        _ => "",
+    };
+    let text = error.text();
+    Error::new(
+        error.code(),
+        format!("{text}. This machine has joined all the same: quintet up {cluster}{place} starts its agent"),
+    )
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use quintet_identity::Grants;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -183,7 +183,11 @@ impl Agents {
         read_lines(step.stdout.take(), tell.clone(), Told::Agent);
         read_lines(step.stderr.take(), tell, Told::Words);
         if let Some(input) = &mut step.stdin {
-            writeln!(input, "{invitation}").map_err(refused("tell srun whom to join"))?;
+            match writeln!(input, "{invitation}") {
+                // It has ended already, and says why.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+                told => told.map_err(refused("tell srun whom to join"))?,
+            }
         }
         let mut names = wait_for_agents(allocation.others(), &told, happenings)?;
         names.sort();

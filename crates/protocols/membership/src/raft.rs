@@ -246,8 +246,8 @@ impl Raft {
 
     /// Does what is due. Who hears no leader asks these as well, whose links are up.
     pub(crate) fn tick(&mut self, now: Time, met: &BTreeSet<NodeId>) {
-        match &mut self.role {
-            Role::Leader(leading) if leading.heartbeat_at <= now => self.beat(now),
+        match &self.role {
+            Role::Leader(leading) if leading.heartbeat_at <= now || self.is_unheard(now) => self.beat(now),
             Role::Leader(_) => {}
             _ if self.election_at <= now => self.ask_for_votes(now, met),
             _ => {}

@@ -18,12 +18,15 @@ const ENTRY_BYTES: usize = MAX_PAYLOAD_BYTES - 1024;
 impl Raft {
     /// A leader that hears no majority steps down; any other lets all hear of it.
     pub(super) fn beat(&mut self, now: Time) {
-        if self.hears_majority(now) {
-            self.heard_at = now;
-        } else if now.since(self.heard_at) >= self.config.timing.election {
+        if self.is_unheard(now) && !self.hears_majority(now) {
             return self.fall_back(now, self.term, None);
         }
         self.send_to_all(now);
+    }
+
+    /// Whether so long has passed since a majority was heard last that a leader is none any more, unless one was heard meanwhile.
+    pub(super) fn is_unheard(&self, now: Time) -> bool {
+        now.since(self.heard_at) >= self.config.timing.election
     }
 
     /// Whether a majority was heard a short while ago.
@@ -36,8 +39,11 @@ impl Raft {
         self.is_majority(&heard)
     }
 
-    /// Sends everybody what comes next for it, in a round of its own.
+    /// Sends everybody what comes next for it, in a round of its own: in place of the next beat, which may be put off so for ever.
     pub(super) fn send_to_all(&mut self, now: Time) {
+        if self.hears_majority(now) {
+            self.heard_at = now;
+        }
         self.meet_followers(now);
         let Role::Leader(leading) = &mut self.role else { return };
         leading.heartbeat_at = now + self.config.timing.heartbeat;

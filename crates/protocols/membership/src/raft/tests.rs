@@ -7,7 +7,7 @@ use crate::config::{MembershipConfig, Start};
 use crate::disk::Record;
 use crate::message::Message;
 use crate::view::View;
-use quintet_contract::{Identity, Incarnation, NodeId, Random, Time};
+use quintet_contract::{Identity, Incarnation, NodeId, Random, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SIZE: u16 = 3;
@@ -250,6 +250,33 @@ fn a_read_waits_for_answers_to_a_round_that_began_after_it() {
         }
         assert_eq!(walk.machines[0].raft.effects.read, finished);
     }
+}
+
+#[test]
+fn a_leader_that_is_asked_more_often_than_it_beats_hears_its_majority_all_the_same() {
+    let mut walk = Walk::new(1, |_| {});
+    walk.now = walk.machines[0].raft.deadline();
+    walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
+    calm(&mut walk);
+    let timing = walk.machines[0].raft.config.timing;
+    let end = walk.now + Span(10 * timing.election.0);
+    while walk.now < end {
+        walk.now += Span(timing.heartbeat.0 / 2);
+        walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
+        walk.machines[0].raft.read(walk.now, 9);
+        calm(&mut walk);
+        let unheard = walk.now.since(walk.machines[0].raft.heard_at);
+        assert!(unheard <= timing.heartbeat, "nobody was heard for {unheard:?}");
+    }
+    // With nobody to hear it, it leads no more, however often it is asked.
+    while walk.now < end + Span(3 * timing.election.0) {
+        walk.now += Span(timing.heartbeat.0 / 2);
+        walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
+        if walk.machines[0].raft.may_read() {
+            walk.machines[0].raft.read(walk.now, 9);
+        }
+    }
+    assert!(!walk.machines[0].raft.may_read());
 }
 
 #[test]

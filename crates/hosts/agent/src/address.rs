@@ -1,8 +1,11 @@
 //! Where an agent listens, and where others reach it.
 
 use crate::AgentError;
-use quintet_link::{AddressError, Credentials, LinkAddress};
+use quintet_contract::Identity;
+use quintet_link::{AddressError, Credentials, LinkAddress, Proof};
 use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The address of a TLS link at `HOST:PORT`.
 ///
@@ -13,6 +16,23 @@ pub(crate) fn tls(place: &str, credentials: &Credentials) -> Result<LinkAddress,
         AgentError::BadValue(format!("{place:?} is no place to listen at, or to be reached at: {error}"))
     })?;
     Ok(address.identified(Some(credentials)))
+}
+
+/// The address of the agent of one very member at `HOST:PORT`: neither another member that has the address now is heard there, nor one that was
+/// removed.
+///
+/// # Errors
+/// [`AgentError::BadValue`]: it is no such text. [`AgentError::Credentials`]: those of `folder` do not serve.
+pub fn of_member(
+    place: &str,
+    identity: Identity,
+    credentials: &Credentials,
+    folder: &Path,
+) -> Result<LinkAddress, AgentError> {
+    let expecting = credentials
+        .admitting(Arc::new(move |proof: &Proof| proof.is_of_cluster && proof.identity == identity))
+        .map_err(|error| AgentError::Credentials(folder.to_owned(), error))?;
+    tls(place, &expecting)
 }
 
 /// Where others reach who listens there: the place itself, or, where it is every address of the machine, the one that

@@ -53,6 +53,7 @@ mod renewal;
 mod space;
 mod upkeep;
 
+pub use address::of_member;
 pub use agent::{Agent, AgentConfig, AgentHandle, LIVENESS, Processes, Told, found};
 pub use client::Client;
 pub use enrolling::granted;

@@ -8,6 +8,8 @@ use tracing::{debug, error, info, warn};
 
 /// Who is in.
 const CLUSTER: &str = "quintet::cluster";
+/// Links, by the name that [`quintet_runtime::Event`]s have.
+const LINK: &str = "quintet::link";
 /// Certificates and tokens.
 const IDENTITY: &str = "quintet::identity";
 /// The cluster's space.
@@ -22,7 +24,7 @@ impl NoticeLine {
                 if notice.times() == *times {
                     notice.log(node);
                 } else {
-                    warn!(target: CLUSTER, node = node.0, times, "{} ({times} times)", notice.text());
+                    notice.log_repeated(node.0, *times);
                 }
             }
             NoticeLine::Others(count) => {
@@ -52,6 +54,16 @@ impl Notice {
             Notice::ServesSpace { .. } | Notice::SpaceNotServed { .. } | Notice::SpaceEnded => {
                 self.log_of_space(node.0);
             }
+        }
+    }
+
+    /// What was counted for a while, so many times.
+    fn log_repeated(&self, node: u16, times: u64) {
+        let text = self.text();
+        match self {
+            Notice::Host(_) | Notice::Space(_) => warn!(target: LINK, node, times, "{text} ({times} times)"),
+            Notice::SpaceNotServed { .. } => error!(target: SPACE, node, times, "{text} ({times} times)"),
+            _ => warn!(target: IDENTITY, node, times, "{text} ({times} times)"),
         }
     }
 

@@ -150,11 +150,7 @@ impl Asking {
         let thread = std::thread::Builder::new().name("quintet-asks-member".to_owned());
         let begun = thread.spawn(move || {
             let Peer { node, address: place, identity } = peer;
-            // Not another member that has the address now.
-            let asked = credentials
-                .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == identity))
-                .map_err(|error| AgentError::Credentials(folder, error))
-                .and_then(|expecting| address::tls(&place, &expecting))
+            let asked = address::of_member(&place, identity, &credentials, &folder)
                 .and_then(|whom| Client::connect(whom, node, credentials.cluster_number()))
                 .and_then(|client| ask(&client, RENEW, &enrol));
             let answer = asked

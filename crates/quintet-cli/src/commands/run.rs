@@ -235,8 +235,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let server = Server::start_at(&listen, &config)?;
     let served = (server.addresses(), cluster, workers);
-    let mut launch = launch(arguments, &settings, served, elsewhere, (&room, printer))?;
-    launch.trace = trace.as_ref().map(|trace| trace.folder().to_owned());
+    let launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
     metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
@@ -276,7 +275,7 @@ fn launch(
     settings: &Settings,
     (addresses, cluster, workers): (&[LinkAddress], u128, u64),
     elsewhere: Elsewhere,
-    (room, printer): (&Room, Printer),
+    (room, trace, printer): (&Room, Option<&Trace>, Printer),
 ) -> Result<Launch, Error> {
     // Slurm's machines have this one's environment, and mostly its files.
     let python =
@@ -292,7 +291,7 @@ fn launch(
         identity: identity_place(settings)?,
         link: link_config(settings),
         job: room.supervisor.variable(),
-        trace: None,
+        trace: trace.map(|trace| trace.folder().to_owned()),
         histograms: arguments.histograms.as_deref().map(trace::histograms).transpose()?,
         workers,
         own_workers: own_workers(arguments),

@@ -1,11 +1,11 @@
 //! The agents of a cluster's machines, asked how each machine is and what runs on it.
 
 use super::machines::Machines;
-use quintet::{Error, LinkAddress};
-use quintet_agent::{AgentError, Client, credentials};
+use quintet::Error;
+use quintet_agent::{AgentError, Client, credentials, of_member};
 use quintet_contract::NodeId;
 use quintet_launch::{Answer, Info, ProcessInfo, Request};
-use quintet_link::{Credentials, Proof};
+use quintet_link::Credentials;
 use quintet_membership::Member;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -111,18 +111,9 @@ impl Dialer {
         if is_own {
             return Client::local(&self.folder).map_err(|error| error.to_string());
         }
-        self.connect(node, member)
-    }
-
-    /// Connects to the agent of that very member, and of no other that has its address now.
-    fn connect(&self, node: NodeId, member: &Member) -> Result<Client, String> {
-        let address: Result<LinkAddress, _> = format!("tls:{}", member.address).parse();
-        let address = address.map_err(|error| error.to_string())?;
-        let expected = member.identity;
-        let rule = Arc::new(move |proof: &Proof| proof.is_of_cluster && proof.identity == expected);
-        let credentials = self.credentials.admitting(rule).map_err(|error| error.to_string())?;
-        let address = address.identified(Some(&credentials));
-        Client::connect(address, node, self.cluster).map_err(|error| error.to_string())
+        of_member(&member.address, member.identity, &self.credentials, &self.folder)
+            .and_then(|address| Client::connect(address, node, self.cluster))
+            .map_err(|error| error.to_string())
     }
 }
 

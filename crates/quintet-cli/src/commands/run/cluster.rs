@@ -5,7 +5,7 @@ use super::happening::Happening;
 use super::sight::{Follower, identities};
 use crate::commands::cluster::{place, refused};
 use quintet::{Code, Error, LinkAddress};
-use quintet_agent::{AgentError, Client, Record, credentials, granted};
+use quintet_agent::{AgentError, Client, Record, credentials, granted, of_member};
 use quintet_contract::NodeId;
 use quintet_launch::Grant;
 use quintet_link::{Credentials, Proof};
@@ -145,17 +145,11 @@ impl Cluster {
     /// # Errors
     /// Nowhere.
     pub(super) fn agent(&self, member: &Member) -> Result<(LinkAddress, u128), Error> {
-        let address: LinkAddress = format!("tls:{}", member.address).parse().map_err(|error| {
-            let text =
-                format!("{}: its agent has said that it is nowhere to be reached: {error}", member.name);
-            Error::new(Code::BadValue, text)
+        let address = of_member(&member.address, member.identity, &self.credentials, &self.folder);
+        let address = address.map_err(|error| {
+            Error::new(error.code(), format!("{}, as its agent has said where it is: {error}", member.name))
         })?;
-        // Not another member, nor one that was removed, that has the address now.
-        let expected = member.identity;
-        let rule = Arc::new(move |proof: &Proof| proof.is_of_cluster && proof.identity == expected);
-        let credentials = self.credentials.admitting(rule);
-        let credentials = credentials.map_err(|error| Error::new(Code::BadFile, error.to_string()))?;
-        Ok((address.identified(Some(&credentials)), self.number))
+        Ok((address, self.number))
     }
 }
 

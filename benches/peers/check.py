@@ -96,6 +96,7 @@ EXPECTED = [
     ("executor_tasks.py", ["--with", "loky", "--case", "array-8m-same"], "loky", [("array-8m-same", "ns")]),
     ("executor_tasks.py", ["--with", "dask", "--case", "submit-0"], "dask", [("submit-0", "tasks/s")]),
     ("executor_tasks.py", ["--with", "ray", "--case", "submit-0"], "ray", [("submit-0", "tasks/s")]),
+    ("ray_start.py", ["--case", "start-2"], "ray", [("start-2", "ns")]),
     ("iceoryx2", [], "iceoryx2", [("rtt-64", "ns")]),
     ("nexosim", [], "nexosim", [("mm1", "customers/s")]),
 ]

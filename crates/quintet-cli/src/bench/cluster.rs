@@ -21,6 +21,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 const START_2: Peer = Peer::new("openmpi", "mpi_start.py", "start-2");
 const START_16: Peer = Peer::new("openmpi", "mpi_start.py", "start-16");
+const RAY_2: Peer = Peer::new("ray", "ray_start.py", "start-2");
+const RAY_16: Peer = Peer::new("ray", "ray_start.py", "start-16");
+const RAY_64: Peer = Peer::new("ray", "ray_start.py", "start-64");
+/// Of the time that Ray takes to start as many.
+const RAY_GOAL: f64 = 0.1;
 
 pub(super) fn cases() -> Vec<Case> {
     let case =
@@ -33,7 +38,9 @@ pub(super) fn cases() -> Vec<Case> {
             .goal(GROWTH_GOAL),
         case("start-2", || start(2)).beside(Beside::Program(START_2)).goal(1.),
         case("start-16", || start(16)).beside(Beside::Program(START_16)).goal(1.),
-        case("start-64", || start(64)),
+        case("start-2", || start(2)).beside(Beside::Program(RAY_2)).goal(RAY_GOAL),
+        case("start-16", || start(16)).beside(Beside::Program(RAY_16)).goal(RAY_GOAL),
+        case("start-64", || start(64)).beside(Beside::Program(RAY_64)).goal(RAY_GOAL),
         case("detect-kill", detect_kill).goal(KILL_GOAL),
         case("detect-cut", detect_cut).goal(CUT_GOAL),
     ]

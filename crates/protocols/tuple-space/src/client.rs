@@ -221,11 +221,12 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Gathers the bulk.
+    /// Gathers the bulk. That of a single tuple stays where it lies, also among others without any.
     fn bulk(&self) -> Result<Bytes, TooLarge> {
         let (tuples, bytes) = match self {
             Plan::One(encoded) => return Ok(encoded.bulk()),
             Plan::Head(_) => return Ok(Bytes::new()),
+            Plan::Tuples(tuples, _) if let Some(bulk) = lone_bulk(tuples) => return Ok(bulk),
             Plan::Tuples(tuples, bytes) | Plan::ManyTuples(tuples, bytes) => (tuples, *bytes),
         };
         let mut bulk = Vec::with_capacity(bytes);
@@ -265,6 +266,13 @@ impl<'a> Plan<'a> {
             Plan::Tuples(..) | Plan::ManyTuples(..) => unreachable!("tuples are no template"),
         }
     }
+}
+
+/// The bulk of those tuples, which were planned, if no two of them have any.
+fn lone_bulk(tuples: &[Tuple]) -> Option<Bytes> {
+    let mut with_bulk = tuples.iter().map(planned).filter(|encoded| encoded.bulk_len() > 0);
+    let bulk = with_bulk.next().map_or_else(Bytes::new, |encoded| encoded.bulk());
+    with_bulk.next().is_none().then_some(bulk)
 }
 
 fn planned(tuple: &Tuple) -> Encoded<'_> {

@@ -36,6 +36,15 @@ fn tuples_arrive_as_they_were_put_wherever_they_lie() {
 }
 
 #[test]
+fn long_data_of_one_tuple_among_several_stays_where_it_lies() {
+    let long = Bytes::from(vec![7; 5000]);
+    let tuples = [tuple!["short", 1i64], tuple!["long", long.clone()], tuple!["short", 2i64]];
+    assert_eq!(put(&tuples), tuples);
+    let frame = frame(Request::Out { deadline: None, tuples: &tuples });
+    assert_eq!(frame.bulk.as_ptr(), long.as_ptr());
+}
+
+#[test]
 fn tuples_that_are_too_long_together_are_refused_before_they_are_gathered() {
     // Memory that is never touched.
     let large = Bytes::from(vec![0; 1 << 30]);

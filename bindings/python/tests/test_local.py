@@ -256,6 +256,50 @@ def test_what_is_done_with_a_failed_future_may_end_the_executor_while_the_progra
     executor.shutdown()
 
 
+WITHOUT_WORKERS = """
+import os, signal, quintet
+from quintet import local
+local.BEGIN = "import sys; sys.stdin.read(); sys.exit(3)"
+executor = quintet.Executor(1)
+future = executor.submit(int)
+future.exception()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_program_leaves_that_is_killed_without_a_worker_the_next_one_removes(tmp_path, monkeypatch):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", WITHOUT_WORKERS], env=environment, stderr=subprocess.DEVNULL, timeout=LONG_S)
+    (tmp_path / "quintet-without-a-word").mkdir()
+    left = [path for path in tmp_path.iterdir() if (path / local.OWNER).exists()]
+    assert len(left) == 1
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first, second = local.LocalWorkers(1), local.LocalWorkers(1)
+    assert first._folder.exists() and not left[0].exists()
+    first.end()
+    second.end()
+    assert [path.name for path in tmp_path.iterdir()] == ["quintet-without-a-word"]
+
+
+def test_a_process_that_cannot_be_watched_is_none(monkeypatch):
+    started = []
+    plain = subprocess.Popen
+
+    def popen(*words, **settings):
+        started.append(plain(*words, **settings))
+        return started[-1]
+
+    def refuse(_pid):
+        raise OSError(errno.EMFILE, "no more descriptors")
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    with pytest.raises(OSError, match="no more descriptors"):
+        quintet.Executor(1)
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+    assert started[0].stdin.closed
+
+
 def test_a_worker_that_cannot_be_started_again_fails_the_tasks(monkeypatch):
     def refuse(*_told):
         raise OSError(errno.EAGAIN, "no more processes")

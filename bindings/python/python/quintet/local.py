@@ -26,6 +26,7 @@ from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quintet import masters
 from quintet._native import Lab, Server, Settings
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 
 BEGIN = "import json, sys; told = json.load(sys.stdin); sys.path[:] = told['path']; from quintet import local_worker; sys.exit(local_worker.main(told))"
 """What a worker's interpreter runs. It is told where modules are before it imports one."""
+
+FOLDER = "quintet-"
+"""How the name of the folder with their space begins, among the temporary files."""
+
+OWNER = "program"
+"""The file in it that names the program's process."""
 
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes."""
@@ -198,12 +205,20 @@ class _Worker:
     """A process, and what tells of its end."""
 
     def __init__(self, settings: dict[str, str], told: dict[str, Any]) -> None:
+        """Raises OSError, and then there is no process."""
         flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         command = [sys.executable, *flags, "-c", BEGIN, "quintet.worker", settings["QUINTET_RANK"]]
         environment = {**os.environ, **settings}
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, start_new_session=True)
-        self.descriptor = os.pidfd_open(self.process.pid)
         assert self.process.stdin is not None
+        try:
+            self.descriptor = os.pidfd_open(self.process.pid)
+        except BaseException:
+            # Nobody would hear of its end, nor bring it about.
+            self.process.kill()
+            self.process.stdin.close()
+            self.process.wait()
+            raise
         try:
             with self.process.stdin as stdin:
                 stdin.write(json.dumps(told).encode())
@@ -229,12 +244,32 @@ def _end_all(workers: list[_Worker]) -> None:
 
 
 def _new_folder() -> Path:
-    """A folder that only this user enters, in which a socket's path is not too long."""
-    folder = Path(tempfile.mkdtemp(prefix="quintet-"))
-    if len(os.fsencode(folder / "space")) <= LONGEST_PATH:
-        return folder
-    folder.rmdir()
-    return Path(tempfile.mkdtemp(prefix="quintet-", dir="/tmp"))
+    """A folder that only this user enters, in which a socket's path is not too long; it says whose it is. Removes those of programs that are no
+    more: a program that is killed while it has no worker leaves its own.
+    """
+    place = Path(tempfile.gettempdir())
+    if len(os.fsencode(place / f"{FOLDER}xxxxxxxx" / "space")) > LONGEST_PATH:
+        place = Path("/tmp")
+    _remove_left(place)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=place))
+    try:
+        (folder / OWNER).write_text(masters.this_process())
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def _remove_left(place: Path) -> None:
+    """Removes the folders of programs that are no more. One of another user, or that says of no program yet, stays."""
+    for folder in place.glob(f"{FOLDER}*"):
+        try:
+            is_own = folder.lstat().st_uid == os.geteuid()
+            owner = (folder / OWNER).read_text() if is_own else ""
+        except OSError:
+            continue
+        if owner and not masters.lives(owner):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _module_path() -> list[str]:

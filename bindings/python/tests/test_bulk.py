@@ -13,6 +13,7 @@ from conftest import LONG_S
 
 import quintet
 from quintet import bulk, tasks
+from quintet._native import bulk_bytes_copied
 from quintet.worker import work
 
 LARGE = 1_000_000
@@ -199,6 +200,54 @@ def test_a_shared_array_goes_with_the_program_that_had_it():
     del array
     gc.collect()
     assert list(sharing.dropped) == ["key"]
+
+
+def test_an_array_that_none_of_the_next_tasks_names_is_kept_no_longer():
+    with quintet.connect() as lab:
+        uses = bulk.Uses(lab.space, "pool", 100 * LARGE)
+        sharing = uses.share(compares=False)
+        arrays = [numpy.zeros(LARGE, "u1") for _ in range(2 * bulk.OFFERED_TASKS)]
+
+        def names(*numbers):
+            views = [memoryview(arrays[number]) for number in numbers]
+            keys, absent = uses.pack(views, sharing)
+            for key, view in zip(keys, absent):
+                if view is not None:
+                    uses.offer(view, key, sharing, None)
+            uses.release(keys)
+            return [view is None for view in absent]
+
+        assert names(0, 1) == [False, False]
+        assert names(1) == [True], "a task has named it already"
+        for number in range(2, 2 + bulk.OFFERED_TASKS):
+            assert names(number) == [False]
+        assert names(0) == [False], "it has gone, though the program has it"
+        assert names(1) == [True], "one that two tasks had stays"
+        sharing.end()
+
+
+def total_of(array, *_long):
+    return float(array[::4096].sum())
+
+
+@pytest.mark.parametrize("text", ["short", "long" * 1000])
+def test_large_arrays_are_copied_once_into_memory_that_workers_see(text):
+    arrays = [numpy.full(LARGE, float(n)) for n in range(24)]
+    with quintet.Executor(2) as executor:
+        before = bulk_bytes_copied()
+        assert list(executor.map(total_of, arrays, [text] * 24)) == [total_of(array) for array in arrays]
+        copied = bulk_bytes_copied() - before
+    # One or another finds no place where it is lent, if nobody has had time to give one back.
+    assert copied < 12 * arrays[0].nbytes
+
+
+def test_what_was_taken_is_gone_while_results_are_waited_for(socket):
+    with quintet.connect(str(socket)) as lab, quintet.Executor(lab) as executor:
+        threading.Thread(target=work, args=(lab.space, 0), daemon=True).start()
+        for n in range(20):
+            assert executor.submit(abs, -n).result(LONG_S) == n
+        hidden = {row.signature: row.hidden for row in lab.space.status().rows}
+        assert hidden["(str, str, int, bool, bytes, int, int)"] <= 1
 
 
 def test_a_task_does_not_name_an_array_that_goes_at_this_moment():

@@ -5,7 +5,8 @@ result, and lies where workers look at it without a copy. A worker's arguments a
 task gives back is copied once more, so that whoever gets it can write it.
 
 Within one `Executor.map` or one call of joblib's Parallel an array that several tasks have goes once, with the first of them, and the
-others name it (`Sharing`). It is known by where it lies. Where the calls come one by one, as joblib's do, what lies there is compared
+others name it (`Sharing`), if the second of them comes soon: one that none of the next tasks has leaves the space when its own task is done, so
+that its memory is used again. It is known by where it lies. Where the calls come one by one, as joblib's do, what lies there is compared
 with what was sent: a buffer that is filled anew for each call is sent anew.
 """
 
@@ -27,11 +28,18 @@ BULK = "quintet.bulk"
 SHORTEST_BYTES = 64 * 1024
 """Below it an array is copied into the pickle: a tuple of its own would cost more."""
 
+APART_BYTES = 1 << 20
+"""From here on an array is put by itself: what one request has of several tuples is copied together, which then takes longer than a request."""
+
 INITIALIZER = "initializer"
 """The key under which a pool's pickled initializer and its arguments lie."""
 
 CACHED_ARRAYS = 8
 """How many shared arrays a worker keeps, those used last."""
+
+OFFERED_TASKS = 3
+"""An array stays for so many tasks after its own before another one has to have named it. Few, as each keeps memory from being used again, in
+which the next would be written without asking the system for it; more than one, for arrays that are in turn."""
 
 READ_WITHIN_S = 60.0
 """An array was put no later than the task that names it. If it is not there its task was given up meanwhile."""
@@ -49,7 +57,7 @@ class Pickled:
     keys: list[str]
     """Of the arrays, in the pickle's order."""
     shared: list[bool]
-    """Whether other tasks may name it as well."""
+    """Whether an earlier task named it already, so that later ones may as well."""
     is_prepared: bool = False
     """Whether the pool has an initializer, which the worker runs before its first task."""
 
@@ -89,6 +97,12 @@ def _copied(view: memoryview) -> Any:
     return array
 
 
+def split(tuples: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Those that are to be put each by itself, and the others."""
+    apart = [fields for fields in tuples if fields[3].nbytes >= APART_BYTES]
+    return apart, [fields for fields in tuples if fields[3].nbytes < APART_BYTES]
+
+
 def template_of(pool: str, key: str) -> tuple[Any, ...]:
     """What matches the tuple."""
     from quintet._native import array
@@ -118,15 +132,27 @@ class Sharing:
         self._roots: dict[Place, Any] = {}
         self._sent: dict[Place, Any] | None = {} if compares else None
         """What workers see of those, where it is compared."""
+        self._tasks = 0
+        """How many there were so far."""
+        self._once: dict[Place, int] = {}
+        """Arrays that only one task has named: which."""
         self.dropped: deque[str] = deque()
         """Keys of arrays that are no more: no further task can have them."""
         self.has_ended = False
+
+    def begin_task(self) -> None:
+        """The next task names its arrays from now on. Drops those that none of the last ones has named again."""
+        self._tasks += 1
+        for place, task in list(self._once.items()):
+            if self._tasks - task > OFFERED_TASKS:
+                self._drop(place)
 
     def key(self, view: memoryview) -> str | None:
         """The array's key, if an earlier task had it."""
         place = _place(view)
         if self._sent is not None and place in self._sent and not _is_equal(view, self._sent[place]):
             self._drop(place)
+        self._once.pop(place, None)
         return self._keys.get(place)
 
     def name(self, view: memoryview, key: str, sent: Any) -> bool:
@@ -140,6 +166,7 @@ class Sharing:
             root = root.base
         place = _place(view)
         self._keys[place] = key
+        self._once[place] = self._tasks
         if self._sent is not None:
             self._sent[place] = sent
         # Before its memory can be another array's.
@@ -154,6 +181,7 @@ class Sharing:
 
     def _drop(self, place: Place) -> None:
         self._roots.pop(place, None)
+        self._once.pop(place, None)
         if self._sent is not None:
             self._sent.pop(place, None)
         key = self._keys.pop(place, None)
@@ -197,6 +225,8 @@ class Uses:
 
     def pack(self, views: list[memoryview], sharing: Sharing | None) -> tuple[list[str], list[memoryview | None]]:
         """The keys of a task's arrays, and of each that is not there the array."""
+        if sharing is not None:
+            sharing.begin_task()
         self.tidy()
         keys, absent = [], []
         for view in views:
@@ -250,7 +280,6 @@ class Uses:
                     self._shared.pop(key, None)
                     unused.append(key)
         take_away(self._space, self._pool, unused)
-
 
     def end(self) -> None:
         """Removes all."""

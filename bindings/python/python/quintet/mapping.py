@@ -42,6 +42,10 @@ DEPTH = 3
 LONG_DEPTH = 64
 """Long calls under way, for workers that come later."""
 
+LARGE_DEPTH = 6
+"""Calls with large arrays under way, where there are few workers: well below what a link over shared memory lends without a copy, so that
+memory is used again while it is warm."""
+
 Call = tuple[Any, ...]
 
 
@@ -192,7 +196,9 @@ class Mapping:
             return self._size
         if self._call_s is None:
             return 1 if len(self._under_way) < 2 * self._workers else 0
-        if self._call_s >= LONG_S or self._call_bytes >= SHORTEST_BYTES:
+        if self._call_bytes >= SHORTEST_BYTES:
+            return 1 if len(self._under_way) < max(DEPTH * self._workers, LARGE_DEPTH) else 0
+        if self._call_s >= LONG_S:
             # Not all: the first ones may have taken long because of what they import.
             return 1 if len(self._under_way) < max(DEPTH * self._workers, LONG_DEPTH) else 0
         if len(self._under_way) >= DEPTH * self._workers:

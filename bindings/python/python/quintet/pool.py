@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import time
 import uuid
 from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
@@ -137,7 +138,7 @@ class Pool:
         packer = bulk.Packer()
         payload = tasks.dumps(call, packer.keep)
         keys, absent = self.uses.pack(packer.views, sharing)
-        put = self._pack(payload, keys, absent, sharing is not None)
+        put = self._pack(payload, keys, absent)
         future = Future(self, next(self._numbers))
         future.size = put.size
         try:
@@ -152,12 +153,13 @@ class Pool:
                     self.uses.offer(view, key, sharing, sent[key])
         return future
 
-    def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None], is_shared: bool) -> _Put:
+    def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None]) -> _Put:
         is_prepared = self._initializer is not None
         if not keys and not is_prepared:
             return _Put(payload, [], [])
         puts = [bulk.tuple_of(self.name, key, view) for key, view in zip(keys, absent) if view is not None]
-        return _Put(tasks.dumps(bulk.Pickled(payload, keys, [is_shared] * len(keys), is_prepared)), keys, puts)
+        shared = [view is None for view in absent]
+        return _Put(tasks.dumps(bulk.Pickled(payload, keys, shared, is_prepared)), keys, puts)
 
     def _put_now(self, number: int, put: _Put) -> bool:
         """Puts a task. False if it was kept, there being no room in the space."""
@@ -206,10 +208,20 @@ class Pool:
             raise RuntimeError("no tasks are taken while the program ends")
 
     def _put(self, number: int, put: _Put, timeout: float | None = None) -> None:
-        puts: list[tuple[Any, ...]] = [*put.bulk, (tasks.TASK, self.name, number, put.payload)]
+        """All of it, or nothing. Raises as `Space.out_many`."""
+        apart, puts = bulk.split(put.bulk)
+        puts.append((tasks.TASK, self.name, number, put.payload))
         if self._events:
             puts.append(tasks.event(tasks.SUBMITTED, -1, number, 0))
-        self.space.out_many(puts, timeout)
+        there: list[str] = []
+        try:
+            for fields in apart:
+                self.space.out(*fields, timeout=timeout)
+                there.append(fields[2])
+            self.space.out_many(puts, timeout)
+        except BaseException:
+            bulk.take_away(self.space, self.name, there)
+            raise
 
     def _has_room(self, size: int) -> bool:
         """Whether one more task of that size may be put. Under the lock."""
@@ -356,13 +368,14 @@ class Pool:
         return presence.holding(self.space, masters.MASTER, self.name, masters.this_process())
 
     def _collect_all(self) -> None:
-        dead = self._dead_letter()
+        looked = time.monotonic()
         while not self._is_done():
             result = self.space.begin().take(tasks.RESULT, self.name, int, bool, bytes, int, int)
-            while not _ready(result):
-                if dead.done():
-                    self._bury(dead.result())
-                    dead = self._dead_letter()
+            while not _ready(result) or time.monotonic() >= looked + LOOK_S:
+                looked = time.monotonic()
+                self._bury_dead()
+                if result.done():
+                    break
                 if self._is_done():
                     return
                 if self._futures:
@@ -388,9 +401,6 @@ class Pool:
             return
         self._wake.cancel()
         self.space.take_if(tasks.RESULT, self.name, END, bool, bytes, int, int)
-
-    def _dead_letter(self) -> Pending:
-        return self.space.begin().take(DEAD_LETTER, str, int, tasks.TASK, self.name, int, bytes)
 
     def _settle(self, number: int, ok: bool, payload: bytes) -> None:
         future = self._forget(number)
@@ -438,12 +448,17 @@ class Pool:
         found = [self.space.take_if(*bulk.template_of(self.name, key)) for key in pickled.keys]
         return [bytearray(fields[3]) for fields in found if fields is not None]
 
-    def _bury(self, letter: tuple[Any, ...]) -> None:
-        _, reason, attempts, _, _, number, _ = letter
-        future = self._forget(number)
-        if future is not None:
-            text = f"task {number} was given up after {attempts} attempts: {reason}"
-            _end(future, TaskFailed(Code.TaskFailed, text))
+    def _bury_dead(self) -> None:
+        """Fails the tasks that were given up. It is looked for them, and not waited: while a take waits, the space keeps all that this process takes
+        after it, as long as it may have to be undone.
+        """
+        template = (DEAD_LETTER, str, int, tasks.TASK, self.name, int, bytes)
+        while (letter := self.space.take_if(*template)) is not None:
+            _, reason, attempts, _, _, number, _ = letter
+            future = self._forget(number)
+            if future is not None:
+                text = f"task {number} was given up after {attempts} attempts: {reason}"
+                _end(future, TaskFailed(Code.TaskFailed, text))
 
     def _fail_all(self, error: Error) -> None:
         with self._changed:

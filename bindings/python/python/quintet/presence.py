@@ -8,6 +8,7 @@ first. A worker that was frozen for longer than its lease counts as dead from th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -30,6 +31,9 @@ LOOK_S = 0.01
 ROOM_S = 1.0
 """How long a worker without a rank waits for room for its announcement."""
 
+ROOM_SOON_S = 0.05
+"""How long whoever holds a tuple waits for it, in a space that may be full."""
+
 _found_dead: defaultdict[str | None, set[tuple[int, int]]] = defaultdict(set)
 """Rank and process of the dead, by their space's address."""
 
@@ -43,6 +47,7 @@ def announced(space: Space, rank: int) -> Iterator[Pending]:
     put = None
     try:
         put = space.begin().out(tasks.WORKER, rank, os.getpid())
+        _collect_soon(put)
         yield put
     finally:
         try:
@@ -98,6 +103,7 @@ def holding(space: Space, *fields: Any) -> Iterator[None]:
     lease = space.begin().lease(*fields)
     put = space.begin().out(*fields)
     try:
+        _collect_soon(put, lease)
         yield
     finally:
         try:
@@ -106,6 +112,13 @@ def holding(space: Space, *fields: Any) -> Iterator[None]:
             lease.result().acknowledge()
         except Error:
             lease.cancel()  # It was not put yet, the space has ended, or it took this process for dead.
+
+
+def _collect_soon(*operations: Pending) -> None:
+    """Collects what there is at once where there is room. An outcome that nobody collects has the space keep all that this process takes after it."""
+    with contextlib.suppress(TimedOut):
+        for operation in operations:
+            operation.result(ROOM_SOON_S)
 
 
 def count(lab: Lab) -> int:

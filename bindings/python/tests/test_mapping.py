@@ -107,6 +107,33 @@ def test_a_buffer_bounds_what_is_collected_ahead(own):
     results.close()
 
 
+def test_arguments_that_wait_hold_up_no_result(own):
+    """They come from a thread of the program's, and no lock is held meanwhile."""
+    may_end, mine = threading.Event(), threading.get_ident()
+    drawn_by = set()
+
+    def slow():
+        for n in range(100):
+            drawn_by.add(threading.get_ident())
+            if n == 3:
+                assert own.submit(pow, 2, 3).result(LONG_S) == 8, "no thread that others need is here"
+                assert may_end.wait(LONG_S)
+            yield n
+
+    results = own.map(abs, slow(), chunksize=1, buffersize=3)
+    assert own.submit(abs, -1).result(LONG_S) == 1, "those before it are done"
+    threading.Thread(target=lambda: (own.submit(abs, -2).result(LONG_S), may_end.set())).start()
+    assert list(results) == list(range(100))
+    assert drawn_by == {mine}
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("size", [None, 3])
+def test_with_a_buffer_all_calls_are_done_in_order(own, monkeypatch, buffer, size):
+    monkeypatch.setattr(mapping, "LIMIT_S", 0.0)
+    assert list(own.map(abs, range(0, -2000, -1), chunksize=size, buffersize=buffer)) == list(range(2000))
+
+
 @pytest.mark.parametrize("buffer", [1000, 100, 10])
 def test_what_the_calls_themselves_raise_comes_behind_the_results_before_it(own, buffer):
     def broken():

@@ -75,8 +75,8 @@ class Mapping:
         self._done: dict[int, tuple[list[Any], BaseException | None]] = {}
         self._begun = self._given = self._taken = 0
         """Calls that were put under way; those of chunks whose results are being taken, and that were taken one by one."""
-        self._is_exhausted = self._has_failed = self._is_closed = self._is_feeding = False
-        """No calls are left; one has failed, so that no further ones are wanted; nobody wants a result; a thread feeds."""
+        self._is_exhausted = self._has_failed = self._is_closed = self._is_feeding = self._is_due = False
+        """No calls are left; one has failed, so that no further ones are wanted; nobody wants a result; a thread feeds; the program's own is to."""
         self._call_s: float | None = None
         """How long one takes, as far as is known."""
         self._call_bytes = 0
@@ -103,17 +103,24 @@ class Mapping:
             self._close()
 
     def _next_done(self, end: float | None) -> tuple[list[Any], BaseException | None] | None:
-        with self._changed:
-            first = self._given
-            while first not in self._done:
-                if self._is_exhausted and first == self._begun:
-                    return None
-                left = None if end is None else end - time.monotonic()
-                if left is not None and left <= 0 or not self._changed.wait(left):
+        while True:
+            with self._changed:
+                if not self._changed.wait_for(self._may_go_on, None if end is None else end - time.monotonic()):
                     raise _TimeoutError
-            values, error = self._done.pop(first)
-            self._given += len(values)
-            return values, error
+                if self._given in self._done:
+                    values, error = self._done.pop(self._given)
+                    self._given += len(values)
+                    return values, error
+                if self._are_all_given():
+                    return None
+            self._feed()
+
+    def _may_go_on(self) -> bool:
+        """Whether the next result is there, there is none any more, or this thread is to feed. Under the lock."""
+        return self._given in self._done or self._are_all_given() or self._is_due and not self._is_feeding
+
+    def _are_all_given(self) -> bool:
+        return self._is_exhausted and self._given == self._begun
 
     def _take_one(self) -> None:
         with self._lock:
@@ -135,59 +142,78 @@ class Mapping:
             sharing.end()
             self._pool.uses.tidy()
 
-    def _feed(self) -> None:
-        """Puts chunks under way, as many as there may be. One thread does: another one has been seen to by it."""
-        with self._lock:
+    def _feed(self, *, draws: bool = True) -> None:
+        """Puts chunks under way, as many as there may be; one that does not `draw`, of calls that were drawn before. One thread does at a time:
+        where that leaves something to be done, it is due.
+        """
+        with self._changed:
+            self._is_due = self._is_feeding or not draws
+            self._changed.notify_all()
             if self._is_feeding:
                 return
             self._is_feeding = True
         try:
-            while (chunk := self._next_chunk()) is not None:
+            while (chunk := self._next_chunk(draws)) is not None:
                 self._submit(*chunk)
         except BaseException:
-            with self._lock:
-                self._is_feeding = False
+            with self._changed:
+                self._end_feeding()
             raise
         if self._is_exhausted:
             self._end_sharing()
 
-    def _next_chunk(self) -> tuple[int, list[Call]] | None:
+    def _end_feeding(self) -> None:
+        """Under the lock."""
+        self._is_feeding = False
+        self._changed.notify_all()
+
+    def _next_chunk(self, draws: bool) -> tuple[int, list[Call]] | None:
         """The next one, if there may be one now; else it is fed no more."""
         with self._changed:
-            chunk = None
             if self._given_back and not self._is_closed:
                 # Also if a later one has failed: those before it have results.
-                chunk = self._given_back.popleft()
-            elif not self._is_closed and not self._has_failed:
-                chunk = self._new_chunk()
-            if chunk is None:
-                self._is_feeding = False
-            return chunk
+                return self._given_back.popleft()
+            size = self._new_size() if draws else 0
+            if size == 0:
+                self._end_feeding()
+                return None
+        return self._new_chunk(size)
 
-    def _new_chunk(self) -> tuple[int, list[Call]] | None:
+    def _new_size(self) -> int:
+        """How many calls are to be drawn now. Under the lock."""
+        if self._is_closed or self._has_failed or self._is_exhausted:
+            return 0
         size = self._next_size()
-        if self._buffer is not None:
-            size = min(size, self._buffer - (self._begun - self._taken))
-        if self._is_exhausted or size <= 0:
-            return None
+        if self._buffer is None or size == 0:
+            return size
+        size = min(size, self._buffer if self._size is not None else self._buffer // (2 * self._workers) or 1)
+        room = self._buffer - (self._begun - self._taken)
+        # A few calls more would be a small chunk for each result that is taken.
+        return size if size <= room else 0 if self._under_way else room
+
+    def _new_chunk(self, size: int) -> tuple[int, list[Call]] | None:
+        """Draws calls, which may run the program: without the lock, and where there is a buffer in the program's own thread."""
         calls: list[Call] = []
+        broken = None
         try:
             # One by one: those before an error are kept.
             for call in itertools.islice(self._calls, size):
                 calls.append(call)
         except Exception as error:
-            # It may be asked for by a thread that nobody hears: the error stands behind the calls that came before it.
-            self._has_failed = True
-            self._done[self._begun + len(calls)] = [], error
-            self._changed.notify_all()
-        first = self._begun
-        if not calls:
-            self._is_exhausted = not self._has_failed
-            self._changed.notify_all()
-            return None
-        self._begun += len(calls)
-        if self._left is not None:
-            self._left -= len(calls)
+            broken = error
+        with self._changed:
+            first = self._begun
+            self._begun += len(calls)
+            if self._left is not None:
+                self._left -= len(calls)
+            if broken is not None:
+                # It stands behind the calls that came before it.
+                self._has_failed = True
+                self._done[self._begun] = [], broken
+            self._is_exhausted = not calls and broken is None
+            if not calls:
+                self._end_feeding()
+                return None
         return first, calls
 
     def _next_size(self) -> int:
@@ -201,7 +227,7 @@ class Mapping:
         if self._call_s >= LONG_S:
             # Not all: the first ones may have taken long because of what they import.
             return 1 if len(self._under_way) < max(DEPTH * self._workers, LONG_DEPTH) else 0
-        if len(self._under_way) >= DEPTH * self._workers:
+        if self._buffer is None and len(self._under_way) >= DEPTH * self._workers:
             return 0
         size = min(int(CHUNK_S / max(self._call_s, 1e-9)), MOST_CALLS, MOST_BYTES // max(self._call_bytes, 1))
         if self._left is not None:
@@ -235,7 +261,8 @@ class Mapping:
             self._give_back((first + n, [call]) for n, call in enumerate(calls))
         else:
             self._fail(first, error)
-        self._feed()
+        # What the calls are drawn from is the program's; where it may wait for something, only the program's thread may be held up by it.
+        self._feed(draws=self._buffer is None)
 
     def _keep(self, first: int, calls: list[Call], done: tasks.Done) -> None:
         count = len(done.values)

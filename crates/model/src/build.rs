@@ -1,7 +1,7 @@
 //! From a checked model to a simulation of it: every module is a node, from 1 on, with one instance.
 
 use crate::model::Model;
-use crate::plan::{Medium, Plan, PlannedProcessor};
+use crate::plan::{Medium, Plan, PlannedProcessor, Route};
 use crate::problem::ModelError;
 use crate::resolve::address;
 use quintet_contract::{NodeId, Random, Span};
@@ -22,6 +22,9 @@ pub struct Names {
     /// Modules.
     pub modules: BTreeMap<String, NodeId>,
 }
+
+/// A device and the window of its ways, or the model of the links in its place.
+type Carrier = Result<(DeviceId, usize), LinkModel>;
 
 impl Model {
     /// A simulation that has not begun, and the names of what is in it.
@@ -64,29 +67,40 @@ impl Plan {
             run.set_costs(at, module.costs.clone());
             names.modules.insert(module.name.clone(), at.node);
         }
-        let undelayed = LinkModel {
-            delay_min: Span(0),
-            delay_max: Span(0),
-            window_frames: usize::MAX,
-            ..LinkModel::default()
-        };
         for route in &self.routes {
-            let (a, b) = (address(route.between.0), address(route.between.1));
-            match route.through.map(|(device, at_a, at_b)| (&carriers[device], at_a, at_b)) {
-                None => run.connect(a, b, undelayed),
-                Some((Err(link), ..)) => run.connect(a, b, *link),
-                Some((Ok((device, window)), at_a, at_b)) => {
-                    run.connect_through(*device, (a, Station(at_a)), (b, Station(at_b)));
-                    run.set_window(a.node, b.node, *window);
-                }
-            }
+            join(&mut run, route, &carriers);
         }
         (run, names)
     }
 }
 
-/// The device and the window of its ways, or the model of the links in its place.
-fn carrier(run: &mut Simulation, medium: &Medium) -> Result<(DeviceId, usize), LinkModel> {
+/// Joins two modules as a route says.
+fn join(run: &mut Simulation, route: &Route, carriers: &[Carrier]) {
+    let undelayed = LinkModel {
+        delay_min: Span(0),
+        delay_max: Span(0),
+        window_frames: usize::MAX,
+        ..LinkModel::default()
+    };
+    let (a, b) = (address(route.between.0), address(route.between.1));
+    let through = route.through.map(|(device, at_a, at_b)| (&carriers[device], at_a, at_b));
+    match (through, route.way) {
+        (None, None) => run.connect(a, b, undelayed),
+        (None, Some(way)) => run.connect_beside(way, a, b, undelayed),
+        (Some((Err(link), ..)), None) => run.connect(a, b, *link),
+        (Some((Err(link), ..)), Some(way)) => run.connect_beside(way, a, b, *link),
+        (Some((Ok((device, window)), at_a, at_b)), None) => {
+            run.connect_through(*device, (a, Station(at_a)), (b, Station(at_b)));
+            run.set_window(a.node, b.node, *window);
+        }
+        (Some((Ok((device, window)), at_a, at_b)), Some(way)) => {
+            run.connect_through_beside(way, *device, (a, Station(at_a)), (b, Station(at_b)), *window);
+        }
+    }
+}
+
+/// What a medium is in a simulation.
+fn carrier(run: &mut Simulation, medium: &Medium) -> Carrier {
     match medium {
         Medium::Link(model) => Err(*model),
         Medium::Device(model, window) => {

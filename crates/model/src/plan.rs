@@ -5,7 +5,7 @@ use crate::model::{Edge, Model};
 use crate::problem::{ModelError, Problem};
 use crate::resolve::resolve;
 use quintet_simulate::device::DeviceModel;
-use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel};
+use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel, Way};
 
 /// A checked model. Elements are in the order of their names.
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub(crate) struct Route {
     pub(crate) between: (usize, usize),
     /// The device and the two stations; none: a link without delay.
     pub(crate) through: Option<(usize, u16, u16)>,
+    /// Which of their ways it is, besides the first.
+    pub(crate) way: Option<Way>,
 }
 
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@
 //! | `fields.rs` | the keys of one table, with their defaults |
 //! | `devices.rs` | transfer devices |
 //! | `modules.rs`, `actions.rs` | modules and what they do |
+//! | `ways.rs` | how messages get from one module to another |
 //! | `structure.rs` | what starts what: modules that never start, cycles in which no time passes |
 
 mod actions;
@@ -16,6 +17,7 @@ mod groups;
 mod modules;
 mod structure;
 mod values;
+mod ways;
 
 pub(crate) use modules::address;
 
@@ -30,6 +32,7 @@ use groups::WrittenOut;
 use quintet_simulate::device::RingParameters;
 use quintet_simulate::{Costs, Picos, ProcessorModel};
 use std::collections::BTreeMap;
+use ways::Ways;
 
 /// What came of it.
 pub(crate) struct Resolved {
@@ -47,6 +50,8 @@ struct Resolver<'a> {
     parameters: BTreeMap<String, f64>,
     /// The token rings, for the checks of what is sent through them.
     rings: BTreeMap<String, RingParameters>,
+    /// By which ways modules reach each other, as far as is known.
+    ways: Ways,
     problems: Vec<Problem>,
     warnings: Vec<Problem>,
 }
@@ -69,14 +74,15 @@ pub(crate) fn resolve(written: &Model) -> Resolved {
         origins: BTreeMap::new(),
         parameters: BTreeMap::new(),
         rings: BTreeMap::new(),
+        ways: Ways::default(),
         problems: Vec::new(),
         warnings: Vec::new(),
     };
     first.resolve_parameters();
     let WrittenOut { model, groups, origins } = first.write_out();
     let Resolver { parameters, problems, warnings, .. } = first;
-    Resolver { model: &model, origins, parameters, rings: BTreeMap::new(), problems, warnings }
-        .resolve(groups)
+    let (rings, ways) = (BTreeMap::new(), Ways::default());
+    Resolver { model: &model, origins, parameters, rings, ways, problems, warnings }.resolve(groups)
 }
 
 impl Resolver<'_> {

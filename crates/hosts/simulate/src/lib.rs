@@ -18,6 +18,7 @@
 //! | `simulation.rs` | [`Simulation`]: read this first |
 //! | `simulation/view.rs` | how a run is at one moment, for who looks on |
 //! | `simulation/links.rs` | links between nodes, and the ports that they join |
+//! | `simulation/ways.rs` | [`Way`]: further ways between two nodes |
 //! | `simulation/disconnect.rs` | links that a protocol has closed, and that are made anew |
 //! | `ids.rs` | [`ProcessorId`], [`DeviceId`]: names for the parts of a run |
 //! | `picos.rs` | [`Picos`]: simulated time |
@@ -101,5 +102,5 @@ pub use processor::ProcessorModel;
 pub use replay::{Factory, replay};
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};
-pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall};
+pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall, Way};
 pub use verdict::{Difference, ReplayError, Replayed};

@@ -7,7 +7,7 @@ use crate::parcel::{Label, Parcel};
 use crate::parcels::Parcels;
 use crate::picos::Picos;
 use crate::processor::Processor;
-use crate::route::Routes;
+use crate::route::{FIRST_WAY_PORT, Routes};
 use crate::service::ServiceModel;
 use bytes::Bytes;
 use quintet_contract::limits::MAX_BODY_BYTES;
@@ -61,6 +61,9 @@ impl SimulatedOutbox<'_, '_> {
         if body > MAX_BODY_BYTES {
             return Err(SendError::TooLong { len: body, limit: MAX_BODY_BYTES });
         }
+        if to.port.0 >= FIRST_WAY_PORT {
+            return self.check_further(to, bulk);
+        }
         let (route, pair) = (self.find(to.node), (self.from.port, to.port));
         if to.node != self.from.node {
             let id = route.ok_or(SendError::Unreachable)?;
@@ -72,6 +75,15 @@ impl SimulatedOutbox<'_, '_> {
         }
         let route = route.filter(|id| self.environment.routes[*id].joins(pair));
         Ok(Label { from: self.from, to, route })
+    }
+
+    /// The same of a further way, which its port names.
+    #[cold]
+    fn check_further(&mut self, to: Address, bulk: usize) -> Result<Label, SendError> {
+        let routes = &mut *self.environment.routes;
+        let (id, arrives_at) = routes.find_further(self.from.node, to).ok_or(SendError::Unreachable)?;
+        routes[id].admit((self.from.port, to.port), bulk)?;
+        Ok(Label { from: self.from, to: arrives_at, route: Some(id) })
     }
 
     /// The way to a node. Its number is for ever.

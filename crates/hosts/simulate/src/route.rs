@@ -15,6 +15,8 @@ use quintet_contract::{
 
 /// Frames of one way under way through a device at once, unless it is set; a sender beyond it is told that there is no room.
 pub(crate) const DEVICE_WINDOW: usize = 1024;
+/// Frames for this port and those above it go by a further way; no instance is there.
+pub(crate) const FIRST_WAY_PORT: u16 = 0xff00;
 
 /// One direction of the link between two nodes.
 #[derive(Debug)]
@@ -157,18 +159,25 @@ impl Route {
     }
 }
 
-/// All routes of a run, one at most from each node to each other. They are looked up by their two ends once for each frame, and by
-/// their number from then on.
+/// All routes of a run: one at most from each node to each other, and further ones, which have ports of their own. They are looked up by
+/// their two ends once for each frame, and by their number from then on.
 #[derive(Debug)]
 pub(crate) struct Routes {
     routes: Vec<Route>,
     /// By both ends as one number, which is hashed in one step.
     ends: HashMap<u32, RouteId, FixedState>,
+    /// Further ways, by both ends and the port to which their frames are addressed.
+    further: HashMap<(u32, Port), RouteId, FixedState>,
 }
 
 impl Routes {
     pub(crate) fn new() -> Routes {
-        Routes { routes: Vec::new(), ends: HashMap::with_hasher(FixedState::with_seed(0)) }
+        let (hasher, another) = (FixedState::with_seed(0), FixedState::with_seed(0));
+        Routes {
+            routes: Vec::new(),
+            ends: HashMap::with_hasher(hasher),
+            further: HashMap::with_hasher(another),
+        }
     }
 
     /// Adds the way from one node to another. If there was one, what is under way stays so.
@@ -179,10 +188,34 @@ impl Routes {
             *earlier = Route { in_flight, stale, ..route };
             return;
         }
+        let id = self.push(route);
+        self.ends.insert(ends(from, to), id);
+    }
+
+    /// Adds one more way from one node to another, for the frames that are addressed to this port.
+    pub(crate) fn insert_further(
+        &mut self,
+        (from, to): (NodeId, NodeId),
+        port: Port,
+        joined: (Port, Port),
+        carrier: Carrier,
+    ) {
+        let id = self.push(Route::new(from, to, [joined].into(), carrier));
+        self.further.insert((ends(from, to), port), id);
+    }
+
+    fn push(&mut self, route: Route) -> RouteId {
         self.routes.push(route);
         let number = u32::try_from(self.routes.len()).ok().and_then(NonZeroU32::new);
-        let number = number.expect("one was added, and memory ends before 2^32 routes");
-        self.ends.insert(ends(from, to), RouteId(number));
+        RouteId(number.expect("one was added, and memory ends before 2^32 routes"))
+    }
+
+    /// The further way from a node to an address, and the address at which what it carries arrives.
+    #[cold]
+    pub(crate) fn find_further(&self, from: NodeId, to: Address) -> Option<(RouteId, Address)> {
+        let id = *self.further.get(&(ends(from, to.node), to.port))?;
+        let (_, port) = *self[id].joined.first()?;
+        Some((id, Address { port, ..to }))
     }
 
     pub(crate) fn find(&self, from: NodeId, to: NodeId) -> Option<RouteId> {
@@ -202,6 +235,8 @@ impl Routes {
         let ours = self.routes.iter().filter(|route| route.from == id);
         let mut ends: Vec<_> = ours.flat_map(Route::ends).collect();
         ends.sort_unstable();
+        // Further ways join the same.
+        ends.dedup();
         ends
     }
 

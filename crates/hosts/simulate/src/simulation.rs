@@ -7,6 +7,7 @@ mod execution;
 mod faults;
 mod links;
 mod view;
+mod ways;
 
 use crate::arrival::Arrival;
 use crate::cells::{CellModel, Cells};
@@ -37,6 +38,7 @@ use std::collections::BTreeMap;
 
 pub use faults::Restart;
 pub use view::{DeviceLoad, MessageUnderWay};
+pub use ways::Way;
 
 /// One simulated run.
 ///

@@ -4,7 +4,7 @@ use super::modules::{Messages, address};
 use super::{Host, Resolver};
 use crate::dimension::Dimension;
 use crate::model::{Action, Module};
-use crate::plan::{PlannedModule, Route};
+use crate::plan::PlannedModule;
 use crate::problem::ProblemKind;
 use crate::quantity::Draw;
 use quintet_contract::{Address, Port, Stage};
@@ -16,9 +16,6 @@ const MOST_REPEATS: u64 = 10_000;
 /// Instructions of one module at most, repeats written out.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
-/// Instructions, and the ways that messages take, each with the key that asks for it.
-type Actions = (Vec<Instruction>, Vec<(String, Route)>);
-
 impl Resolver<'_> {
     /// The instructions of the module at `index`, between the marks by which its activations are measured.
     pub(super) fn resolve_actions(
@@ -29,11 +26,10 @@ impl Resolver<'_> {
         hosts: &[Host],
         planned: &[PlannedModule],
         messages: &Messages<'_>,
-    ) -> Actions {
+    ) -> Vec<Instruction> {
         // Not the module's own port: what it sends to itself may go through a device.
         let here = Address { port: Port(0), ..address(index) };
         let mut instructions = vec![Instruction::Mark { at: here, number: crate::run::STARTED }];
-        let mut routes = Vec::new();
         for (step, action) in module.actions.iter().enumerate() {
             let key = format!("module.{name}.do[{step}]");
             let more = match action {
@@ -41,7 +37,7 @@ impl Resolver<'_> {
                     let host = &hosts.get(planned[index].processor);
                     host.map_or_else(Vec::new, |host| self.execute(&key, instruction, times, host))
                 }
-                Action::Send { .. } => self.send(&key, index, action, planned, messages, &mut routes),
+                Action::Send { .. } => self.send(&key, index, action, planned, messages),
             };
             if instructions.len() + more.len() > MOST_INSTRUCTIONS {
                 let (found, expected) =
@@ -52,7 +48,7 @@ impl Resolver<'_> {
             instructions.extend(more);
         }
         instructions.push(Instruction::Mark { at: here, number: crate::run::ENDED });
-        (instructions, routes)
+        instructions
     }
 
     /// A distribution of whole numbers. The simulator's have 32 bits: larger draws count as the largest, so that a mean
@@ -98,20 +94,17 @@ impl Resolver<'_> {
         action: &Action,
         planned: &[PlannedModule],
         messages: &Messages<'_>,
-        routes: &mut Vec<(String, Route)>,
     ) -> Vec<Instruction> {
         let Action::Send { message, to, bytes, through, times, class } = action else { return Vec::new() };
         let model = self.model;
         let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
         let count = self.count(&format!("{key}.times"), times, 0, MOST_REPEATS);
         let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules);
-        if let Some(route) = receiver.and_then(|to| self.way(key, from, to, through.as_deref(), planned)) {
-            routes.push((key.to_owned(), route));
-            if *class == Class::Synchronous {
-                self.check_synchronous(key, planned[from].processor, through.as_deref(), &bytes);
-            }
+        let Some(receiver) = receiver else { return Vec::new() };
+        let way = self.way(key, (from, receiver), through.as_deref(), planned);
+        if way.is_some() && *class == Class::Synchronous {
+            self.check_synchronous(key, planned[from].processor, through.as_deref(), &bytes);
         }
-        let Some(to_index) = receiver else { return Vec::new() };
         let awaits = model.modules.get(to).is_some_and(|module| module.waits_for.contains_key(message));
         let Some(number) = messages.iter().position(|known| known == message).filter(|_| awaits) else {
             let kind = ProblemKind::Unawaited { message: message.clone(), to: to.clone() };
@@ -119,7 +112,7 @@ impl Resolver<'_> {
             return Vec::new();
         };
         let message = MessageType(u32::try_from(number).unwrap_or(u32::MAX));
-        let to = address(to_index);
+        let to = way.unwrap_or_else(|| address(receiver));
         let send = Instruction::Send { to, message, bytes, class: *class };
         vec![send; usize::try_from(count).unwrap_or(0)]
     }
@@ -146,48 +139,5 @@ impl Resolver<'_> {
             );
             self.contradiction(&key, text);
         }
-    }
-
-    /// The way from one module to another.
-    fn way(
-        &mut self,
-        key: &str,
-        from: usize,
-        to: usize,
-        through: Option<&str>,
-        planned: &[PlannedModule],
-    ) -> Option<Route> {
-        let model = self.model;
-        let (here, there) = (planned[from].processor, planned[to].processor);
-        let name = |index: usize| model.processors.keys().nth(index).cloned().unwrap_or_default();
-        let between = (from.min(to), from.max(to));
-        let Some(through) = through else {
-            if here != there {
-                let text = format!(
-                    "a message from {} to {} needs a device: name one with through, of kind \"link\" if nothing is modelled",
-                    name(here),
-                    name(there)
-                );
-                self.problem(key, ProblemKind::Disconnected { text });
-            }
-            return Some(Route { between, through: None });
-        };
-        let device = self.index(&format!("{key}.through"), "device", through, &model.devices)?;
-        let stations = &model.devices.get(through)?.stations;
-        let mut station = |processor: usize| {
-            let name = name(processor);
-            let found =
-                stations.iter().position(|station| *station == name).and_then(|at| u16::try_from(at).ok());
-            // A device without stations, and a processor that there is not, were reported.
-            if found.is_none() && !name.is_empty() && !stations.is_empty() {
-                let text = format!("processor {name} is no station of {through}");
-                self.problem(&format!("{key}.through"), ProblemKind::Disconnected { text });
-            }
-            found
-        };
-        let (here, there) = (station(here), station(there));
-        let (here, there) = (here?, there?);
-        let stations = if from <= to { (here, there) } else { (there, here) };
-        Some(Route { between, through: Some((device, stations.0, stations.1)) })
     }
 }

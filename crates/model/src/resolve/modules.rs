@@ -8,7 +8,7 @@ use crate::plan::{PlannedModule, Route};
 use crate::problem::ProblemKind;
 use quintet_contract::Address;
 use quintet_simulate::{Costs, Distribution, MessageType, ModuleSpec, Successor, Timing};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Modules at most: the numbers of nodes are 16 bits.
 const MOST_MODULES: usize = 60_000;
@@ -39,17 +39,12 @@ impl Resolver<'_> {
             .iter()
             .map(|(name, module)| self.resolve_module(name, module, hosts, &messages))
             .collect();
-        let mut routes = BTreeMap::new();
-        self.link_successors(&mut planned, &mut routes);
+        self.link_successors(&mut planned);
         for (index, (name, module)) in model.modules.iter().enumerate() {
-            let (instructions, message_routes) =
+            planned[index].spec.instructions =
                 self.resolve_actions(index, name, module, hosts, &planned, &messages);
-            planned[index].spec.instructions = instructions;
-            for (key, route) in message_routes {
-                self.add_route(&key, route, &mut routes);
-            }
         }
-        (planned, routes.into_values().collect())
+        (planned, std::mem::take(&mut self.ways).into_routes())
     }
 
     fn resolve_module(
@@ -111,11 +106,7 @@ impl Resolver<'_> {
     }
 
     /// Joins `then` of one module and `after` of another, which say the same.
-    fn link_successors(
-        &mut self,
-        planned: &mut [PlannedModule],
-        routes: &mut BTreeMap<(usize, usize), Route>,
-    ) {
+    fn link_successors(&mut self, planned: &mut [PlannedModule]) {
         let model = self.model;
         let mut predecessors = vec![BTreeSet::new(); planned.len()];
         for (index, (name, module)) in model.modules.iter().enumerate() {
@@ -150,7 +141,7 @@ impl Resolver<'_> {
         for (to, set) in predecessors.iter().enumerate() {
             planned[to].spec.predecessors = u32::try_from(set.len()).unwrap_or(u32::MAX);
             for (number, &from) in set.iter().enumerate() {
-                self.link(from, to, number, planned, routes);
+                self.link(from, to, number, planned);
             }
         }
     }
@@ -167,14 +158,7 @@ impl Resolver<'_> {
     }
 
     /// Makes `to` a successor of `from`, which is its predecessor of this number.
-    fn link(
-        &mut self,
-        from: usize,
-        to: usize,
-        number: usize,
-        planned: &mut [PlannedModule],
-        routes: &mut BTreeMap<(usize, usize), Route>,
-    ) {
+    fn link(&mut self, from: usize, to: usize, number: usize, planned: &mut [PlannedModule]) {
         let (before, after) = (planned[from].name.clone(), planned[to].name.clone());
         let Some(module) = self.model.modules.get(&before) else { return };
         let path = format!("module.{before}");
@@ -199,25 +183,7 @@ impl Resolver<'_> {
         }
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         planned[from].spec.successors.push(Successor { to: address(to), number, weight });
-        let route = Route { between: (from.min(to), from.max(to)), through: None };
-        self.add_route(&format!("module.{after}"), route, routes);
-    }
-
-    /// Adds a way between two modules; there can be one only.
-    fn add_route(&mut self, key: &str, route: Route, routes: &mut BTreeMap<(usize, usize), Route>) {
-        let (one, other) = route.between;
-        if one == other && route.through.is_none() {
-            return;
-        }
-        let before = *routes.entry(route.between).or_insert(route);
-        if before != route {
-            let name = |index: usize| self.model.modules.keys().nth(index).cloned().unwrap_or_default();
-            let text = format!(
-                "{} and {} are joined in two ways; put a module between for one of them",
-                name(one),
-                name(other)
-            );
-            self.contradiction(key, text);
-        }
+        // Before all ways of messages: without a number it is the one by which a module starts its successors.
+        self.add_way(&format!("module.{after}"), (from, to), None);
     }
 }

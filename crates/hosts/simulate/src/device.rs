@@ -14,6 +14,7 @@
 //! | `slotted.rs` | [`Slotted`]: CSMA/CD with the optimal 1/Q policy of Metcalfe and Boggs |
 //! | `ring.rs` | [`Ring`]: the timed token; `ring/token.rs` has a station's timers |
 //! | `switch.rs` | [`Switch`]: full duplex ports with buffers, and a plain link |
+//! | `network.rs` | [`Network`]: switches and links, over several of which a message goes; `network/` has its parts |
 //! | `back_off.rs` | truncated binary exponential back-off |
 //! | `job.rs` | a message on its way through a device, block by block |
 //! | `meter.rs` | [`DeviceStatistics`] and how it is kept |
@@ -57,6 +58,7 @@ mod job;
 mod message;
 mod meter;
 mod model;
+mod network;
 mod ring;
 mod slotted;
 mod switch;
@@ -72,6 +74,7 @@ pub use framing::Framing;
 pub use message::{Class, DropCause, Effects, Message, Outcome, Station, Timer};
 pub use meter::DeviceStatistics;
 pub use model::DeviceModel;
+pub use network::{LinkParameters, Network, NetworkParameters, PortStatistics, Routing};
 pub use ring::{Ring, RingParameters};
 pub use slotted::{Slotted, SlottedParameters};
 pub use switch::{Forwarding, Switch, SwitchParameters, WhenFull};
@@ -96,6 +99,12 @@ pub trait Device: Send {
 
     /// What was measured since the start or the last reset.
     fn statistics(&self, now: Picos) -> DeviceStatistics;
+
+    /// What was measured at one of its ports since then; none where there is none of this number, from 0 on. Only a network has ports of
+    /// its own: number 2n is that of the first end of its link n, 2n + 1 that of the second.
+    fn port(&self, _now: Picos, _index: usize) -> Option<PortStatistics> {
+        None
+    }
 
     /// Forgets what was measured so far, not what is under way: the end of the warm-up.
     fn reset_statistics(&mut self, now: Picos);

@@ -12,7 +12,7 @@ mod ways;
 use crate::arrival::Arrival;
 use crate::cells::{CellModel, Cells};
 use crate::choices::Choices;
-use crate::device::{Device, DeviceStatistics};
+use crate::device::{Device, DeviceStatistics, PortStatistics};
 use crate::digest::Digest;
 use crate::disk::Disk;
 use crate::hosted::Hosted;
@@ -309,6 +309,12 @@ impl Simulation {
     pub fn device_statistics(&self, id: DeviceId) -> DeviceStatistics {
         let counted = self.media[id.0].device.statistics(self.now);
         DeviceStatistics { blocked: self.routes.blocked_at(id), ..counted }
+    }
+
+    /// What was counted at a port of a device: see [`Device::port`].
+    #[must_use]
+    pub fn port_statistics(&self, id: DeviceId, index: usize) -> Option<PortStatistics> {
+        self.media[id.0].device.port(self.now, index)
     }
 
     /// What was counted at a node, if there is one.

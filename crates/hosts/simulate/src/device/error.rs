@@ -74,6 +74,8 @@ pub enum DeviceError {
         /// The token's walk around the ring, the largest block and all synchronous allocations.
         least: Picos,
     },
+    /// A network has a link, a station or a stated way where there is no point or link for it.
+    Topology,
     /// A list has another length than the connection list.
     ListLength {
         /// The list's name.
@@ -132,6 +134,9 @@ impl fmt::Display for DeviceError {
                     "a target token rotation time of {target} cannot be kept: the token's walk, the largest block and all \
                      synchronous allocations take {least}"
                 )
+            }
+            DeviceError::Topology => {
+                write!(f, "a link, a station or a stated way is where there is no point or link for it")
             }
             DeviceError::ListLength { parameter, found, stations } => {
                 write!(f, "{parameter} has {found} entries for {stations} stations")

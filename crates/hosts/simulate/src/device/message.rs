@@ -72,9 +72,11 @@ pub enum DropCause {
     RetryLimit,
     /// An output port's buffer had no room, or could never hold a block of it.
     BufferFull,
+    /// It was lost on a link.
+    LinkLoss,
     /// A synchronous block takes longer than its station's allocation.
     NoAllocation,
-    /// The sender or the receiver is not in the connection list.
+    /// The sender or the receiver is not in the connection list, or there is no way between the two.
     NoStation,
 }
 

@@ -78,22 +78,22 @@ fn share(part: u128, whole: u128) -> f64 {
 
 /// A level over time, and its integral.
 #[derive(Clone, Copy, Debug, Default)]
-struct Integral {
-    level: u64,
+pub(crate) struct Integral {
+    pub(crate) level: u64,
     since: Picos,
     sum: u128,
 }
 
 impl Integral {
-    fn at(&self, now: Picos) -> u128 {
+    pub(crate) fn at(&self, now: Picos) -> u128 {
         self.sum + u128::from((now - self.since).0) * u128::from(self.level)
     }
 
-    fn set(&mut self, now: Picos, level: u64) {
+    pub(crate) fn set(&mut self, now: Picos, level: u64) {
         *self = Integral { level, since: now, sum: self.at(now) };
     }
 
-    fn reset(&mut self, now: Picos) {
+    pub(crate) fn reset(&mut self, now: Picos) {
         *self = Integral { level: self.level, since: now, sum: 0 };
     }
 }

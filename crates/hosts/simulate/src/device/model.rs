@@ -2,7 +2,7 @@
 
 use super::{
     Bus, BusParameters, Collision, CollisionParameters, Device, DeviceError, Ethernet, EthernetParameters,
-    Ring, RingParameters, Slotted, SlottedParameters, Switch, SwitchParameters,
+    Network, NetworkParameters, Ring, RingParameters, Slotted, SlottedParameters, Switch, SwitchParameters,
 };
 
 /// The parameters of any device: what a model file describes.
@@ -20,6 +20,8 @@ pub enum DeviceModel {
     Ring(RingParameters),
     /// Switched full duplex; a link is a switch of two ports.
     Switch(SwitchParameters),
+    /// Switches and links, over several of which a message goes.
+    Network(NetworkParameters),
 }
 
 impl DeviceModel {
@@ -36,6 +38,7 @@ impl DeviceModel {
             DeviceModel::Slotted(parameters) => parameters.check(),
             DeviceModel::Ring(parameters) => parameters.check().map(|_| ()),
             DeviceModel::Switch(parameters) => parameters.check().map(|_| ()),
+            DeviceModel::Network(parameters) => parameters.check().map(|_| ()),
         }
     }
 
@@ -52,6 +55,7 @@ impl DeviceModel {
             DeviceModel::Slotted(parameters) => Box::new(Slotted::new(parameters)?),
             DeviceModel::Ring(parameters) => Box::new(Ring::new(parameters)?),
             DeviceModel::Switch(parameters) => Box::new(Switch::new(parameters)?),
+            DeviceModel::Network(parameters) => Box::new(Network::new(parameters)?),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod csma;
+mod network;
 mod properties;
 mod queueing;
 mod ring;

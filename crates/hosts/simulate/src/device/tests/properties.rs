@@ -46,6 +46,20 @@ fn models(random: &mut Random) -> Vec<(DeviceModel, u64)> {
         buffer_bytes: 1 + below(6_000),
         when_full: if below(2) == 0 { WhenFull::Drop } else { WhenFull::Pause },
     };
+    let spoke = |station| LinkParameters {
+        buffer_bytes: switch.buffer_bytes,
+        ..LinkParameters::new(
+            [u32::from(station), u32::from(stations)],
+            8e12 / switch.cycle_times[0].0 as f64,
+        )
+    };
+    let network = NetworkParameters {
+        packet_bytes: 1 + below(4_000),
+        latencies: vec![switch.latency; usize::from(stations) + 1],
+        stations: (0..u32::from(stations)).collect(),
+        links: (0..stations).map(spoke).collect(),
+        stated: Vec::new(),
+    };
     vec![
         (DeviceModel::Bus(BusParameters { framing, stations }), 4_000),
         (
@@ -63,6 +77,7 @@ fn models(random: &mut Random) -> Vec<(DeviceModel, u64)> {
         (DeviceModel::Slotted(SlottedParameters { framing, stations, slot_time: Picos(16 * MICRO) }), 4_000),
         (DeviceModel::Ring(ring), 4_000),
         (DeviceModel::Switch(switch), 4_000),
+        (DeviceModel::Network(network), 4_000),
     ]
 }
 
@@ -129,10 +144,12 @@ fn medium_time(model: &DeviceModel, mut bytes: u64) -> Option<u128> {
         DeviceModel::Collision(parameters) => parameters.framing,
         DeviceModel::Slotted(parameters) => parameters.framing,
         DeviceModel::Ring(parameters) => parameters.framing,
-        DeviceModel::Ethernet(_) | DeviceModel::Switch(_) => Framing::serial(10_000_000),
+        DeviceModel::Ethernet(_) | DeviceModel::Switch(_) | DeviceModel::Network(_) => {
+            Framing::serial(10_000_000)
+        }
     };
     let (largest, time): (u64, &dyn Fn(u64) -> Picos) = match model {
-        DeviceModel::Switch(_) => return None,
+        DeviceModel::Switch(_) | DeviceModel::Network(_) => return None,
         DeviceModel::Ethernet(_) => (1_500, &|bytes| Picos((8 + (bytes + 18).max(64)) * 800_000)),
         _ => (framing.block_bytes(), &|bytes| framing.block_time(bytes)),
     };

@@ -10,32 +10,40 @@ use hdrhistogram::Histogram;
 #[derive(Clone, Debug)]
 pub struct Quantiles {
     counts: Histogram<u64>,
+    /// The least value that was added, and the largest: the counts know them to three digits only.
+    least: Picos,
+    largest: Picos,
 }
 
 impl Quantiles {
     /// Without values.
     #[must_use]
     pub fn new() -> Self {
-        Quantiles { counts: Histogram::new(3).expect("three significant digits are possible") }
+        let counts = Histogram::new(3).expect("three significant digits are possible");
+        Quantiles { counts, least: Picos::NEVER, largest: Picos::ZERO }
     }
 
     /// Adds a value. Times above 2^63 ps, 106 days, count as that.
     pub fn add(&mut self, length: Picos) {
-        let value = length.0.min(1 << 63);
-        self.counts.record(value).expect("the histogram grows by itself");
+        let value = Picos(length.0.min(1 << 63));
+        self.counts.record(value.0).expect("the histogram grows by itself");
+        (self.least, self.largest) = (self.least.min(value), self.largest.max(value));
     }
 
     /// Adds all values of another.
     pub fn merge(&mut self, other: &Quantiles) {
         self.counts.add(&other.counts).expect("the histogram grows by itself");
+        (self.least, self.largest) = (self.least.min(other.least), self.largest.max(other.largest));
     }
 
-    /// The least value that a part `part`, 0 to 1, of all values does not exceed, rounded up by less than 0.1%; none
-    /// without values. `part` is brought into its range; no number counts as 0.
+    /// The least value that a part `part`, 0 to 1, of all values does not exceed, rounded up by less than 0.1%, but never
+    /// below the least value that was added or above the largest; none without values. `part` is brought into its range;
+    /// no number counts as 0.
     #[must_use]
     pub fn at(&self, part: f64) -> Option<Picos> {
         let part = if part.is_nan() { 0.0 } else { part };
-        (!self.counts.is_empty()).then(|| Picos(self.counts.value_at_quantile(part.clamp(0.0, 1.0))))
+        let rounded = || Picos(self.counts.value_at_quantile(part.clamp(0.0, 1.0)));
+        (!self.counts.is_empty()).then(|| rounded().clamp(self.least, self.largest))
     }
 
     /// How many values.
@@ -47,6 +55,7 @@ impl Quantiles {
     /// Forgets all values.
     pub fn reset(&mut self) {
         self.counts.reset();
+        (self.least, self.largest) = (Picos::NEVER, Picos::ZERO);
     }
 }
 
@@ -70,6 +79,24 @@ mod tests {
                 assert!((value * unit..=value * unit * 1_001 / 1_000).contains(&at), "{part}: {at}");
             }
         }
+    }
+
+    #[test]
+    fn no_quantile_lies_beyond_the_values() {
+        // Between 2^20 and 2^21 the histogram counts in steps of 1,024: what is one off their ends is rounded over them.
+        let mut quantiles = Quantiles::new();
+        quantiles.add(Picos((1 << 20) + 1));
+        assert_eq!(quantiles.at(0.0), Some(Picos((1 << 20) + 1)));
+        assert_eq!(quantiles.at(0.99), Some(Picos((1 << 20) + 1)));
+        let mut others = Quantiles::new();
+        others.add(Picos((1 << 22) + 1));
+        others.add(Picos((1 << 21) - 1));
+        quantiles.merge(&others);
+        assert_eq!(quantiles.at(0.0), Some(Picos((1 << 20) + 1)));
+        assert_eq!(quantiles.at(1.0), Some(Picos((1 << 22) + 1)));
+        quantiles.reset();
+        quantiles.add(Picos(1));
+        assert_eq!(quantiles.at(1.0), Some(Picos(1)), "what was forgotten does not count");
     }
 
     #[test]

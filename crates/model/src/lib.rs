@@ -60,7 +60,7 @@ pub use markdown::markdown;
 pub use model::{Action, Device, Edge, Measure, Model, Module, Processor, Value};
 pub use nearest::nearest;
 pub use problem::{ModelError, Problem, ProblemKind};
-pub use quantity::{Draw, Quantity};
+pub use quantity::{Draw, Quantity, Sample};
 pub use quintet_simulate::device::Class;
 pub use result::{Ended, MeasureResult, ModuleResult, ProcessorResult, RunResult};
 pub use study::{Axis, Cell, Study, Watch};

@@ -1,6 +1,7 @@
 //! Values as a model has them: expressions, and distributions of them.
 
 use core::fmt;
+use std::sync::Arc;
 
 /// A value with its unit, as text: `"1.5 ms"`, `"buffer_bytes * 8 B"`, `"4"`. Read when the model is checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,6 +92,38 @@ pub enum Draw {
         /// The largest value.
         high: Quantity,
     },
+    /// Times until something fails.
+    Weibull {
+        /// A number: above 1, what is old fails sooner.
+        shape: Quantity,
+        /// In the unit of the value.
+        scale: Quantity,
+    },
+    /// A heavy tail.
+    Pareto {
+        /// A number: the smaller, the heavier the tail.
+        shape: Quantity,
+        /// The least value.
+        minimum: Quantity,
+        /// The largest value; none: without one.
+        maximum: Option<Quantity>,
+    },
+    /// Values whose logarithm is normal, by what they are in the mean.
+    LogNormal {
+        /// Of the values themselves.
+        mean: Quantity,
+        /// Standard deviation of the values themselves.
+        deviation: Quantity,
+    },
+    /// The same, by its logarithm.
+    LogNormalMedian {
+        /// Half of all values are below.
+        median: Quantity,
+        /// Standard deviation of the natural logarithm; a number.
+        sigma: Quantity,
+    },
+    /// What was measured, from a file.
+    Sample(Arc<Sample>),
     /// These values alone, each with its weight.
     Weighted(Vec<(Quantity, Quantity)>),
     /// Values, each with the probability of that value or a smaller one; straight between them.
@@ -104,16 +137,34 @@ impl Draw {
             (Draw::Constant(value), "value") => Some(value),
             (Draw::Uniform { low, .. } | Draw::Beta { low, .. }, "low") => Some(low),
             (Draw::Uniform { high, .. } | Draw::Beta { high, .. }, "high") => Some(high),
-            (Draw::Normal { mean, .. } | Draw::Exponential { mean } | Draw::Poisson { mean }, "mean") => {
-                Some(mean)
+            (
+                Draw::Normal { mean, .. }
+                | Draw::Exponential { mean }
+                | Draw::Poisson { mean }
+                | Draw::LogNormal { mean, .. },
+                "mean",
+            ) => Some(mean),
+            (Draw::Normal { deviation, .. } | Draw::LogNormal { deviation, .. }, "deviation") => {
+                Some(deviation)
             }
-            (Draw::Normal { deviation, .. }, "deviation") => Some(deviation),
-            (Draw::Gamma { shape, .. }, "shape") => Some(shape),
-            (Draw::Gamma { scale, .. }, "scale") => Some(scale),
+            (
+                Draw::Gamma { shape, .. } | Draw::Weibull { shape, .. } | Draw::Pareto { shape, .. },
+                "shape",
+            ) => Some(shape),
+            (Draw::Gamma { scale, .. } | Draw::Weibull { scale, .. }, "scale") => Some(scale),
+            (Draw::Pareto { minimum, .. }, "minimum") => Some(minimum),
+            (Draw::Pareto { maximum, .. }, "maximum") => maximum.as_ref(),
+            (Draw::LogNormalMedian { median, .. }, "median") => Some(median),
+            (Draw::LogNormalMedian { sigma, .. }, "sigma") => Some(sigma),
             (Draw::Beta { a, .. }, "a") => Some(a),
             (Draw::Beta { b, .. }, "b") => Some(b),
             _ => None,
         }
+    }
+
+    /// How many lines of a file it has.
+    pub(crate) fn lines(&self) -> usize {
+        if let Draw::Sample(sample) = self { sample.values.len() } else { 0 }
     }
 
     /// Exponential with this mean.
@@ -130,5 +181,33 @@ impl Draw {
 impl<T: Into<Quantity>> From<T> for Draw {
     fn from(value: T) -> Draw {
         Draw::Constant(value.into())
+    }
+}
+
+/// Measured values with their weights.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// What the numbers count: `"ms"`; empty for numbers without a unit.
+    unit: Quantity,
+    values: Vec<(f64, f64)>,
+}
+
+/// None of its numbers is [`f64::NAN`]: they were read as values from 0 to 1e100.
+impl Eq for Sample {}
+
+impl Sample {
+    /// So many values of this unit, each with its weight; every number from 0 to 1e100.
+    pub(crate) fn new(unit: Quantity, values: Vec<(f64, f64)>) -> Sample {
+        Sample { unit, values }
+    }
+
+    /// What one of it is: `"1 ms"`.
+    pub(crate) fn unit(&self) -> Quantity {
+        format!("1 {}", self.unit).into()
+    }
+
+    /// In units, each with its weight.
+    pub(crate) fn values(&self) -> &[(f64, f64)] {
+        &self.values
     }
 }

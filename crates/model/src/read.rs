@@ -1,6 +1,7 @@
 //! Reading a model file. What the values mean is checked later, with the whole model at hand.
 
 mod module;
+mod sample;
 mod values;
 
 use crate::keys::{self, Table};

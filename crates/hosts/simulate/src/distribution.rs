@@ -8,6 +8,7 @@
 //! | `check.rs` | which parameters are possible; [`DistributionError`] |
 //! | `moments.rs` | exact mean and variance |
 //! | `unit.rs`, `normal.rs`, `gamma.rs`, `poisson.rs` | the methods |
+//! | `tails.rs` | those with long tails: Weibull, Pareto, log-normal |
 //! | `empirical.rs` | [`Empirical`]: measured values |
 
 mod check;
@@ -16,6 +17,7 @@ mod gamma;
 mod moments;
 pub(crate) mod normal;
 mod poisson;
+mod tails;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unit;
@@ -101,11 +103,45 @@ pub enum Distribution {
         /// The largest value.
         high: f64,
     },
+    /// Times until something fails: more and more likely with age for a shape above 1, less and less below. By inversion.
+    Weibull {
+        /// From 0.05 to 1000; 1 is the exponential distribution.
+        shape: f64,
+        /// From 0 to 1e100: what is below it with probability 1 - 1/e.
+        scale: f64,
+    },
+    /// Sizes and times with a heavy tail: twice the value is 2^`shape` times as rare. By inversion.
+    ///
+    /// Without a maximum the mean is infinite for a shape of 1 and below, and the variance for one of 2 and below: means over a run
+    /// then settle on nothing, or slowly.
+    Pareto {
+        /// From 0.01 to 1000.
+        shape: f64,
+        /// The least value, from 1e-100 to 1e100.
+        minimum: f64,
+        /// The largest value: what would be above does not occur, and what is below is as much more likely. Infinity: without one.
+        maximum: f64,
+    },
+    /// Products of many factors: its logarithm is normal. [`log_normal`](Distribution::log_normal) makes it from its mean and deviation.
+    /// By inversion of the normal distribution.
+    LogNormal {
+        /// Half of all values are below, from 0 to 1e100.
+        median: f64,
+        /// Standard deviation of the natural logarithm, from 0 to 10.
+        sigma: f64,
+    },
     /// Measured values.
     Empirical(Empirical),
 }
 
 impl Distribution {
+    /// The log-normal distribution with this mean and standard deviation of its values.
+    #[must_use]
+    pub fn log_normal(mean: f64, deviation: f64) -> Distribution {
+        let (median, sigma) = tails::log_normal_of(mean, deviation);
+        Distribution::LogNormal { median, sigma }
+    }
+
     /// Whether such a distribution is possible.
     ///
     /// # Errors
@@ -114,13 +150,13 @@ impl Distribution {
         check::check(self)
     }
 
-    /// The exact mean.
+    /// The exact mean; infinite for some Pareto distributions.
     #[must_use]
     pub fn mean(&self) -> f64 {
         moments::mean(self)
     }
 
-    /// The exact variance.
+    /// The exact variance; infinite for some Pareto distributions.
     #[must_use]
     pub fn variance(&self) -> f64 {
         moments::variance(self)
@@ -141,6 +177,11 @@ impl Distribution {
             Distribution::Poisson { mean } => poisson::poisson(*mean, random),
             Distribution::Gamma { shape, scale } => scale * gamma::gamma(*shape, random),
             Distribution::Beta { a, b, low, high } => unit::between(*low, *high, gamma::beta(*a, *b, random)),
+            Distribution::Weibull { shape, scale } => tails::weibull(*shape, *scale, random),
+            Distribution::Pareto { shape, minimum, maximum } => {
+                tails::pareto(*shape, *minimum, *maximum, random)
+            }
+            Distribution::LogNormal { median, sigma } => tails::log_normal(*median, *sigma, random),
             Distribution::Empirical(values) => values.sample(random),
         }
     }

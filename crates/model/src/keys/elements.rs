@@ -282,10 +282,34 @@ static DISTRIBUTIONS: Table = Table {
             "Between low and high; a and b are numbers.",
         ),
         key(
-            "empirical",
-            Other("{ values = [[value, weight], ...] } or { cumulative = [[value, probability], ...] }"),
+            "weibull",
+            Other("{ shape, scale }"),
             Otherwise("-"),
-            "Measured values. Weighted: these values alone. Cumulative: the curve, straight between its points; the last probability is 1.",
+            "Times until something fails, with age more often for a shape above 1, less often below; the shape is a number from 0.05 to 1000.",
+        ),
+        key(
+            "pareto",
+            Other("{ shape, minimum } or { shape, minimum, maximum }"),
+            Otherwise("-"),
+            "A heavy tail; the shape is a number from 0.01 to 1000, the smaller the heavier. Without a maximum the variance is infinite for \
+             shapes up to 2, so that queues behind it have no mean length, and the mean itself for shapes up to 1, which is warned of.",
+        ),
+        key(
+            "log_normal",
+            Other("{ mean, deviation } or { median, sigma }"),
+            Otherwise("-"),
+            "Its logarithm is normal. Mean and standard deviation are those of the values; sigma, a number up to 10, is that of the natural \
+             logarithm.",
+        ),
+        key(
+            "empirical",
+            Other(
+                "{ values = [[value, weight], ...] }, { cumulative = [[value, probability], ...] } or { file = \"NAME.csv\", unit = \"ms\" }",
+            ),
+            Otherwise("-"),
+            "Measured values. Weighted: these values alone. Cumulative: the curve, straight between its points; the last probability is 1. \
+             From a file beside the model: a line each, a number of that unit, and behind a comma its weight, or 1; a first line may be a \
+             heading. At most 100,000 lines.",
         ),
     ],
 };

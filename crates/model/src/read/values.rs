@@ -8,14 +8,17 @@ use crate::quantity::{Draw, Quantity};
 use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// The distributions and their parameters.
-const DISTRIBUTIONS: [(&str, &[&str]); 6] = [
+/// The distributions and their parameters; those that end with `?` may be missing.
+const DISTRIBUTIONS: [(&str, &[&str]); 9] = [
     ("uniform", &["low", "high"]),
     ("normal", &["mean", "deviation"]),
     ("exponential", &["mean"]),
     ("poisson", &["mean"]),
     ("gamma", &["shape", "scale"]),
     ("beta", &["a", "b", "low", "high"]),
+    ("weibull", &["shape", "scale"]),
+    ("pareto", &["shape", "minimum", "maximum?"]),
+    ("log_normal", &["mean", "deviation"]),
 ];
 
 impl Reader {
@@ -146,15 +149,25 @@ impl Reader {
             self.problem(key.span().start, &path, kind);
             return nothing();
         };
-        let texts = self.table(&path, entry).and_then(|inner| self.texts(&path, inner, parameters));
+        let Some(inner) = self.table(&path, entry) else { return nothing() };
+        if name == "log_normal" && ["median", "sigma"].iter().any(|key| inner.contains_key(*key)) {
+            let texts = self.texts(&path, inner, &["median", "sigma"]);
+            return texts
+                .and_then(|texts| distribution("log_normal by its median", texts))
+                .unwrap_or_else(nothing);
+        }
+        let texts = self.texts(&path, inner, parameters);
         texts.and_then(|texts| distribution(name, texts)).unwrap_or_else(nothing)
     }
 
     fn empirical(&mut self, path: &str, entry: &Entry<'_>) -> Option<Draw> {
         let table = self.table(path, entry)?;
+        if table.contains_key("file") {
+            return self.sample(path, entry.span().start, table);
+        }
         let mut keys = table.iter();
         let (Some((key, lines)), None) = (keys.next(), keys.next()) else {
-            self.wrong_kind(path, entry, "a table with one key, values or cumulative");
+            self.wrong_kind(path, entry, "a table with one key, values or cumulative, or with file and unit");
             return None;
         };
         let mut pairs = Vec::new();
@@ -171,7 +184,7 @@ impl Reader {
             "values" => Some(Draw::Weighted(pairs)),
             "cumulative" => Some(Draw::Cumulative(pairs)),
             other => {
-                let nearest = nearest(other, ["values", "cumulative"]);
+                let nearest = nearest(other, ["values", "cumulative", "file"]);
                 self.problem(
                     key.span().start,
                     &format!("{path}.{other}"),
@@ -193,6 +206,10 @@ fn distribution(name: &str, texts: Vec<String>) -> Option<Draw> {
         "exponential" => Draw::Exponential { mean: next()? },
         "poisson" => Draw::Poisson { mean: next()? },
         "gamma" => Draw::Gamma { shape: next()?, scale: next()? },
+        "weibull" => Draw::Weibull { shape: next()?, scale: next()? },
+        "pareto" => Draw::Pareto { shape: next()?, minimum: next()?, maximum: next() },
+        "log_normal" => Draw::LogNormal { mean: next()?, deviation: next()? },
+        "log_normal by its median" => Draw::LogNormalMedian { median: next()?, sigma: next()? },
         _ => Draw::Beta { a: next()?, b: next()?, low: next()?, high: next()? },
     })
 }

@@ -9,7 +9,7 @@ use crate::group::{Groups, member, members};
 use crate::keys::{self, Key, LARGEST_GROUP};
 use crate::model::{Action, Device, Measure, Model, Module, Value};
 use crate::problem::ProblemKind;
-use crate::quantity::Quantity;
+use crate::quantity::{Draw, Quantity};
 use std::collections::BTreeMap;
 
 /// Elements, names and actions of one model at most, those of all groups written out: what a short file can ask for is
@@ -36,6 +36,16 @@ fn places(size: Option<u64>) -> impl Iterator<Item = Place> {
     let numbers = size.map(|of| (1..=of).map(Some)).into_iter().flatten();
     let alone = size.is_none().then_some(None);
     numbers.chain(alone).map(move |number| Place { number, of: size.unwrap_or(1) })
+}
+
+/// What one of a module takes, written out: its actions, and the lines of the files that it draws from.
+fn cost(module: &Module) -> usize {
+    let timing = module.start.iter().chain(&module.every);
+    let drawn = module.actions.iter().map(|action| match action {
+        Action::Execute { times, .. } => times,
+        Action::Send { bytes, .. } => bytes,
+    });
+    1 + module.actions.len() + timing.chain(drawn).map(Draw::lines).sum::<usize>()
 }
 
 /// Writes out the groups of one model.
@@ -66,14 +76,16 @@ impl Resolver<'_> {
         for (name, processor) in &written.processors {
             let mut one = processor.clone();
             one.attributes.remove("count");
-            let (size, cost) = (writer.groups.processors.get(name).copied(), 1 + one.instructions.len());
+            let lines: usize = one.instructions.values().map(Draw::lines).sum();
+            let (size, cost) =
+                (writer.groups.processors.get(name).copied(), 1 + one.instructions.len() + lines);
             writer.each(("processor", name), size, cost, &mut model.processors, |_, _| Some(one.clone()));
         }
         for (name, device) in &mut model.devices {
             writer.stations(name, device);
         }
         for (name, module) in &written.modules {
-            let (size, cost) = (writer.groups.modules.get(name).copied(), 1 + module.actions.len());
+            let (size, cost) = (writer.groups.modules.get(name).copied(), cost(module));
             let write = |writer: &mut Writer<'_, '_>, place| Some(writer.module(name, module, place));
             writer.each(("module", name), size, cost, &mut model.modules, write);
         }

@@ -120,6 +120,12 @@ impl Resolver<'_> {
             pairs.iter().map(|(one, other)| (value(one, target), value(other, number))).collect()
         };
         let found = match draw {
+            Draw::Sample(sample) => {
+                let one = value(&sample.unit(), target);
+                let scaled = |(value, weight): &(f64, f64)| (value * one, *weight);
+                Empirical::weighted(&sample.values().iter().map(scaled).collect::<Vec<_>>())
+                    .map(Distribution::Empirical)
+            }
             Draw::Weighted(pairs) => Empirical::weighted(&table(pairs)).map(Distribution::Empirical),
             Draw::Cumulative(pairs) => Empirical::cumulative(&table(pairs)).map(Distribution::Empirical),
             Draw::Constant(constant) => Ok(Distribution::Constant(value(constant, target))),
@@ -137,6 +143,23 @@ impl Resolver<'_> {
             Draw::Gamma { shape, scale } => {
                 Ok(Distribution::Gamma { shape: value(shape, number), scale: value(scale, target) })
             }
+            Draw::Weibull { shape, scale } => {
+                Ok(Distribution::Weibull { shape: value(shape, number), scale: value(scale, target) })
+            }
+            Draw::Pareto { shape, minimum, maximum } => Ok(Distribution::Pareto {
+                shape: value(shape, number),
+                minimum: value(minimum, target),
+                maximum: maximum.as_ref().map_or(f64::INFINITY, |maximum| value(maximum, target)),
+            }),
+            Draw::LogNormal { mean, deviation } => {
+                let (mean, deviation) = (value(mean, target), value(deviation, target));
+                // Said here: what is made of these has other parameters.
+                let checked = Distribution::Normal { mean, deviation }.check();
+                checked.map(|()| Distribution::log_normal(mean, deviation))
+            }
+            Draw::LogNormalMedian { median, sigma } => {
+                Ok(Distribution::LogNormal { median: value(median, target), sigma: value(sigma, number) })
+            }
             Draw::Beta { a, b, low, high } => Ok(Distribution::Beta {
                 a: value(a, number),
                 b: value(b, number),
@@ -146,7 +169,14 @@ impl Resolver<'_> {
         };
         let checked = found.and_then(|distribution| distribution.check().map(|()| distribution));
         match checked {
-            Ok(distribution) => distribution,
+            Ok(distribution) => {
+                if distribution.mean().is_infinite() {
+                    let text =
+                        "its mean is infinite: what is measured of it does not settle; a maximum bounds it";
+                    self.warning(key, ProblemKind::Contradiction { text: text.to_owned() });
+                }
+                distribution
+            }
             Err(error) => {
                 if self.problems.len() == before {
                     self.problem(key, impossible(draw, error));
@@ -188,6 +218,15 @@ impl Resolver<'_> {
 fn impossible(draw: &Draw, error: DistributionError) -> ProblemKind {
     let written = |parameter: &str| draw.parameter(parameter).map(|text| format!("{parameter} = \"{text}\""));
     match error {
+        DistributionError::OutOfRange { parameter: "sigma", .. } if written("sigma").is_none() => {
+            let text = match (written("mean"), written("deviation")) {
+                (Some(mean), Some(deviation)) => {
+                    format!("no log-normal distribution has {mean} and {deviation}")
+                }
+                _ => error.to_string(),
+            };
+            ProblemKind::Contradiction { text }
+        }
         DistributionError::OutOfRange { parameter, least, largest, .. } => {
             let found = match draw {
                 Draw::Constant(value) => Some(format!("\"{value}\"")),
@@ -200,7 +239,10 @@ fn impossible(draw: &Draw, error: DistributionError) -> ProblemKind {
             found
                 .map_or(ProblemKind::Distribution(error), |found| ProblemKind::OutOfRange { found, expected })
         }
-        DistributionError::Reversed { .. } => match (written("low"), written("high")) {
+        DistributionError::Reversed { .. } => match (
+            written("low").or_else(|| written("minimum")),
+            written("high").or_else(|| written("maximum")),
+        ) {
             (Some(low), Some(high)) => ProblemKind::Contradiction { text: format!("{low} is above {high}") },
             _ => ProblemKind::Distribution(error),
         },

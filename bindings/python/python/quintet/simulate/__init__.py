@@ -32,10 +32,13 @@ from quintet.simulate.parts import (
     execute,
     exponential,
     gamma,
+    log_normal,
     normal,
+    pareto,
     poisson,
     send,
     uniform,
+    weibull,
     weighted,
 )
 from quintet.simulate.results import (
@@ -53,5 +56,6 @@ __all__ = [
     "PERCENTS",
     "DeviceResult", "Interval", "MeasureResult", "Model", "ModuleResult", "Problem", "ProcessorResult", "Result", "Sample",
     "Study", "Sweep", "Tally",
-    "beta", "cumulative", "execute", "exponential", "gamma", "normal", "poisson", "send", "uniform", "weighted",
+    "beta", "cumulative", "execute", "exponential", "gamma", "log_normal", "normal", "pareto", "poisson", "send", "uniform",
+    "weibull", "weighted",
 ]  # fmt: skip

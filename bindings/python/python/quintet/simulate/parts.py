@@ -44,6 +44,22 @@ def beta(a: Quantity, b: Quantity, low: Quantity, high: Quantity) -> Table:
     return {"beta": {"a": a, "b": b, "low": low, "high": high}}
 
 
+def weibull(shape: Quantity, scale: Quantity) -> Table:
+    """Times until something fails, with age more often for a shape above 1, less often below."""
+    return {"weibull": {"shape": shape, "scale": scale}}
+
+
+def pareto(shape: Quantity, minimum: Quantity, maximum: Quantity | None = None) -> Table:
+    """A heavy tail. Without a maximum the variance is infinite for shapes up to 2, and the mean for shapes up to 1."""
+    bounds = {"minimum": minimum} if maximum is None else {"minimum": minimum, "maximum": maximum}
+    return {"pareto": {"shape": shape, **bounds}}
+
+
+def log_normal(mean: Quantity, deviation: Quantity) -> Table:
+    """Its logarithm is normal; mean and standard deviation are those of the values."""
+    return {"log_normal": {"mean": mean, "deviation": deviation}}
+
+
 def weighted(pairs: Iterable[tuple[Quantity, Quantity]]) -> Table:
     """These values alone, each with its weight."""
     return {"empirical": {"values": [list(pair) for pair in pairs]}}

@@ -11,6 +11,15 @@ const SHAPES: RangeInclusive<f64> = 1e-6..=1e9;
 /// Means of counts: above, neighbouring counts cannot be told apart by their logarithms.
 const COUNTS: RangeInclusive<f64> = 0.0..=1e9;
 
+/// Shapes of the Weibull distribution: below, the variance is no number; above, it loses its digits.
+const WEIBULL_SHAPES: RangeInclusive<f64> = 0.05..=1e3;
+/// Shapes of the Pareto distribution: below, draws are no numbers.
+const PARETO_SHAPES: RangeInclusive<f64> = 0.01..=1e3;
+/// The least value of a Pareto distribution: nothing is a multiple of 0.
+const PARETO_MINIMA: RangeInclusive<f64> = 1e-100..=1e100;
+/// Deviations of a logarithm: above, the mean lies where no draw does.
+const SIGMAS: RangeInclusive<f64> = 0.0..=10.0;
+
 /// Why a distribution is impossible: the caller's mistake.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DistributionError {
@@ -71,6 +80,22 @@ pub(super) fn check(distribution: &Distribution) -> Result<(), DistributionError
             within("beta", "b", *b, &SHAPES)?;
             interval("beta", *low, *high)
         }
+        Distribution::Weibull { shape, scale } => {
+            within("weibull", "shape", *shape, &WEIBULL_SHAPES)?;
+            within("weibull", "scale", *scale, &VALUES)
+        }
+        Distribution::Pareto { shape, minimum, maximum } => {
+            within("pareto", "shape", *shape, &PARETO_SHAPES)?;
+            within("pareto", "minimum", *minimum, &PARETO_MINIMA)?;
+            if *maximum != f64::INFINITY {
+                within("pareto", "maximum", *maximum, &PARETO_MINIMA)?;
+            }
+            ordered("pareto", *minimum, *maximum)
+        }
+        Distribution::LogNormal { median, sigma } => {
+            within("log_normal", "median", *median, &VALUES)?;
+            within("log_normal", "sigma", *sigma, &SIGMAS)
+        }
         Distribution::Empirical(_) => Ok(()),
     }
 }
@@ -88,6 +113,10 @@ pub(super) fn table_probability(value: f64) -> Result<(), DistributionError> {
 fn interval(distribution: &'static str, low: f64, high: f64) -> Result<(), DistributionError> {
     within(distribution, "low", low, &VALUES)?;
     within(distribution, "high", high, &VALUES)?;
+    ordered(distribution, low, high)
+}
+
+fn ordered(distribution: &'static str, low: f64, high: f64) -> Result<(), DistributionError> {
     if low > high {
         return Err(DistributionError::Reversed { distribution, low, high });
     }
@@ -114,7 +143,9 @@ impl fmt::Display for DistributionError {
                 write!(f, "{distribution}: {parameter} is {value}; it must be from {least:e} to {largest:e}")
             }
             DistributionError::Reversed { distribution, low, high } => {
-                write!(f, "{distribution}: low is {low}, above high, which is {high}")
+                let (lower, upper) =
+                    if *distribution == "pareto" { ("minimum", "maximum") } else { ("low", "high") };
+                write!(f, "{distribution}: {lower} is {low}, above {upper}, which is {high}")
             }
             DistributionError::NoValues => f.write_str("empirical: the table has no lines"),
             DistributionError::NoWeight => f.write_str("empirical: all weights are zero"),

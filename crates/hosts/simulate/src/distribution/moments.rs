@@ -1,6 +1,6 @@
 //! Exact means and variances.
 
-use super::{Distribution, normal};
+use super::{Distribution, normal, tails};
 
 pub(super) fn mean(distribution: &Distribution) -> f64 {
     match distribution {
@@ -10,6 +10,9 @@ pub(super) fn mean(distribution: &Distribution) -> f64 {
         Distribution::Exponential { mean } | Distribution::Poisson { mean } => *mean,
         Distribution::Gamma { shape, scale } => shape * scale,
         Distribution::Beta { a, b, low, high } => low + (high - low) * (a / (a + b)),
+        Distribution::Weibull { shape, scale } => tails::weibull_mean(*shape, *scale),
+        Distribution::Pareto { shape, minimum, maximum } => tails::pareto_mean(*shape, *minimum, *maximum),
+        Distribution::LogNormal { median, sigma } => tails::log_normal_mean(*median, *sigma),
         Distribution::Empirical(values) => values.mean(),
     }
 }
@@ -30,6 +33,11 @@ pub(super) fn variance(distribution: &Distribution) -> f64 {
             let (width, sum) = (high - low, a + b);
             width * width * (a / sum) * (b / sum) / (sum + 1.0)
         }
+        Distribution::Weibull { shape, scale } => tails::weibull_variance(*shape, *scale),
+        Distribution::Pareto { shape, minimum, maximum } => {
+            tails::pareto_variance(*shape, *minimum, *maximum)
+        }
+        Distribution::LogNormal { median, sigma } => tails::log_normal_variance(*median, *sigma),
         Distribution::Empirical(values) => values.variance(),
     }
 }

@@ -46,6 +46,8 @@ impl Module {
         let Some(every) = &timing.every else { return late };
         let left = timing.limit.saturating_sub(self.times) as f64;
         let count = (late / every.mean() + 1.0).floor().min(left);
-        count * late - every.mean() * count * (count - 1.0) / 2.0
+        // Of an infinite mean there is one: the next after it comes never.
+        let between = if count > 1.0 { every.mean() * count * (count - 1.0) / 2.0 } else { 0.0 };
+        count * late - between
     }
 }

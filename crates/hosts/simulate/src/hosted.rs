@@ -1,13 +1,24 @@
 //! What a simulated node runs.
 
 use crate::picos::Picos;
-use quintet_contract::{Input, Outbox, Protocol, Time};
+use quintet_contract::{Address, Input, Outbox, Protocol, Time};
 use std::any::Any;
+
+/// How an input came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Came {
+    /// When, exactly. It may have waited since.
+    pub at: Picos,
+    /// To which instance.
+    pub to: Address,
+    /// Inputs that wait behind it.
+    pub behind: usize,
+}
 
 /// A protocol that can be looked at again by its own type, or a modelled program. Every protocol without borrowed parts is one.
 pub trait Hosted: Any {
-    /// Handles an input that came at `came`, exactly, and may have waited since.
-    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox);
+    /// Handles an input.
+    fn receive(&mut self, came: Came, now: Time, input: Input<'_>, out: &mut dyn Outbox);
     /// As [`Protocol::deadline`].
     fn wakes_at(&self) -> Option<Time>;
     /// To be downcast by who looks on.
@@ -17,7 +28,7 @@ pub trait Hosted: Any {
 }
 
 impl<P: Protocol + Any> Hosted for P {
-    fn receive(&mut self, _came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+    fn receive(&mut self, _came: Came, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         self.handle(now, input, out);
     }
     fn wakes_at(&self) -> Option<Time> {

@@ -34,6 +34,9 @@
 //! | `frame_costs.rs` | [`FrameCosts`]: what frames cost the processors at both ends |
 //! | `mark.rs` | [`Mark`]: what a module tells about how far it is |
 //! | `module.rs`, `module/spec.rs` | [`Module`]: modelled programs; what each waits for and does |
+//! | `formula.rs` | [`Formula`]: what a module computes while it runs |
+//! | `module/program.rs`, `module/activation.rs` | how its instructions are executed; activations, under way and waiting for something |
+//! | `module/frames.rs` | what modules tell each other |
 //! | `module/waiting.rs` | activations of a module that are ready and have not begun |
 //! | `route.rs` | the way from one node to another: a link or a device |
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
@@ -57,6 +60,7 @@ pub mod device;
 mod digest;
 mod disk;
 mod distribution;
+mod formula;
 mod frame_costs;
 mod hosted;
 mod ids;
@@ -87,8 +91,9 @@ pub use cells::CellModel;
 pub use choices::{Choices, Chooser, Sequence};
 pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
+pub use formula::{Formula, Function, Operation};
 pub use frame_costs::{FrameCosts, Lending, Pieces};
-pub use hosted::Hosted;
+pub use hosted::{Came, Hosted};
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;

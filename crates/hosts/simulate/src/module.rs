@@ -3,31 +3,27 @@
 //!
 //! The conditions are those of a queueing study's tools (NETWORK II.5, say): a time, messages, predecessors; all that are
 //! named must hold. Each activation uses up what it waited for.
+//!
+//! An activation may wait in its midst, for a reply, a message or a time: others of its module begin and end meanwhile. What it reads
+//! (variables, how many wait) is read when the work before it is done: until then the rest of it is put off (`program.rs`).
 
+mod activation;
+mod frames;
+mod program;
 mod spec;
 mod waiting;
 
+pub(crate) use frames::{mark_of, message_class, modelled_bytes, proceeds};
 pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
 
-use crate::device::Class;
 use crate::distribution::unit;
-use crate::hosted::Hosted;
+use crate::hosted::{Came, Hosted};
 use crate::picos::{Picos, nearest};
-use quintet_contract::{Frame, Input, Kind, Outbox, Random, SendError, Time, Token};
-use quintet_wire::registry::MODELS;
+use activation::{Activation, Ready, Suspended};
+use frames::{Asker, CANCEL, PROCEED, REPLY, SUCCEED, asker_body, asker_of};
+use quintet_contract::{Address, Frame, Input, Outbox, Random, Time, Token};
 use std::any::Any;
 use std::collections::VecDeque;
-
-/// A message of a modelled program. Token: its [`MessageType`]; body: its length in bytes, u64.
-const MESSAGE: Kind = MODELS.kind(0);
-/// The same, of the synchronous class.
-const SYNCHRONOUS_MESSAGE: Kind = MODELS.kind(3);
-/// A predecessor is done. Token: which one.
-const SUCCEED: Kind = MODELS.kind(1);
-/// To the host: here an activation is now. Token: the mark's number; body: when the activation was ready, [`Picos`], u64.
-const MARK: Kind = MODELS.kind(2);
-/// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
-const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
 /// Messages of one kind that an activation needs.
 #[derive(Clone, Debug)]
@@ -38,10 +34,20 @@ struct Awaited {
     have: u32,
 }
 
+/// A message that nobody waited for when it came.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    message: MessageType,
+    asker: Option<Asker>,
+    bytes: u64,
+}
+
 /// A module at work.
 #[derive(Clone, Debug)]
 pub struct Module {
     spec: ModuleSpec,
+    /// Whether its instructions decide anything: the activations of one that does not run through.
+    decides: bool,
     random: Random,
     /// The next time it runs by itself.
     next: Option<Time>,
@@ -54,10 +60,24 @@ pub struct Module {
     done: Vec<u32>,
     /// When the input came that is being handled, or the time that it tells of.
     came: Picos,
-    /// When the activations were ready that have not begun.
-    ready: VecDeque<Picos>,
-    /// The activation that waits for room in a link: at which instruction, and when it was ready.
-    held: Option<(usize, Picos)>,
+    /// What that was: who asked for it, and its length.
+    cause: (Option<Asker>, u64),
+    /// Inputs that wait behind it.
+    behind: usize,
+    /// The module's own address.
+    here: Address,
+    /// The activations that have not begun.
+    ready: VecDeque<Ready>,
+    /// The activations that wait for room in a link.
+    held: VecDeque<Activation>,
+    suspended: Suspended,
+    /// Messages that came before somebody waited for them.
+    early: Vec<Early>,
+    /// Activations that have begun and not ended.
+    active: usize,
+    /// Activations that have begun so far.
+    begun: u32,
+    variables: Vec<f64>,
 }
 
 impl Module {
@@ -65,10 +85,33 @@ impl Module {
     #[must_use]
     pub fn new(spec: ModuleSpec, random: Random) -> Module {
         let awaited = |&(message, wanted): &(MessageType, u32)| Awaited { message, wanted, have: 0 };
-        let messages = spec.messages.iter().map(awaited).collect();
-        let done = vec![0; spec.predecessors as usize];
-        let (came, ready) = (Picos::ZERO, VecDeque::new());
-        Module { spec, random, next: None, times: 0, due: 0, messages, done, came, ready, held: None }
+        Module {
+            decides: spec.instructions.iter().any(Instruction::decides),
+            random,
+            next: None,
+            times: 0,
+            due: 0,
+            messages: spec.messages.iter().map(awaited).collect(),
+            done: vec![0; spec.predecessors as usize],
+            came: Picos::ZERO,
+            cause: (None, 0),
+            behind: 0,
+            here: Address::new(0, 0),
+            ready: VecDeque::new(),
+            held: VecDeque::new(),
+            suspended: Suspended::default(),
+            early: Vec::new(),
+            active: 0,
+            begun: 0,
+            variables: spec.variables.clone(),
+            spec,
+        }
+    }
+
+    /// The value of a variable, by its number.
+    #[must_use]
+    pub fn variable(&self, number: usize) -> Option<f64> {
+        self.variables.get(number).copied()
     }
 
     fn start(&mut self, now: Time) {
@@ -79,6 +122,7 @@ impl Module {
     }
 
     fn tick(&mut self, now: Time) {
+        self.suspended.expire(now);
         let Some(next) = self.next.filter(|next| *next <= now) else { return };
         self.came = self.came.min(Picos::reaching(next));
         (self.due, self.times) = (self.due + 1, self.times + 1);
@@ -90,15 +134,44 @@ impl Module {
 
     fn take(&mut self, frame: &Frame<'_>) {
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
-        if message_class(frame.kind).is_some() {
-            if let Some(awaited) = self.messages.iter_mut().find(|awaited| awaited.message.0 == number) {
-                awaited.have += 1;
+        match frame.kind {
+            REPLY => return self.suspended.reply(number, modelled_bytes(frame)),
+            PROCEED => return self.suspended.proceed(number),
+            CANCEL => return self.cancel(asker_of(frame)),
+            SUCCEED => {
+                let Some(count) = self.done.get_mut(number as usize) else { return };
+                *count += 1;
+                self.cause = (asker_of(frame), 0);
             }
-        } else if frame.kind == SUCCEED
-            && let Some(count) = self.done.get_mut(number as usize)
-        {
-            *count += 1;
+            kind if message_class(kind).is_some() => {
+                let (message, asker, bytes) = (MessageType(number), asker_of(frame), modelled_bytes(frame));
+                self.take_message(Early { message, asker, bytes });
+            }
+            _ => {}
         }
+    }
+
+    fn take_message(&mut self, came: Early) {
+        let Early { message, asker, bytes } = came;
+        if self.decides && self.suspended.message(message, asker, bytes) {
+            return;
+        }
+        match self.messages.iter_mut().find(|awaited| awaited.message == message) {
+            Some(awaited) => {
+                awaited.have += 1;
+                self.cause = (asker, bytes);
+            }
+            None if self.spec.instructions.iter().any(|instruction| instruction.waits_for(message)) => {
+                self.early.push(came);
+            }
+            None => {}
+        }
+    }
+
+    /// Those end that have not begun, or wait, and work for the same; all, if it is nobody.
+    fn cancel(&mut self, asker: Option<Asker>) {
+        self.ready.retain(|ready| asker.is_some() && ready.asker != asker);
+        self.active -= self.suspended.cancel(asker);
     }
 
     /// Whether all conditions hold; uses up what they ask for.
@@ -127,55 +200,19 @@ impl Module {
 
     /// Activations whose last condition is what has just come are ready.
     fn make_ready(&mut self) {
+        let (asker, bytes) = self.cause;
         while self.waits() && self.is_activated() {
-            self.ready.push_back(self.came);
+            self.ready.push_back(Ready { at: self.came, asker, bytes });
         }
     }
 
-    /// Goes on with the activation that waits for room, and begins others, as far as it goes.
-    fn run(&mut self, out: &mut dyn Outbox) {
-        while let Some((at, ready)) = self.held.take().or_else(|| Some((0, self.ready.pop_front()?))) {
-            if let Err(at) = self.execute(at, ready, out) {
-                self.held = Some((at, ready));
-                return;
-            }
-        }
-    }
-
-    /// Executes from instruction `at` on an activation that was ready at `ready`.
-    ///
-    /// # Errors
-    /// The instruction for whose message there is no room.
-    fn execute(&mut self, at: usize, ready: Picos, out: &mut dyn Outbox) -> Result<(), usize> {
-        for index in at..self.spec.instructions.len() {
-            match &self.spec.instructions[index] {
-                Instruction::Execute(stage, count) => {
-                    out.work(*stage, whole(count.sample(&mut self.random)));
-                }
-                Instruction::Send { to, message, bytes, class } => {
-                    let kind = message_kind(*class);
-                    let bytes = u64::from(whole(bytes.sample(&mut self.random)));
-                    let sent = out.send(*to, kind, Token(message.0.into()), &bytes.to_le_bytes());
-                    if sent == Err(SendError::Full) {
-                        return Err(index);
-                    }
-                }
-                Instruction::Mark { at, number } => {
-                    // Within a node there is always room.
-                    let _ = out.send(*at, MARK, Token((*number).into()), &ready.0.to_le_bytes());
-                }
-            }
-        }
-        self.succeed(out);
-        Ok(())
-    }
-
-    fn succeed(&mut self, out: &mut dyn Outbox) {
+    fn succeed(&mut self, asker: Option<Asker>, out: &mut dyn Outbox) {
         let chosen = self.choose();
+        let (body, len) = asker_body(asker);
         for (index, successor) in self.spec.successors.iter().enumerate() {
             if successor.weight.is_none() || chosen == Some(index) {
                 // Successors are on the same processor: a link without delay, whose window one activation cannot fill.
-                let _ = out.send(successor.to, SUCCEED, Token(successor.number.into()), &[]);
+                let _ = out.send(successor.to, SUCCEED, Token(successor.number.into()), &body[..len]);
             }
         }
     }
@@ -200,42 +237,9 @@ fn whole(value: f64) -> u32 {
     u32::try_from(nearest(value)).unwrap_or(u32::MAX)
 }
 
-fn message_kind(class: Class) -> Kind {
-    match class {
-        Class::Asynchronous => MESSAGE,
-        Class::Synchronous => SYNCHRONOUS_MESSAGE,
-    }
-}
-
-/// The class of a module's message; none if a frame of this kind is no such message.
-pub(crate) fn message_class(kind: Kind) -> Option<Class> {
-    match kind {
-        MESSAGE => Some(Class::Asynchronous),
-        SYNCHRONOUS_MESSAGE => Some(Class::Synchronous),
-        _ => None,
-    }
-}
-
-/// Which mark a module made by this frame, and when the activation was ready; none if it is no mark.
-pub(crate) fn mark_of(frame: &Frame<'_>) -> Option<(u32, Picos)> {
-    let ready = frame.body.as_array::<8>().filter(|_| frame.kind == MARK)?;
-    let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
-    Some((number, Picos(u64::from_le_bytes(*ready))))
-}
-
-/// How many bytes a frame stands for: what a module's message says, or what it is.
-pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
-    if message_class(frame.kind).is_some()
-        && let Some(bytes) = frame.body.as_array::<8>()
-    {
-        return u64::from_le_bytes(*bytes);
-    }
-    FRAME_HEADER_BYTES + frame.body.len() as u64 + frame.bulk.len() as u64
-}
-
 impl Hosted for Module {
-    fn receive(&mut self, came: Picos, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        self.came = came;
+    fn receive(&mut self, came: Came, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        (self.came, self.here, self.behind, self.cause) = (came.at, came.to, came.behind, (None, 0));
         match input {
             Input::Started => self.start(now),
             Input::Wake => self.tick(now),
@@ -244,11 +248,14 @@ impl Hosted for Module {
             Input::Peer(..) => return,
         }
         self.make_ready();
-        self.run(out);
+        self.run(now, out);
     }
 
     fn wakes_at(&self) -> Option<Time> {
-        self.next
+        match self.suspended.next_timer() {
+            None => self.next,
+            Some(timer) => Some(self.next.map_or(timer, |next| next.min(timer))),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -2,14 +2,14 @@
 
 use crate::arrival::{Arrival, News, Waiting};
 use crate::frame_costs::{Reception, Rested};
-use crate::hosted::Hosted;
+use crate::hosted::{Came, Hosted};
 use crate::ids::RouteId;
 use crate::node_clock::NodeClock;
 use crate::outbox::{Costs, Environment, SimulatedOutbox, Step};
 use crate::picos::Picos;
 use crate::processor::Processor;
 use crate::statistics::Tally;
-use crate::thread::{NodeThreads, Thread};
+use crate::thread::{Job, NodeThreads, Thread};
 use quintet_contract::{Address, Incarnation, Input, NodeId, Port, Stamps, Time};
 
 pub(crate) struct Instance {
@@ -109,6 +109,7 @@ impl Node {
         &mut self,
         thread: &mut Thread,
         input: &Waiting,
+        behind: usize,
         processor: &mut Processor,
         environment: &mut Environment<'_>,
     ) -> Option<Time> {
@@ -130,9 +131,27 @@ impl Node {
             let work = costs.receiving(frame, processor);
             job.steps.extend((work > Picos::ZERO).then_some(Step::Work(work)));
         }
-        let wake = self.handle(input, &mut job.steps, processor, environment);
+        let wake = self.handle(input, behind, &mut job.steps, processor, environment);
         job.acted = !job.steps.is_empty();
         job.steps.reverse();
+        wake
+    }
+
+    /// Lets an instance go on in the middle of a thread's job, and adds what that begins to the rest of it. When to wake the instance next,
+    /// if no wake is scheduled by then.
+    pub(crate) fn go_on_with_job(
+        &mut self,
+        job: &mut Job,
+        input: &Waiting,
+        behind: usize,
+        processor: &mut Processor,
+        environment: &mut Environment<'_>,
+    ) -> Option<Time> {
+        let mut rest = std::mem::take(&mut job.steps);
+        let wake = self.handle(input, behind, &mut job.steps, processor, environment);
+        job.steps.reverse();
+        rest.append(&mut job.steps);
+        job.steps = rest;
         wake
     }
 
@@ -140,6 +159,7 @@ impl Node {
     fn handle(
         &mut self,
         &Waiting { port, ref arrival, since }: &Waiting,
+        behind: usize,
         steps: &mut Vec<Step>,
         processor: &mut Processor,
         environment: &mut Environment<'_>,
@@ -160,7 +180,8 @@ impl Node {
         if let Some(input) =
             input(arrival, came, &mut stamps, &*instance.protocol, &mut instance.wake_at, time)
         {
-            (*instance.protocol).receive(since, time, input, &mut out);
+            let came = Came { at: since, to: out.from, behind };
+            (*instance.protocol).receive(came, time, input, &mut out);
         }
         instance.next_wake()
     }

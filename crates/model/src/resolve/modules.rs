@@ -75,6 +75,7 @@ impl Resolver<'_> {
             predecessors: 0,
             any_predecessor: module.after.is_empty(),
             instructions: Vec::new(),
+            variables: Vec::new(),
             successors: Vec::new(),
         };
         let costs = processor.map_or_else(Costs::new, |processor| hosts[processor].costs.clone());

@@ -43,6 +43,7 @@ fn server(instructions: Vec<Instruction>) -> ModuleSpec {
         predecessors: 0,
         any_predecessor: false,
         instructions,
+        variables: Vec::new(),
         successors: Vec::new(),
     }
 }

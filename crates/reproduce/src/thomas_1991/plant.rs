@@ -261,6 +261,7 @@ fn idle(instructions: Vec<Instruction>) -> ModuleSpec {
         predecessors: 0,
         any_predecessor: false,
         instructions,
+        variables: Vec::new(),
         successors: vec![],
     }
 }

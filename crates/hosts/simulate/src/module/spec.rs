@@ -2,6 +2,7 @@
 
 use crate::device::Class;
 use crate::distribution::Distribution;
+use crate::formula::Formula;
 use quintet_contract::{Address, Stage};
 
 /// A kind of message, by its number in the model.
@@ -21,6 +22,8 @@ pub struct ModuleSpec {
     pub any_predecessor: bool,
     /// What an activation does, in order.
     pub instructions: Vec<Instruction>,
+    /// Its variables, as they are at first: numbers that its activations share.
+    pub variables: Vec<f64>,
     /// Who starts when an activation is done: the module, and which of its predecessors this one is.
     pub successors: Vec<Successor>,
 }
@@ -52,6 +55,51 @@ pub enum Instruction {
         /// How urgent it is to a timed token ring.
         class: Class,
     },
+    /// Sends a message as [`Send`](Instruction::Send) does, and waits for the reply. The processor does something else meanwhile.
+    Ask {
+        /// The module's address.
+        to: Address,
+        /// What it is.
+        message: MessageType,
+        /// Its length.
+        bytes: Distribution,
+        /// How long it waits at most, in seconds; `None`: as long as it takes.
+        timeout: Option<Distribution>,
+        /// The instruction at which it goes on if that is over.
+        late: usize,
+    },
+    /// Answers whoever asked what this activation works for. Nothing happens if nobody did, or if it has an answer.
+    Reply {
+        /// The answer's length.
+        bytes: Distribution,
+    },
+    /// Waits, and lets the processor do something else.
+    Wait {
+        /// For a message: one that belongs to what this activation works for, or to nothing; `None`: only for the time.
+        message: Option<MessageType>,
+        /// How long at most, in seconds; `None`: as long as it takes.
+        timeout: Option<Distribution>,
+        /// The instruction at which it goes on if that is over.
+        late: usize,
+    },
+    /// Gives a variable, by its number, a value.
+    Set(usize, Formula),
+    /// Goes on at this instruction unless the formula is true.
+    Unless(Formula, usize),
+    /// Goes on at this instruction.
+    Jump(usize),
+    /// Begins to repeat what follows so often, rounded: [`Again`](Instruction::Again) counts.
+    Repeat(Formula),
+    /// Counts one turn of the innermost repetition; when none is left, ends it and goes on at this instruction.
+    Again(usize),
+    /// Ends those activations of a module which work for the same as this one, or, if this one works for nobody, all:
+    /// those that have not begun, and those that wait.
+    Cancel {
+        /// The module's address.
+        at: Address,
+    },
+    /// Makes a mark of this number that says when the activation asked last, in place of when it was ready.
+    Lap(u32),
     /// Tells the host that an activation has come so far: see [`Mark`](crate::Mark). Takes no time.
     Mark {
         /// The module's own address.
@@ -70,4 +118,30 @@ pub struct Successor {
     pub number: u32,
     /// With what weight it is chosen among those that are chosen from; `None`: it starts always.
     pub weight: Option<f64>,
+}
+
+impl Instruction {
+    /// Whether it waits for this message.
+    pub(super) fn waits_for(&self, wanted: MessageType) -> bool {
+        matches!(self, Instruction::Wait { message: Some(message), .. } if *message == wanted)
+    }
+
+    /// Whether it looks at what may have changed meanwhile, so that the work before it has to be done first.
+    pub(super) fn decides(&self) -> bool {
+        match self {
+            Instruction::Execute(..)
+            | Instruction::Send { .. }
+            | Instruction::Mark { .. }
+            | Instruction::Reply { .. }
+            | Instruction::Cancel { .. } => false,
+            Instruction::Jump(_)
+            | Instruction::Ask { .. }
+            | Instruction::Wait { .. }
+            | Instruction::Set(..)
+            | Instruction::Unless(..)
+            | Instruction::Repeat(_)
+            | Instruction::Again(_)
+            | Instruction::Lap(_) => true,
+        }
+    }
 }

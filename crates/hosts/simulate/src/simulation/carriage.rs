@@ -6,7 +6,7 @@ use crate::arrival::Arrival;
 use crate::device::{Device, Effects, Message, Outcome, Timer};
 use crate::ids::{DeviceId, ProcessorId};
 use crate::mark::Mark;
-use crate::module::{mark_of, message_class, modelled_bytes};
+use crate::module::{mark_of, message_class, modelled_bytes, proceeds};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::route::Carrier;
@@ -101,6 +101,9 @@ impl Simulation {
         if let Some((number, ready)) = mark_of(&frame) {
             self.marks.push(Mark { node: from.node, on, number, ready, at: self.now });
             return self.parcels.keep(parcel);
+        }
+        if proceeds(frame.kind) {
+            return self.proceed(on, parcel);
         }
         if !self.services.provides(to.port) {
             return self.deliver(to, Arrival::Frame(parcel), self.now);

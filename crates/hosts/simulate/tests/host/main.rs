@@ -7,6 +7,7 @@ mod frame_costs;
 mod links;
 mod marks;
 mod processors;
+mod programs;
 mod resumed_session;
 mod several_processors;
 mod torn_writes;
@@ -35,6 +36,7 @@ fn starter(first: f64, instructions: Vec<Instruction>) -> ModuleSpec {
         predecessors: 0,
         any_predecessor: false,
         instructions,
+        variables: Vec::new(),
         successors: vec![],
     }
 }

@@ -1,0 +1,282 @@
+//! Executing a module's instructions.
+//!
+//! What takes time is told to the host when it is come upon, and done later. An instruction that decides must not be executed before that is
+//! done: the activation then asks the host to be called again, and goes on there, on the same processor and before anything else that waits
+//! for it.
+
+use super::activation::{Activation, Awaits};
+use super::frames::{Asker, CANCEL, MARK, PROCEED, REPLY, asker_body, message_body, message_kind};
+use super::{Early, Instruction, MessageType, Module, whole};
+use crate::device::Class;
+use crate::distribution::Distribution;
+use crate::formula::{Facts, Formula, is_true};
+use crate::picos::{Picos, nearest};
+use quintet_contract::{Address, Kind, Outbox, Port, SendError, Time, Token};
+
+/// Instructions of one activation beyond which others get their turn, at the same time: so the host notices a program in which
+/// time stands still.
+const MOST_AT_ONCE: u32 = 100;
+
+/// Why an activation does not go on.
+enum Outcome {
+    Ended,
+    /// It waits, until a time at most, at which it goes on at that instruction.
+    Waits(Awaits, Option<Time>, usize),
+    /// There is no room for what it sends.
+    Held,
+    /// It goes on when what it did so far is done.
+    Works,
+}
+
+/// One call of the host.
+struct Turn<'a> {
+    now: Time,
+    out: &'a mut dyn Outbox,
+    /// Whether something that takes time was told to the host in it.
+    worked: bool,
+}
+
+impl Module {
+    /// Goes on with what waits for room or may go on, and begins what is ready, as far as it goes.
+    pub(super) fn run(&mut self, now: Time, out: &mut dyn Outbox) {
+        // Taken out meanwhile, so that executing it may change everything else.
+        let program = std::mem::take(&mut self.spec.instructions);
+        self.run_program(&program, &mut Turn { now, out, worked: false });
+        self.spec.instructions = program;
+    }
+
+    fn run_program(&mut self, program: &[Instruction], turn: &mut Turn<'_>) {
+        while let Some(mut activation) = self.next_activation() {
+            match self.execute(program, &mut activation, turn) {
+                Outcome::Ended => self.active -= 1,
+                Outcome::Waits(awaits, until, late) => self.suspended.add(activation, awaits, until, late),
+                Outcome::Held => return self.held.push_front(activation),
+                Outcome::Works => {
+                    // Within a node there is always room, and port 0 is nobody's: the host sees from whom it is.
+                    let host = Address { port: Port(0), ..self.here };
+                    let _ = turn.out.send(host, PROCEED, Token(activation.number.into()), &[]);
+                    return self.suspended.add(activation, Awaits::Work, None, 0);
+                }
+            }
+        }
+    }
+
+    fn next_activation(&mut self) -> Option<Activation> {
+        let under_way = self.held.pop_front().or_else(|| self.suspended.next());
+        under_way.or_else(|| {
+            let ready = self.ready.pop_front()?;
+            self.active += 1;
+            Some(Activation::of(ready, self.new_number()))
+        })
+    }
+
+    /// A number that no activation which waits has. One is enough for a program that does not decide.
+    fn new_number(&mut self) -> u32 {
+        self.begun = self.begun.wrapping_add(u32::from(self.decides));
+        self.begun
+    }
+
+    fn execute(
+        &mut self,
+        program: &[Instruction],
+        activation: &mut Activation,
+        turn: &mut Turn<'_>,
+    ) -> Outcome {
+        let mut left = MOST_AT_ONCE;
+        while let Some(instruction) = program.get(activation.next) {
+            if self.decides {
+                if turn.worked && instruction.decides() {
+                    return Outcome::Works;
+                }
+                if left == 0 {
+                    return Outcome::Waits(Awaits::Time, Some(turn.now), activation.next);
+                }
+                left -= 1;
+            }
+            if instruction.decides() {
+                match self.decide(instruction, activation, turn) {
+                    Decision::GoTo(next) => activation.next = next,
+                    Decision::Stop(outcome) => return outcome,
+                }
+            } else if self.act(instruction, activation, turn) == Err(SendError::Full) {
+                return Outcome::Held;
+            } else {
+                activation.next += 1;
+            }
+        }
+        if self.decides && turn.worked {
+            return Outcome::Works;
+        }
+        self.succeed(activation.asker, turn.out);
+        Outcome::Ended
+    }
+
+    /// Does what needs nothing from its module.
+    ///
+    /// # Errors
+    /// No room for what it sends.
+    fn act(
+        &mut self,
+        instruction: &Instruction,
+        activation: &Activation,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), SendError> {
+        match instruction {
+            Instruction::Execute(stage, count) => {
+                turn.worked = true;
+                turn.out.work(*stage, whole(count.sample(&mut self.random)));
+            }
+            Instruction::Send { to, message, bytes, class } => {
+                let what = (message_kind(*class), Token(message.0.into()));
+                return self.send(*to, what, bytes, activation.asker, turn);
+            }
+            Instruction::Reply { bytes } => {
+                let Some(asker) = activation.asker else { return Ok(()) };
+                return self.send(asker.at, (REPLY, Token(asker.activation.into())), bytes, None, turn);
+            }
+            Instruction::Cancel { at } => {
+                let (body, len) = asker_body(activation.asker);
+                return turn.out.send(*at, CANCEL, Token(0), &body[..len]);
+            }
+            Instruction::Mark { at, number } => mark(*at, *number, activation.ready, turn),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Sends a message of so many bytes, which belongs to what somebody asked for or to nothing.
+    fn send(
+        &mut self,
+        to: Address,
+        (kind, token): (Kind, Token),
+        bytes: &Distribution,
+        asker: Option<Asker>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), SendError> {
+        turn.worked = true;
+        let bytes = u64::from(whole(bytes.sample(&mut self.random)));
+        let (body, len) = message_body(bytes, asker);
+        turn.out.send(to, kind, token, &body[..len])
+    }
+
+    /// What an instruction that decides comes to.
+    fn decide(
+        &mut self,
+        instruction: &Instruction,
+        activation: &mut Activation,
+        turn: &mut Turn<'_>,
+    ) -> Decision {
+        let next = activation.next + 1;
+        let mut go_to = next;
+        match instruction {
+            Instruction::Set(variable, formula) => {
+                let value = self.compute(formula, activation);
+                if let Some(place) = self.variables.get_mut(*variable) {
+                    *place = value;
+                }
+            }
+            Instruction::Unless(formula, otherwise) => {
+                if !is_true(self.compute(formula, activation)) {
+                    go_to = *otherwise;
+                }
+            }
+            Instruction::Jump(to) => go_to = *to,
+            Instruction::Repeat(count) => {
+                let count = nearest(self.compute(count, activation));
+                activation.repeats.push(count);
+            }
+            Instruction::Again(past) => match activation.repeats.last_mut() {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => {
+                    activation.repeats.pop();
+                    go_to = *past;
+                }
+            },
+            Instruction::Lap(number) => mark(self.here, *number, activation.asked, turn),
+            Instruction::Ask { to, message, bytes, timeout, late } => {
+                return self.ask(*to, *message, bytes, (timeout.as_ref(), *late), activation, turn);
+            }
+            Instruction::Wait { message, timeout, late } => {
+                return self.wait(*message, (timeout.as_ref(), *late), activation, turn);
+            }
+            _ => {}
+        }
+        Decision::GoTo(go_to)
+    }
+
+    fn ask(
+        &mut self,
+        to: Address,
+        message: MessageType,
+        bytes: &Distribution,
+        (timeout, late): (Option<&Distribution>, usize),
+        activation: &mut Activation,
+        turn: &mut Turn<'_>,
+    ) -> Decision {
+        activation.number = self.new_number();
+        let asker = Asker { at: self.here, activation: activation.number };
+        let what = (message_kind(Class::Asynchronous), Token(message.0.into()));
+        if self.send(to, what, bytes, Some(asker), turn) == Err(SendError::Full) {
+            return Decision::Stop(Outcome::Held);
+        }
+        (activation.asked, activation.next) = (Picos::reaching(turn.now), activation.next + 1);
+        let until = self.until(timeout, turn.now);
+        Decision::Stop(Outcome::Waits(Awaits::Reply, until, late))
+    }
+
+    fn wait(
+        &mut self,
+        message: Option<MessageType>,
+        (timeout, late): (Option<&Distribution>, usize),
+        activation: &mut Activation,
+        turn: &Turn<'_>,
+    ) -> Decision {
+        let next = activation.next + 1;
+        let Some(message) = message else {
+            let until = self.until(timeout, turn.now);
+            return Decision::Stop(Outcome::Waits(Awaits::Time, until, late));
+        };
+        if let Some(early) = self.take_early(message, activation) {
+            activation.bytes = early.bytes;
+            return Decision::GoTo(next);
+        }
+        activation.next = next;
+        let until = self.until(timeout, turn.now);
+        Decision::Stop(Outcome::Waits(Awaits::Message(message), until, late))
+    }
+
+    /// The message that came first of those for which nobody waited then and this activation may.
+    fn take_early(&mut self, wanted: MessageType, activation: &Activation) -> Option<Early> {
+        let is_its = |early: &Early| {
+            let anyone = early.asker.is_none() || activation.asker.is_none();
+            early.message == wanted && (anyone || early.asker == activation.asker)
+        };
+        let place = self.early.iter().position(is_its)?;
+        Some(self.early.remove(place))
+    }
+
+    fn until(&mut self, timeout: Option<&Distribution>, now: Time) -> Option<Time> {
+        let length = Picos::from_seconds(timeout?.sample(&mut self.random));
+        Some(Time(now.0.saturating_add(length.time().0)))
+    }
+
+    fn compute(&self, formula: &Formula, activation: &Activation) -> f64 {
+        formula.value(Facts {
+            variables: &self.variables,
+            message_bytes: activation.bytes,
+            queue: self.ready.len() + self.behind,
+            active: self.active,
+        })
+    }
+}
+
+/// What comes after an instruction that decides.
+enum Decision {
+    GoTo(usize),
+    Stop(Outcome),
+}
+
+fn mark(at: Address, number: u32, ready: Picos, turn: &mut Turn<'_>) {
+    // Within a node there is always room.
+    let _ = turn.out.send(at, MARK, Token(number.into()), &ready.0.to_le_bytes());
+}

@@ -52,10 +52,17 @@ pub enum BootstrapError {
         /// Where.
         address: LinkAddress,
     },
-    /// Nobody listens there.
+    /// Nobody listens there: its own system says so, or a firewall in its place.
     NobodyListens {
         /// Where.
         address: LinkAddress,
+    },
+    /// The network leads nowhere, or nothing answers there.
+    NoWay {
+        /// Where.
+        address: LinkAddress,
+        /// What the system said.
+        errno: Errno,
     },
     /// Somebody listens there for links of another kind.
     OtherKind {
@@ -155,6 +162,7 @@ impl BootstrapError {
             | BootstrapError::NameUnknown { address, .. }
             | BootstrapError::PortZero { address }
             | BootstrapError::NobodyListens { address }
+            | BootstrapError::NoWay { address, .. }
             | BootstrapError::OtherKind { address }
             | BootstrapError::OtherUser { address, .. }
             | BootstrapError::OtherVersion { address, .. }
@@ -186,7 +194,9 @@ impl BootstrapError {
             BootstrapError::NotASocket { .. }
             | BootstrapError::OtherKind { .. }
             | BootstrapError::PortZero { .. } => Code::BadValue,
-            BootstrapError::NobodyListens { .. } | BootstrapError::NameUnknown { .. } => Code::Unreachable,
+            BootstrapError::NobodyListens { .. }
+            | BootstrapError::NoWay { .. }
+            | BootstrapError::NameUnknown { .. } => Code::Unreachable,
             BootstrapError::OtherUser { .. }
             | BootstrapError::NotAllowed { .. }
             | BootstrapError::NotLoopback { .. } => Code::NotAllowed,
@@ -232,6 +242,9 @@ impl fmt::Display for BootstrapError {
             ),
             BootstrapError::NobodyListens { .. } => {
                 f.write_str("nobody listens there; start the server or check the address")
+            }
+            BootstrapError::NoWay { errno, .. } => {
+                write!(f, "nothing answers there: {errno}; check the network, the machine and the address")
             }
             BootstrapError::OtherKind { address } => f.write_str(match address {
                 LinkAddress::Tcp { .. } => "the other side speaks TLS; write tls: instead of tcp:, and use an identity",

@@ -128,11 +128,7 @@ impl TcpConnecting {
             }
         }
         self.socket = None;
-        let nobody = [Errno::CONNREFUSED, Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::TIMEDOUT];
-        if nobody.contains(&self.last) {
-            return Err(BootstrapError::NobodyListens { address: self.address.clone() });
-        }
-        Err(self.refused("connect", self.last))
+        Err(not_connected(&self.address, self.last))
     }
 
     fn watch(&self, fd: BorrowedFd<'_>, flags: epoll::EventFlags) -> Result<(), BootstrapError> {
@@ -155,11 +151,39 @@ impl TcpConnecting {
     }
 }
 
+/// Why there is no connection. Only the system at the address says that nobody listens; all else may be the network's.
+fn not_connected(address: &LinkAddress, errno: Errno) -> BootstrapError {
+    let address = address.clone();
+    match errno {
+        Errno::CONNREFUSED => BootstrapError::NobodyListens { address },
+        Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::TIMEDOUT => BootstrapError::NoWay { address, errno },
+        errno => BootstrapError::system(address, "connect", errno),
+    }
+}
+
 /// What became of a connection that was begun; `None` while that is open.
 fn outcome(socket: &OwnedFd) -> Option<Result<(), Errno>> {
     let mut fds = [PollFd::new(socket, PollFlags::OUT)];
     match poll(&mut fds, Some(&Timespec::default())) {
         Ok(1) => Some(socket_error(socket).and_then(|outcome| outcome)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_reached_is_not_taken_for_one_who_does_not_listen() {
+        let address = LinkAddress::Tcp { host: "10.1.0.2".to_owned(), port: 7400 };
+        let why = |errno| not_connected(&address, errno);
+        assert!(matches!(why(Errno::CONNREFUSED), BootstrapError::NobodyListens { .. }));
+        for errno in [Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::TIMEDOUT] {
+            assert!(matches!(why(errno), BootstrapError::NoWay { .. }), "{errno}");
+        }
+        for errno in [Errno::CONNRESET, Errno::NETDOWN, Errno::MFILE] {
+            assert!(matches!(why(errno), BootstrapError::System { .. }), "{errno}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 use super::*;
-use quintet_contract::Incarnation;
+use quintet_contract::{Incarnation, Input, Outbox, Protocol, Time};
 use quintet_identity::create;
 use quintet_membership::{Member, Suspicion};
-use quintet_runtime::{Node, Services};
+use quintet_runtime::{Instance, Node, Services};
 use quintet_testbed::TempDir;
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,6 +12,12 @@ const OTHER: Identity = Identity([1; 32]);
 
 /// The keeper of node 0, which has seen view `seen` with node 1, and whose node does not run.
 fn keeper(folder: &Path, seen: u64, told: Told) -> Keeper {
+    let node = Node::new(NodeId(0), Services::none()).expect("descriptors are free");
+    keeper_of(&node, folder, seen, told)
+}
+
+/// The same, of a node that may run.
+fn keeper_of(node: &Node, folder: &Path, seen: u64, told: Told) -> Keeper {
     let lab = folder.join("lab");
     create(&lab, "a").expect("it is made");
     let peers = vec![Peer { node: NodeId(1), identity: OTHER, address: address_of(1) }];
@@ -21,7 +27,6 @@ fn keeper(folder: &Path, seen: u64, told: Told) -> Keeper {
     let (credentials, cluster) = crate::credentials(&lab).expect("they were made");
     let known = record.peers.iter().map(|peer| (peer.identity, peer.node));
     let admission = Admission::new(lab.clone(), known.collect());
-    let node = Node::new(NodeId(0), Services::none()).expect("descriptors are free");
     Keeper::new(node.handle(), lab, record, cluster, credentials, admission, told)
 }
 
@@ -189,6 +194,47 @@ fn a_view_that_no_majority_has_confirmed_lets_members_agree_and_do_nothing_else(
     assert!(keeper.early.len() == 0 && !keeper.admission.admits(&proof), "it was removed");
     let granted: Vec<Identity> = keeper.granted_now().into_keys().collect();
     assert_eq!(granted, [Identity([0; 32]), Identity([2; 32])]);
+}
+
+/// Takes what the keeper says to its node, and passes on whom it grants something.
+struct Granted(std::sync::mpsc::Sender<Vec<Identity>>);
+
+impl Protocol for Granted {
+    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        let Input::Frame(_, frame) = input else { return };
+        let request = quintet_launch::Request::decode(frame.kind, frame.body, frame.bulk);
+        if let Ok(quintet_launch::Request::Grants { grants }) = request {
+            self.0.send(grants.into_keys().collect()).expect("the test listens");
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// Without them the jobs would end that machines run for each other, just where the cluster has lost enough already; and nobody is granted what he
+/// was not before.
+#[test]
+fn who_hears_no_majority_grants_what_it_did_until_one_says_who_is_in() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut node = Node::new(NodeId(0), Services::none()).expect("descriptors are free");
+    let (tell, granted) = std::sync::mpsc::channel();
+    node.add(PORT_SESSION, Instance::new(Granted(tell)));
+    let mut keeper = keeper_of(&node, folder.path(), 4, Arc::new(|_| {}));
+    let handle = node.handle();
+    let node = std::thread::spawn(move || node.run());
+    keeper.see(view(4, &[0, 1]));
+    confirm(&mut keeper, view(4, &[0, 1]));
+    keeper.hear(News { number: 1, is_stale: true, ..News::default() });
+    fail_to_confirm(&mut keeper);
+    keeper.hear(News { number: 2, is_stale: false, ..News::default() });
+    confirm(&mut keeper, view(6, &[0, 2]));
+    let told = [(); 2].map(|()| granted.recv().expect("the node runs"));
+    let of = |nodes: [u8; 2]| nodes.map(|node| Identity([node; 32])).to_vec();
+    assert_eq!(told, [of([0, 1]), of([0, 2])], "nothing is told in between");
+    handle.stop();
+    node.join().expect("it does not panic").expect("nothing is wrong");
 }
 
 #[test]

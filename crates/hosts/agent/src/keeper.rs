@@ -24,7 +24,7 @@ use quintet_runtime::{NodeHandle, Redial};
 use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, ENROL, NOT_ENROLLED, NotEnrolled, RENEW};
 use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Decode, Encode, encode_to_vec};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -85,9 +85,7 @@ pub(crate) struct Keeper {
     pub(crate) told: Told,
     pub(crate) view: View,
     pub(crate) news: News,
-    /// The members to which sessions say HELLO: those that were known when the node was made.
-    asked: BTreeSet<NodeId>,
-    /// Where each of them is dialled.
+    /// Where each member is dialled.
     dialled: BTreeMap<NodeId, String>,
     /// What was asked of the member and not answered yet.
     open: BTreeMap<u64, Purpose>,
@@ -116,7 +114,6 @@ impl Keeper {
         told: Told,
     ) -> Keeper {
         let upkeep = Upkeep::new(UpkeepTimes::default(), &folder, credentials.clone(), Arc::clone(&told));
-        let asked = record.peers.iter().map(|peer| peer.node).collect();
         let mut keeper = Keeper {
             handle,
             folder,
@@ -127,7 +124,6 @@ impl Keeper {
             told,
             view: View::default(),
             news: News::default(),
-            asked,
             dialled: BTreeMap::new(),
             open: BTreeMap::new(),
             next: 0,
@@ -265,9 +261,9 @@ impl Keeper {
         self.tell_changes(&before);
     }
 
-    /// Dials the members that sessions say HELLO to, where they are now, and nobody who is none any more.
+    /// Dials the other members, where they are now, and nobody who is none any more.
     fn dial_members(&mut self) {
-        let members = self.view.members.iter().filter(|(node, _)| self.asked.contains(node));
+        let members = self.view.members.iter().filter(|(node, _)| **node != self.record.node);
         let places: Vec<(NodeId, String)> =
             members.map(|(node, member)| (*node, member.address.clone())).collect();
         places.iter().for_each(|(node, address)| self.dial(*node, address));

@@ -3,7 +3,7 @@
 use crate::stacks::sessions_of;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
 use quintet_launch::LauncherConfig;
-use quintet_membership::MembershipConfig;
+use quintet_membership::{FIRST_CLIENT, MembershipConfig};
 use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
@@ -117,7 +117,8 @@ impl StackConfig {
         StackConfig { space, requests: requests(&space), ..self }
     }
 
-    /// The sessions of a node at `me`, which says HELLO to the nodes that are asked.
+    /// The sessions of a node at `me`, which says HELLO to the nodes that are asked. A member's says it to all nodes that may be members: who will be
+    /// is not known when it is made, and either of two may find itself to be the one who reaches the other.
     pub(crate) fn sessions(&self, me: Address, asked: &BTreeSet<NodeId>) -> SessionConfig {
         let Liveness { keep_alive, silence_limit, resume_window } = self.liveness;
         let peer = |node: &NodeId| {
@@ -130,6 +131,7 @@ impl StackConfig {
             resume_window,
             peers: self.links.keys().chain(asked).map(peer).collect(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::ByLink }),
+            greets_below: self.membership.as_ref().map_or(NodeId(0), |_| FIRST_CLIENT),
             #[cfg(feature = "seeded-defects")]
             defect: self.session_defect,
             ..SessionConfig::new(me, self.cluster, self.incarnation, self.seed)

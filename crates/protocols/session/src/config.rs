@@ -1,6 +1,6 @@
 //! What the host decides.
 
-use quintet_contract::{Address, Incarnation, LinkInfo, Span, Time};
+use quintet_contract::{Address, Incarnation, LinkInfo, NodeId, Span, Time};
 use std::collections::BTreeMap;
 
 /// The settings of all sessions of one instance.
@@ -32,6 +32,8 @@ pub struct SessionConfig {
     pub peers: BTreeMap<Address, PeerConfig>,
     /// The settings of all others; `None`: a link to any other address is left unused.
     pub others: Option<PeerConfig>,
+    /// Of those, HELLO is said to all whose nodes have lower numbers: whoever they will be, this side knows that they may be asked.
+    pub greets_below: NodeId,
     /// A defect built in on purpose, for a test that must find it.
     #[cfg(feature = "seeded-defects")]
     pub defect: Option<crate::Defect>,
@@ -116,6 +118,7 @@ impl SessionConfig {
             resume_window: Span::ZERO,
             peers: BTreeMap::new(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::Link }),
+            greets_below: NodeId(0),
             #[cfg(feature = "seeded-defects")]
             defect: None,
         }
@@ -124,7 +127,9 @@ impl SessionConfig {
     /// The settings for `address`, if it may have a session.
     #[must_use]
     pub fn peer(&self, address: Address) -> Option<PeerConfig> {
-        self.peers.get(&address).copied().or(self.others)
+        let greets = address.node < self.greets_below;
+        let others = self.others.map(|others| PeerConfig { initiate: others.initiate | greets, ..others });
+        self.peers.get(&address).copied().or(others)
     }
 }
 
@@ -215,6 +220,19 @@ impl Default for Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_with_lower_numbers_are_greeted_and_those_with_settings_of_their_own_by_these() {
+        let me = Address::new(1, 5);
+        let mut config = SessionConfig::new(me, 7, Incarnation(1), 42);
+        config.greets_below = NodeId(100);
+        let own = PeerConfig { initiate: false, reliability: Reliability::LOSSY };
+        config.peers.insert(Address::new(3, 5), own);
+        let initiates = |node| config.peer(Address::new(node, 5)).map(|peer| peer.initiate);
+        assert_eq!([2, 3, 99, 100, u16::MAX].map(initiates), [true, false, true, false, false].map(Some));
+        config.others = None;
+        assert_eq!(config.peer(Address::new(2, 5)), None, "its links are left unused");
+    }
 
     #[test]
     fn the_newest_common_version_is_chosen() {

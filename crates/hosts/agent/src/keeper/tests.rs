@@ -93,6 +93,19 @@ fn the_next_view_is_acted_on_and_remembered_with_its_number() {
 }
 
 #[test]
+fn members_that_came_later_are_dialled_as_well_and_this_machine_is_not() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    keeper.see(view(5, &[0, 1, 2]));
+    let dialled = |keeper: &Keeper| keeper.dialled.clone().into_iter().collect::<Vec<_>>();
+    assert_eq!(dialled(&keeper), [1, 2].map(|node| (NodeId(node), address_of(node))));
+    let mut moved = view(6, &[0, 2]);
+    moved.members.get_mut(&NodeId(2)).expect("it is in").address = address_of(9);
+    keeper.see(moved);
+    assert_eq!(dialled(&keeper), [(NodeId(2), address_of(9))]);
+}
+
+#[test]
 fn a_member_that_ended_in_order_is_dialled_again_also_before_the_newest_view_is_known() {
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));

@@ -163,6 +163,7 @@ impl Agent {
         let names = admission.clone();
         node.set_naming(Arc::new(move |node, proved| names.may_be_named(node, proved)));
         node.add(PORT_SESSION, Instance::new(stack(&record, &credentials, cluster)));
+        node.tell_link_news(PORT_SESSION);
         let (ending, inbox) = channel();
         node.add(PORT_CALLERS, Instance::new(Callers(ending.clone())));
         node.listen(local, PORT_SESSION).map_err(node_refused)?;

@@ -27,8 +27,8 @@ const FIRST_PAUSE: Span = Span::from_millis(5);
 const LONGEST_PAUSE: Span = Span::from_millis(500);
 /// How long one try may take: somebody who takes connections and says nothing, or a machine that lets packets vanish, is tried anew.
 const LONGEST_TRY: Span = Span::from_secs(10);
-/// A link that lasts so long was worth its try, and the next one is made at once.
-const LASTING: Span = Span::from_secs(1);
+/// A link that lasts so long was worth its try, and the next one is made at once: whether its peer has ended is known by that.
+const LASTING: Span = Span::from_millis(100);
 
 /// Where a peer is reached, and for how long that is tried: at first, and again whenever its link was cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -191,16 +191,19 @@ impl Dialling {
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, until, tries },
             // Whatever was wrong may be over at the next try.
             Err(why) => {
-                self.tell_refusal(why, engine);
+                self.tell_why(why, engine);
                 self.wait(tries, now);
             }
         }
         None
     }
 
-    /// Tells once that the peer does not let this node in, if that is why there is no link.
-    fn tell_refusal(&mut self, why: Box<dyn Error>, engine: &mut Engine) {
+    /// Tells what the try shows of the peer: once that it does not let this node in, and that nobody listens there.
+    fn tell_why(&mut self, why: Box<dyn Error>, engine: &mut Engine) {
         let Ok(why) = why.downcast::<BootstrapError>() else { return };
+        if let BootstrapError::NobodyListens { .. } = *why {
+            engine.refused(self.peer);
+        }
         let is_refusal = matches!(why.code(), Code::NotAllowed | Code::WrongCluster);
         if is_refusal && !std::mem::replace(&mut self.is_turned_away, true) {
             engine.tell(&Event::TurnedAway { peer: self.peer, why: *why });

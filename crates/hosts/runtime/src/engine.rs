@@ -10,10 +10,11 @@
 //! [`Inlets`], so that one thread may wait at them while others use the engine.
 
 mod closing;
+mod ended;
+mod link_news;
 
 use crate::calls::CallError;
-use crate::event::{Event, EventSink, log_link_ended, log_link_made};
-use crate::failure::{cause, is_cut, is_remarkable};
+use crate::event::{Event, EventSink, log_link_made};
 use crate::inlets::Inlets;
 use crate::instance::Instance;
 use crate::mailbox::{LocalFrame, Mailbox};
@@ -23,13 +24,13 @@ use crate::outlets::{LinkId, Outlet, Outlets};
 use crate::request::{Request, RequestBuffer};
 use crate::services::RunningServices;
 use crate::slots::Slots;
+use link_news::LinkNewsDesk;
 use quintet_clock::LiveClock;
 use quintet_contract::{
     Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
 };
 use quintet_errors::Code;
-use quintet_link::{LinkError, Sender};
-use quintet_messaging::relay;
+use quintet_link::Sender;
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub(crate) struct Engine {
     /// Who takes events; without, they go to `tracing`.
     events: Option<EventSink>,
     counts: Counts,
+    link_news: LinkNewsDesk,
 }
 
 /// A link that is over.
@@ -113,6 +115,7 @@ impl Engine {
             is_closed: false,
             events: None,
             counts: Counts::default(),
+            link_news: LinkNewsDesk::default(),
         }
     }
 
@@ -347,6 +350,7 @@ impl Engine {
             let up = PeerChange::Up { incarnation: UNTOLD, link: info };
             self.give(now, here, Input::Peer(Address { node: peer, port: there }, &up));
         }
+        self.linked(peer);
     }
 
     /// Whether nothing is taken from a link any more, though its receiving half is still there.
@@ -360,65 +364,6 @@ impl Engine {
     /// The links that have ended since this was asked last.
     pub(crate) fn ended_links(&mut self) -> Vec<Ended> {
         core::mem::take(&mut self.over)
-    }
-
-    /// A link to a node failed.
-    pub(crate) fn fail(&mut self, now: Time, (peer, link): (NodeId, LinkId), error: &LinkError) {
-        let Some(outlet) = self.ways.outlets.remove_link(peer, link) else { return };
-        if is_remarkable(error) {
-            self.tell(&Event::LinkFailed { peer, why: error.clone() });
-        }
-        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
-        self.lost = Some(if may_come_back && is_cut(cause(error)) {
-            // Calls fail only if this is what becomes of it.
-            "the link was cut, and the server did not come back in time, or came back as another".to_owned()
-        } else {
-            error.to_string()
-        });
-        self.end(now, outlet, cause(error));
-    }
-
-    /// A peer sent over a link what no honest peer sends.
-    pub(crate) fn cut(&mut self, now: Time, (peer, link): (NodeId, LinkId)) {
-        if let Some(outlet) = self.ways.outlets.remove_link(peer, link) {
-            self.end(now, outlet, DownCause::Misbehaved);
-        }
-    }
-
-    /// Closes the sending half, by which the peer learns of the end, and tells every instance that the link joined.
-    fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
-        let Outlet { link, peer, sender, waker, joined, .. } = outlet;
-        drop(sender);
-        log_link_ended(self.id, peer, link.0, cause);
-        self.over.push(Ended { link, peer, cause });
-        waker();
-        for (here, there) in joined {
-            let there = Address { node: peer, port: there };
-            self.give(now, here, Input::Peer(there, &PeerChange::Down(cause)));
-        }
-        let Some(dependence) = self.depends_on.as_mut().filter(|dependence| dependence.peer == peer) else {
-            return;
-        };
-        dependence.ended = Some(cause);
-        if !dependence.may_come_back || !is_cut(cause) {
-            self.fail_calls(cause);
-        }
-    }
-
-    /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.
-    fn fail_calls(&mut self, cause: DownCause) {
-        self.depends_on = self.depends_on.map(|dependence| Dependence { may_come_back: false, ..dependence });
-        if let Some(slots) = &mut self.ways.slots {
-            slots.fail_all(relay::loss(cause));
-        }
-    }
-
-    /// A link to a node is not made, or not made again after it was cut like this.
-    pub(crate) fn give_up(&mut self, peer: NodeId, cause: DownCause) {
-        self.tell(&Event::NotReached { peer });
-        if self.depends_on.is_some_and(|dependence| dependence.peer == peer) {
-            self.fail_calls(cause);
-        }
     }
 }
 

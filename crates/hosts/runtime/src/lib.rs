@@ -9,6 +9,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `engine.rs` | instances by port, links by node, services, slots: read this first, `turn` above all |
+//! | `engine/ended.rs`, `engine/closing.rs` | how a link ends, and how a node does |
+//! | `engine/link_news.rs` | what is found where a peer is dialled, for an instance that wants to know |
 //! | `inlets.rs` | the receiving halves of links, and how a driver waits at them |
 //! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
 //! | `listening.rs`, `dialling.rs` | where new links come from; how this side makes one, and again when it was cut |

@@ -65,6 +65,12 @@ impl Node {
         self.inlets.set_naming(rule);
     }
 
+    /// Has the instance at `port` told what is found where peers are dialled
+    /// ([`LINK_NEWS`](quintet_wire::registry::LINK_NEWS)). Without it nobody is.
+    pub fn tell_link_news(&mut self, port: Port) {
+        self.engine.tell_link_news(port);
+    }
+
     /// Places a protocol and starts it.
     pub fn add(&mut self, port: Port, instance: Instance) {
         self.engine.add(self.clock.now(), port, instance);

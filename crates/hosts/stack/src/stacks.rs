@@ -11,8 +11,8 @@ use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
 use quintet_wire::registry::{
-    LAUNCH, MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION,
-    PORT_SPACE, PORT_USER,
+    LAUNCH, MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_LINKS, PORT_MEMBERSHIP, PORT_PROCESS,
+    PORT_SESSION, PORT_SPACE, PORT_USER,
 };
 
 /// The node of a space's process.
@@ -77,7 +77,8 @@ pub fn space(config: &StackConfig) -> Placed<Space> {
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 
-/// The member of the cluster that the node is, which speaks to the members on these nodes. Of two nodes either may say HELLO, or both.
+/// The member of the cluster that the node is, which speaks to the members on these nodes, and to later ones once those have spoken. Both of two nodes say
+/// HELLO, whoever has made the link.
 ///
 /// # Panics
 /// The configuration has none.
@@ -89,7 +90,7 @@ pub fn member(config: &StackConfig, others: &[NodeId]) -> Placed<Membership> {
         port: PORT_MEMBERSHIP,
         kinds: MEMBERSHIP,
         asks,
-        services: &[PORT_DISK],
+        services: &[PORT_DISK, PORT_LINKS],
         protocol: Membership::new(config),
     }
 }

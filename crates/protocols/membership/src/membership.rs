@@ -23,8 +23,11 @@ use proofs::Proofs;
 use quintet_contract::{
     Address, Frame, Incarnation, Input, Meter, NodeId, Outbox, PeerChange, Protocol, Time, Token,
 };
-use quintet_wire::registry::{DISK_DATA, DISK_DONE, PORT_DISK, PORT_MEMBERSHIP, SERVICE_REFUSED};
-use quintet_wire::{Decode, send, services::DiskDone};
+use quintet_wire::registry::{
+    DISK_DATA, DISK_DONE, LINK_NEWS, PORT_DISK, PORT_LINKS, PORT_MEMBERSHIP, SERVICE_REFUSED,
+};
+use quintet_wire::services::{DiskDone, LinkNews};
+use quintet_wire::{Decode, send};
 use sight::Sight;
 use std::collections::{BTreeMap, VecDeque};
 use watchers::Watchers;
@@ -137,6 +140,9 @@ impl Membership {
         if from == self.disk() {
             return self.take_disk(now, frame, out);
         }
+        if from == (Address { node: self.config.node, port: PORT_LINKS }) {
+            return self.take_link_news(now, frame);
+        }
         let is_of_member = from.port == PORT_MEMBERSHIP && from.node != self.config.node;
         if is_of_member && !self.is_who_it_says(from, out) {
             return;
@@ -177,6 +183,20 @@ impl Membership {
         }
         self.sight.hear(now, from);
         open.raft.take(now, from, message);
+    }
+
+    /// What the host has found where it dials another member.
+    fn take_link_news(&mut self, now: Time, frame: Frame<'_>) {
+        let news = LinkNews::decode_all(frame.body).ok().filter(|_| frame.kind == LINK_NEWS);
+        match news {
+            Some(LinkNews { node, is_refused: false }) => self.sight.linked(now, node),
+            Some(LinkNews { node, is_refused: true }) if self.sight.refused(now, node) => {
+                if let Phase::Open(open) = &mut self.phase {
+                    open.raft.miss(now, node);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A request of a caller, here or elsewhere, or of another member on behalf of one.
@@ -274,7 +294,8 @@ impl Protocol for Membership {
         // Before its life is on the disk it does nothing by itself; the disk's answer is an input.
         let open = self.open().filter(|open| open.writer.is_durable(1))?;
         let stale_at = self.sight.stale_at(open.raft.heard_at);
-        let times = [open.raft.deadline(), stale_at, self.desk.deadline(), self.watchers.deadline()];
+        let (desk, watchers) = (self.desk.deadline(), self.watchers.deadline());
+        let times = [open.raft.deadline(), stale_at, self.sight.refusal_over_at(), desk, watchers];
         times.into_iter().min().filter(|time| *time < Time::NEVER)
     }
 

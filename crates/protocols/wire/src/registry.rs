@@ -123,6 +123,9 @@ pub const PROCESS_ANSWER: Kind = HOST_SERVICES.kind(10);
 /// To the host's disk: put the body and the bulk behind it in the place of all that is there. Answered with [`DISK_DONE`] when that is durable;
 /// whatever happens before, either all of the one is there or all of the other.
 pub const DISK_REPLACE: Kind = HOST_SERVICES.kind(11);
+/// From the host's links, which are asked nothing, to the instance that the host was told to tell: body is a
+/// [`LinkNews`](crate::services::LinkNews).
+pub const LINK_NEWS: Kind = HOST_SERVICES.kind(12);
 /// A service could not read the request. No body.
 pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 
@@ -137,6 +140,8 @@ pub const PORT_PROCESS: Port = Port(4);
 /// A node's sessions, the same on every node: what one node sends another goes from here to there, and says itself which of the
 /// nodes' instances it is for.
 pub const PORT_SESSION: Port = Port(5);
+/// The host's links: tells of peers what the ends of their links do not ([`LINK_NEWS`]). Nothing can be sent to it.
+pub const PORT_LINKS: Port = Port(6);
 /// The tuple space.
 pub const PORT_SPACE: Port = Port(16);
 /// Membership.
@@ -159,12 +164,12 @@ pub const PORT_ENROLMENT: Port = Port(24);
 pub const PORT_USER: Port = Port(1024);
 
 /// The ports of the host's services.
-pub const HOST_SERVICE_PORTS: [Port; 3] = [PORT_DISK, PORT_DEVICE, PORT_PROCESS];
+pub const HOST_SERVICE_PORTS: [Port; 4] = [PORT_DISK, PORT_DEVICE, PORT_PROCESS, PORT_LINKS];
 
 /// Whether a port is one of the host's services. What the host does not provide is refused there at once.
 #[must_use]
 pub const fn is_service(port: Port) -> bool {
-    matches!(port, PORT_DISK | PORT_DEVICE | PORT_PROCESS)
+    matches!(port, PORT_DISK | PORT_DEVICE | PORT_PROCESS | PORT_LINKS)
 }
 
 /// Whether who holds a token of the cluster, and is no member, may ask the service at a port.

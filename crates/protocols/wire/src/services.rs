@@ -2,10 +2,12 @@
 //!
 //! A request is answered with its token, once. What a service cannot read is answered with
 //! [`SERVICE_REFUSED`](crate::registry::SERVICE_REFUSED); a service that the host does not provide refuses the frame at once, as unreachable.
+//! The links alone are asked nothing: they tell whom the host was told to.
 
 pub mod process;
 
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
+use quintet_contract::NodeId;
 
 /// The body of [`DISK_READ`](crate::registry::DISK_READ): which bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +32,16 @@ pub struct DiskDone {
     pub failed: bool,
     /// How long the disk is after it: what was appended ends there.
     pub length: u64,
+}
+
+/// The body of [`LINK_NEWS`](crate::registry::LINK_NEWS): what the host has found where it dials a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkNews {
+    /// The peer's node.
+    pub node: NodeId,
+    /// There is no link, and the system there says that nobody listens: the peer's process has ended, unless something between the two says so
+    /// in its place. It is told once, until there is a link again, which is told as well.
+    pub is_refused: bool,
 }
 
 /// The body of [`DEVICE_LAUNCH`](crate::registry::DEVICE_LAUNCH), with the sizes by which a simulated device knows what it costs.
@@ -98,6 +110,29 @@ impl Decode<'_> for DiskDone {
     }
 }
 
+impl Encode for LinkNews {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u16(self.node.0);
+        sink.u8(u8::from(self.is_refused));
+    }
+
+    fn max_len(&self) -> usize {
+        3
+    }
+}
+
+impl Decode<'_> for LinkNews {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let node = NodeId(reader.u16()?);
+        let is_refused = match reader.u8()? {
+            0 => false,
+            1 => true,
+            other => return Err(reader.invalid("refusal", other, 1)),
+        };
+        Ok(LinkNews { node, is_refused })
+    }
+}
+
 impl Encode for Launch<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.units);
@@ -137,6 +172,8 @@ mod tests {
             prop_assert!(comes_back(&truncate, &encode_to_vec(&truncate)));
             let done = DiskDone { failed, length: at };
             prop_assert!(comes_back(&done, &encode_to_vec(&done)));
+            let news = LinkNews { node: NodeId(at as u16), is_refused: failed };
+            prop_assert!(comes_back(&news, &encode_to_vec(&news)));
             let launch = Launch { units: at, output_bytes: len, input: &input };
             prop_assert!(comes_back(&launch, &encode_to_vec(&launch)));
         }
@@ -145,7 +182,10 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
             let _ = (DiskRead::decode_all(&bytes), DiskTruncate::decode_all(&bytes), Launch::decode_all(&bytes));
             if let Ok(done) = DiskDone::decode_all(&bytes) {
-                prop_assert_eq!(encode_to_vec(&done), bytes);
+                prop_assert_eq!(encode_to_vec(&done), &bytes[..]);
+            }
+            if let Ok(news) = LinkNews::decode_all(&bytes) {
+                prop_assert_eq!(encode_to_vec(&news), bytes);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Two nodes that dial each other, turn by turn, in any order of turns.
 
 mod pauses;
+mod refused;
 
 use super::*;
 use crate::event::Event;

@@ -123,7 +123,12 @@ impl Simulation {
 
     /// Hands a frame to the instance at `to` as if a caller in its own process had sent it.
     pub fn inject(&mut self, to: Address, frame: OwnedFrame) {
-        let from = Address { node: to.node, port: PORT_CALLERS };
+        self.inject_from(PORT_CALLERS, to, frame);
+    }
+
+    /// The same, as if another port of the node had sent it: a service of the host that tells what it was not asked.
+    pub fn inject_from(&mut self, from: Port, to: Address, frame: OwnedFrame) {
+        let from = Address { node: to.node, port: from };
         let parcel = Parcel::of(Label { from, to, route: None }, frame.borrow());
         self.deliver(to, Arrival::Frame(parcel), self.now);
     }

@@ -15,6 +15,9 @@ pub(super) struct Sight {
     suspects: BTreeMap<NodeId, (Suspicion, Time)>,
     /// Members whose links are up.
     met: BTreeSet<NodeId>,
+    /// Those of them whose systems have said that nobody listens there any more, with when that is over: known once there is a link again. It is
+    /// believed once as long as they are met.
+    refused: BTreeMap<NodeId, Time>,
     /// When each member was heard last.
     heard: BTreeMap<NodeId, Time>,
     /// Counts the news.
@@ -30,6 +33,7 @@ impl Sight {
             timing,
             suspects: BTreeMap::new(),
             met: BTreeSet::new(),
+            refused: BTreeMap::new(),
             heard: BTreeMap::new(),
             number: 1,
             is_stale: false,
@@ -42,8 +46,47 @@ impl Sight {
         if self.heard.len() < 2 * MAX_MEMBERS || self.heard.contains_key(&from) {
             self.heard.insert(from, now);
         }
-        if self.suspects.get(&from).is_some_and(|(cause, _)| *cause == Suspicion::Silent) {
+        let is_silent = self.suspects.get(&from).is_some_and(|(cause, _)| *cause == Suspicion::Silent);
+        if is_silent || self.refused.contains_key(&from) {
             self.clear(from);
+        }
+    }
+
+    /// The system of a member whose link is gone says that nobody listens there. Whether that is believed: its process has ended then, in all
+    /// likelihood. A firewall may say so in its place, while it lives and comes back over a link of its own. So it is believed once of each
+    /// session: the end of a process ends that.
+    pub(super) fn refused(&mut self, now: Time, node: NodeId) -> bool {
+        let cause = self.suspects.get(&node).map(|(cause, _)| *cause);
+        let is_news = matches!(cause, None | Some(Suspicion::Silent));
+        let is_believed = is_news && self.met.contains(&node) && !self.refused.contains_key(&node);
+        if is_believed {
+            self.suspect(now, node, Suspicion::Died);
+        }
+        if is_believed || self.refused.contains_key(&node) {
+            self.refused.insert(node, Time::NEVER);
+        }
+        is_believed
+    }
+
+    /// There is a link to a member again. Another life says so at once, and ends the session; else that goes on.
+    pub(super) fn linked(&mut self, now: Time, node: NodeId) {
+        if let Some(over) = self.refused.get_mut(&node) {
+            *over = now + self.timing.heartbeat;
+        }
+    }
+
+    /// When a refusal is over that turned out to be false.
+    pub(super) fn refusal_over_at(&self) -> Time {
+        self.refused.values().copied().min().unwrap_or(Time::NEVER)
+    }
+
+    /// Suspects nobody any more for a refusal that is over.
+    fn end_refusals(&mut self, now: Time) {
+        let over = self.refused.iter().filter(|(_, over)| **over <= now);
+        let over: Vec<NodeId> = over.map(|(node, _)| *node).collect();
+        for node in over {
+            self.refused.insert(node, Time::NEVER);
+            self.clear(node);
         }
     }
 
@@ -67,6 +110,7 @@ impl Sight {
         if peer.port != PORT_MEMBERSHIP || peer.node == me {
             return;
         }
+        self.refused.remove(&peer.node);
         match change {
             PeerChange::Up { .. } => {
                 self.clear(peer.node);
@@ -107,6 +151,7 @@ impl Sight {
     /// A member is none any more.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.clear(node);
+        self.refused.remove(&node);
         self.heard.remove(&node);
     }
 
@@ -162,6 +207,7 @@ impl Sight {
 impl Membership {
     /// Sees whether a majority is there, and, at a leader, who is silent.
     pub(super) fn look(&mut self, now: Time) {
+        self.sight.end_refusals(now);
         let Phase::Open(open) = &self.phase else { return };
         let is_stale = now.since(open.raft.heard_at) >= self.sight.patience();
         if is_stale != self.sight.is_stale {

@@ -4,7 +4,7 @@
 use super::{Leading, Progress, Raft, Role};
 use crate::change::{Change, Entry};
 use crate::message::What;
-use quintet_contract::{NodeId, Time};
+use quintet_contract::{NodeId, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Raft {
@@ -44,6 +44,16 @@ impl Raft {
                     said.message.term += 1;
                 }
             }
+        }
+    }
+
+    /// A member seems to have ended. If it led, there is none to be waited for: whoever may stand asks at once, but for what keeps two from asking
+    /// together. Those who still hear that leader say no.
+    pub(crate) fn miss(&mut self, now: Time, node: NodeId) {
+        if self.leader == Some(node) {
+            self.leader = None;
+            let most = self.config.timing.heartbeat.0.max(1);
+            self.election_at = self.election_at.min(now + Span(self.random.below(most)));
         }
     }
 

@@ -6,7 +6,8 @@ use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port, Span, Token}
 use quintet_membership::{Answer, Change, Membership, MembershipConfig, Request, Start, Timing};
 use quintet_simulate::{Costs, Distribution, Hosted, LinkModel, Restart, Simulation};
 use quintet_wire::encode_to_vec;
-use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
+use quintet_wire::registry::{LINK_NEWS, PORT_CALLERS, PORT_LINKS, PORT_MEMBERSHIP};
+use quintet_wire::services::LinkNews;
 
 pub const CLUSTER: u128 = 7;
 
@@ -136,7 +137,19 @@ impl Cluster {
     }
 
     pub fn crash(&mut self, node: u16) {
-        self.run.crash(NodeId(node), Span::from_millis(1));
+        self.crash_unnoticed(node, Span::from_millis(1));
+    }
+
+    /// The others are told that late: as long as sessions are kept for whose link may have been cut only.
+    pub fn crash_unnoticed(&mut self, node: u16, notice: Span) {
+        self.run.crash(NodeId(node), notice);
+    }
+
+    /// The host of a machine finds that nobody listens where it dials another one; or that there is a link again.
+    pub fn find(&mut self, at: u16, node: u16, is_refused: bool) {
+        let body = encode_to_vec(&LinkNews { node: NodeId(node), is_refused }).into();
+        let frame = OwnedFrame { kind: LINK_NEWS, token: Token(0), body, bulk: Bytes::new() };
+        self.run.inject_from(PORT_LINKS, member(at), frame);
     }
 
     /// A new process, with the disk of the one before.

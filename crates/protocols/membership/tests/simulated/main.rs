@@ -7,6 +7,7 @@ mod cluster;
 mod defects;
 mod observer;
 mod parts;
+mod refusals;
 mod scenarios;
 mod schedule;
 mod traffic;

@@ -4,11 +4,13 @@
 use crate::cluster::{Cluster, Style, at, join};
 use crate::observer::Observer;
 use quintet_contract::{NodeId, Random, Span};
-use quintet_membership::{Request, Timing};
+use quintet_membership::{Request, Suspect, Timing};
 use quintet_simulate::{LinkModel, Simulation};
 
 /// Machines of a schedule in which they come and go.
 const MOST_MACHINES: u16 = 9;
+/// How long it takes until the end of a process is noticed, where its session is kept for a while.
+const LATE_NOTICE: Span = Span::from_millis(50);
 
 /// One schedule.
 pub struct Schedule {
@@ -25,6 +27,8 @@ pub struct Schedule {
     grows: bool,
     /// Links that were made slow.
     slowed: Vec<(u16, u16)>,
+    /// Hosts find that nobody listens where members are dialled, rightly or not.
+    refuses: Option<Random>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,8 +66,8 @@ impl Schedule {
         let state = vec![State::Runs; size.into()];
         let is_restless = random.chance(500_000);
         let (observer, identities, leaves) = (Observer::default(), 1_000, 0);
-        let (grows, slowed) = (false, Vec::new());
-        Schedule { cluster, observer, random, state, identities, leaves, is_restless, grows, slowed }
+        let (grows, slowed, refuses) = (false, Vec::new(), None);
+        Schedule { cluster, observer, random, state, identities, leaves, is_restless, grows, slowed, refuses }
     }
 
     /// One in which machines come and go, and logs are short: who was away is sent a view, and files are written anew all the time.
@@ -75,6 +79,11 @@ impl Schedule {
         });
         schedule.grows = true;
         schedule
+    }
+
+    /// One in which hosts find that nobody listens where members are dialled: of those that have ended, and of those that live.
+    pub fn of_refusals(seed: u64) -> Schedule {
+        Schedule { refuses: Some(Random::new(seed, 3)), ..Schedule::new(seed, |_| {}) }
     }
 
     /// Runs it. What does not hold, if anything.
@@ -89,6 +98,7 @@ impl Schedule {
                 self.overtake_leader()?;
             }
             self.act();
+            self.find_refusals();
             let span = match self.random.below(4) {
                 0 => self.random.below(2_000_000),
                 1 => self.random.below(20_000_000),
@@ -171,9 +181,24 @@ impl Schedule {
         }
     }
 
+    /// Some hosts find something of a machine, whatever is true; one that finds a link again after a refusal says so.
+    fn find_refusals(&mut self) {
+        let (size, Some(random)) = (self.cluster.size, &mut self.refuses) else { return };
+        let node = u16::try_from(random.below(size.into())).expect("a machine");
+        let is_refused = self.state[usize::from(node)] == State::Crashed || random.chance(700_000);
+        for at in (0..size).filter(|at| *at != node) {
+            if self.state[usize::from(at)] == State::Runs && random.chance(500_000) {
+                self.cluster.find(at, node, is_refused);
+            }
+        }
+    }
+
     fn crash(&mut self, node: u16) {
         if self.state[usize::from(node)] == State::Runs {
-            self.cluster.crash(node);
+            match &mut self.refuses {
+                Some(_) => self.cluster.crash_unnoticed(node, LATE_NOTICE),
+                None => self.cluster.crash(node),
+            }
             self.state[usize::from(node)] = State::Crashed;
         }
     }
@@ -181,7 +206,13 @@ impl Schedule {
     fn restart(&mut self, node: u16) {
         match std::mem::replace(&mut self.state[usize::from(node)], State::Runs) {
             State::Runs => {}
-            State::Crashed => self.cluster.restart(node),
+            State::Crashed => {
+                if self.refuses.is_some() {
+                    // A session of another life ends that of the one before.
+                    self.cluster.run.run_for(LATE_NOTICE);
+                }
+                self.cluster.restart(node);
+            }
         }
     }
 
@@ -322,6 +353,26 @@ impl Schedule {
             let (one, other) = (crate::cluster::member(one), crate::cluster::member(other));
             self.cluster.run.connect(one, other, self.cluster.style.link);
         }
+        for (at, node) in self.pairs().filter(|_| self.refuses.is_some()) {
+            self.cluster.find(at, node, false);
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (u16, u16)> + use<> {
+        let size = self.cluster.size;
+        (0..size).flat_map(move |at| (0..size).map(move |node| (at, node))).filter(|(at, node)| at != node)
+    }
+
+    /// Nobody is missed who is there.
+    fn check_suspects(&self) -> Result<(), String> {
+        let is_in = |node: u16| self.cluster.member(node).closed().is_none();
+        for (at, node) in self.pairs().filter(|(at, node)| is_in(*at) && is_in(*node)) {
+            let mut suspects = self.cluster.watcher(at).news.suspects.iter();
+            if let Some(Suspect { cause, .. }) = suspects.find(|suspect| suspect.node.0 == node) {
+                return Err(format!("machine {at} misses {node} ({cause:?}) though all is mended"));
+            }
+        }
+        Ok(())
     }
 
     /// How every machine is, in words.
@@ -338,6 +389,9 @@ impl Schedule {
     /// All is well again: what is asked now is answered, by every machine that is still in.
     fn get_on(mut self) -> Result<(), String> {
         self.pass(Span::from_secs(6))?;
+        if self.refuses.is_some() {
+            self.check_suspects()?;
+        }
         let request = join("the last", 999);
         for node in 0..self.cluster.size {
             if self.cluster.member(node).closed().is_some() {
@@ -407,7 +461,7 @@ fn many_more_schedules_break_nothing() {
 
 /// The seeds that the environment names, or these.
 #[expect(clippy::disallowed_methods, reason = "whoever asks for more schedules says which")]
-fn seeds(otherwise: std::ops::Range<u64>) -> std::ops::Range<u64> {
+pub fn seeds(otherwise: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let Ok(named) = std::env::var("QUINTET_SEEDS") else { return otherwise };
     let (first, end) = named.split_once("..").expect("QUINTET_SEEDS is FIRST..END");
     let number = |text: &str| text.parse().expect("a number of a seed");

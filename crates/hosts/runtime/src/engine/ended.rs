@@ -1,0 +1,70 @@
+//! The end of a link: its sending half is closed, the instances that it joined are told, and the callers who wait for what does not come.
+
+use super::{Dependence, Ended, Engine};
+use crate::event::{Event, log_link_ended};
+use crate::failure::{cause, is_cut, is_remarkable};
+use crate::outlets::{LinkId, Outlet};
+use quintet_contract::{Address, DownCause, Input, NodeId, PeerChange, Time};
+use quintet_link::LinkError;
+use quintet_messaging::relay;
+
+impl Engine {
+    /// A link to a node failed.
+    pub(crate) fn fail(&mut self, now: Time, (peer, link): (NodeId, LinkId), error: &LinkError) {
+        let Some(outlet) = self.ways.outlets.remove_link(peer, link) else { return };
+        if is_remarkable(error) {
+            self.tell(&Event::LinkFailed { peer, why: error.clone() });
+        }
+        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
+        self.lost = Some(if may_come_back && is_cut(cause(error)) {
+            // Calls fail only if this is what becomes of it.
+            "the link was cut, and the server did not come back in time, or came back as another".to_owned()
+        } else {
+            error.to_string()
+        });
+        self.end(now, outlet, cause(error));
+    }
+
+    /// A peer sent over a link what no honest peer sends.
+    pub(crate) fn cut(&mut self, now: Time, (peer, link): (NodeId, LinkId)) {
+        if let Some(outlet) = self.ways.outlets.remove_link(peer, link) {
+            self.end(now, outlet, DownCause::Misbehaved);
+        }
+    }
+
+    /// Closes the sending half, by which the peer learns of the end, and tells every instance that the link joined.
+    pub(super) fn end(&mut self, now: Time, outlet: Outlet, cause: DownCause) {
+        let Outlet { link, peer, sender, waker, joined, .. } = outlet;
+        drop(sender);
+        log_link_ended(self.id, peer, link.0, cause);
+        self.over.push(Ended { link, peer, cause });
+        waker();
+        for (here, there) in joined {
+            let there = Address { node: peer, port: there };
+            self.give(now, here, Input::Peer(there, &PeerChange::Down(cause)));
+        }
+        let Some(dependence) = self.depends_on.as_mut().filter(|dependence| dependence.peer == peer) else {
+            return;
+        };
+        dependence.ended = Some(cause);
+        if !dependence.may_come_back || !is_cut(cause) {
+            self.fail_calls(cause);
+        }
+    }
+
+    /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.
+    fn fail_calls(&mut self, cause: DownCause) {
+        self.depends_on = self.depends_on.map(|dependence| Dependence { may_come_back: false, ..dependence });
+        if let Some(slots) = &mut self.ways.slots {
+            slots.fail_all(relay::loss(cause));
+        }
+    }
+
+    /// A link to a node is not made, or not made again after it was cut like this.
+    pub(crate) fn give_up(&mut self, peer: NodeId, cause: DownCause) {
+        self.tell(&Event::NotReached { peer });
+        if self.depends_on.is_some_and(|dependence| dependence.peer == peer) {
+            self.fail_calls(cause);
+        }
+    }
+}

@@ -18,6 +18,8 @@ pub(super) struct Sight {
     /// Those of them whose systems have said that nobody listens there any more, with when that is over: known once there is a link again. It is
     /// believed once as long as they are met.
     refused: BTreeMap<NodeId, Time>,
+    /// Those suspected because they have not answered this member, which leads.
+    unanswering: BTreeSet<NodeId>,
     /// When each member was heard last.
     heard: BTreeMap<NodeId, Time>,
     /// Counts the news.
@@ -34,6 +36,7 @@ impl Sight {
             suspects: BTreeMap::new(),
             met: BTreeSet::new(),
             refused: BTreeMap::new(),
+            unanswering: BTreeSet::new(),
             heard: BTreeMap::new(),
             number: 1,
             is_stale: false,
@@ -60,6 +63,7 @@ impl Sight {
         let is_news = matches!(cause, None | Some(Suspicion::Silent));
         let is_believed = is_news && self.met.contains(&node) && !self.refused.contains_key(&node);
         if is_believed {
+            self.unanswering.remove(&node);
             self.suspect(now, node, Suspicion::Died);
         }
         if is_believed || self.refused.contains_key(&node) {
@@ -111,6 +115,7 @@ impl Sight {
             return;
         }
         self.refused.remove(&peer.node);
+        self.unanswering.remove(&peer.node);
         match change {
             PeerChange::Up { .. } => {
                 self.clear(peer.node);
@@ -143,6 +148,7 @@ impl Sight {
     }
 
     fn clear(&mut self, node: NodeId) {
+        self.unanswering.remove(&node);
         if self.suspects.remove(&node).is_some() {
             self.number += 1;
         }
@@ -193,6 +199,21 @@ impl Sight {
         now.since(led.copied().unwrap_or(answered)) >= self.timing.silence
     }
 
+    /// A follower of this leader has not answered for too long.
+    fn miss(&mut self, now: Time, node: NodeId) {
+        if self.suspected_since(node).is_none() {
+            self.suspect(now, node, Suspicion::Silent);
+            self.unanswering.insert(node);
+        }
+    }
+
+    /// Who does not lead any more is answered by nobody: whom it missed as a leader, the next one will.
+    fn follow(&mut self) {
+        for node in std::mem::take(&mut self.unanswering) {
+            self.clear(node);
+        }
+    }
+
     /// What is to be told.
     pub(super) fn news(&self, now: Time, heard_at: Time) -> News {
         News {
@@ -216,12 +237,11 @@ impl Membership {
         }
         let me = self.config.node;
         self.sight.led = open.raft.leader.filter(|leader| *leader != me).or(self.sight.led);
-        let Some(leading) = open.raft.leading() else { return };
+        let Some(leading) = open.raft.leading() else { return self.sight.follow() };
         let others = leading.followers.iter().filter(|(node, _)| **node != me);
         for (node, follower) in others {
-            let is_silent = self.sight.is_silent(now, *node, follower.heard_at);
-            if is_silent && self.sight.suspected_since(*node).is_none() {
-                self.sight.suspect(now, *node, Suspicion::Silent);
+            if self.sight.is_silent(now, *node, follower.heard_at) {
+                self.sight.miss(now, *node);
             }
         }
     }

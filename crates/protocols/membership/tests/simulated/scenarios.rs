@@ -184,6 +184,28 @@ fn whichever_member_is_asked_an_agreed_view_says_within_a_second_who_is_cut_off(
 }
 
 #[test]
+fn who_leads_no_more_misses_nobody_who_answers_the_next_leader() {
+    for seed in 80..90 {
+        let mut cluster = Cluster::new(Style::new(seed), 5);
+        let leader = leader(&mut cluster);
+        let unheard = (leader + 1) % 5;
+        for (from, to) in [(leader, unheard), (unheard, leader)] {
+            cluster.run.set_cut(NodeId(from), NodeId(to), true);
+        }
+        cluster.run.run_for(Span::from_secs(2));
+        let suspects = |cluster: &Cluster| cluster.watcher(leader).news.suspects.clone();
+        assert_eq!(suspects(&cluster), [Suspect { node: NodeId(unheard), cause: Suspicion::Silent }]);
+        // It stands still while the others go on with another leader.
+        cluster.freeze(leader, 3_000);
+        cluster.run.run_for(Span::from_secs(4));
+        cluster.run.partition(&[]);
+        cluster.run.run_for(Span::from_secs(2));
+        assert_ne!(cluster.leader(), Some(leader), "seed {seed}");
+        assert!(suspects(&cluster).is_empty(), "seed {seed}: {:?}", suspects(&cluster));
+    }
+}
+
+#[test]
 fn the_leader_itself_can_leave() {
     let mut cluster = Cluster::new(Style::new(9), 5);
     let leader = leader(&mut cluster);

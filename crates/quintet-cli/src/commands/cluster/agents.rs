@@ -2,20 +2,25 @@
 
 use super::machines::Machines;
 use quintet::Error;
-use quintet_agent::{AgentError, Client, credentials, of_member};
+use quintet_agent::{AgentError, Client, Membership, credentials, of_member};
 use quintet_contract::NodeId;
 use quintet_launch::{Answer, Info, ProcessInfo, Request};
 use quintet_link::Credentials;
 use quintet_membership::Member;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a machine may take to answer, the time included in which it is connected to: the others are shown no later than this.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+
+/// After which it is looked whether those who have not answered are there at all.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between two such looks.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Processes of one machine that are taken from its agent.
 const MOST_PROCESSES: usize = 100_000;
@@ -47,8 +52,8 @@ impl Agents {
         Ok(Agents { dialer: Arc::new(dialer), known: BTreeMap::new() })
     }
 
-    /// Asks each machine that seems to be there how it is.
-    pub(crate) fn infos(&mut self, machines: &Machines) -> Answers<Info> {
+    /// Asks each machine that seems to be there how it is. With who is known to be there by then, where that took a while.
+    pub(crate) fn infos(&mut self, machines: &Machines) -> (Answers<Info>, Option<Membership>) {
         self.ask(machines, |client| match client.ask_launcher(&Request::Info, ANSWER_LIMIT)? {
             Answer::Info(info) => Ok(info),
             _ => Err(AgentError::Malformed("an answer of its agent")),
@@ -57,7 +62,7 @@ impl Agents {
 
     /// Asks each machine that seems to be there which processes of jobs run on it.
     pub(crate) fn processes(&mut self, machines: &Machines) -> Answers<Vec<ProcessInfo>> {
-        self.ask(machines, |client| {
+        let (answers, _) = self.ask(machines, |client| {
             let until = Instant::now() + ANSWER_LIMIT;
             all_pages(|after| {
                 let left = until.saturating_duration_since(Instant::now());
@@ -66,15 +71,17 @@ impl Agents {
                     _ => Err(AgentError::Malformed("an answer of its agent")),
                 }
             })
-        })
+        });
+        answers
     }
 
-    /// Asks all of them at a time. Who does not answer is connected to anew the next time, and nobody waits for it after [`ANSWER_LIMIT`].
+    /// Asks all of them at a time. Who does not answer is connected to anew the next time, and nobody waits for it after [`ANSWER_LIMIT`], nor once it
+    /// is known not to be there.
     fn ask<T: Send + 'static>(
         &mut self,
         machines: &Machines,
         ask: impl Fn(&Client) -> Result<T, AgentError> + Clone + Send + 'static,
-    ) -> Answers<T> {
+    ) -> (Answers<T>, Option<Membership>) {
         let deadline = Instant::now() + ANSWER_LIMIT;
         let (tell, answered) = channel();
         let mut answers = Answers::new();
@@ -89,20 +96,65 @@ impl Agents {
                     ask(&client).map(|answer| (client, answer)).map_err(|error| error.to_string())
                 });
                 // Nobody listens any more once the others are shown.
-                let _ = tell.send((node, answer));
+                let _ = tell.send(Heard::Answer(node, answer));
             });
         }
-        drop(tell);
-        let left = || deadline.saturating_duration_since(Instant::now());
-        while let Ok((node, answer)) = answered.recv_timeout(left()) {
+        let folder = self.dialer.folder.clone();
+        let look = move || {
+            thread::spawn(move || {
+                while Machines::known(&folder).is_ok_and(|known| tell.send(Heard::Known(known)).is_ok()) {
+                    thread::sleep(PAUSE);
+                }
+            });
+        };
+        let (heard, latest) = gather(&answered, answers.keys().copied().collect(), deadline, look);
+        for (node, answer) in heard {
             let answer = answer.map(|(client, answer)| {
                 self.known.insert(node, client);
                 answer
             });
             answers.insert(node, answer);
         }
-        answers
+        (answers, latest)
     }
+}
+
+/// What comes while machines are asked.
+enum Heard<T> {
+    /// The answer of one.
+    Answer(NodeId, Result<T, String>),
+    /// Who is known to be there.
+    Known(Membership),
+}
+
+/// What the machines that are open answer until then. After a while it is looked who is there, which `look` has told again and again: for who is not
+/// nobody waits.
+fn gather<T>(
+    heard: &Receiver<Heard<T>>,
+    mut open: BTreeSet<NodeId>,
+    deadline: Instant,
+    look: impl FnOnce(),
+) -> (Answers<T>, Option<Membership>) {
+    let (mut answers, mut latest, mut look) = (Answers::new(), None, Some(look));
+    while !open.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match heard.recv_timeout(if look.is_some() { left.min(LOOK) } else { left }) {
+            Ok(Heard::Answer(node, answer)) => {
+                open.remove(&node);
+                answers.insert(node, answer);
+            }
+            Ok(Heard::Known(known)) => {
+                known.news.suspects.iter().for_each(|suspect| _ = open.remove(&suspect.node));
+                latest = Some(known);
+            }
+            Err(_) if left.is_zero() => break,
+            Err(_) => match look.take() {
+                Some(look) => look(),
+                None => break,
+            },
+        }
+    }
+    (answers, latest)
 }
 
 impl Dialer {
@@ -142,6 +194,7 @@ fn all_pages(
 mod tests {
     use super::*;
     use quintet_launch::RunningProcess;
+    use quintet_membership::{News, Suspect, Suspicion, View};
 
     fn process(pid: u32) -> ProcessInfo {
         let (job, command) = (String::new(), String::new());
@@ -158,6 +211,22 @@ mod tests {
             command,
         };
         ProcessInfo { running, name: String::new(), restarts: 0, owner: None }
+    }
+
+    #[test]
+    fn who_is_missed_meanwhile_is_not_waited_for() {
+        let [answers, is_cut_off] = [NodeId(1), NodeId(2)];
+        let (tell, heard) = channel();
+        tell.send(Heard::Answer(answers, Ok("well"))).expect("it listens");
+        let look = || {
+            let suspects = vec![Suspect { node: is_cut_off, cause: Suspicion::Silent }];
+            let known = Membership { view: View::default(), news: News { suspects, ..News::default() } };
+            tell.send(Heard::Known(known)).expect("it listens");
+        };
+        let never = Instant::now() + Duration::from_secs(100_000);
+        let (heard, latest) = gather(&heard, BTreeSet::from([answers, is_cut_off]), never, look);
+        assert_eq!(heard, Answers::from([(answers, Ok("well"))]));
+        assert_eq!(latest.map(|known| known.news.suspects.len()), Some(1), "it is shown as it is now");
     }
 
     #[test]

@@ -30,7 +30,13 @@ const LITTLE_ROOM: u64 = 1 << 20;
 impl Machines {
     /// With what their agents say of them.
     pub(crate) fn with_infos(mut self, agents: &mut Agents) -> Machines {
-        self.infos = agents.infos(&self);
+        let (infos, latest) = agents.infos(&self);
+        self.infos = infos;
+        if let Some(latest) = latest {
+            self.membership = latest;
+            let membership = &self.membership;
+            self.infos.retain(|node, answer| answer.is_ok() || suspicion(membership, *node).is_none());
+        }
         self
     }
 
@@ -69,17 +75,7 @@ impl Machines {
     /// # Errors
     /// It does not run, or does not answer.
     pub(crate) fn ask(folder: &Path) -> Result<Machines, AgentError> {
-        let client = Client::local(folder)?;
-        let membership = match client.membership(false)? {
-            // Whoever hears no majority would wait for it, only to say that.
-            known if known.news.is_stale => known,
-            _ => match client.membership(true) {
-                Err(AgentError::Refused(refusal)) if refusal.reason == Reason::NoMajority => {
-                    client.membership(false)?
-                }
-                agreed => agreed?,
-            },
-        };
+        let membership = Machines::known(folder)?;
         let own = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
         let infos = Answers::new();
         let disk = statvfs(folder).map_err(|errno| AgentError::System {
@@ -88,6 +84,24 @@ impl Machines {
         })?;
         let room = disk.f_bavail.saturating_mul(disk.f_frsize);
         Ok(Machines { membership, own, certificate: certificate(folder)?, infos, room })
+    }
+
+    /// Who is in and who of them is there, as the agent of that folder knows it, and the leader that it asks.
+    ///
+    /// # Errors
+    /// It does not run, or does not answer.
+    pub(crate) fn known(folder: &Path) -> Result<Membership, AgentError> {
+        let client = Client::local(folder)?;
+        match client.membership(false)? {
+            // Whoever hears no majority would wait for it, only to say that.
+            known if known.news.is_stale => Ok(known),
+            _ => match client.membership(true) {
+                Err(AgentError::Refused(refusal)) if refusal.reason == Reason::NoMajority => {
+                    client.membership(false)
+                }
+                agreed => agreed,
+            },
+        }
     }
 
     pub(crate) fn as_json(&self) -> Value {
@@ -194,9 +208,13 @@ impl Machines {
 
     /// Why a machine does not seem to be there.
     fn suspicion(&self, node: u16) -> Option<Suspicion> {
-        let suspect = self.membership.news.suspects.iter().find(|suspect| suspect.node.0 == node);
-        suspect.map(|suspect| suspect.cause)
+        suspicion(&self.membership, NodeId(node))
     }
+}
+
+fn suspicion(membership: &Membership, node: NodeId) -> Option<Suspicion> {
+    let suspect = membership.news.suspects.iter().find(|suspect| suspect.node == node);
+    suspect.map(|suspect| suspect.cause)
 }
 
 /// How a machine is said to be that does not seem to be there.

@@ -106,6 +106,29 @@ fn an_agent_that_was_killed_comes_up_again_as_a_later_life() {
 }
 
 #[test]
+fn an_agent_that_was_killed_is_lost_before_it_is_silent() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    let all_up = || a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
+    let log = || fs::read_to_string(a.lab().join("agent.log")).unwrap();
+    let missed = "b (node 1) does not seem to be there: ";
+    // On a machine that has no time for either for a second both are true: then it is tried again.
+    let is_lost_at_once = (0..5).any(|_| {
+        all_up();
+        let before = log().matches(missed).count();
+        let agent = b.process.get().unwrap();
+        kill_process(Pid::from_raw(agent.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        wait_until(|| log().matches(missed).count() > before);
+        let (log, agents_of_b) = (log(), [agent]);
+        wait_until_gone(&agents_of_b);
+        b.up();
+        log.split(missed).nth(before + 1).unwrap().starts_with("its link is lost")
+    });
+    assert!(is_lost_at_once, "{}", log());
+    all_up();
+}
+
+#[test]
 fn commands_without_an_agent_or_a_cluster_say_what_to_type() {
     let a = Machine::new("a");
     for command in ["up", "down", "leave", "rotate"] {

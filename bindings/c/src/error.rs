@@ -45,6 +45,8 @@ pub enum quintet_status {
     QUINTET_MISMATCH = 19,
     QUINTET_LIMIT_REACHED = 20,
     QUINTET_ADDRESS_IN_USE = 21,
+    QUINTET_NO_HANDLER = 22,
+    QUINTET_BUSY = 23,
     /// A defect of the library.
     QUINTET_INTERNAL = 255,
 }
@@ -79,7 +81,7 @@ use quintet_status::*;
 
 impl quintet_status {
     /// By number, after 0.
-    const OF_CODES: [quintet_status; 21] = [
+    const OF_CODES: [quintet_status; 23] = [
         QUINTET_TIMED_OUT,
         QUINTET_CANCELLED,
         QUINTET_SPACE_FULL,
@@ -101,6 +103,8 @@ impl quintet_status {
         QUINTET_MISMATCH,
         QUINTET_LIMIT_REACHED,
         QUINTET_ADDRESS_IN_USE,
+        QUINTET_NO_HANDLER,
+        QUINTET_BUSY,
     ];
 
     pub(crate) fn of(code: Code) -> quintet_status {
@@ -202,6 +206,8 @@ fn name(status: i32) -> &'static CStr {
         Some(Code::Mismatch) => c"QUINTET_MISMATCH",
         Some(Code::LimitReached) => c"QUINTET_LIMIT_REACHED",
         Some(Code::AddressInUse) => c"QUINTET_ADDRESS_IN_USE",
+        Some(Code::NoHandler) => c"QUINTET_NO_HANDLER",
+        Some(Code::Busy) => c"QUINTET_BUSY",
         None if status == 0 => c"QUINTET_OK",
         None => c"QUINTET_INTERNAL",
     }
@@ -254,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_no_status_is_internal() {
-        for number in [-1, 22, 255, i32::MIN, i32::MAX] {
+        for number in [-1, 24, 255, i32::MIN, i32::MAX] {
             assert_eq!(text(quintet_status_name(number), "name").expect("text"), "QUINTET_INTERNAL");
             assert_eq!(quintet_status_exit(number), 70);
         }

@@ -118,7 +118,7 @@ codes! {
     Resource = 15, "the system refused a resource", System, Safe, exit 71;
     /// The service is closing, or was closed by this program.
     Closed = 16, "closed", System, Safe, exit 69;
-    /// A task or live tuple ended with an error of its own.
+    /// A task, a live tuple or a handler ended with an error of its own.
     TaskFailed = 17, "the task failed", Misuse, Useless, exit 1;
     /// A recording or a file is damaged or of another version.
     BadFile = 18, "not a usable file", System, Useless, exit 65;
@@ -128,6 +128,10 @@ codes! {
     LimitReached = 20, "a run stopped at its limit before its end", Limit, Useless, exit 4;
     /// Another process listens at the address that was to be listened at.
     AddressInUse = 21, "the address is in use", System, Safe, exit 71;
+    /// No process handles calls of that name, or the one that did left before it began.
+    NoHandler = 22, "nobody handles calls of that name", System, Safe, exit 69;
+    /// As many calls wait for the handlers of the name as they allow.
+    Busy = 23, "too many calls wait already", Limit, Safe, exit 75;
 }
 
 impl fmt::Display for Code {

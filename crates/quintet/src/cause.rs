@@ -23,8 +23,10 @@ pub enum Cause {
     Closed,
     /// The lease had ended before.
     LeaseLost,
-    /// A task or live tuple ended with an error of its own.
+    /// A task, a live tuple or a handler ended with an error of its own.
     Task,
+    /// No process handles calls of that name, or the one that did left before it began.
+    NoHandler,
     /// The operating system refused a resource: what kind of error, where that is known.
     System(Option<io::ErrorKind>),
     /// Another process listens at the address that was to be listened at.
@@ -71,6 +73,8 @@ pub enum Limit {
     Room,
     /// The size of what was sent.
     Size(Size),
+    /// The calls that may wait for the handlers of a name.
+    Calls,
     /// The events that a simulated run may have.
     Events,
 }
@@ -108,12 +112,14 @@ impl Cause {
             Cause::Limit(Limit::Time) => Code::TimedOut,
             Cause::Limit(Limit::Room) => Code::SpaceFull,
             Cause::Limit(Limit::Size(_)) => Code::TooLarge,
+            Cause::Limit(Limit::Calls) => Code::Busy,
             Cause::Limit(Limit::Events) => Code::LimitReached,
             Cause::Misuse(_) => Code::BadValue,
             Cause::Cancelled => Code::Cancelled,
             Cause::Closed => Code::Closed,
             Cause::LeaseLost => Code::LeaseLost,
             Cause::Task => Code::TaskFailed,
+            Cause::NoHandler => Code::NoHandler,
             Cause::System(_) => Code::Resource,
             Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
@@ -143,6 +149,8 @@ impl From<Code> for Cause {
             Code::Resource => Cause::System(None),
             Code::Closed => Cause::Closed,
             Code::TaskFailed => Cause::Task,
+            Code::NoHandler => Cause::NoHandler,
+            Code::Busy => Cause::Limit(Limit::Calls),
             Code::AddressInUse => Cause::AddressInUse,
             Code::BadFile => Cause::BadFile,
             Code::Mismatch => Cause::Mismatch,

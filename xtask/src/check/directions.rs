@@ -6,7 +6,7 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 33] = [
+const EDGES: [(&str, &[&str]); 34] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
@@ -22,13 +22,27 @@ const EDGES: [(&str, &[&str]); 33] = [
     ("tuple-space", &["contract", "wire", "errors"]),
     ("membership", &["contract", "wire"]),
     ("launch", &["contract", "wire"]),
+    ("broker", &["contract", "wire"]),
     // Hosts.
     ("line", &["contract"]),
     ("testbed", &["contract", "errors", "line"]),
     ("process", &["wire"]),
     ("clock", &["contract"]),
     ("link", &["contract", "wire", "errors", "clock", "line"]),
-    ("stack", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "membership", "launch"]),
+    (
+        "stack",
+        &[
+            "contract",
+            "wire",
+            "errors",
+            "session",
+            "messaging",
+            "tuple-space",
+            "membership",
+            "launch",
+            "broker",
+        ],
+    ),
     ("simulate", &["contract", "wire"]),
     (
         "runtime",
@@ -60,6 +74,7 @@ const EDGES: [(&str, &[&str]); 33] = [
             "settings",
             "identity",
             "messaging",
+            "broker",
             "tuple-space",
             "link",
             "stack",
@@ -121,6 +136,7 @@ const EDGES: [(&str, &[&str]); 33] = [
             "tuple-space",
             "membership",
             "launch",
+            "broker",
             "link",
             "stack",
             "model",
@@ -128,7 +144,7 @@ const EDGES: [(&str, &[&str]); 33] = [
     ),
     ("documents", &[]),
     ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
-    ("fuzz", &["session", "messaging", "tuple-space", "membership", "launch", "link", "corpus"]),
+    ("fuzz", &["session", "messaging", "tuple-space", "membership", "launch", "broker", "link", "corpus"]),
     ("xtask", &["errors", "settings", "model", "predict", "corpus"]),
 ];
 

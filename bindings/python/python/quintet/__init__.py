@@ -41,6 +41,7 @@ from quintet.errors import (
     AddressInUse,
     BadFile,
     BadValue,
+    Busy,
     Cancelled,
     Closed,
     Code,
@@ -51,6 +52,7 @@ from quintet.errors import (
     LimitReached,
     Malformed,
     Mismatch,
+    NoHandler,
     NotAllowed,
     PeerDied,
     PeerSilent,
@@ -74,8 +76,8 @@ __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Begin", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
-    "AddressInUse", "BadFile", "BadValue", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
-    "LimitReached", "Malformed", "Mismatch", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
+    "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
+    "LimitReached", "Malformed", "Mismatch", "NoHandler", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip
 

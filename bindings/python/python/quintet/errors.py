@@ -36,6 +36,8 @@ class Code(enum.IntEnum):
     Mismatch = 19
     LimitReached = 20
     AddressInUse = 21
+    NoHandler = 22
+    Busy = 23
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,14 @@ class LimitReached(Error):
 
 class AddressInUse(Error, OSError):
     """Another process listens at the address that was to be listened at."""
+
+
+class NoHandler(Error):
+    """No process handles calls of that name, or the one that did left before it began."""
+
+
+class Busy(Error):
+    """As many calls wait for the handlers of the name as they allow."""
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

@@ -55,7 +55,9 @@ pub const VOTE: KindRange = range("vote", 0x90, 0x9f);
 /// The halves of a TCP connection.
 pub const TCP: KindRange = range("tcp", 0xa0, 0xaf);
 /// Clocks and delays.
-pub const MEASURE: KindRange = range("measure", 0xb0, 0xbf);
+pub const MEASURE: KindRange = range("measure", 0xb0, 0xb7);
+/// Calls of handlers in other processes.
+pub const BROKER: KindRange = range("broker", 0xb8, 0xbf);
 /// Which of a node's instances a frame is for.
 pub const PORTS: KindRange = range("ports", 0xc0, 0xc3);
 /// Jobs and their processes, started for peers.
@@ -70,7 +72,7 @@ pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
 /// All ranges, in order. 0 is nobody's.
-pub const KINDS: [KindRange; 15] = [
+pub const KINDS: [KindRange; 16] = [
     SESSION,
     MESSAGING,
     TUPLE_SPACE,
@@ -80,6 +82,7 @@ pub const KINDS: [KindRange; 15] = [
     VOTE,
     TCP,
     MEASURE,
+    BROKER,
     PORTS,
     LAUNCH,
     ENROLMENT,
@@ -160,6 +163,8 @@ pub const PORT_MEASURE: Port = Port(22);
 pub const PORT_LAUNCH: Port = Port(23);
 /// Where machines ask to belong to a cluster.
 pub const PORT_ENROLMENT: Port = Port(24);
+/// The broker: calls of handlers in other processes.
+pub const PORT_BROKER: Port = Port(25);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);
 

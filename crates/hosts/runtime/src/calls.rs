@@ -15,6 +15,7 @@
 //!                     somebody else waits at the links
 //! ```
 
+mod beside;
 mod event_loop;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
 use crate::write_behind::{Next, WriteBehind};
 use quintet_clock::LiveClock;
-use quintet_contract::{Address, SendError, Span, Time, Token};
+use quintet_contract::{Address, Port, SendError, Span, Time, Token};
 use quintet_errors::Code;
 use quintet_link::{End, Maker};
 use std::io;
@@ -74,6 +75,8 @@ pub struct Calls {
     engine: Mutex<Engine>,
     /// The protocol's address.
     at: Address,
+    /// Another protocol of the process, if there is one; what is asked of a port that is neither goes to the first.
+    beside: Option<Port>,
     /// Who answers, if it is another node.
     peer: Option<Address>,
     /// None: the protocol has no links.
@@ -145,6 +148,7 @@ impl Calls {
             maker: Maker::this_process().ok(),
             engine: Mutex::new(engine),
             at,
+            beside: None,
             peer: None,
             inlets: None,
             arrivals: None,
@@ -177,17 +181,7 @@ impl Calls {
     /// # Errors
     /// [`CallError::NotSent`], [`CallError::Inherited`].
     pub fn begin(&self, request: &dyn Request) -> Result<Pending, CallError> {
-        let mut engine = self.own()?;
-        let is_first = !engine.has_to_flush();
-        let now = engine.time_of_burst(self.clock);
-        let token = engine.submit(now, self.at.port, request)?;
-        let due = if self.puts_off_writing(&engine, now, is_first) {
-            self.hand_back(engine)
-        } else {
-            self.release(engine)
-        };
-        due.into_iter().for_each(|callback| callback());
-        Ok(Pending(token))
+        self.begin_with(self.at.port, Slots::open, request)
     }
 
     /// The same; takes the answer if it is there at once.
@@ -197,7 +191,8 @@ impl Calls {
     pub fn ask(&self, request: &dyn Request) -> Result<(Pending, Option<Result<Answer, Code>>), CallError> {
         let mut engine = self.own()?;
         let now = engine.time_of_burst(self.clock);
-        let token = engine.submit(now, self.at.port, request)?;
+        let token = engine.slots().open();
+        engine.submit(now, self.at.port, token, request)?;
         let answer = engine.slots().take(token);
         self.unlock(engine);
         Ok((Pending(token), answer))
@@ -208,12 +203,7 @@ impl Calls {
     /// # Errors
     /// [`CallError::NotSent`], [`CallError::Inherited`].
     pub fn tell(&self, about: Option<Pending>, request: &dyn Request) -> Result<(), CallError> {
-        let mut engine = self.own()?;
-        let token = about.map_or(Token(0), |pending| pending.0);
-        let now = engine.time_of_burst(self.clock);
-        let told = engine.pass(now, self.at.port, token, request);
-        self.unlock(engine);
-        told
+        self.tell_with(self.at.port, about, request)
     }
 
     /// Ends it for good: what has no answer fails with [`Code::Closed`], and so does whatever is asked from now on. What was

@@ -390,25 +390,25 @@ impl Engine {
         self.lost.clone()
     }
 
-    /// Opens a slot and hands the request to the protocol. Where nothing crosses the link any more, only the protocol may know
+    /// Hands the request of a slot that was just opened to the protocol. Where nothing crosses the link any more, only the protocol may know
     /// why.
     pub(crate) fn submit(
         &mut self,
         now: Time,
         port: Port,
+        token: Token,
         request: &dyn Request,
-    ) -> Result<Token, CallError> {
+    ) -> Result<(), CallError> {
         let was_down = self
             .depends_on
             .is_some_and(|dependence| !dependence.may_come_back && !self.is_linked(dependence.peer));
-        let token = self.slots().open();
         self.pass(now, port, token, request).inspect_err(|_| drop(self.slots().close(token)))?;
         if was_down {
             let told = self.slots().take(token).and_then(Result::err);
             drop(self.slots().close(token));
             return Err(CallError::Failed(told.unwrap_or(Code::PeerDied)));
         }
-        Ok(token)
+        Ok(())
     }
 
     /// Hands a caller's frame to the instance at `port`.

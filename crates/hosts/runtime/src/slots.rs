@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use quintet_contract::{Kind, Token};
 use quintet_errors::Code;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::Thread;
 
 /// The answer to a request.
@@ -51,6 +51,8 @@ pub(crate) struct Slots {
     recent: Vec<Slot>,
     /// None of them closed.
     earlier: BTreeMap<Token, Slot>,
+    /// Open slots that hold back no settling: those of requests to another protocol than the one that settles.
+    apart: BTreeSet<Token>,
     /// The token whose slot lies first in the ring. The ring begins anew whenever no request is open, so that the same
     /// few slots are used again and stay in the cache.
     first: u64,
@@ -84,12 +86,23 @@ impl Slots {
         Token(self.issued)
     }
 
+    /// A token for a request that may wait for as long as it likes: what came after it is settled without it.
+    pub(crate) fn open_apart(&mut self) -> Token {
+        let token = self.open();
+        self.apart.insert(token);
+        if self.ended + 1 == token.0 {
+            // So that the ring begins anew behind it, as if it were not there.
+            self.set_aside_oldest();
+        }
+        token
+    }
+
     /// Where the ring holds the slot of this token.
     fn position(&self, token: u64) -> usize {
         ((token - self.first) % RECENT_SLOTS as u64) as usize
     }
 
-    /// Makes room in a full ring, whose oldest slot is not closed.
+    /// Has the oldest slot of the ring, which is not closed, lie among the earlier ones.
     fn set_aside_oldest(&mut self) {
         let oldest = self.ended + 1;
         let position = self.position(oldest);
@@ -104,9 +117,16 @@ impl Slots {
         }
     }
 
-    /// The oldest token whose answer was not collected yet, or the next to be issued.
+    /// The oldest token whose answer was not collected yet, or the next to be issued; of those that hold back settling.
     pub(crate) fn oldest_open(&self) -> Token {
-        self.earlier.first_key_value().map_or(Token(self.ended + 1), |(token, _)| *token)
+        if self.apart.is_empty() {
+            return self.earlier.first_key_value().map_or(Token(self.ended + 1), |(token, _)| *token);
+        }
+        let counts = |token: &Token| !self.apart.contains(token);
+        let is_open = |token: &Token| !matches!(self.recent[self.position(token.0)], Slot::Closed);
+        let mut recent = (self.ended + 1..=self.issued).map(Token).filter(is_open);
+        let earlier = self.earlier.keys().copied().find(counts);
+        earlier.or_else(|| recent.find(counts)).unwrap_or(Token(self.issued + 1))
     }
 
     fn get(&mut self, token: Token) -> Option<&mut Slot> {
@@ -192,6 +212,9 @@ impl Slots {
     }
 
     fn remove_closed(&mut self, token: Token) {
+        if !self.apart.is_empty() {
+            self.apart.remove(&token);
+        }
         if token.0 <= self.ended {
             self.earlier.remove(&token);
         } else {
@@ -281,6 +304,29 @@ mod tests {
         }
         let next = slots.oldest_open();
         assert_eq!(slots.open(), next);
+    }
+
+    #[test]
+    fn what_stands_apart_holds_back_no_settling() {
+        let mut slots = Slots::default();
+        let (waits, counted) = (slots.open_apart(), slots.open());
+        let also = slots.open_apart();
+        assert_eq!(slots.oldest_open(), counted);
+        slots.fill(counted, answer(counted));
+        slots.take(counted);
+        assert_eq!(slots.oldest_open(), Token(also.0 + 1), "the next to be issued");
+        for _ in 0..RECENT_SLOTS * 2 {
+            let token = slots.open();
+            assert_eq!(slots.oldest_open(), token);
+            slots.close(token);
+        }
+        assert_eq!(slots.unanswered(), [waits, also]);
+        for token in [also, waits] {
+            slots.fill(token, answer(token));
+            assert_eq!(slots.take(token), Some(answer(token)));
+        }
+        assert!(slots.apart.is_empty());
+        assert_eq!(slots.open(), slots.oldest_open());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! All that a stack is made with.
 
 use crate::stacks::sessions_of;
+use quintet_broker::BrokerConfig;
+use quintet_broker::limits::MAX_MESSAGE_BYTES;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
 use quintet_launch::LauncherConfig;
 use quintet_membership::{FIRST_CLIENT, MembershipConfig};
@@ -8,7 +10,7 @@ use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
 use quintet_tuple_space::SpaceConfig;
-use quintet_wire::registry::serves_tokens;
+use quintet_wire::registry::{PORT_BROKER, serves_tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a stack is made with: all that decides what it does, besides its inputs. A recording keeps it.
@@ -36,6 +38,8 @@ pub struct StackConfig {
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
     pub launcher: Option<LauncherConfig>,
+    /// The broker's limits. A client's are not used.
+    pub broker: BrokerConfig,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
     #[cfg(feature = "seeded-defects")]
     pub messaging_defect: Option<quintet_messaging::Defect>,
@@ -85,6 +89,7 @@ impl StackConfig {
             space: SpaceConfig { seed, ..SpaceConfig::default() },
             membership: None,
             launcher: None,
+            broker: BrokerConfig::default(),
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,
             #[cfg(feature = "seeded-defects")]
@@ -145,6 +150,11 @@ impl StackConfig {
         if serves_tokens(me.port) {
             messaging = messaging.with_waiting_requests(MAX_OPEN_OF_PEER);
             (messaging.max_bulk_bytes, messaging.bulk_budget_bytes) = (0, 0);
+        }
+        // A broker and its clients take no more of each other than a handler may.
+        if me.port == PORT_BROKER {
+            messaging.max_bulk_bytes = MAX_MESSAGE_BYTES;
+            messaging.total_budget_bytes = crate::broker::MAX_ARRIVING_BYTES;
         }
         #[cfg(feature = "seeded-defects")]
         {

@@ -7,7 +7,7 @@
 //! ```text
 //! client                               server
 //!   callers (a port of the node)
-//!   Relay ...                          Space ...          the instances, one a port
+//!   Relay, Relay                       Space, Broker      the instances, one a port
 //!   Messages ── credits, order ─────── Messages           a pair of ports
 //!         Ports ── from, to ───── Ports                   which instances a frame is between
 //!        Sessions ─ handshake ─ Sessions                  a pair of nodes, at a port of the node's own
@@ -36,13 +36,14 @@
 //! | --- | --- |
 //! | `stacks.rs` | the stacks: read this first |
 //! | `service.rs` | [`Service`], and the table of all |
-//! | `space.rs`, `membership.rs`, `launch.rs`, `enrolment.rs` | the rows of the tuple space, the membership, the launcher and the enrolment |
+//! | `space.rs`, `membership.rs`, `launch.rs`, `enrolment.rs`, `broker.rs` | the rows of the tuple space, the membership, the launcher, the enrolment and the broker |
 //! | `config.rs` | [`StackConfig`]: all that a stack is made with |
 //! | `codec.rs` | the same as a recording keeps it |
 //! | `kinds.rs` | what kinds of frames are called where people read |
 //! | `error.rs` | [`StackError`]: what a recording's words may be refused for |
 #![forbid(unsafe_code)]
 
+mod broker;
 mod codec;
 mod config;
 pub mod enrolment;
@@ -60,6 +61,7 @@ pub use error::StackError;
 pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{
-    CLIENT, EMBEDDED, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, client_of,
-    launcher, make, member, node, served, sessions_of, space, without_messages,
+    BROKER, CLIENT, EMBEDDED, EMBEDDED_BROKER, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack,
+    asking_space, client, client_of, launcher, make, member, node, served, sessions_of, space,
+    without_messages,
 };

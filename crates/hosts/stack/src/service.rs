@@ -1,7 +1,7 @@
 //! The services: who has which port and which kinds.
 
 use crate::config::StackConfig;
-use crate::{enrolment, launch, membership, space};
+use crate::{broker, enrolment, launch, membership, space};
 use quintet_contract::{Kind, Port, Protocol};
 use quintet_messaging::Class;
 use quintet_wire::registry::KindRange;
@@ -27,7 +27,8 @@ pub struct Service {
 }
 
 /// Every service, in the order of their ports.
-pub const SERVICES: [Service; 4] = [space::SERVICE, membership::SERVICE, launch::SERVICE, enrolment::SERVICE];
+pub const SERVICES: [Service; 5] =
+    [space::SERVICE, membership::SERVICE, launch::SERVICE, enrolment::SERVICE, broker::SERVICE];
 
 /// The class of a kind: what the service says to whose range it belongs. One that belongs to none is a message of its own.
 #[must_use]

@@ -4,6 +4,7 @@ use crate::config::StackConfig;
 use crate::error::StackError;
 use crate::service::{self, class};
 use crate::space::SERVICE;
+use quintet_broker::Broker;
 use quintet_contract::{Address, NodeId, Port, Protocol};
 use quintet_launch::Launcher;
 use quintet_membership::Membership;
@@ -11,14 +12,16 @@ use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
 use quintet_wire::registry::{
-    LAUNCH, MEMBERSHIP, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_LINKS, PORT_MEMBERSHIP, PORT_PROCESS,
-    PORT_SESSION, PORT_SPACE, PORT_USER,
+    BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_LINKS,
+    PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION, PORT_SPACE, PORT_USER,
 };
 
 /// The node of a space's process.
 pub const SPACE_NODE: NodeId = NodeId(0);
 /// Where the space is.
 pub const SPACE: Address = Address { node: SPACE_NODE, port: PORT_SPACE };
+/// Where the broker is: beside the space.
+pub const BROKER: Address = Address { node: SPACE_NODE, port: PORT_BROKER };
 /// The sessions of a space's process: what its links join with those of others.
 pub const SERVER: Address = sessions_of(SPACE_NODE);
 /// The port of a client's relay.
@@ -26,9 +29,11 @@ pub const PORT_RELAY: Port = PORT_SPACE;
 
 /// The space in its clients' own process, under this name in recordings.
 pub const EMBEDDED: &str = "space/embedded";
-/// The space behind sessions and messaging.
+/// The broker in its clients' own process.
+pub const EMBEDDED_BROKER: &str = "broker/embedded";
+/// The space, with the broker, behind sessions and messaging.
 pub const SERVED: &str = "space/served";
-/// A client's side: a relay behind sessions and messaging.
+/// A client's side: relays behind sessions and messaging.
 pub const CLIENT: &str = "space/client";
 
 /// A node's instances, each under its own messages, on one session with each peer.
@@ -77,6 +82,12 @@ pub fn space(config: &StackConfig) -> Placed<Space> {
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 
+/// The broker at its port.
+fn broker(config: &StackConfig) -> Placed<Broker> {
+    let protocol = Broker::new(config.broker);
+    Placed { port: PORT_BROKER, kinds: BROKER_KINDS, asks: Vec::new(), services: &[], protocol }
+}
+
 /// The member of the cluster that the node is, which speaks to the members on these nodes, and to later ones once those have spoken. Both of two nodes say
 /// HELLO, whoever has made the link.
 ///
@@ -112,17 +123,28 @@ pub fn asking_space<P>(port: Port, protocol: P) -> Placed<P> {
     Placed { port, kinds: SERVICE.kinds, asks: vec![SPACE], services: &[], protocol }
 }
 
-/// The stack of a space that serves other processes.
+/// The stack of a space that serves other processes, and of the broker beside it.
 #[must_use]
-pub fn served(config: &StackConfig) -> Stack<Space> {
-    node(SPACE_NODE, config, vec![space(config)])
+pub fn served(config: &StackConfig) -> Stack<Box<dyn Protocol + Send>> {
+    node(SPACE_NODE, config, vec![boxed(space(config)), boxed(broker(config))])
 }
 
-/// The stack of a client, whose callers are at its node's port for them.
+fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Protocol + Send>> {
+    placed.map(|protocol| Box::new(protocol) as Box<dyn Protocol + Send>)
+}
+
+/// The stack of a client of a space and of the broker beside it, whose callers are at its node's port for them.
 #[must_use]
 pub fn client(at: NodeId, config: &StackConfig) -> Stack<Relay> {
     let callers = Address { node: at, port: PORT_CALLERS };
-    node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class))])
+    let to_broker = Placed {
+        port: PORT_BROKER,
+        kinds: BROKER_KINDS,
+        asks: vec![BROKER],
+        services: &[],
+        protocol: Relay::new(callers, BROKER, class),
+    };
+    node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class)), to_broker])
 }
 
 /// A client of several services of one node, whose callers are at its node's port for them. Its relays are at ports where no service is: what comes from
@@ -168,7 +190,7 @@ mod tests {
     #[test]
     fn every_recorded_name_is_made_again_and_no_other() {
         let config = StackConfig::of_server(7, Incarnation(1), 42).to_bytes();
-        for name in [EMBEDDED, SERVED, CLIENT] {
+        for name in [EMBEDDED, EMBEDDED_BROKER, SERVED, CLIENT] {
             assert!(make(name, SPACE, &config).is_ok(), "{name}");
         }
         for name in ["", "space", "space/", "space/other", "arrays/embedded", "arrays/served", "/embedded"] {

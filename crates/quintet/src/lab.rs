@@ -6,7 +6,7 @@ use crate::life;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
 use crate::trace;
-use crate::{ConnectConfig, Error, LinkConfig, Recorder, Space, SpaceAddress, Tracer, Watch};
+use crate::{ConnectConfig, Error, LinkConfig, Messaging, Recorder, Space, SpaceAddress, Tracer, Watch};
 use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
@@ -93,7 +93,15 @@ impl Lab {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
             None => instance,
         };
-        Lab::over(Calls::embedded(stack::SPACE, instance), None, Seen::default())
+        let broker = Instance::new(quintet_broker::Broker::new(config.broker));
+        let broker = match recorder {
+            Some(recorder) => {
+                broker.recorded(recorder, stack::BROKER, stack::EMBEDDED_BROKER, &config.to_bytes())
+            }
+            None => broker,
+        };
+        let calls = Calls::embedded(stack::SPACE, instance).beside(stack::BROKER.port, broker);
+        Lab::over(calls, None, Seen::default())
     }
 
     /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
@@ -212,6 +220,12 @@ impl Lab {
     #[must_use]
     pub fn space(&self) -> Space {
         Space::new(self.clone())
+    }
+
+    /// Calls of handlers in other processes that use the same space, and handlers of one's own.
+    #[must_use]
+    pub fn messaging(&self) -> Messaging {
+        Messaging::new(self.clone())
     }
 
     /// A descriptor for a program with an event loop of its own.

@@ -20,6 +20,7 @@
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
 //! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
+//! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
@@ -48,6 +49,7 @@ mod lease;
 mod life;
 mod link_config;
 mod listing;
+mod messaging;
 mod pending;
 mod serve;
 mod space;
@@ -67,7 +69,9 @@ pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use listing::{Listed, Listing};
+pub use messaging::{Call, Handler, Messaging, PendingHandler, PendingReply, Recipient};
 pub use pending::{Outcome, Pending};
+pub use quintet_broker::{HandlerLimits, limits::MAX_MESSAGE_BYTES};
 pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};

@@ -27,6 +27,28 @@ fn an_embedded_job_replays() {
 }
 
 #[test]
+fn calls_of_handlers_replay() {
+    let dir = TempDir::new().unwrap();
+    let (socket, path) = (dir.join("space"), dir.join("job.qrec"));
+    let recorder = Recorder::create(&path).unwrap();
+    let config = ServeConfig { recorder: Some(recorder.clone()), ..ServeConfig::default() };
+    let server = Server::start(&socket, &config).unwrap();
+    let embedded = Lab::embedded_with(SpaceConfig::default(), Some(&recorder));
+    for lab in [Lab::connect(&socket, 0, LONG).unwrap(), embedded] {
+        let handler = lab.messaging().handle("test", quintet::HandlerLimits::default()).unwrap();
+        for length in [3, 100_000] {
+            let pending = lab.messaging().to("test").begin_call(vec![7; length], LONG).unwrap();
+            handler.next().unwrap().reply("so").unwrap();
+            assert_eq!(pending.finish().unwrap(), "so");
+        }
+    }
+    server.stop().unwrap();
+    recorder.finish().unwrap();
+    let replayed = replay(File::open(&path).unwrap(), &stack::make).expect("the same, byte for byte");
+    assert!(replayed.frames > 12 && replayed.bytes > 400_000, "{replayed:?}");
+}
+
+#[test]
 fn a_served_job_with_a_killed_worker_replays() {
     const NAME: &str = "a_served_job_with_a_killed_worker_replays";
     if let Some(socket) = argument() {

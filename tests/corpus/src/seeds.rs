@@ -1,5 +1,6 @@
 //! The first inputs of each target, written with the product's own encoders.
 
+mod broker;
 mod launch;
 mod layers;
 mod membership;
@@ -40,6 +41,8 @@ pub fn seeds() -> Vec<Seed> {
         membership::messages(),
         launch::driven(),
         launch::messages(),
+        broker::driven(),
+        broker::messages(),
         models::files(),
         stack::configurations(),
     ]

@@ -19,7 +19,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -35,6 +35,8 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "membership_messages", run: quintet_membership::fuzzing::decode },
     Target { name: "launch", run: quintet_launch::fuzzing::drive },
     Target { name: "launch_messages", run: quintet_launch::fuzzing::decode },
+    Target { name: "broker", run: quintet_broker::fuzzing::drive },
+    Target { name: "broker_messages", run: quintet_broker::fuzzing::decode },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
 ];

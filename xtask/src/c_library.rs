@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 9] = [
+const AREAS: [Area; 12] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -33,8 +33,11 @@ const AREAS: [Area; 9] = [
     },
     Area { page: "quintet_buffer", sources: &["buffer"] },
     Area { page: "quintet_space", sources: &["space"] },
+    Area { page: "quintet_listing", sources: &["listing"] },
     Area { page: "quintet_lease", sources: &["lease"] },
     Area { page: "quintet_pending", sources: &["pending", "begin"] },
+    Area { page: "quintet_messaging", sources: &["messaging"] },
+    Area { page: "quintet_handler", sources: &["handler"] },
     Area { page: "quintet_server", sources: &["server"] },
 ];
 

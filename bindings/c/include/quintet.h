@@ -34,6 +34,11 @@
 #define QUINTET_MAX_DIMENSIONS 32
 
 /**
+ * For a rank: the handlers of any process.
+ */
+#define QUINTET_ANY_RANK -1
+
+/**
  * Whether the same call may be made again.
  */
 typedef enum {
@@ -99,6 +104,8 @@ typedef enum {
     QUINTET_MISMATCH = 19,
     QUINTET_LIMIT_REACHED = 20,
     QUINTET_ADDRESS_IN_USE = 21,
+    QUINTET_NO_HANDLER = 22,
+    QUINTET_BUSY = 23,
     /**
      * A defect of the library.
      */
@@ -134,6 +141,16 @@ typedef enum {
 typedef struct quintet_buffer quintet_buffer;
 
 /**
+ * A call that a handler was given. One thread uses it at a time.
+ */
+typedef struct quintet_call quintet_call;
+
+/**
+ * Takes calls of a name. Any threads may use it at once.
+ */
+typedef struct quintet_handler quintet_handler;
+
+/**
  * A connection to everything. Any threads may use it at once.
  */
 typedef struct quintet_lab quintet_lab;
@@ -142,6 +159,11 @@ typedef struct quintet_lab quintet_lab;
  * A tuple that is leased. Any threads may use it at once.
  */
 typedef struct quintet_lease quintet_lease;
+
+/**
+ * Tuples of a space, which are fetched as they are asked for.
+ */
+typedef struct quintet_listing quintet_listing;
 
 /**
  * An operation under way. Any threads may use it at once.
@@ -245,9 +267,70 @@ typedef struct {
 } quintet_state;
 
 /**
+ * What a listing says of a tuple.
+ */
+typedef struct {
+    /**
+     * Its place in the order in which tuples were put: an older one has a lower number.
+     */
+    uint64_t age;
+    /**
+     * Bytes that it counts for in the space's limit.
+     */
+    uint64_t bytes;
+    /**
+     * Which fields are the beginning of longer ones: bit 0 is the first.
+     */
+    uint64_t cut;
+    /**
+     * Leases of it that ended without an acknowledgement.
+     */
+    uint32_t failed;
+    /**
+     * Whether somebody has it under a lease, or has just taken it.
+     */
+    bool is_leased;
+    /**
+     * For how long, in milliseconds.
+     */
+    int64_t held_ms;
+    /**
+     * In how long the lease ends unless it is renewed, in milliseconds; `QUINTET_FOREVER` if that is not known.
+     */
+    int64_t ends_in_ms;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[4];
+} quintet_row;
+
+/**
  * Is called once an outcome is there.
  */
 typedef void (*quintet_callback)(void *argument);
+
+/**
+ * What the handlers of a name take: all of them the same. 0 is the default.
+ */
+typedef struct {
+    /**
+     * The longest request, in bytes: 1 MiB by default, 64 MiB at most.
+     */
+    uint32_t max_request_bytes;
+    /**
+     * Calls that one handler may have at once: 16 by default.
+     */
+    uint32_t at_once;
+    /**
+     * Calls that may wait for the handlers of the name: 256 by default, 65536 at most.
+     */
+    uint32_t waiting;
+} quintet_handler_limits;
+
+/**
+ * Handles one call: replies to it, or fails it. The call is the library's, and good until this returns. It must not throw or jump.
+ */
+typedef void (*quintet_handle)(quintet_call *call, void *argument);
 
 #ifdef __cplusplus
 extern "C" {
@@ -710,6 +793,29 @@ quintet_status quintet_space_count(quintet_space *space, const quintet_tuple *wa
 quintet_status quintet_space_status(quintet_space *space, quintet_state *state);
 
 /**
+ * Begins to list the tuples that match `wanted`, or all where that is NULL. Nothing is fetched so far; the template may be freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_list(quintet_space *space,
+                                  const quintet_tuple *wanted,
+                                  quintet_listing **listing);
+
+/**
+ * The next tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is none any more. `row` may be NULL.
+ *
+ * Fails with `QUINTET_CLOSED`, or as the connection does; then the listing is over.
+ */
+quintet_status quintet_listing_next(quintet_listing *listing,
+                                    quintet_row *row,
+                                    quintet_tuple **tuple);
+
+/**
+ * Frees a listing. NULL is left alone.
+ */
+void quintet_listing_free(quintet_listing *listing);
+
+/**
  * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.
  *
  * Fails as `quintet_space_take`, and with `QUINTET_RESOURCE` if there is no thread to renew it.
@@ -885,6 +991,126 @@ quintet_status quintet_space_begin_lease(quintet_space *space,
 quintet_status quintet_space_begin_count(quintet_space *space,
                                          const quintet_tuple *wanted,
                                          quintet_pending **pending);
+
+/**
+ * Calls a handler of this name, and waits for its reply, `timeout_ms` at most. The reply is a buffer, to be read with `quintet_buffer_read` and
+ * freed.
+ *
+ * Fails with `QUINTET_NO_HANDLER` if nobody handles calls of that name, `QUINTET_BUSY` if as many wait as the handlers allow,
+ * `QUINTET_TOO_LARGE`, `QUINTET_TIMED_OUT`, whose message says whether a handler had begun, `QUINTET_TASK_FAILED` with the handler's own words,
+ * `QUINTET_PEER_DIED` if the process that handled it has ended, or the broker, `QUINTET_CANCELLED` if the program's interrupt check ended the wait,
+ * and `QUINTET_BAD_VALUE` for what is no name or rank.
+ */
+quintet_status quintet_messaging_call(quintet_lab *lab,
+                                      const char *name,
+                                      int64_t rank,
+                                      const void *request,
+                                      size_t length,
+                                      int64_t timeout_ms,
+                                      quintet_buffer **reply);
+
+/**
+ * Calls a handler of this name one-way: it is accepted when this returns, and handled later. It is lost with the process that has begun it, or
+ * where no handler of the name is left.
+ *
+ * Fails as `quintet_messaging_call`, but for what a handler may do.
+ */
+quintet_status quintet_messaging_send(quintet_lab *lab,
+                                      const char *name,
+                                      int64_t rank,
+                                      const void *request,
+                                      size_t length);
+
+/**
+ * Waits until there is a handler of this name, `timeout_ms` at most: for a program that calls another one that was started at the same time.
+ *
+ * Fails with `QUINTET_TIMED_OUT`, and `QUINTET_BAD_VALUE` for what is no name or rank.
+ */
+quintet_status quintet_messaging_wait(quintet_lab *lab,
+                                      const char *name,
+                                      int64_t rank,
+                                      int64_t timeout_ms);
+
+/**
+ * Handles calls of a name from now on: 1 to 128 bytes of text. `limits` may be NULL, for the defaults. This process has the rank that its job gave it, if
+ * it is a worker. Until a thread takes calls they wait.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no name, limits that cannot be, or other ones than those of another handler of the name;
+ * `QUINTET_BUSY` for more than 256 handlers of one process.
+ */
+quintet_status quintet_handler_new(quintet_lab *lab,
+                                   const char *name,
+                                   const quintet_handler_limits *limits,
+                                   quintet_handler **handler);
+
+/**
+ * Handles calls on this thread, one after the other, with `handle(call, argument)`, until the handler leaves or the lab is closed: then it
+ * succeeds. A call that `handle` ends without a reply fails.
+ *
+ * Fails with `QUINTET_PEER_DIED` or `QUINTET_PEER_SILENT` if the connection is over, `QUINTET_CANCELLED` if the program's interrupt check ended the
+ * wait, `QUINTET_BAD_VALUE` if `handle` is NULL.
+ */
+quintet_status quintet_handler_serve(quintet_handler *handler,
+                                     quintet_handle handle,
+                                     void *argument);
+
+/**
+ * The next call, if one comes within `timeout_ms`; it is freed with `quintet_call_free`.
+ *
+ * Fails with `QUINTET_TIMED_OUT`, `QUINTET_CANCELLED` once the handler has left or if the program's interrupt check ended the wait,
+ * `QUINTET_CLOSED` once the lab is closed.
+ */
+quintet_status quintet_handler_next(quintet_handler *handler,
+                                    int64_t timeout_ms,
+                                    quintet_call **call);
+
+/**
+ * Takes no more calls: threads that wait for one return, calls that were not begun go to other handlers of the name or fail with
+ * `QUINTET_NO_HANDLER`. Those that were given may still be replied to. A second call does nothing.
+ */
+quintet_status quintet_handler_leave(quintet_handler *handler);
+
+/**
+ * Leaves, and frees the handler; no thread may use it then. NULL is left alone.
+ */
+void quintet_handler_free(quintet_handler *handler);
+
+/**
+ * Lends what the caller has sent, to be read until the call is freed.
+ */
+quintet_status quintet_call_request(quintet_call *call, const void **data, size_t *length);
+
+/**
+ * How long the caller still waits, in milliseconds: `QUINTET_FOREVER` if without end, or if the call is one-way.
+ */
+quintet_status quintet_call_remaining(quintet_call *call,
+                                      int64_t *remaining_ms);
+
+/**
+ * Whether nobody waits for a reply.
+ */
+quintet_status quintet_call_is_one_way(quintet_call *call, bool *is_one_way);
+
+/**
+ * Replies. To a one-way call the reply is dropped.
+ *
+ * Fails with `QUINTET_TOO_LARGE`, and then its caller is told; `QUINTET_BAD_VALUE` if the call was ended before.
+ */
+quintet_status quintet_call_reply(quintet_call *call,
+                                  const void *data,
+                                  size_t length);
+
+/**
+ * Fails the call: its caller gets `QUINTET_TASK_FAILED` with this text, 1 KiB of it at most.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if the call was ended before, and for what is no text.
+ */
+quintet_status quintet_call_fail(quintet_call *call, const char *text);
+
+/**
+ * Frees a call that `quintet_handler_next` gave; without a reply it fails. NULL is left alone.
+ */
+void quintet_call_free(quintet_call *call);
 
 /**
  * Serves a space at `address` (see `quintet_lab_connect`; port 0 is a free one). It holds `max_bytes` bytes of tuples at most and

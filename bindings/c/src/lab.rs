@@ -43,7 +43,7 @@ handle!(quintet_lab, OpenLab, b"lab ", "lab");
 
 /// What is behind it.
 pub struct OpenLab {
-    connection: Arc<Connection>,
+    pub(crate) connection: Arc<Connection>,
     space: quintet_space,
     /// Where the space is; none: in this process.
     address: Option<CString>,

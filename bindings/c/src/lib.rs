@@ -5,9 +5,11 @@
 //! | `lab.rs` | connections; read this first |
 //! | `space.rs` | the tuple space's operations |
 //! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
+//! | `listing.rs` | what lies in a space, without taking it |
 //! | `buffer.rs` | memory for large data that is copied nowhere |
 //! | `lease.rs` | tuples taken until they are acknowledged |
 //! | `pending.rs`, `begin.rs` | operations under way, and how they are begun |
+//! | `messaging.rs`, `handler.rs` | calls of handlers in other processes; calls that this process handles |
 //! | `server.rs` | spaces for other processes |
 //! | `job.rs` | what part this process has in a job |
 //! | `error.rs` | statuses, and the text of the last error |
@@ -29,10 +31,13 @@ mod boundary;
 pub mod buffer;
 mod connection;
 pub mod error;
+pub mod handler;
 pub mod interrupt;
 pub mod job;
 pub mod lab;
 pub mod lease;
+pub mod listing;
+pub mod messaging;
 pub mod pending;
 pub mod server;
 pub mod space;

@@ -132,6 +132,46 @@ void a_server_is_found(const std::string &folder) {
     server.stop();
 }
 
+void calls_are_handled(const quintet::lab &lab) {
+    const auto calls = lab.messaging();
+    const auto handler = calls.handle("test");
+    std::thread serving([&] {
+        handler.serve([](const quintet::call_view &call) {
+            if (call.request() == "bad") throw std::runtime_error("that is bad");
+            if (call.request() == "odd") throw 7;
+            CHECK(!call.is_one_way() && call.remaining());
+            return std::string(call.request()) + "!";
+        });
+    });
+    calls.wait_for_handler("test", 1min);
+    CHECK(calls.call("test", "hello", 1min) == "hello!");
+    const auto error = thrown([&] { calls.call("test", "bad", 1min); });
+    CHECK(error.status() == QUINTET_TASK_FAILED && std::string(error.what()).find("that is bad") != std::string::npos);
+    CHECK(thrown([&] { calls.call("test", "odd", 1min); }).status() == QUINTET_TASK_FAILED);
+    handler.leave();
+    serving.join();
+    const auto second = calls.handle("other", quintet_handler_limits{10, 1, 1});
+    calls.send("other", "one");
+    CHECK(thrown([&] { calls.send("other", "two"); }).status() == QUINTET_BUSY);
+    const auto given = second.next(1min);
+    CHECK(given.request() == "one" && given.is_one_way() && !given.remaining());
+    given.reply("");
+    CHECK(thrown([&] { second.next(0ms); }).status() == QUINTET_TIMED_OUT);
+    CHECK(thrown([&] { calls.call("other", "x", 1min, 5); }).status() == QUINTET_NO_HANDLER);
+}
+
+void what_lies_there_is_listed(quintet::space space) {
+    for (int number = 0; number < 3; number++) space.out({"listed", number});
+    int expected = 0;
+    for (const auto &shown : space.list({"listed", quintet::any<int>})) {
+        CHECK(shown.tuple.get<int>(1) == expected++ && !shown.row.is_leased);
+    }
+    CHECK(expected == 3 && space.list().next());
+    while (space.take_if({"listed", quintet::any<int>})) {
+    }
+    CHECK(!space.list().next());
+}
+
 } // namespace
 
 int main(int, char **arguments) {
@@ -145,5 +185,7 @@ int main(int, char **arguments) {
     operations_are_begun(lab, space);
     buffers_are_shared();
     a_server_is_found(arguments[1]);
+    calls_are_handled(lab);
+    what_lies_there_is_listed(space);
     CHECK(space.status().tuples == 0);
 }

@@ -4,8 +4,17 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 6] =
-    ["quintet_lab", "quintet_space", "quintet_lease", "quintet_pending", "quintet_server", "quintet_buffer"];
+const HANDLES: [&str; 9] = [
+    "quintet_lab",
+    "quintet_space",
+    "quintet_lease",
+    "quintet_listing",
+    "quintet_pending",
+    "quintet_server",
+    "quintet_buffer",
+    "quintet_handler",
+    "quintet_call",
+];
 
 /// Something that the header declares.
 pub(super) struct Declaration {

@@ -40,10 +40,35 @@ impl<K: PartialEq> Rarely<K> {
                 return None;
             }
             Some(at) => self.0.remove(at).map_or(0, |told| told.untold),
-            None if self.0.len() == KINDS => self.0.pop_front().map_or(0, |told| told.untold),
-            None => 0,
+            None => {
+                if self.0.len() == KINDS {
+                    // What was counted of that kind is not of this one.
+                    self.0.pop_front();
+                }
+                0
+            }
         };
         self.0.push_back(Told { kind, quiet_until: now + QUIET, untold: 0 });
         Some(before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_makes_room_leaves_its_count_to_no_other() {
+        let mut rarely = Rarely::default();
+        assert_eq!(
+            (rarely.count(0, Time(0)), rarely.count(0, Time(1)), rarely.count(0, Time(2))),
+            (Some(0), None, None)
+        );
+        let later = Time::ZERO + QUIET;
+        for kind in 1..=KINDS {
+            assert_eq!(rarely.count(kind, later), Some(0), "kind {kind} has come for the first time");
+        }
+        assert_eq!(rarely.count(KINDS, later), None);
+        assert_eq!(rarely.count(KINDS, later + QUIET), Some(1));
     }
 }

@@ -64,6 +64,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEAD_LETTER", quintet::DEAD_LETTER)?;
     module.add("MAX_BYTES", quintet_contract::limits::MAX_BULK_BYTES)?;
     module.add("PERCENTS", simulate::PERCENTS)?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("MAX_FIELDS", quintet::MAX_TUPLE_FIELDS)?;
     Ok(())
 }

@@ -13,6 +13,7 @@ from quintet.errors import Unreachable
 
 _logger = logging.getLogger("quintet")
 _open: weakref.WeakSet[Lab] = weakref.WeakSet()
+_has_compared = False
 
 
 def connect(address: str | None = None) -> Lab:
@@ -36,11 +37,26 @@ def connect(address: str | None = None) -> Lab:
     Raises BadValue for an address or a setting that cannot be read, BadFile for a settings file or an identity; Unreachable, PeerSilent,
     NotAllowed, WrongCluster, VersionMismatch or Resource.
     """
+    _compare_versions()
     settings = Settings()
     address = settings.address if address is None else address
     lab = _found(settings) if address is None else Lab.link(address, settings)
     _open.add(lab)
     return lab
+
+
+def _compare_versions() -> None:
+    """Says, once in a program, that the command `quintet run` that started it is of another version. What the command started beside it says
+    nothing: a job's workers have ranks.
+    """
+    global _has_compared
+    command = os.environ.get("QUINTET_VERSION")
+    if _has_compared or command is None or "QUINTET_RANK" in os.environ:
+        return
+    _has_compared = True
+    if command != _native.VERSION:
+        text = "the command quintet that started this job is %s, and the Python package is %s: install both from one release"
+        _logger.warning(text, command, _native.VERSION)
 
 
 def _found(settings: Settings) -> Lab:

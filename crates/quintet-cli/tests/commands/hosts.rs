@@ -126,6 +126,7 @@ fn a_process_elsewhere_is_given_what_is_documented_and_nothing_else() {
         "QUINTET_LINK_WINDOW_FRAMES",
         "QUINTET_RANK",
         "QUINTET_SPACE",
+        "QUINTET_VERSION",
         "QUINTET_WORKERS",
         "PYTHONUNBUFFERED",
         "OMP_NUM_THREADS",

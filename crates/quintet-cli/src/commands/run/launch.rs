@@ -176,6 +176,7 @@ impl Launch {
             (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
             ("QUINTET_WORKERS".to_owned(), self.workers.to_string()),
             (JOB_VARIABLE.to_owned(), self.job_name()),
+            ("QUINTET_VERSION".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("QUINTET_EVENTS".to_owned(), "1".to_owned()),
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
         ];

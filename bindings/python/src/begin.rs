@@ -68,6 +68,13 @@ impl Begin {
         self.begin(py, |begin| begin.lease(&template))
     }
 
+    /// Begins to lease the oldest matching tuple if there is one; else the result is None.
+    #[pyo3(signature = (*template))]
+    fn lease_if(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.lease_if(&template))
+    }
+
     /// Begins `Space.count`.
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {

@@ -144,7 +144,7 @@ def test_more_arrays_than_the_space_holds_wait_for_their_turn(tmp_path):
         executor = quintet.Executor(lab)
         arrays = [numpy.full(LARGE, float(n)) for n in range(10)]
         results = executor.map(sum_of, [array for array in arrays for _ in range(2)], chunksize=1)
-        kept = executor._pool._kept
+        kept = executor._pool._feed._kept
         first = min(kept)
         while next(iter(kept), first) <= first:
             threading.Event().wait(0.01)

@@ -146,7 +146,7 @@ def test_where_a_space_is_named_nothing_is_started(worker):
     with quintet.Executor(1) as executor:
         assert executor._own is None
         assert executor.submit(os.getppid).result(LONG_S) == os.getpid()
-        assert executor._pool._ahead_tasks == 1, "no more than that are there at a time"
+        assert executor._pool._feed._most_tasks == 1, "no more than that are there at a time"
 
 
 def test_threads_on_request(worker):

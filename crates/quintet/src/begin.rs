@@ -81,11 +81,23 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent; [`Code::Resource`](crate::Code::Resource) if there is no thread to renew it.
     pub fn lease(self, template: &Template) -> Result<Pending, Error> {
+        self.begin_lease(self.wait(), template)
+    }
+
+    /// Begins to lease the oldest matching tuple if there is one: [`Outcome::NoMatch`](crate::Outcome::NoMatch) if there is none. As [`Begin::lease`]
+    /// otherwise.
+    ///
+    /// # Errors
+    /// As [`Begin::lease`].
+    pub fn lease_if(self, template: &Template) -> Result<Pending, Error> {
+        self.begin_lease(Wait::AtOnce, template)
+    }
+
+    fn begin_lease(self, wait: Wait, template: &Template) -> Result<Pending, Error> {
         // In this process a lease needs no renewal: it ends with its holder.
         let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
         let renewal = self.lab.shared.heartbeat.renew()?;
-        let take = Request::Take { wait: self.wait(), lease: Some(lease), template };
-        Pending::begin_lease(self.lab, &take, renewal)
+        Pending::begin_lease(self.lab, &Request::Take { wait, lease: Some(lease), template }, renewal)
     }
 
     /// Begins [`Space::count`](crate::Space::count).

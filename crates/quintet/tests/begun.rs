@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet::{Lab, LinkAddress, Pending, ServeConfig, Server, Space, template, tuple};
+use quintet::{Lab, LinkAddress, Outcome, Pending, ServeConfig, Server, Space, template, tuple};
 use quintet_testbed::TempDir;
 use std::time::Duration;
 
@@ -60,4 +60,23 @@ fn it_is_sent_before_the_connection_ends() {
         }
         drop(begun);
     }
+}
+
+#[test]
+fn a_lease_of_what_is_there_waits_for_nothing() {
+    let dir = TempDir::new().unwrap();
+    let (_server, addresses) = served(&dir);
+    let space = connect(&addresses[0]);
+    let wanted = template!["row", ?i64];
+    assert!(matches!(space.begin().lease_if(&wanted).unwrap().finish(), Ok(Outcome::NoMatch)));
+    space.out(tuple!["row", 7i64]).unwrap();
+    let outcome = space.begin().lease_if(&wanted).unwrap().finish().unwrap();
+    let lease = space.leased(outcome).unwrap();
+    assert_eq!((lease.tuple(), lease.attempt()), (&tuple!["row", 7i64], 1));
+    assert!(
+        matches!(space.begin().lease_if(&wanted).unwrap().finish(), Ok(Outcome::NoMatch)),
+        "it is hidden"
+    );
+    lease.release().unwrap();
+    assert_eq!(space.take_if(&wanted).unwrap(), Some(tuple!["row", 7i64]));
 }

@@ -11,19 +11,23 @@ import itertools
 import threading
 import time
 import uuid
+from collections import deque
 from concurrent.futures import BrokenExecutor, InvalidStateError
 from concurrent.futures import Future as _Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Callable, TypeVar
 
 from quintet import bulk, html, leaving, masters, presence, tasks
 from quintet._native import DEAD_LETTER, Lab, Pending, Space
-from quintet.errors import GONE, Code, Error, SpaceFull, TaskFailed, TimedOut
+from quintet.errors import GONE, Cancelled, Code, Error, SpaceFull, TaskFailed, TimedOut
+from quintet.feeding import Feed, Put
 from quintet.stalls import Stall
 
 END = -1
 """The id of the result that wakes the thread that collects."""
+
+TAKES = 8
+"""Results that are asked for at a time: while one is seen to, the next ones come."""
 
 LOOK_S = 0.25
 """How late a dead letter, or that the executor was dropped, may be noticed."""
@@ -61,21 +65,6 @@ class Future(_Future[T]):
         return cancelled
 
 
-@dataclass(frozen=True)
-class _Put:
-    """A task that is to be put."""
-
-    payload: bytes
-    keys: list[str]
-    """Of its large arrays."""
-    bulk: list[tuple[Any, ...]]
-    """The tuples of those that are not there."""
-
-    @property
-    def size(self) -> int:
-        return len(self.payload) + sum(int(fields[3].nbytes) for fields in self.bulk)
-
-
 class Pool:
     """The tasks of one executor. `close` is called when it is over."""
 
@@ -99,22 +88,12 @@ class Pool:
         """Tasks that were lost with it before anybody had said that there will be no more."""
         self._numbers = itertools.count(1)
         self._futures: dict[int, Future[Any]] = {}
-        self._ahead_tasks, self._ahead_bytes = ahead_tasks, ahead_bytes
-        self._ahead: dict[int, int] = {}
-        """The tasks that were put and are not done: the bytes of each."""
-        self._bytes_ahead = 0
-        """All of them together."""
-        self._kept: dict[int, _Put] = {}
-        """The tasks that wait here, oldest first."""
         self._keys: dict[int, list[str]] = {}
         """Of the large arrays of the tasks that are not done."""
         self.uses = bulk.Uses(self.space, self.name, ahead_bytes)
-        self._feeder: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        """Told when a task ends, when one is kept, and when all is over."""
+        self._feed = Feed(self.space, self.name, self._lock, (ahead_tasks, ahead_bytes), self._fail)
         self._wake: Pending | None = None
-        self._events = tasks.events_wanted()
         self._stall = Stall(lab, self.name)
         self._collector = threading.Thread(target=self._collect, name="quintet-collect", daemon=True)
 
@@ -135,9 +114,13 @@ class Pool:
 
     def submit(self, call: tasks.Task, sharing: bulk.Sharing | None = None, *, goes_on: bool = False) -> Future[Any]:
         """See `Executor.submit`. `goes_on`: the task belongs to what was begun before the executor was shut down."""
-        packer = bulk.Packer()
-        payload = tasks.dumps(call, packer.keep)
-        keys, absent = self.uses.pack(packer.views, sharing)
+        keys: list[str] = []
+        absent: list[memoryview | None] = []
+        payload = tasks.dumps_plain_call(call)
+        if payload is None:
+            packer = bulk.Packer()
+            payload = tasks.dumps(call, packer.keep)
+            keys, absent = self.uses.pack(packer.views, sharing)
         put = self._pack(payload, keys, absent)
         future = Future(self, next(self._numbers))
         future.size = put.size
@@ -153,32 +136,31 @@ class Pool:
                     self.uses.offer(view, key, sharing, sent[key])
         return future
 
-    def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None]) -> _Put:
+    def _pack(self, payload: bytes, keys: list[str], absent: list[memoryview | None]) -> Put:
         is_prepared = self._initializer is not None
         if not keys and not is_prepared:
-            return _Put(payload, [], [])
+            return Put(payload, [], [])
         puts = [bulk.tuple_of(self.name, key, view) for key, view in zip(keys, absent) if view is not None]
         shared = [view is None for view in absent]
-        return _Put(tasks.dumps(bulk.Pickled(payload, keys, shared, is_prepared)), keys, puts)
+        return Put(tasks.dumps(bulk.Pickled(payload, keys, shared, is_prepared)), keys, puts)
 
-    def _put_now(self, number: int, put: _Put) -> bool:
+    def _put_now(self, number: int, put: Put) -> bool:
         """Puts a task. False if it was kept, there being no room in the space."""
         # The collector may not wait for room: results would fill the space meanwhile. Nor is there a wait with large arrays: what has to
         # go before there is room may be shared by this task and those that follow.
         timeout = 0.0 if put.bulk or threading.current_thread() is self._collector else None
         try:
-            self._put(number, put, timeout)
+            self._feed.put(number, put, timeout)
         except SpaceFull:
             with self._lock:
-                self._take_ahead(number)
-                self._keep(number, put)
+                self._feed.keep(number, put)
             return False
         except BaseException:
             self._forget(number)
             raise
         return True
 
-    def _admit(self, future: Future[Any], put: _Put, goes_on: bool) -> bool:
+    def _admit(self, future: Future[Any], put: Put, goes_on: bool) -> bool:
         """Takes it in. Returns whether it is kept here, there being no room for it."""
         with self._lock:
             self._check_takes(goes_on)
@@ -187,12 +169,7 @@ class Pool:
                 self._stall.go_on()
             self._futures[future.number] = future
             self._keys[future.number] = put.keys
-            is_kept = bool(self._kept) or not self._has_room(put.size)
-            if is_kept:
-                self._keep(future.number, put)
-            else:
-                self._put_ahead(future.number, put.size)
-            return is_kept
+            return self._feed.admit(future.number, put)
 
     def _check_takes(self, goes_on: bool) -> None:
         """Raises if no more tasks are taken; those that go on with something are taken until all is over. Under the lock."""
@@ -207,81 +184,10 @@ class Pool:
         if leaving.has_begun():
             raise RuntimeError("no tasks are taken while the program ends")
 
-    def _put(self, number: int, put: _Put, timeout: float | None = None) -> None:
-        """All of it, or nothing. Raises as `Space.out_many`."""
-        apart, puts = bulk.split(put.bulk)
-        puts.append((tasks.TASK, self.name, number, put.payload))
-        if self._events:
-            puts.append(tasks.event(tasks.SUBMITTED, -1, number, 0))
-        there: list[str] = []
-        try:
-            for fields in apart:
-                self.space.out(*fields, timeout=timeout)
-                there.append(fields[2])
-            self.space.out_many(puts, timeout)
-        except BaseException:
-            bulk.take_away(self.space, self.name, there)
-            raise
-
-    def _has_room(self, size: int) -> bool:
-        """Whether one more task of that size may be put. Under the lock."""
-        fits = len(self._ahead) < self._ahead_tasks and self._bytes_ahead + size <= self._ahead_bytes
-        return fits or not self._ahead
-
-    def _put_ahead(self, number: int, size: int) -> None:
-        self._ahead[number] = size
-        self._bytes_ahead += size
-
-    def _take_ahead(self, number: int) -> None:
-        self._bytes_ahead -= self._ahead.pop(number, 0)
-
-    def _keep(self, number: int, put: _Put) -> None:
-        """Has a task put when there is room. Under the lock."""
-        self._kept[number] = put
-        if self._feeder is None:
-            self._feeder = threading.Thread(target=self._feed, name="quintet-feed", daemon=True)
-            self._feeder.start()
-        self._changed.notify_all()
-
-    def _feed(self) -> None:
-        """Puts the tasks that were kept, each once there is room for it, in their order; but those pass that have less than one with
-        large arrays that finds no room: room may come only when they are done.
-        """
-        while (kept := self._next_kept()) is not None:
-            number, put = kept
-            try:
-                self._put(number, put, LOOK_S if put.bulk else None)
-            except GONE:
-                return  # The end of the collection is theirs.
-            except SpaceFull:
-                with self._lock:
-                    self._take_ahead(number)
-                    self._kept[number] = put
-            except Exception as error:
-                future = self._forget(number)
-                if future is not None:
-                    _end(future, error)
-
-    def _next_kept(self) -> tuple[int, _Put] | None:
-        """Waits until one may be put. None: there will be none any more."""
-
-        def is_due() -> bool:
-            return self.is_over or bool(self._kept) and self._has_room(next(iter(self._kept.values())).size)
-
-        with self._changed:
-            self._changed.wait_for(is_due)
-            if self.is_over:
-                return None
-            number = next(iter(self._kept))
-            put = self._kept.pop(number)
-            self._put_ahead(number, put.size)
-            return number, put
-
     def limit(self, most_tasks: int) -> None:
         """Has no more tasks in the space, or with workers, from now on."""
-        with self._changed:
-            self._ahead_tasks = most_tasks
-            self._changed.notify_all()
+        with self._lock:
+            self._feed.limit(most_tasks)
 
     def end(self) -> list[Future[Any]]:
         """Takes no more tasks. Returns the futures of those under way."""
@@ -313,7 +219,7 @@ class Pool:
         if future.done():
             return future.cancelled()
         with self._lock:
-            is_kept = self._kept.pop(future.number, None) is not None
+            is_kept = self._feed.withdraw(future.number)
         if is_kept:
             self._forget(future.number)
             return future.withdraw()
@@ -338,12 +244,10 @@ class Pool:
         return future.withdraw()
 
     def _forget(self, number: int) -> Future[Any] | None:
-        with self._changed:
-            self._take_ahead(number)
+        with self._lock:
+            self._feed.done(number)
             future = self._futures.pop(number, None)
             keys = self._keys.pop(number, [])
-            if self._kept:
-                self._changed.notify_all()
             if threading.current_thread() is not self._collector:
                 self._wake_collector()
         if keys:
@@ -369,8 +273,13 @@ class Pool:
 
     def _collect_all(self) -> None:
         looked = time.monotonic()
+        template = (tasks.RESULT, self.name, int, bool, bytes, int, int)
+        begin = self.space.begin()
+        coming: deque[Pending] = deque()
         while not self._is_done():
-            result = self.space.begin().take(tasks.RESULT, self.name, int, bool, bytes, int, int)
+            while len(coming) < TAKES:
+                coming.append(begin.take(*template))
+            result = coming[0]
             while not _ready(result) or time.monotonic() >= looked + LOOK_S:
                 looked = time.monotonic()
                 self._bury_dead()
@@ -381,17 +290,17 @@ class Pool:
                 if self._futures:
                     self._stall.look()
             self._stall.go_on()
-            _, _, number, ok, payload, _, _ = result.result()
+            _, _, number, ok, payload, _, _ = coming.popleft().result()
             if number != END:
                 self._settle(number, ok, payload)
 
     def _is_done(self) -> bool:
         """Whether nothing is under way, nor will be; then it is over."""
-        with self._changed:
+        with self._lock:
             if not self.has_ended or self._futures:
                 return False
             self.is_over = True
-            self._changed.notify_all()
+            self._feed.end()
             return True
 
     def _leave(self) -> None:
@@ -400,6 +309,8 @@ class Pool:
         if self._wake is None:
             return
         self._wake.cancel()
+        with contextlib.suppress(Cancelled):
+            self._wake.result()
         self.space.take_if(tasks.RESULT, self.name, END, bool, bytes, int, int)
 
     def _settle(self, number: int, ok: bool, payload: bytes) -> None:
@@ -426,8 +337,7 @@ class Pool:
         """Fails all tasks. The results of those that workers have are still collected, and dropped."""
         with self._lock:
             self._broken, self.has_ended = broken, True
-            futures, kept = list(self._futures.values()), list(self._kept)
-            self._kept.clear()
+            futures, kept = list(self._futures.values()), self._feed.withdraw_all()
         for future in futures:
             _end(future, broken)
         for number in kept:
@@ -460,15 +370,20 @@ class Pool:
                 text = f"task {number} was given up after {attempts} attempts: {reason}"
                 _end(future, TaskFailed(Code.TaskFailed, text))
 
+    def _fail(self, number: int, error: Exception) -> None:
+        """A task cannot be put."""
+        future = self._forget(number)
+        if future is not None:
+            _end(future, error)
+
     def _fail_all(self, error: Error) -> None:
-        with self._changed:
+        with self._lock:
             self.error, self.is_over = error, True
             futures, self._futures = list(self._futures.values()), {}
-            self._kept.clear()
+            self._feed.end()
             if not self.has_ended or leaving.has_begun():
                 self.lost = len(futures)
                 leaving.lose(self.lost, error)
-            self._changed.notify_all()
         for future in futures:
             _end(future, error)
 

@@ -26,7 +26,8 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Callable, NamedTuple
 
 import cloudpickle
@@ -61,6 +62,31 @@ def dumps(value: Any, keep: Callable[[pickle.PickleBuffer], bool] | None = None)
     """
     pickled: bytes = cloudpickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=keep)
     return pickled
+
+
+_PLAIN = {type(None), bool, int, float, str, bytes}
+"""Types whose pickles hold nothing but the value."""
+
+
+def dumps_plain(value: Any) -> bytes | None:
+    """What `dumps` gives, in a fraction of the time, if the value is a number, text, bytes or None."""
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL) if type(value) in _PLAIN else None
+
+
+def dumps_plain_call(call: Task) -> bytes | None:
+    """What `dumps` gives, in a fraction of the time, if the function is one of a module's, which workers import, and all arguments are plain."""
+    function, arguments, keywords = call
+    is_plain = (
+        type(function) in (FunctionType, BuiltinFunctionType)
+        and function.__module__ not in (None, "__main__")
+        and all(type(argument) in _PLAIN for argument in (*arguments, *keywords.values()))
+        and not cloudpickle.list_registry_pickle_by_value()
+    )
+    if is_plain:
+        # A function that cannot be found by its name travels with the task.
+        with suppress(pickle.PicklingError, AttributeError):
+            return pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
+    return None
 
 
 _doing = threading.local()

@@ -12,11 +12,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import time
 from collections import deque
 from typing import Any, NoReturn
 
 from quintet import bulk, masters, presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
+from quintet.ahead import SHORT_BYTES, TEMPLATE, Ahead, give_back
 from quintet.connecting import connect
 from quintet.ending import Ending
 from quintet.errors import GONE, BadValue, Code, Error, LeaseLost, TimedOut, TooLarge
@@ -33,9 +35,6 @@ THREAD_SETTINGS = (
 
 RESULT_BYTES = MAX_BYTES - 64 * 1024
 """The payload that surely fits into a message beside the other fields."""
-
-GIVE_BACK_S = 1.0
-"""How long a worker that ends waits for room for its task, which itself made that room."""
 
 CACHED_S = 1.0
 """How long a worker without a task keeps the arrays of earlier ones."""
@@ -65,9 +64,12 @@ def _work_present(space: Space, rank: int | None, ending: Ending | None = None, 
 
 
 def _work(space: Space, rank: int, ending: Ending) -> NoReturn:
-    events, reader = _Events(space, rank), bulk.Reader(space)
-    while True:
-        _work_once(space, rank, events, reader, ending)
+    events, reader, ahead = _Events(space, rank), bulk.Reader(space), Ahead(space)
+    try:
+        while True:
+            _work_once(space, rank, events, reader, ahead, ending)
+    finally:
+        ahead.end()
 
 
 class _Events:
@@ -76,29 +78,41 @@ class _Events:
     def __init__(self, space: Space, rank: int) -> None:
         self._space, self._rank = space, rank
         self._puts: deque[Pending] = deque()
+        self._are_wanted = tasks.events_wanted()
 
     def tell(self, what: str, lease: Lease) -> None:
         """Begins to put an event. Raises as `Begin.out`."""
-        if not tasks.events_wanted():
+        if not self._are_wanted:
             return
         while self._puts and self._puts[0].done():
             self._puts.popleft()
         self._puts.append(self._space.begin().out(*tasks.event(what, self._rank, lease[2], lease.attempt)))
 
 
-def _work_once(space: Space, rank: int, events: _Events, reader: bulk.Reader, ending: Ending) -> None:
-    lease = _next_task(space, reader, ending)
+def _work_once(space: Space, rank: int, events: _Events, reader: bulk.Reader, ahead: Ahead, ending: Ending) -> None:
+    lease = ahead.next()
+    is_first = lease is None
+    if lease is None:
+        ending.within(ahead.settle)
+        lease = _next_task(space, reader, ending)
     result = _Result(lease, rank)
     try:
+        if is_first:
+            ending.within(ahead.lease_more, lease)
         events.tell(tasks.HOLDING, lease)
+        began = time.perf_counter()
         ending.within(result.make, reader)
     except BaseException:
-        _give_back(lease)
+        give_back(lease)
         raise
+    ahead.took(time.perf_counter() - began)
     # Before the result: whoever has all results has been told of all tasks.
     events.tell(tasks.DONE, lease)
     try:
-        ending.within(lease.acknowledge, *result.tuples(), instead=result.fail)
+        if result.is_short():
+            ending.within(ahead.acknowledge, lease, *result.tuples())
+        else:
+            ending.within(lease.acknowledge, *result.tuples(), instead=result.fail)
     except LeaseLost:
         return  # Somebody else does it: this worker was not heard for too long.
     except TooLarge:
@@ -106,12 +120,11 @@ def _work_once(space: Space, rank: int, events: _Events, reader: bulk.Reader, en
 
 
 def _next_task(space: Space, reader: bulk.Reader, ending: Ending) -> Lease:
-    template = (tasks.TASK, str, int, bytes)
     try:
-        return ending.within(space.lease, *template, timeout=CACHED_S)
+        return ending.within(space.lease, *TEMPLATE, timeout=CACHED_S)
     except TimedOut:
         reader.forget()
-    return ending.within(space.lease, *template)
+    return ending.within(space.lease, *TEMPLATE)
 
 
 class _Result:
@@ -131,7 +144,14 @@ class _Result:
             text = f"the task's result has {len(self._payload)} bytes; {RESULT_BYTES} may travel"
             self.fail(TooLarge(Code.TooLarge, text))
 
+    def is_short(self) -> bool:
+        """Whether its acknowledgement need not be waited for."""
+        return not self._bulk and len(self._payload) <= SHORT_BYTES
+
     def _pickle(self, value: Any) -> bytes:
+        plain = tasks.dumps_plain(value)
+        if plain is not None:
+            return plain
         packer = bulk.Packer()
         payload = tasks.dumps(value, packer.keep)
         keys = [f"result {self._number} {self._attempt} {n}" for n in range(len(packer.views))]
@@ -147,20 +167,6 @@ class _Result:
         """Those that are put in the task's place."""
         result = (tasks.RESULT, self._pool, self._number, self._ok, self._payload, self._rank, self._attempt)
         return [*self._bulk, result]
-
-
-def _give_back(lease: Lease) -> None:
-    """Puts the task again in its own place, so that this is no attempt: a worker that ends because it was asked to is no fault of the
-    task's. It goes behind the others.
-    """
-    put = None
-    try:
-        put = lease.begin_acknowledge(lease.fields)
-        put.result(GIVE_BACK_S)
-    except Error:
-        # It has returned by itself, there is no space left, or no room: then it returns as an attempt.
-        if put is not None:
-            put.cancel()
 
 
 def _rank() -> int | None:

@@ -1,0 +1,146 @@
+"""Short tasks that a worker leases ahead, and tasks that are put together: whatever becomes of one of them, the others are done."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+from conftest import LONG_S
+
+import quintet
+from quintet import ahead, tasks
+from quintet.ahead import Ahead
+from quintet.worker import work
+
+
+def wait_for(path):
+    """Until another task has made the file."""
+    end = time.monotonic() + LONG_S
+    while not os.path.exists(path):
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    return path
+
+
+def touch(path):
+    open(path, "w").close()
+    return path
+
+
+def die(_number):
+    os.abort()
+
+
+def put(space, count):
+    for number in range(count):
+        space.out(tasks.TASK, "pool", number, tasks.dumps((abs, (number,), {})))
+
+
+def leased(space):
+    return space.begin().lease(*ahead.TEMPLATE).result(LONG_S)
+
+
+def learnt(space):
+    """What a worker has whose tasks were short so far."""
+    there = Ahead(space)
+    for _ in range(20):
+        there.took(0.0)
+    return there
+
+
+def test_more_and_more_short_tasks_are_leased_at_a_time():
+    with quintet.connect() as lab:
+        put(lab.space, 100)
+        there, seen = learnt(lab.space), []
+        for _ in range(6):
+            first = leased(lab.space)
+            there.lease_more(first)
+            begun = [first]
+            while (lease := there.next()) is not None:
+                begun.append(lease)
+            seen.append(len(begun))
+            for lease in begun:
+                there.acknowledge(lease, ("done", lease[2]))
+            there.settle()
+        assert seen == [2, 3, 5, 9, 17, 17]
+        assert [lab.space.take("done", int)[1] for _ in range(sum(seen))] == list(range(sum(seen))), "in their order"
+        there.end()
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.5])
+def test_no_task_is_leased_ahead_of_long_ones(seconds):
+    with quintet.connect() as lab:
+        put(lab.space, 10)
+        there = learnt(lab.space)
+        there.took(seconds)
+        there.took(seconds)
+        there.lease_more(leased(lab.space))
+        assert there.next() is None
+
+
+def test_nothing_is_leased_behind_a_task_whose_worker_died():
+    with quintet.connect() as lab:
+        put(lab.space, 3)
+        leased(lab.space).release()
+        there, first = learnt(lab.space), leased(lab.space)
+        assert (first[2], first.attempt) == (0, 2)
+        there.lease_more(first)
+        assert there.next() is None
+
+
+def test_what_is_behind_a_task_whose_worker_died_goes_back():
+    with quintet.connect() as lab:
+        put(lab.space, 5)
+        first, second = leased(lab.space), leased(lab.space)
+        second.release()
+        there = learnt(lab.space)
+        there._wanted = 3
+        there.lease_more(first)
+        again = there.next()
+        assert (again[2], again.attempt) == (1, 2)
+        assert there.next() is None
+        assert lab.space.count(*ahead.TEMPLATE) == 3
+
+
+def test_what_is_ahead_of_a_long_task_is_done_by_others(tmp_path):
+    with quintet.Executor(2) as executor:
+        for number in range(3):
+            path = str(tmp_path / str(number))
+            # Workers have got used to short ones, so that the last of these have the next ones behind them.
+            futures = [executor.submit(abs, -n) for n in range(300)]
+            futures += [executor.submit(wait_for, path), executor.submit(touch, path)]
+            for future in futures:
+                future.result(LONG_S)
+
+
+def test_a_task_that_ends_workers_ends_none_of_those_around_it():
+    with quintet.Executor(2) as executor:
+        futures = [executor.submit(die if n == 150 else abs, n) for n in range(300)]
+        for n, future in enumerate(futures):
+            if n != 150:
+                assert future.result(LONG_S) == n
+        with pytest.raises(quintet.TaskFailed, match="after 5 attempts"):
+            futures[150].result(LONG_S)
+
+
+def test_a_burst_of_tasks_goes_through_a_space_that_holds_a_few(tmp_path):
+    with quintet.serve(tmp_path / "space", max_tuples=6) as server, quintet.connect(server.address) as lab:
+        executor, other = quintet.Executor(lab), quintet.connect(server.address)
+        threading.Thread(target=work, args=(other.space, 0), daemon=True).start()
+        futures = [executor.submit(abs, -n) for n in range(500)]
+        assert [future.result(LONG_S) for future in futures] == list(range(500))
+        executor.shutdown()
+        other.close()
+
+
+def test_tasks_of_a_burst_can_be_cancelled(socket):
+    with quintet.connect(str(socket)) as lab:
+        executor = quintet.Executor(lab)
+        futures = [executor.submit(abs, -n) for n in range(1000)]
+        while lab.space.count(*ahead.TEMPLATE) < 1000:
+            threading.Event().wait(0.001)
+        assert all(future.cancel() for future in reversed(futures))
+        executor.shutdown()
+        assert lab.space.count(*ahead.TEMPLATE) == 0

@@ -45,6 +45,10 @@ class Machine:
         assert done.returncode == 0, f"{self.name}: {words}: {done.stderr}"
         return done.stdout
 
+    def join(self, of: Machine, allow: str) -> None:
+        token = json.loads(of.does("token", "create", "--allow", allow, "--json"))["token"]
+        self.does("join", f"lab@{of.place}", token, "--name", self.name, "--listen", self.place)
+
     def worker(self, rank: int) -> subprocess.Popen[str]:
         tests = str(Path(__file__).parent)
         names = {"QUINTET_SPACE": "quintet://lab", "QUINTET_RANK": str(rank), "PYTHONPATH": tests, "MACHINE": self.name}
@@ -60,8 +64,7 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
         a.does("init", "lab", "--machine", "a")
         a.does("up", "--listen", a.place)
         for machine in others:
-            token = json.loads(a.does("token", "create", "--json"))["token"]
-            machine.does("join", f"lab@{a.place}", token, "--name", machine.name, "--listen", machine.place)
+            machine.join(a, "join,code")
         yield machines
     finally:
         for machine in reversed(machines):
@@ -95,6 +98,48 @@ def test_work_goes_to_workers_on_other_machines(machines, monkeypatch):
         for worker in workers:
             worker.terminate()
             assert worker.communicate(timeout=LONG_S) == (None, "")
+
+
+@pytest.fixture
+def guest(machines, tmp_path: Path) -> Iterator[Machine]:
+    """d of the same cluster, let in by a token that allows to join and nothing else."""
+    machine = Machine("d", 3, tmp_path / "d")
+    try:
+        machine.join(machines[0], "join")
+        yield machine
+    finally:
+        subprocess.run([QUINTET, "down"], env=machine.environment, capture_output=True, timeout=LONG_S)
+
+
+def test_who_may_only_join_has_its_data_in_the_space_and_neither_functions_nor_results(machines, guest, monkeypatch):
+    a = machines[0]
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(guest.home))
+    with quintet.connect("quintet://lab") as lab:
+        lab.space.out("row", 1)
+        assert lab.space.take("row", int) == ("row", 1)
+        with quintet.Executor(lab) as executor:
+            with pytest.raises(quintet.NotAllowed, match="--allow join,code"):
+                executor.submit(abs, -1).result(LONG_S)
+            with pytest.raises(quintet.NotAllowed, match="--allow join,code"):
+                list(executor.map(abs, range(100)))
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(a.home))
+    with quintet.connect("quintet://lab") as lab, quintet.Executor(lab) as executor:
+        task = executor.submit(abs, -1)
+        worker = guest.worker(7)
+        said = worker.communicate(timeout=LONG_S)[1]
+        assert worker.returncode == 77 and "--allow join,code" in said, said
+        assert not task.done()
+        allowed = machines[1].worker(8)
+        try:
+            assert task.result(LONG_S) == 1
+            monkeypatch.setenv("XDG_CONFIG_HOME", str(guest.home))
+            monkeypatch.setenv("QUINTET_SPACE", "quintet://lab")
+            with joblib.parallel_config(backend="quintet"), pytest.raises(quintet.NotAllowed, match="--allow join,code"):
+                joblib.Parallel()(joblib.delayed(abs)(n) for n in range(10))
+        finally:
+            allowed.terminate()
+            assert allowed.communicate(timeout=LONG_S) == (None, "")
 
 
 def test_the_end_of_the_serving_agent_is_told_with_what_to_do(machines, monkeypatch):

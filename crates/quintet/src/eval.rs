@@ -11,7 +11,7 @@ use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// The first field of the tuple that is put instead of a live tuple that failed. The others are two texts: the name of
 /// what failed, and why.
-pub const FAILED: &str = "quintet.failed";
+pub use quintet_tuple_space::FAILED;
 
 /// A tuple some of whose fields are computed first. Made by [`live!`](crate::live), put by [`Space::eval`].
 pub struct LiveTuple(Vec<LiveField>);

@@ -79,12 +79,12 @@ pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
-    Array, ArrayOf, Awaited, Bytes, ClientState, Cursor, DEAD_LETTER, Element, ElementType, Field, Glimpse,
-    LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_TUPLE_FIELDS, Operation, Page, PageSize, Rows,
-    Signature, SignatureState, SpaceConfig, State, Subject, Template, TooLarge, Tuple, Type, Value,
-    ValueError, WaitingRequest, template, tuple,
+    Array, ArrayOf, Awaited, Bytes, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element, ElementType,
+    Field, Glimpse, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_TUPLE_FIELDS, NotGranted,
+    Operation, Page, PageSize, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, State, Subject,
+    Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, template, tuple,
 };
-pub use serve::{ServeConfig, Server, ServerMeter};
+pub use serve::{CodeWatch, ServeConfig, Server, ServerMeter};
 pub use space::Space;
 pub use space_address::SpaceAddress;
 pub use watch::Watch;

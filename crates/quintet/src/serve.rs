@@ -3,12 +3,16 @@
 use crate::life;
 use crate::stack::{self, StackConfig};
 use crate::trace;
-use crate::{Error, EventSink, LinkConfig, Measurement, Recorder, SpaceConfig, Tracer};
-use quintet_contract::Identity;
+use crate::{
+    CodeGrants, Error, EventSink, LinkConfig, Measurement, NotGranted, Recorder, SpaceConfig, Tracer,
+};
+use quintet_contract::{Identity, Input, Outbox, Protocol, Time, Token};
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
-use quintet_wire::registry::PORT_SESSION;
+use quintet_tuple_space::codec::NOT_GRANTED;
+use quintet_wire::Decode;
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -29,6 +33,18 @@ pub struct ServeConfig {
     pub tracer: Option<Tracer>,
     /// Is told what the host sees that no client does: links that failed, connections that were not made.
     pub events: Option<EventSink>,
+    /// Who may put tuples whose first field begins with [`RESERVED_PREFIX`](crate::RESERVED_PREFIX): those that executors and workers unpickle. Without it everybody
+    /// may who is let in.
+    pub code: Option<CodeWatch>,
+}
+
+/// Who may put what others run, and who is told of refusals.
+#[derive(Clone)]
+pub struct CodeWatch {
+    /// Who may, until [`Server::grant_code`] says otherwise.
+    pub grants: CodeGrants,
+    /// Is told whom the space has refused, on the server's thread: it must not wait.
+    pub refused: Arc<dyn Fn(&NotGranted) + Send + Sync>,
 }
 
 /// Asks a server, from any thread, what it tells of itself in numbers. It may outlive the server.
@@ -98,6 +114,11 @@ impl Server {
         self.handle.keep_links_of(rule);
     }
 
+    /// From now on these may put what others run, and nobody else: who waits with such a tuple for room is refused. What was put before stays.
+    pub fn grant_code(&self, grants: &CodeGrants) {
+        say_grants(&self.handle, grants);
+    }
+
     /// Ends it.
     ///
     /// # Errors
@@ -126,6 +147,29 @@ fn refused(error: std::io::Error) -> Error {
     Error::new(Code::Resource, error.to_string())
 }
 
+/// Says who may put what others run. What is said before the node runs is heard before any link.
+fn say_grants(node: &NodeHandle, grants: &CodeGrants) {
+    node.send(PORT_CALLERS, PORT_SESSION, grants.frame(Token(0)));
+}
+
+/// The caller of a space's node that is told of refusals.
+struct Watchman(Arc<dyn Fn(&NotGranted) + Send + Sync>);
+
+impl Protocol for Watchman {
+    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        if let Input::Frame(_, frame) = input
+            && frame.kind == NOT_GRANTED
+            && let Ok(refused) = NotGranted::decode_all(frame.body)
+        {
+            (self.0)(&refused);
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
 /// The node of a space, with everything that it listens at.
 fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Result<Node> {
     let space = life::keyed(config.space);
@@ -144,6 +188,10 @@ fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Res
     node.set_spin(config.link.spin);
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
     node.add(PORT_SESSION, instance);
+    if let Some(CodeWatch { grants, refused }) = &config.code {
+        node.add(PORT_CALLERS, Instance::new(Watchman(Arc::clone(refused))));
+        say_grants(&node.handle(), grants);
+    }
     listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SESSION))?;
     Ok(node)
 }

@@ -59,6 +59,7 @@ const EDGES: [(&str, &[&str]); 34] = [
             "messaging",
             "membership",
             "launch",
+            "tuple-space",
             "link",
             "stack",
             "runtime",

@@ -4,7 +4,8 @@
 //! {"time":"2026-11-22T14:18:41Z","what":"connection","from":"10.1.0.9:51234","identity":null,"name":null,"code":"WrongCluster","text":"...","times":1}
 //! ```
 //!
-//! Where it came from is known of a connection that was not accepted; what is asked over one that was names the asker by its identity.
+//! Where it came from is that of the connection; of what is asked over one that was accepted, that of the newest connection of the identity
+//! that asks, or where this machine has dialled it.
 //!
 //! The same refusal of the same asker is told once, and then with its count, so that nobody fills a disk or hides somebody else by asking
 //! again and again.
@@ -13,7 +14,6 @@ use crate::log::{Entry, LONGEST, LineFile, Log, rfc_3339};
 use crate::notice::{Notice, Refused};
 use crate::record::Record;
 use crate::{AgentError, Told};
-use core::net::SocketAddr;
 use quintet_contract::Identity;
 use quintet_errors::Code;
 use quintet_runtime::Event;
@@ -29,7 +29,6 @@ const LONGEST_TEXT: usize = 300;
 /// A refusal.
 struct Refusal {
     time: SystemTime,
-    from: Option<SocketAddr>,
     refused: Refused,
     times: u64,
 }
@@ -78,8 +77,8 @@ impl Refusal {
     /// What of that is a refusal.
     fn of(notice: &Notice, time: SystemTime) -> Option<Refusal> {
         let (what, event) = match notice {
-            Notice::NotEnrolled(refused) | Notice::NotLaunched(refused) => {
-                return Some(Refusal { time, from: None, refused: refused.clone(), times: 1 });
+            Notice::NotEnrolled(refused) | Notice::NotLaunched(refused) | Notice::NotPut(refused) => {
+                return Some(Refusal { time, refused: refused.clone(), times: 1 });
             }
             Notice::Host(event) => ("connection", event),
             Notice::Space(event) => ("space", event),
@@ -91,8 +90,8 @@ impl Refusal {
             // Whom others refuse stands in their logs.
             _ => return None,
         };
-        let refused = Refused { what, identity, name: None, code: event.code(), text };
-        Some(Refusal { time, from, refused, times: notice.times() })
+        let refused = Refused { what, from, identity, name: None, code: event.code(), text };
+        Some(Refusal { time, refused, times: notice.times() })
     }
 }
 
@@ -101,7 +100,8 @@ impl Entry for Refusal {
     type Line = String;
 
     fn key(&self) -> Option<Self::Key> {
-        Some((self.refused.what, self.from.map(|from| from.ip()), self.refused.identity, self.refused.code))
+        let Refused { what, from, identity, code, .. } = &self.refused;
+        Some((*what, from.map(|from| from.ip()), *identity, *code))
     }
 
     fn times(&self) -> u64 {
@@ -109,10 +109,10 @@ impl Entry for Refusal {
     }
 
     fn line(&self, times: u64) -> String {
-        let Refused { what, identity, name, code, text } = &self.refused;
+        let Refused { what, from, identity, name, code, text } = &self.refused;
         let cut = |text: &str| text.chars().take(LONGEST_TEXT).collect::<String>();
         let identity = identity.map(|identity| crate::record::hexadecimal(&identity));
-        let (from, name) = (self.from.map(|from| from.to_string()), name.as_deref().map(cut));
+        let (from, name) = (from.map(|from| from.to_string()), name.as_deref().map(cut));
         json!({
             "time": rfc_3339(self.time), "what": what, "from": from, "identity": identity, "name": name,
             "code": code.name(), "text": cut(text), "times": times,

@@ -13,6 +13,7 @@ use crate::space::ClusterSpace;
 use crate::upkeep::{Upkeep, UpkeepTimes};
 use crate::{AgentError, Told, address};
 use bytes::Bytes;
+use core::net::SocketAddr;
 use quintet_contract::{Identity, Kind, NodeId, OwnedFrame, Span, Token};
 use quintet_errors::Code;
 use quintet_launch::NotGranted;
@@ -212,6 +213,7 @@ impl Keeper {
                 self.see(*view);
                 self.is_confirmed = true;
                 self.follow_confirmed();
+                self.serve_space().iter().for_each(|notice| (self.told)(notice));
             }
             // It is asked again with the next news, after the next wait for them, and for whoever wants in.
             (Purpose::Confirm, _) => self.refuse_early(),
@@ -248,11 +250,14 @@ impl Keeper {
         if !self.is_behind() {
             let members = self.view.members.iter();
             self.admission.set(members.map(|(node, member)| (member.identity, *node)).collect());
+            let names = self.view.members.values().map(|member| (member.identity, member.name.clone()));
+            self.admission.set_names(names.collect());
             self.follow_confirmed();
             self.dial_members();
             self.remember();
             self.move_if_elsewhere();
         }
+        self.grant_own_code();
         let of_space = self.serve_space();
         if before.number == 0 {
             (self.told)(&Notice::Ready);
@@ -403,9 +408,9 @@ impl Keeper {
     /// The launcher has refused somebody.
     fn tell_not_granted(&self, frame: &OwnedFrame) {
         let Ok(NotGranted { identity, refusal }) = NotGranted::decode_all(&frame.body) else { return };
-        let name = self.name_of(identity);
+        let (from, name) = (self.from_of(identity), self.name_of(identity));
         let (what, code, text) = ("launch", refusal.reason.code(), refusal.text);
-        (self.told)(&Notice::NotLaunched(Refused { what, identity, name, code, text }));
+        (self.told)(&Notice::NotLaunched(Refused { what, from, identity, name, code, text }));
     }
 
     /// What the member with that identity is called.
@@ -414,11 +419,22 @@ impl Keeper {
         members.find(|member| Some(member.identity) == identity).map(|member| member.name.clone())
     }
 
+    /// From where the newest connection of that identity came, or where this machine has dialled it.
+    fn from_of(&self, identity: Option<Identity>) -> Option<SocketAddr> {
+        let identity = identity?;
+        let dialled = || {
+            let member = self.view.members.values().find(|member| member.identity == identity)?;
+            member.address.parse().ok()
+        };
+        self.admission.seen_from(&identity).or_else(dialled)
+    }
+
     /// Refuses what was handed up.
     pub(crate) fn refuse(&self, asker: &Asker, code: Code, text: &str) {
         let name = self.name_of(asker.identity).or_else(|| asker.name.clone());
         let (what, identity, text) = (asker.what(), asker.identity, text.to_owned());
-        (self.told)(&Notice::NotEnrolled(Refused { what, identity, name, code, text: text.clone() }));
+        let from = self.from_of(identity);
+        (self.told)(&Notice::NotEnrolled(Refused { what, from, identity, name, code, text: text.clone() }));
         self.answer(NOT_ENROLLED, asker.token, &NotEnrolled { code: code as u16, text });
     }
 

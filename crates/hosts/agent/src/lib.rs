@@ -63,7 +63,7 @@ pub use notice::{Notice, NoticeLine, Refused};
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};
-pub use space::{ServedSpace, StartSpace};
+pub use space::{ServedSpace, SpacePlan, StartSpace};
 pub use upkeep::UpkeepTimes;
 
 use quintet_launch::FileHash;

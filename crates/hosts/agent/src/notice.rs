@@ -2,6 +2,7 @@
 
 use crate::log::{Entry, on_one_line};
 use core::fmt;
+use core::net::SocketAddr;
 use quintet_contract::{Identity, NodeId};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, TlsFault};
@@ -65,6 +66,8 @@ pub enum Notice {
     NotEnrolled(Refused),
     /// A member asked this machine to start something, and was not granted that.
     NotLaunched(Refused),
+    /// Somebody was refused to put what others run into the cluster's space.
+    NotPut(Refused),
     /// This machine serves the cluster's space from now on. It is empty.
     ServesSpace {
         /// Where.
@@ -90,8 +93,10 @@ pub enum Notice {
 /// Somebody was refused what he has asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
-    /// What that was, in a word: `enrolment`, `renewal`, `launch`.
+    /// What that was, in a word: `enrolment`, `renewal`, `launch`, `code`.
     pub what: &'static str,
+    /// From where the newest connection of that identity came, or where it was dialled, as far as that is known.
+    pub from: Option<SocketAddr>,
     /// Who he has proved to be, if he has.
     pub identity: Option<Identity>,
     /// What he is called: as the view has it of a member; as he says it himself of who is none.
@@ -134,6 +139,10 @@ impl fmt::Display for Notice {
             Notice::NotLaunched(refused) => {
                 let who = refused.name.as_deref().unwrap_or("a machine");
                 write!(f, "{who} may not start that here: {}", refused.text)
+            }
+            Notice::NotPut(refused) => {
+                let who = refused.name.as_deref().unwrap_or("a program of this machine");
+                write!(f, "{who} may not put that into the cluster's space: {}", refused.text)
             }
             Notice::ServesSpace { places } => {
                 write!(f, "this machine serves the cluster's space, empty at first, at {places}")
@@ -197,6 +206,7 @@ impl Entry for Notice {
         match self {
             Notice::NotEnrolled(_)
             | Notice::NotLaunched(_)
+            | Notice::NotPut(_)
             | Notice::NotRenewed { .. }
             | Notice::Trouble { .. }
             | Notice::SpaceNotServed { .. }

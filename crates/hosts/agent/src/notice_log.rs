@@ -50,7 +50,8 @@ impl Notice {
             | Notice::NotRenewed { .. }
             | Notice::Trouble { .. }
             | Notice::NotEnrolled(_)
-            | Notice::NotLaunched(_) => self.log_of_identity(node.0),
+            | Notice::NotLaunched(_)
+            | Notice::NotPut(_) => self.log_of_identity(node.0),
             Notice::ServesSpace { .. } | Notice::SpaceNotServed { .. } | Notice::SpaceEnded => {
                 self.log_of_space(node.0);
             }
@@ -91,7 +92,8 @@ impl Notice {
                 error!(target: IDENTITY, node, ends_in_s = left.as_secs(), "{self}");
             }
             Notice::NotEnrolled(Refused { what, name, code, .. })
-            | Notice::NotLaunched(Refused { what, name, code, .. }) => {
+            | Notice::NotLaunched(Refused { what, name, code, .. })
+            | Notice::NotPut(Refused { what, name, code, .. }) => {
                 warn!(target: IDENTITY, node, what, name, code = code.name(), "{self}");
             }
             Notice::NotRenewed { .. } | Notice::Trouble { .. } => warn!(target: IDENTITY, node, "{self}"),

@@ -4,31 +4,46 @@
 //! agent says it ([`StartSpace`]).
 
 use crate::admission::Admission;
-use crate::notice::Notice;
+use crate::notice::{Notice, Refused};
 use crate::{AgentError, Told};
 use core::error::Error;
 use quintet_contract::Identity;
+use quintet_errors::Code;
 use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_runtime::{Event, EventSink};
+use quintet_tuple_space::{CodeGrants, NotGranted};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Serves an empty space at these addresses, to processes that say the number of that cluster, until what it returns is dropped. What its host
-/// sees goes to that sink.
-pub type StartSpace = Arc<
-    dyn Fn(&[LinkAddress], u128, EventSink) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>>
-        + Send
-        + Sync,
->;
+/// Serves an empty space as it is told, until what it returns is dropped.
+pub type StartSpace =
+    Arc<dyn Fn(SpacePlan) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+/// What a cluster's space is served with.
+pub struct SpacePlan {
+    /// Where.
+    pub places: Vec<LinkAddress>,
+    /// The number of the cluster: processes that say another are refused.
+    pub cluster: u128,
+    /// What its host sees goes there.
+    pub events: EventSink,
+    /// Who may put what others run.
+    pub code: CodeGrants,
+    /// Is told who was refused that.
+    pub refused: Arc<dyn Fn(&NotGranted) + Send + Sync>,
+}
 
 /// A space that is served. Dropped, it ends.
 pub trait ServedSpace: Send {
     /// Ends the connections of those who have proved to be somebody of whom this is not true.
     fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>);
+
+    /// Has these, and nobody else, put what others run.
+    fn grant_code(&self, grants: &CodeGrants);
 }
 
 /// Between two tries to serve where that was refused: somebody else may listen there for a while.
@@ -153,6 +168,8 @@ impl Served {
         match &self.server {
             Some(server) if serve => {
                 let admission = self.places.admission.clone();
+                // First of all, as a connection that ends is heard until it has.
+                server.grant_code(&admission.code());
                 server.keep_connections_of(Box::new(move |identity| admission.has(identity)));
                 None
             }
@@ -165,11 +182,25 @@ impl Served {
         }
     }
 
+    /// Tells whom the space has refused what others would run.
+    fn refused(&self) -> Arc<dyn Fn(&NotGranted) + Send + Sync> {
+        let (told, admission) = (Arc::clone(&self.told), self.places.admission.clone());
+        Arc::new(move |refused: &NotGranted| {
+            let NotGranted { identity, text } = refused.clone();
+            let name = identity.and_then(|identity| admission.name(&identity));
+            let from = identity.and_then(|identity| admission.seen_from(&identity));
+            let code = Code::NotAllowed;
+            told(&Notice::NotPut(Refused { what: "code", from, identity, name, code, text }));
+        })
+    }
+
     fn start(&mut self) -> Option<Notice> {
         let started = self.places.places.clone().and_then(|places| {
             let told = Arc::clone(&self.told);
             let events: EventSink = Arc::new(move |event: &Event| told(&Notice::Space(event.clone())));
-            let server = (self.start)(&places, self.places.cluster, events);
+            let (places_of_plan, cluster) = (places.to_vec(), self.places.cluster);
+            let (code, refused) = (self.places.admission.code(), self.refused());
+            let server = (self.start)(SpacePlan { places: places_of_plan, cluster, events, code, refused });
             server.map_err(|error| error.to_string()).map(|server| (server, places))
         });
         match started {

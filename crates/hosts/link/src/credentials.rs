@@ -18,8 +18,8 @@ mod error;
 mod pinned;
 mod shown;
 
-pub(crate) use admission::last_ruled_out;
 pub use admission::{Admission, Proof};
+pub(crate) use admission::{heard_from, last_ruled_out};
 pub use error::CredentialsError;
 
 use admission::Doorkeeper;

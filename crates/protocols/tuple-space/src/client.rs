@@ -1,8 +1,9 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
 use crate::codec::{
-    ACK, BULK_ALIGNMENT, CANCEL, COUNT, Cursor, Encoded, LIST, LeaseId, ListView, OUT, PageSize, Query, READ,
-    RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE, TooLarge, TupleLengths, Wait,
+    ACK, BULK_ALIGNMENT, CANCEL, COUNT, CodeGrants, Cursor, Encoded, GRANT, LIST, LeaseId, ListView, OUT,
+    PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE, TooLarge,
+    TupleLengths, Wait,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -78,6 +79,11 @@ pub enum Request<'a> {
         /// Of tuples: which; none: all.
         template: Option<&'a Template>,
     },
+    /// Says who may put what others run. Callers of the space's own node may say it.
+    Grant {
+        /// In the place of all that was said of that before; before the first time everybody may.
+        grants: &'a CodeGrants,
+    },
 }
 
 /// Why a request was not sent. Nothing of it was.
@@ -117,6 +123,7 @@ impl Request<'_> {
             Request::Count { .. } => COUNT,
             Request::Status => STATUS,
             Request::List { .. } => LIST,
+            Request::Grant { .. } => GRANT,
         }
     }
 
@@ -316,6 +323,7 @@ impl Encode for Body<'_> {
                 }
             }
             Request::Release { lease } => lease.encode(sink),
+            Request::Grant { grants } => grants.encode(sink),
             Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
         }
     }

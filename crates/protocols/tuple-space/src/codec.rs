@@ -31,6 +31,7 @@
 //! | [`COUNT`] | template | [`COUNTED`] |
 //! | [`STATUS`] | nothing | [`STATE`] |
 //! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
+//! | [`GRANT`] | [`CodeGrants`]; from callers of the space's own node only | [`DONE`] |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
@@ -39,6 +40,7 @@
 mod answer;
 mod fields;
 mod glimpse;
+mod grants;
 mod listing;
 mod request;
 #[cfg(test)]
@@ -48,6 +50,7 @@ mod write;
 
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
 pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
+pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX};
 pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
@@ -57,6 +60,7 @@ pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
 pub(crate) use glimpse::write_fields;
+pub(crate) use grants::is_reserved;
 pub(crate) use listing::{ListView, write_end, write_page_front};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use view::{Layout, View};
@@ -86,6 +90,8 @@ pub const COUNT: Kind = TUPLE_SPACE.kind(8);
 pub const STATUS: Kind = TUPLE_SPACE.kind(9);
 /// Asks for a page of what lies in the space, of who waits, or of who is connected.
 pub const LIST: Kind = TUPLE_SPACE.kind(10);
+/// Says who may put what others run, in the place of all that was said of that before.
+pub const GRANT: Kind = TUPLE_SPACE.kind(11);
 
 /// The request had its effect. No body.
 pub const DONE: Kind = TUPLE_SPACE.kind(16);
@@ -101,6 +107,8 @@ pub const STATE: Kind = TUPLE_SPACE.kind(20);
 pub const ERROR: Kind = TUPLE_SPACE.kind(21);
 /// A [`Page`] of a listing.
 pub const LISTED: Kind = TUPLE_SPACE.kind(22);
+/// Tells who has said who may put what others run of a [`NotGranted`]. It answers nothing, and goes over no link.
+pub const NOT_GRANTED: Kind = TUPLE_SPACE.kind(23);
 
 /// Data of a field up to this length lies in the head, longer data in the bulk.
 pub const MAX_IN_PLACE_BYTES: usize = 1024;

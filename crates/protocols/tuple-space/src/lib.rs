@@ -55,9 +55,9 @@ pub use bytes::Bytes;
 pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
-    Answer, Attempt, Awaited, ClientState, Cursor, Glimpse, LeaseId, ListedLease, ListedTuple,
-    MAX_GLIMPSE_BYTES, Operation, Page, PageSize, Refusal, Rows, SignatureState, State, Subject, TooLarge,
-    Wait, WaitingRequest,
+    Answer, Attempt, Awaited, ClientState, CodeGrants, Cursor, FAILED, Glimpse, LeaseId, ListedLease,
+    ListedTuple, MAX_GLIMPSE_BYTES, NotGranted, Operation, Page, PageSize, RESERVED_PREFIX, Refusal, Rows,
+    SignatureState, State, Subject, TooLarge, Wait, WaitingRequest,
 };
 pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};

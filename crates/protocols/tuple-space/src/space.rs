@@ -20,6 +20,8 @@
 //! - **A manager that did not run blames nobody.** Where it is called more than a millisecond after something was due (its host was
 //!   stopped, or busy), the leases that came due meanwhile live on, once, for as long as it is late, at most their time to live: so
 //!   renewals that came in time are read first. Requests that wait have their deadlines all the same.
+//! - **What others run is watched over**, where its host has said who may put it: tuples whose first field begins with a reserved prefix are
+//!   refused of everybody else, whichever request has them; so are leased takes of such, as their results would be.
 //! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
 //!   letter: `("quintet.dead-letter", reason, attempts, original fields...)`, a tuple like any other. A dead letter
 //!   that fails again stays what it is.
@@ -30,6 +32,7 @@
 //! | `query.rs`, `waiter.rs` | takes and reads, and those that wait |
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
+//! | `code.rs` | who may put what others run |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
 //! | `index.rs`, `slab.rs`, `occupied.rs` | how they are found, where they lie |
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
@@ -41,6 +44,7 @@
 
 mod books;
 mod clients;
+mod code;
 mod config;
 mod defect;
 mod index;
@@ -77,6 +81,7 @@ use crate::codec::{Query, RequestView, Wait};
 use crate::keyed::HashKey;
 use bytes::Bytes;
 use clients::Clients;
+use code::Granted;
 use defect::seeded;
 use lease::{Failure, Leases};
 use metrics::Requests;
@@ -133,6 +138,8 @@ pub struct Space {
     redone: u64,
     dead_letters: u64,
     requests: Requests,
+    /// Who may put what others run; none: everybody.
+    granted: Option<Granted>,
     /// Gathers a head that goes out with a bulk.
     scratch: Vec<u8>,
 }
@@ -159,6 +166,7 @@ impl Space {
             redone: 0,
             dead_letters: 0,
             requests: Requests::default(),
+            granted: None,
             scratch: Vec::new(),
             config,
         }
@@ -211,6 +219,9 @@ impl Space {
             return self.refuse(from, token, Code::Malformed, text, out);
         }
         self.requests[metrics::index(request)] += 1;
+        if self.needs_grant(from, request) {
+            return self.refuse_code(from, token, out);
+        }
         match request {
             RequestView::Out(put) => self.out(now, from, token, put, out),
             RequestView::Take(query) => {
@@ -233,6 +244,7 @@ impl Space {
             }
             RequestView::Status => self.status(from, token, out),
             RequestView::List(list) => self.list(now, from, token, list, out),
+            RequestView::Grant(grants) => self.grant(now, from, token, grants, out),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `init`, `up`, `join`, `status`, `leave`, `down`, `rotate`: a cluster of several machines, each a home folder of its own.
 
 mod clock;
+mod code;
 mod left_running;
 mod machine;
 

@@ -34,9 +34,15 @@ impl Machine {
     }
 
     fn joined(name: &str, of: &Machine) -> Machine {
+        Machine::joined_with(name, of, "join")
+    }
+
+    /// With a token that allows that.
+    fn joined_with(name: &str, of: &Machine, allow: &str) -> Machine {
         let machine = Machine::new();
         let (at, listen) = (format!("lab@{}:7400", of.host), machine.listen());
-        let said = machine.does(&["join", &at, &of.token(), "--name", name, "--listen", &listen, "--json"]);
+        let token = of.token(allow);
+        let said = machine.does(&["join", &at, &token, "--name", name, "--listen", &listen, "--json"]);
         machine.keep_agent(&said);
         machine
     }
@@ -54,8 +60,11 @@ impl Machine {
         self.agent.set(u32::try_from(process).unwrap());
     }
 
-    fn token(&self) -> String {
-        object(&self.does(&["token", "create", "--json"]))["token"].as_str().expect("a text").to_owned()
+    fn token(&self, allow: &str) -> String {
+        object(&self.does(&["token", "create", "--allow", allow, "--json"]))["token"]
+            .as_str()
+            .expect("a text")
+            .to_owned()
     }
 
     fn signal_agent(&self, signal: Signal) {
@@ -266,7 +275,7 @@ fn who_has_joined_and_cannot_listen_is_told_what_to_type_now() {
     let a = Machine::founded();
     let b = Machine::new();
     let at = format!("lab@{}:7400", a.host);
-    let taken = ["join", &at, &a.token(), "--name", "b", "--listen", &a.listen()];
+    let taken = ["join", &at, &a.token("join"), "--name", "b", "--listen", &a.listen()];
     let (code, said) = b.ask(&taken, &[]);
     assert_eq!(code, 71, "{said}");
     assert!(
@@ -332,7 +341,7 @@ fn members_only_are_let_in_over_the_network() {
     on_b.space().out(tuple!["later"]).unwrap();
     of_b.finish().expect("members stay");
 
-    let token: Token = a.token().parse().unwrap();
+    let token: Token = a.token("join").parse().unwrap();
     let credentials = Credentials::of_token(token.key().unwrap().as_bytes(), token.cluster()).unwrap();
     let place =
         |port| LinkAddress::Tls { host: a.host.clone(), port, credentials: Some(credentials.clone()) };

@@ -3,7 +3,8 @@
 use super::{Seed, named};
 use quintet_contract::{Address, Effects, Span, Token};
 use quintet_tuple_space::{
-    Array, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, codec, template, tuple,
+    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, codec, template,
+    tuple,
 };
 
 /// The length of the head, the head, the bulk.
@@ -111,6 +112,16 @@ pub(super) fn requests() -> Vec<Seed> {
                     list(Subject::Tuples, Some(&any), 7),
                     list(Subject::Waiting, None, 8),
                     list(Subject::Clients, None, 9),
+                ]
+                .concat(),
+            ),
+            (
+                "code-refused",
+                [
+                    SENDER_UP.to_vec(),
+                    step(Request::Grant { grants: &CodeGrants::default() }, 0, 1),
+                    step(Request::Out { deadline: None, tuples: &[tuple!["quintet.task", 3i64]] }, 1, 2),
+                    step(Request::Grant { grants: &CodeGrants::default() }, 1, 3),
                 ]
                 .concat(),
             ),

@@ -57,10 +57,19 @@ impl Keeper {
         }
     }
 
-    /// Tells the launcher who may ask it for what.
+    /// Tells the launcher who may ask it for what, and has the cluster's space told who may put what others run, when that is looked at next.
     fn grant(&self) {
         let frame = quintet_launch::Request::Grants { grants: self.granted_now() }.frame(Token(0));
         self.handle.send(PORT_CALLERS, PORT_SESSION, frame);
+        let granted = self.granted_now().into_iter().filter(|(_, grant)| grant.code);
+        self.admission.set_code(granted.map(|(identity, _)| identity).collect());
+    }
+
+    /// Has this user's processes on this machine put what others run into the cluster's space if this machine was granted that. Of itself it need not ask
+    /// a majority: what it serves, nobody else does.
+    pub(super) fn grant_own_code(&self) {
+        let own = self.view.members.get(&self.record.node);
+        self.admission.set_own_code(own.is_some_and(|own| granted(own.grants).code));
     }
 
     /// Who may ask the launcher for what: nobody, before that is known.

@@ -53,7 +53,7 @@ fn view(number: u64, nodes: &[u16]) -> View {
 }
 
 fn is_admitted(keeper: &Keeper, identity: Identity) -> bool {
-    keeper.admission.is_member(&quintet_link::Proof { identity, is_of_cluster: true })
+    keeper.admission.is_member(&quintet_link::Proof { identity, is_of_cluster: true, from: None })
 }
 
 fn remembered(keeper: &Keeper) -> (u64, Vec<NodeId>) {
@@ -188,7 +188,7 @@ fn a_view_that_no_majority_has_confirmed_lets_members_agree_and_do_nothing_else(
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
     keeper.see(view(4, &[0, 1]));
-    let proof = quintet_link::Proof { identity: OTHER, is_of_cluster: true };
+    let proof = quintet_link::Proof { identity: OTHER, is_of_cluster: true, from: None };
     assert!(keeper.admission.admits(&proof), "to agree");
     assert!(keeper.granted_now().is_empty(), "node 1 may have been removed since");
     let body: Bytes = [&[1][..], &OTHER.0].concat().into();

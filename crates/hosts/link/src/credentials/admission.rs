@@ -3,6 +3,7 @@
 use super::fingerprint;
 use core::cell::Cell;
 use core::fmt;
+use core::net::SocketAddr;
 use quintet_contract::Identity;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -19,6 +20,8 @@ pub struct Proof {
     /// The cluster's authority has signed a certificate of that key, which is valid now. If not, the peer has shown an Ed25519 key that nobody
     /// vouches for, as a token's is.
     pub is_of_cluster: bool,
+    /// From where it comes; none of who was dialled.
+    pub from: Option<SocketAddr>,
 }
 
 impl Proof {
@@ -27,7 +30,8 @@ impl Proof {
     /// # Errors
     /// It is none.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Result<Proof, Error> {
-        Ok(Proof { identity: fingerprint(certificate)?, is_of_cluster: !is_outsider(certificate)? })
+        let (identity, from) = (fingerprint(certificate)?, HEARD_FROM.get());
+        Ok(Proof { identity, is_of_cluster: !is_outsider(certificate)?, from })
     }
 }
 
@@ -42,6 +46,16 @@ const ED25519: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70,
 thread_local! {
     /// Whom the rule has turned away last, on this thread: the library asks while it takes what came, and hands nothing of that through.
     static RULED_OUT: Cell<Option<Identity>> = const { Cell::new(None) };
+    /// From where it comes who is heard now, on this thread.
+    static HEARD_FROM: Cell<Option<SocketAddr>> = const { Cell::new(None) };
+}
+
+/// Does this while the rule is told that who is heard comes from there.
+pub(crate) fn heard_from<T>(from: Option<SocketAddr>, hear: impl FnOnce() -> T) -> T {
+    HEARD_FROM.set(from);
+    let heard = hear();
+    HEARD_FROM.set(None);
+    heard
 }
 
 /// Who was turned away by the rule a moment ago, on this thread. It has proved who it is.

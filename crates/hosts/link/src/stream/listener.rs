@@ -4,7 +4,7 @@ use super::pending::{Arrival, Pending, TIMER};
 use super::preamble::{Heard, Preamble, Role};
 use super::tls::greeting::Greeting;
 use super::{Checksums, connection, end_over_tls, tcp, tcp_peer, wiring_at};
-use crate::credentials::last_ruled_out;
+use crate::credentials::{heard_from, last_ruled_out};
 use crate::socket_file::{SocketFile, UnixPlace, check_user};
 use crate::spare::Spare;
 use crate::{BootstrapError, Credentials, End, LinkAddress, Listener, NotAccepted, TlsFault};
@@ -181,7 +181,7 @@ impl StreamListener {
     fn hear_over_tls(&mut self, mut arrival: Arrival) -> Result<Option<End>, BootstrapError> {
         let Some(greeting) = &mut arrival.greeting else { return Ok(None) };
         let fd = arrival.socket.as_fd();
-        let heard = greeting.hear(fd, self.ours, &self.address);
+        let heard = heard_from(arrival.from, || greeting.hear(fd, self.ours, &self.address));
         let checksums = greeting.checksums();
         let answered = heard.and_then(|whole| {
             if !whole {

@@ -29,7 +29,8 @@ impl Asked {
     ) -> Credentials {
         let Asked(asked) = self.clone();
         let rule = Arc::new(move |proof: &Proof| {
-            asked.lock().expect("no test panics with it").push(*proof);
+            // From where it came is another matter.
+            asked.lock().expect("no test panics with it").push(Proof { from: None, ..*proof });
             admits(proof)
         });
         credentials.admitting(rule).expect("it is configured")
@@ -41,7 +42,7 @@ impl Asked {
 }
 
 fn of_cluster(who: &Credentials) -> Proof {
-    Proof { identity: who.identity(), is_of_cluster: true }
+    Proof { identity: who.identity(), is_of_cluster: true, from: None }
 }
 
 #[test]
@@ -183,7 +184,29 @@ fn what_nobody_vouches_for_is_told_apart_whatever_its_certificate_says() {
     assert!(ended.contains("AccessDenied"), "{ended}");
     let hash = ring::digest::digest(&ring::digest::SHA256, &key.subject_public_key_info());
     let identity = Identity(hash.as_ref().try_into().expect("SHA-256 has 32 bytes"));
-    assert_eq!(asked.take(), [Proof { identity, is_of_cluster: false }]);
+    assert_eq!(asked.take(), [Proof { identity, is_of_cluster: false, from: None }]);
+}
+
+#[test]
+fn a_rule_is_told_from_where_it_comes_who_has_connected_and_nothing_of_who_was_dialled() {
+    let authority = authority();
+    let told: Arc<Mutex<Vec<(bool, Option<std::net::SocketAddr>)>>> = Arc::default();
+    let ruled = |accepts: bool| {
+        let told = Arc::clone(&told);
+        let rule = Arc::new(move |proof: &Proof| {
+            told.lock().expect("no test panics with it").push((accepts, proof.from));
+            true
+        });
+        credentials(&identity(&authority)).admitting(rule).expect("it is configured")
+    };
+    let (mut listener, port) = listening(ruled(true), ListenLimits::default());
+    let near = connecting(at(port, Some(ruled(false))));
+    let _far = accept(&mut listener).expect("it is let in");
+    let _near = near.join().expect("it does not panic").expect("it is let in");
+    for (accepts, from) in told.lock().expect("no test panics with it").iter() {
+        assert_eq!(from.map(|from| from.ip().is_loopback() && from.port() != port), accepts.then_some(true));
+    }
+    assert_eq!(told.lock().expect("no test panics with it").len(), 2);
 }
 
 #[test]

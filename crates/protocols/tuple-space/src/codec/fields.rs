@@ -227,6 +227,13 @@ pub(crate) fn check_signature(head: &[u8]) -> Result<usize, DecodeError> {
     Ok(head.len() - rest.len())
 }
 
+impl<'a> FieldBytes<'a> {
+    /// The bytes of its text, if it is an actual one.
+    pub(crate) fn text(&self) -> Option<&'a [u8]> {
+        (self.is_actual && self.tag == TAG_TEXT).then_some(self.data)
+    }
+}
+
 impl FieldBytes<'_> {
     /// Checks an actual that was read up to `at`, but not whether text is UTF-8. `bulk_end`: where the long data before it
     /// ended; returns where it ends now, as the bulk holds the long fields in order, without gaps but for the alignment.

@@ -1,8 +1,8 @@
 //! The bodies of requests.
 
 use super::{
-    ACK, CANCEL, COUNT, DONE, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW, RETURN, STATUS,
-    TAKE, View, aligned,
+    ACK, CANCEL, COUNT, CodeGrants, DONE, GRANT, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW,
+    RETURN, STATUS, TAKE, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -79,7 +79,7 @@ fn template<'a>(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<View<'a>, De
 }
 
 /// A request as the manager reads it: everything checked, nothing copied.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum RequestView<'a> {
     Out(Put<'a>),
     Take(Query<'a>),
@@ -92,6 +92,7 @@ pub(crate) enum RequestView<'a> {
     Count(View<'a>),
     Status,
     List(ListView<'a>),
+    Grant(CodeGrants),
 }
 
 impl<'a> RequestView<'a> {
@@ -153,6 +154,7 @@ impl<'a> RequestView<'a> {
             COUNT => RequestView::Count(template(reader, frame.bulk)?),
             STATUS => RequestView::Status,
             LIST => RequestView::List(ListView::decode(reader, frame.bulk)?),
+            GRANT => RequestView::Grant(CodeGrants::decode(reader)?),
             Kind(other) => return Err(reader.invalid("kind", other, 0)),
         })
     }
@@ -303,6 +305,15 @@ impl<'a> PutTuples<'a> {
 
     fn walk(&self) -> Walk<'a> {
         Walk { rest: self.bytes, bulk: &self.bulk[..self.bulk_len], bulk_end: 0 }
+    }
+
+    /// The tuples, to be looked at.
+    pub(crate) fn views(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
+        let mut walk = self.walk();
+        (0..self.count).map(move |_| {
+            let (head, bulk) = walk.next_parts().expect("checked when they were read");
+            View::checked_tuple(head, bulk)
+        })
     }
 
     /// The tuples, each with its part of the bulk: shared, or copied where it would keep more than twice its own bytes alive.

@@ -12,7 +12,7 @@ const fn requests(operation: &'static str) -> Metric {
 }
 
 /// What clients may ask, in the order of [`index`].
-static REQUESTS: [Metric; 11] = [
+static REQUESTS: [Metric; 12] = [
     requests("out"),
     requests("take"),
     requests("lease"),
@@ -24,6 +24,7 @@ static REQUESTS: [Metric; 11] = [
     requests("count"),
     requests("status"),
     requests("list"),
+    requests("grant"),
 ];
 
 static METRICS: [Metric; 10] = [
@@ -62,6 +63,7 @@ pub(super) fn index(request: &RequestView<'_>) -> usize {
         RequestView::Count(_) => 8,
         RequestView::Status => 9,
         RequestView::List(_) => 10,
+        RequestView::Grant(_) => 11,
     }
 }
 

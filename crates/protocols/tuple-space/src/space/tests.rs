@@ -3,6 +3,7 @@
 mod answers;
 mod bench;
 mod books;
+mod code;
 mod collisions;
 mod indexes;
 mod leases;

@@ -11,6 +11,7 @@ impl Space {
     pub(crate) fn verify(&self) {
         self.verify_tuples();
         self.verify_requests();
+        self.verify_grants();
     }
 
     fn verify_tuples(&self) {

@@ -11,9 +11,11 @@ use crate::metrics::Part;
 use crate::output::{print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{Error, Identity, LinkAddress, ServeConfig, Server, ServerMeter};
+use quintet::{CodeGrants, CodeWatch, Error, Identity, ServeConfig, Server, ServerMeter};
 use quintet_agent::log::{LONGEST, LineFile, Log};
-use quintet_agent::{Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, StartSpace};
+use quintet_agent::{
+    Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, SpacePlan, StartSpace,
+};
 use quintet_contract::NodeId;
 use quintet_settings::Settings;
 use rustix::process::setsid;
@@ -218,10 +220,11 @@ impl Announcement {
 fn space(settings: &Settings, serving: &Serving) -> StartSpace {
     let serving = serving.clone();
     let (space, link) = (space_config(settings), link_config(settings));
-    Arc::new(move |places: &[LinkAddress], cluster, events| {
-        let events = Some(events);
-        let config = ServeConfig { cluster, space, link, events, ..ServeConfig::default() };
-        let server = Server::start_at(places, &config)?;
+    Arc::new(move |plan: SpacePlan| {
+        let SpacePlan { places, cluster, events, code, refused } = plan;
+        let (events, code) = (Some(events), Some(CodeWatch { grants: code, refused }));
+        let config = ServeConfig { cluster, space, link, events, code, ..ServeConfig::default() };
+        let server = Server::start_at(&places, &config)?;
         serving.set(Some(server.meter()));
         let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));
         Ok(served)
@@ -266,5 +269,9 @@ impl Drop for Served {
 impl ServedSpace for Served {
     fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>) {
         self.0.keep_connections_of(is_member);
+    }
+
+    fn grant_code(&self, grants: &CodeGrants) {
+        self.0.grant_code(grants);
     }
 }

@@ -10,31 +10,6 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-impl Machine {
-    /// The refusals that its agent has written down.
-    fn refusals(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.lab().join("audit.log")).unwrap_or_default();
-        text.lines().map(object).collect()
-    }
-
-    /// Returns the first refusal of which that is true, when there is one.
-    fn wait_for_refusal(&self, what: impl Fn(&Value) -> bool) -> Value {
-        let mut found = None;
-        wait_until(|| {
-            found = self.refusals().into_iter().find(&what);
-            found.is_some()
-        });
-        found.expect("it was found")
-    }
-
-    /// The fingerprint of its key, as the others know it.
-    fn identity(&self) -> Value {
-        let text = quintet_identity::read(&self.lab()).unwrap();
-        let credentials = quintet_link::Credentials::from_pem(&text).unwrap();
-        credentials.identity().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
-    }
-}
-
 #[test]
 fn whoever_is_refused_leaves_a_line_and_a_thousand_fill_no_disk() {
     let (a, other) = (Machine::founded(), Machine::founded());

@@ -5,6 +5,7 @@ use quintet_testbed::{Program, TempDir};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::cell::Cell;
+use std::fs;
 use std::path::PathBuf;
 
 /// A machine: a user's home, with the place where its agent listens.
@@ -84,17 +85,51 @@ impl Machine {
     }
 
     pub(crate) fn token(&self) -> String {
-        object(&self.does(&["token", "create", "--json"]))["token"].as_str().expect("a text").to_owned()
+        self.token_for("join")
+    }
+
+    /// A token that allows that.
+    pub(crate) fn token_for(&self, allow: &str) -> String {
+        let said = self.does(&["token", "create", "--allow", allow, "--json"]);
+        object(&said)["token"].as_str().expect("a text").to_owned()
     }
 
     pub(crate) fn join(&self, of: &Machine) -> u32 {
-        let (at, token) = (format!("lab@{}", of.place), of.token());
+        self.join_with(of, "join")
+    }
+
+    /// With a token that allows that.
+    pub(crate) fn join_with(&self, of: &Machine, allow: &str) -> u32 {
+        let (at, token) = (format!("lab@{}", of.place), of.token_for(allow));
         let said = self.does(&["join", &at, &token, "--name", self.name, "--listen", &self.place, "--json"]);
         self.keep_process(&said)
     }
 
     pub(crate) fn lab(&self) -> PathBuf {
         self.home.join("quintet/lab")
+    }
+
+    /// The refusals that its agent has written down.
+    pub(crate) fn refusals(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.lab().join("audit.log")).unwrap_or_default();
+        text.lines().map(object).collect()
+    }
+
+    /// Returns the first refusal of which that is true, when there is one.
+    pub(crate) fn wait_for_refusal(&self, what: impl Fn(&Value) -> bool) -> Value {
+        let mut found = None;
+        wait_until(|| {
+            found = self.refusals().into_iter().find(&what);
+            found.is_some()
+        });
+        found.expect("it was found")
+    }
+
+    /// The fingerprint of its key, as the others know it.
+    pub(crate) fn identity(&self) -> Value {
+        let text = quintet_identity::read(&self.lab()).unwrap();
+        let credentials = quintet_link::Credentials::from_pem(&text).unwrap();
+        credentials.identity().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
     }
 
     /// What each machine is, as this one shows it, by name.

@@ -64,6 +64,7 @@ impl Plan {
                     run.add_parallel(at, cores.len(), program);
                 }
             }
+            run.prioritise(at.node, module.priority);
             run.set_costs(at, module.costs.clone());
             names.modules.insert(module.name.clone(), at.node);
         }

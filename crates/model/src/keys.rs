@@ -1,11 +1,13 @@
 //! Every key of a model file once: what it takes, its default, its range. The reader, the checks and `docs/models.md` come
 //! from this table.
 
+mod actions;
 mod device;
 mod elements;
 
+pub use actions::ACTIONS;
 pub use device::DEVICES;
-pub use elements::{ELEMENTS, EXECUTE_ACTION, MEASURE, MODEL, MODULE, PROCESSOR, SEND_ACTION};
+pub use elements::{ELEMENTS, MEASURE, MODEL, MODULE, PROCESSOR, VALUES};
 
 use crate::dimension::Dimension;
 

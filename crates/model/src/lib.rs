@@ -15,6 +15,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `model.rs` | [`Model`] and its parts, as written: read this first |
+//! | `action.rs` | [`Action`]: what a module does |
 //! | `quantity.rs` | [`Quantity`], [`Draw`]: values as written |
 //! | `keys.rs` | every key of a file, its default and range: a table |
 //! | `read.rs` | from TOML to a model |
@@ -32,6 +33,7 @@
 //! | `markdown.rs` | the reference of the format |
 #![forbid(unsafe_code)]
 
+mod action;
 mod build;
 mod dimension;
 mod expression;
@@ -53,11 +55,12 @@ mod subject;
 mod together;
 mod trace;
 
+pub use action::Action;
 pub use build::Names;
 pub use dimension::{Dimension, UNITS, Unit};
 pub use expression::{ExpressionError, Fault, Measured, evaluate};
 pub use markdown::markdown;
-pub use model::{Action, Device, Edge, Measure, Model, Module, Processor, Value};
+pub use model::{Device, Edge, Measure, Model, Module, Processor, Value};
 pub use nearest::nearest;
 pub use problem::{ModelError, Problem, ProblemKind};
 pub use quantity::{Draw, Quantity, Sample};

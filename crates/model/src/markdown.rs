@@ -1,7 +1,7 @@
 //! The table of keys as documentation.
 
 use crate::dimension::{Dimension, UNITS};
-use crate::keys::{DEVICES, ELEMENTS, Preset, Table};
+use crate::keys::{ACTIONS, DEVICES, ELEMENTS, Preset, Table, VALUES};
 use std::fmt::Write;
 
 const HEAD: &str = include_str!("markdown/head.md");
@@ -26,6 +26,8 @@ pub fn markdown() -> String {
     }
     page.push_str("\n## Keys\n");
     ELEMENTS.iter().for_each(|table| table.write_markdown(&mut page));
+    ACTIONS.iter().for_each(|(_, table)| table.write_markdown(&mut page));
+    VALUES.iter().for_each(|table| table.write_markdown(&mut page));
     page.push_str("\n## Devices\n");
     DEVICES.iter().for_each(|(_, table)| table.write_markdown(&mut page));
     page

@@ -1,5 +1,6 @@
 //! A model: what it consists of, as a file or a program describes it. Nothing is checked here: [`Model::check`] does.
 
+use crate::action::Action;
 use crate::nearest::nearest;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::{Draw, Quantity};
@@ -85,33 +86,6 @@ impl Device {
     }
 }
 
-/// One step of what a module does.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// Executes an instruction of the processor.
-    Execute {
-        /// Its name.
-        instruction: String,
-        /// How often.
-        times: Draw,
-    },
-    /// Sends a message.
-    Send {
-        /// Its name.
-        message: String,
-        /// The module that waits for it.
-        to: String,
-        /// Its length.
-        bytes: Draw,
-        /// The device that carries it; none within a processor.
-        through: Option<String>,
-        /// How often.
-        times: Quantity,
-        /// How urgent it is to a token ring.
-        class: Class,
-    },
-}
-
 /// A modelled program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
@@ -126,6 +100,8 @@ pub struct Module {
     pub(crate) actions: Vec<Action>,
     pub(crate) then: Vec<String>,
     pub(crate) then_one_of: BTreeMap<String, Quantity>,
+    pub(crate) state: BTreeMap<String, Quantity>,
+    pub(crate) priority: Option<Quantity>,
 }
 
 fn owned(names: &[&str]) -> Vec<String> {
@@ -221,11 +197,45 @@ impl Module {
         self
     }
 
+    /// Goes before modules of smaller priority on its processor: 0 to 255, 0 unless it is set.
+    #[must_use]
+    pub fn priority(mut self, priority: impl Into<Quantity>) -> Module {
+        self.priority = Some(priority.into());
+        self
+    }
+
+    /// Has a variable, which is this number at first and which its activations share.
+    #[must_use]
+    pub fn variable(mut self, name: &str, first: impl Into<Quantity>) -> Module {
+        self.state.insert(name.to_owned(), first.into());
+        self
+    }
+
     /// Starts one of several modules when it is done, this one with this weight.
     #[must_use]
     pub fn or_then(mut self, module: &str, weight: impl Into<Quantity>) -> Module {
         self.then_one_of.insert(module.to_owned(), weight.into());
         self
+    }
+}
+
+impl Module {
+    /// Its actions, and those in them.
+    pub(crate) fn all_actions(&self) -> impl Iterator<Item = &Action> {
+        self.actions.iter().flat_map(Action::all)
+    }
+
+    /// Whether it waits for this message: to begin, or in its midst.
+    pub(crate) fn awaits(&self, message: &str) -> bool {
+        self.waits_for.contains_key(message) || self.messages_in_its_midst().any(|waited| waited == message)
+    }
+
+    /// The messages for which it waits in its midst.
+    pub(crate) fn messages_in_its_midst(&self) -> impl Iterator<Item = &str> {
+        self.all_actions().filter_map(|action| match action {
+            Action::Wait { message, .. } => Some(message.as_str()),
+            _ => None,
+        })
     }
 }
 
@@ -259,6 +269,13 @@ pub enum Measure {
     Interval {
         /// The module.
         of: String,
+    },
+    /// The time from when a module asks to when it goes on with the reply.
+    Request {
+        /// The module.
+        of: String,
+        /// The message by which it asks; none: any.
+        message: Option<String>,
     },
 }
 

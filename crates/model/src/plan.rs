@@ -5,7 +5,7 @@ use crate::model::{Edge, Model};
 use crate::problem::{ModelError, Problem};
 use crate::resolve::resolve;
 use quintet_simulate::device::DeviceModel;
-use quintet_simulate::{Costs, LinkModel, ModuleSpec, Picos, ProcessorModel, Way};
+use quintet_simulate::{Costs, LinkModel, MessageType, ModuleSpec, Picos, ProcessorModel, Way};
 
 /// A checked model. Elements are in the order of their names.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ pub(crate) enum Medium {
 pub(crate) struct PlannedModule {
     pub(crate) name: String,
     pub(crate) processor: usize,
+    pub(crate) priority: u8,
     pub(crate) spec: ModuleSpec,
     pub(crate) costs: Costs,
 }
@@ -62,6 +63,7 @@ pub(crate) enum PlannedMeasure {
     Time { from: (usize, Edge), to: (usize, Edge) },
     Throughput { of: usize, bytes: Option<f64> },
     Interval { of: usize },
+    Request { of: usize, message: Option<MessageType> },
 }
 
 impl Model {

@@ -1,5 +1,6 @@
 //! Reading a model file. What the values mean is checked later, with the whole model at hand.
 
+mod actions;
 mod module;
 mod sample;
 mod values;
@@ -234,8 +235,8 @@ impl Reader {
     }
 
     fn measure(&mut self, path: &str, table: &DeTable<'_>) -> Option<Measure> {
-        self.attributes(path, table, &keys::MEASURE, &["time", "throughput", "interval"]);
-        let expected = "one of time, throughput and interval";
+        self.attributes(path, table, &keys::MEASURE, &["time", "throughput", "interval", "request"]);
+        let expected = "one of time, throughput, interval and request";
         let mut entries = table.iter().filter(|(key, _)| keys::MEASURE.find(key.get_ref()).is_some());
         let (Some((key, entry)), None) = (entries.next(), entries.next()) else {
             if self.problems.iter().any(|problem| problem.key.starts_with(path)) {
@@ -257,6 +258,11 @@ impl Reader {
                 let mut texts = self.texts(&path, inner, &["of", "bytes?"])?;
                 let bytes = if texts.len() == 2 { texts.pop().map(Quantity::from) } else { None };
                 Some(Measure::Throughput { of: texts.pop()?, bytes })
+            }
+            "request" => {
+                let mut texts = self.texts(&path, inner, &["of", "ask?"])?;
+                let message = if texts.len() == 2 { texts.pop() } else { None };
+                Some(Measure::Request { of: texts.pop()?, message })
             }
             _ => Some(Measure::Interval { of: self.texts(&path, inner, &["of"])?.pop()? }),
         }

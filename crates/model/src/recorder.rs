@@ -4,7 +4,7 @@ use crate::model::Edge;
 use crate::plan::{Plan, PlannedMeasure};
 use crate::resolve::address;
 use crate::result::{MeasureResult, ModuleResult};
-use crate::run::{ENDED, STARTED};
+use crate::run::{ENDED, REQUESTS, STARTED, answered};
 use quintet_simulate::statistics::{Quantiles, Tally};
 use quintet_simulate::{Mark, Picos, Simulation};
 use std::collections::{BTreeMap, VecDeque};
@@ -35,6 +35,9 @@ impl<'a> Recorder<'a> {
                 PlannedMeasure::Time { .. } | PlannedMeasure::Interval { .. } => {
                     MeasureResult::Times { tally: Tally::new(), quantiles: Quantiles::new() }
                 }
+                PlannedMeasure::Request { .. } => {
+                    MeasureResult::Requests { tally: Tally::new(), quantiles: Quantiles::new(), late: 0 }
+                }
                 PlannedMeasure::Throughput { .. } => MeasureResult::Throughput { per_second: 0.0 },
             };
             Progress { result, open: VecDeque::new(), early: 0 }
@@ -56,7 +59,11 @@ impl<'a> Recorder<'a> {
         let edge = match mark.number {
             STARTED => Edge::Start,
             ENDED => Edge::End,
-            _ => return,
+            _ => {
+                return if counts {
+                    self.record_request(index, mark)
+                };
+            }
         };
         if edge == Edge::Start {
             let warm_up = self.plan.warm_up;
@@ -82,6 +89,23 @@ impl<'a> Recorder<'a> {
                 PlannedMeasure::Interval { of } if *of == index => {
                     interval.into_iter().for_each(|interval| progress.add(interval));
                 }
+                _ => {}
+            }
+        }
+    }
+
+    /// A module goes on after it asked, with the reply or without.
+    fn record_request(&mut self, index: usize, mark: Mark) {
+        for ((_, measure), progress) in self.plan.measures.iter().zip(&mut self.measures) {
+            let PlannedMeasure::Request { of, message } = measure else { continue };
+            let is_meant = |number| message.is_none_or(|message| number == answered(message));
+            if *of != index {
+                continue;
+            }
+            // The marks of a message: that of a reply, and the next one.
+            match mark.number % 2 == REQUESTS % 2 {
+                true if is_meant(mark.number) => progress.add(mark.at - mark.ready),
+                false if is_meant(mark.number - 1) => progress.miss(),
                 _ => {}
             }
         }
@@ -133,9 +157,17 @@ impl Progress {
     }
 
     fn add(&mut self, time: Picos) {
-        if let MeasureResult::Times { tally, quantiles } = &mut self.result {
+        if let MeasureResult::Times { tally, quantiles } | MeasureResult::Requests { tally, quantiles, .. } =
+            &mut self.result
+        {
             tally.add(time.as_seconds());
             quantiles.add(time);
+        }
+    }
+
+    fn miss(&mut self) {
+        if let MeasureResult::Requests { late, .. } = &mut self.result {
+            *late += 1;
         }
     }
 }

@@ -6,15 +6,18 @@
 //! | `groups.rs` | elements that stand for several, written out |
 //! | `fields.rs` | the keys of one table, with their defaults |
 //! | `devices.rs` | transfer devices |
-//! | `modules.rs`, `actions.rs` | modules and what they do |
+//! | `modules.rs`, `actions.rs`, `decisions.rs` | modules, what they do, and what they decide |
+//! | `requests.rs` | who asks whom, and the ways of replies |
 //! | `ways.rs` | how messages get from one module to another |
 //! | `structure.rs` | what starts what: modules that never start, cycles in which no time passes |
 
 mod actions;
+mod decisions;
 mod devices;
 mod fields;
 mod groups;
 mod modules;
+mod requests;
 mod structure;
 mod values;
 mod ways;
@@ -30,7 +33,7 @@ use crate::problem::{Problem, ProblemKind};
 use fields::Fields;
 use groups::WrittenOut;
 use quintet_simulate::device::RingParameters;
-use quintet_simulate::{Costs, Picos, ProcessorModel};
+use quintet_simulate::{Costs, MessageType, Picos, ProcessorModel};
 use std::collections::BTreeMap;
 use ways::Ways;
 
@@ -202,6 +205,7 @@ impl Resolver<'_> {
             output_controller: fields.switch("output_controller"),
             io_setup: fields.time("io_setup").unwrap_or_default(),
             interrupt: fields.time("interrupt").unwrap_or_default(),
+            preempts: fields.word("preempt") == 1,
             queue_limit: fields
                 .count("queue_limit")
                 .map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX)),
@@ -241,6 +245,12 @@ impl Resolver<'_> {
                 });
                 PlannedMeasure::Throughput { of, bytes }
             }
+            Measure::Request { of, message } => {
+                let key = format!("{path}.request");
+                let of = self.index(&format!("{key}.of"), "module", of, &self.model.modules).unwrap_or(0);
+                let message = message.as_ref().map(|message| self.asked(&format!("{key}.ask"), of, message));
+                PlannedMeasure::Request { of, message }
+            }
             Measure::Interval { of } => {
                 let key = format!("{path}.interval.of");
                 PlannedMeasure::Interval {
@@ -248,6 +258,19 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// The number of a message by which a module asks.
+    fn asked(&mut self, key: &str, of: usize, message: &str) -> MessageType {
+        let model = self.model;
+        let asks = |action: &crate::Action| matches!(action, crate::Action::Ask { message: asked, .. } if asked == message);
+        let module = model.modules.values().nth(of);
+        if !module.is_some_and(|module| module.all_actions().any(asks)) {
+            let text = format!("the module does not ask by {message}");
+            self.problem(key, ProblemKind::Disconnected { text });
+        }
+        let number = modules::messages(model).iter().position(|known| *known == message);
+        MessageType(number.and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX))
     }
 
     /// `MODULE.start` or `MODULE.end`.

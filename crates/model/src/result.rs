@@ -54,6 +54,15 @@ pub enum MeasureResult {
         /// How they are spread.
         quantiles: Quantiles,
     },
+    /// Requests that were replied to: how long that took, in seconds.
+    Requests {
+        /// Their mean and deviation.
+        tally: Tally,
+        /// How they are spread.
+        quantiles: Quantiles,
+        /// Those that had no reply in time.
+        late: u64,
+    },
     /// Bytes or activations a second.
     Throughput {
         /// How many.
@@ -132,16 +141,27 @@ impl RunResult {
                     found.insert(format!("measure.{name}"), *per_second);
                 }
                 MeasureResult::Times { tally, quantiles } => {
-                    found.extend(tally.mean().map(|mean| (format!("measure.{name}"), mean)));
-                    for (key, part) in [("median", 0.5), ("p99", 0.99)] {
-                        let at = quantiles.at(part);
-                        found.extend(at.map(|at| (format!("measure.{name}.{key}"), at.as_seconds())));
-                    }
+                    found.extend(times(name, tally, quantiles, &[("median", 0.5), ("p99", 0.99)]));
+                }
+                MeasureResult::Requests { tally, quantiles, late } => {
+                    let parts = [("median", 0.5), ("p90", 0.9), ("p99", 0.99)];
+                    found.extend(times(name, tally, quantiles, &parts));
+                    found.insert(format!("measure.{name}.count"), count(tally.count()));
+                    found.insert(format!("measure.{name}.late"), count(*late));
                 }
             }
         }
         found
     }
+}
+
+/// The mean and some quantiles of times; none without times.
+fn times(name: &str, tally: &Tally, quantiles: &Quantiles, parts: &[(&str, f64)]) -> BTreeMap<String, f64> {
+    let mean = tally.mean().map(|mean| (format!("measure.{name}"), mean));
+    let at = |(key, part): &(&str, f64)| {
+        quantiles.at(*part).map(|at| (format!("measure.{name}.{key}"), at.as_seconds()))
+    };
+    mean.into_iter().chain(parts.iter().filter_map(at)).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "results have fewer digits")]

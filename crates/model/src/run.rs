@@ -6,13 +6,26 @@ use crate::plan::Plan;
 use crate::problem::ModelError;
 use crate::recorder::Recorder;
 use crate::result::{Ended, ProcessorResult, RunResult};
-use quintet_simulate::{Mark, Picos, ProcessorId, Simulation};
+use quintet_simulate::{Mark, MessageType, Picos, ProcessorId, Simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The mark at the beginning of an activation.
 pub(crate) const STARTED: u32 = 0;
 /// The mark at its end.
 pub(crate) const ENDED: u32 = 1;
+/// The marks from here on tell of requests: two for each message.
+pub(crate) const REQUESTS: u32 = 2;
+
+/// The mark where a module goes on with the reply to a message.
+pub(crate) fn answered(message: MessageType) -> u32 {
+    REQUESTS.saturating_add(message.0.saturating_mul(2))
+}
+
+/// The mark where it goes on without.
+pub(crate) fn missed(message: MessageType) -> u32 {
+    answered(message).saturating_add(1)
+}
+
 /// Events after which marks are taken: they are kept until then.
 const BURST: u64 = 4_096;
 

@@ -78,8 +78,11 @@ impl Model {
             }
             Some(_) => Some(Subject { kind, element: name, what: "mean", unit: "s" }),
             None => match name.rsplit_once('.') {
-                Some((element, what @ ("median" | "p99"))) => {
+                Some((element, what @ ("median" | "p90" | "p99"))) => {
                     self.measure_named(element).map(|_| Subject { kind, element, what, unit: "s" })
+                }
+                Some((element, what @ ("count" | "late"))) => {
+                    self.measure_named(element).map(|_| Subject { kind, element, what, unit: "requests" })
                 }
                 _ => None,
             },

@@ -56,6 +56,14 @@ fn measures_together(measures: &[&MeasureResult]) -> Option<MeasureResult> {
                 tally.merge(more);
                 quantiles.merge(more_quantiles);
             }
+            (
+                MeasureResult::Requests { tally, quantiles, late },
+                MeasureResult::Requests { tally: more, quantiles: more_quantiles, late: more_late },
+            ) => {
+                tally.merge(more);
+                quantiles.merge(more_quantiles);
+                *late += more_late;
+            }
             // All measures of a group are of one kind.
             _ => return None,
         }

@@ -4,7 +4,7 @@ use quintet_model::{Action, Device, Draw, Ended, Measure, MeasureResult, Model, 
 use std::path::{Path, PathBuf};
 
 /// Every example of this crate.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 13] = [
     "mm1.toml",
     "mmc.toml",
     "md1.toml",
@@ -14,6 +14,10 @@ const EXAMPLES: [&str; 9] = [
     "fddi.toml",
     "task_farm.toml",
     "voice.toml",
+    "web.toml",
+    "retransmission.toml",
+    "admission.toml",
+    "priorities.toml",
 ];
 
 fn path(name: &str) -> PathBuf {

@@ -32,6 +32,22 @@ fn model_with(key: &str, table: &str, device: &str) -> String {
 }
 
 #[test]
+fn every_model_in_the_reference_runs() {
+    let page = markdown();
+    let models = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let runs = models.map(|model| {
+        let model = Model::from_str(model, "docs/models.md").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(model.warnings(), []);
+        model.run(1).expect("it is good")
+    });
+    let runs: Vec<_> = runs.collect();
+    // The one that gives up after three tries: one packet in nineteen is given up, as (1 - 0.8^2)^3 says.
+    let sent = runs[2].modules["send"].activations;
+    let received = runs[2].quantities()["measure.acknowledged.count"];
+    assert!((90.0..=100.0).contains(&received) && sent == 101, "{sent} sent, {received} acknowledged");
+}
+
+#[test]
 fn every_key_of_the_reference_is_read() {
     let tables = [("model", &keys::MODEL), ("processor", &keys::PROCESSOR), ("module", &keys::MODULE)];
     let tables =

@@ -137,7 +137,8 @@ fn measure(found: &MeasureResult) -> MeasureRow {
         MeasureResult::Throughput { per_second } => {
             MeasureRow { value: *per_second, times: None, percentiles: None }
         }
-        MeasureResult::Times { tally: times, quantiles } => MeasureRow {
+        MeasureResult::Times { tally: times, quantiles }
+        | MeasureResult::Requests { tally: times, quantiles, .. } => MeasureRow {
             value: times.mean().unwrap_or(f64::NAN),
             times: Some(tally(times)),
             percentiles: Some(percentiles(quantiles)),

@@ -68,7 +68,9 @@ pub struct Module {
     here: Address,
     /// The activations that have not begun.
     ready: VecDeque<Ready>,
-    /// The activations that wait for room in a link.
+    /// The activation of a program that decides nothing which waits for room in a link: at which instruction.
+    blocked: Option<(usize, Ready)>,
+    /// The activations of a program that decides which wait for room in a link.
     held: VecDeque<Activation>,
     suspended: Suspended,
     /// Messages that came before somebody waited for them.
@@ -98,6 +100,7 @@ impl Module {
             behind: 0,
             here: Address::new(0, 0),
             ready: VecDeque::new(),
+            blocked: None,
             held: VecDeque::new(),
             suspended: Suspended::default(),
             early: Vec::new(),

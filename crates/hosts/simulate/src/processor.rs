@@ -30,6 +30,9 @@ pub struct ProcessorModel {
     pub interrupt: Picos,
     /// Messages from transfer devices that may wait for a node on it; those beyond are lost.
     pub queue_limit: usize,
+    /// Whether a node that becomes ready takes it from one of lower priority at once, which goes on later where it was. Without, it
+    /// begins when what is executed is done, or its time slice is over.
+    pub preempts: bool,
 }
 
 impl Default for ProcessorModel {
@@ -42,6 +45,7 @@ impl Default for ProcessorModel {
             io_setup: Picos::ZERO,
             interrupt: Picos::ZERO,
             queue_limit: usize::MAX,
+            preempts: false,
         }
     }
 }
@@ -55,8 +59,8 @@ pub(crate) struct Processor {
     /// What cycles are multiplied with: more than 1 for a slow processor.
     slowness: f64,
     pub(crate) random: Random,
-    /// Threads that have something to do, in order. One that roams is in the queues of all processors of its node.
-    pub(crate) ready: VecDeque<ThreadPlace>,
+    /// Threads that have something to do, with their priorities, in order. One that roams is in the queues of all processors of its node.
+    ready: VecDeque<(ThreadPlace, u8)>,
     /// The thread that it runs.
     pub(crate) current: Option<ThreadPlace>,
     /// Since when the work at hand is executed; `None` while a device carries what was sent.
@@ -103,12 +107,42 @@ impl Processor {
         self.slice_ends = self.slice_from(now);
     }
 
-    /// The thread that had it does not have it any more. `is_ready`: it stands in line again, here.
-    pub(crate) fn give_back(&mut self, thread: ThreadPlace, is_ready: bool) {
+    /// The thread that had it does not have it any more. With a priority it stands in line again, here.
+    pub(crate) fn give_back(&mut self, thread: ThreadPlace, ready: Option<u8>) {
         self.current = None;
-        if is_ready {
-            self.ready.push_back(thread);
+        if let Some(priority) = ready {
+            self.line_up(thread, priority);
         }
+    }
+
+    /// A thread is ready, behind those of its priority.
+    pub(crate) fn line_up(&mut self, thread: ThreadPlace, priority: u8) {
+        if self.ready.back().is_none_or(|(_, last)| *last >= priority) {
+            return self.ready.push_back((thread, priority));
+        }
+        let place = self.ready.partition_point(|(_, other)| *other >= priority);
+        self.ready.insert(place, (thread, priority));
+    }
+
+    /// A thread from which it was taken is ready, before the others of its priority.
+    pub(crate) fn line_up_first(&mut self, thread: ThreadPlace, priority: u8) {
+        let place = self.ready.partition_point(|(_, other)| *other > priority);
+        self.ready.insert(place, (thread, priority));
+    }
+
+    /// The thread that is ready and comes next.
+    pub(crate) fn next(&mut self) -> Option<ThreadPlace> {
+        self.ready.pop_front().map(|(thread, _)| thread)
+    }
+
+    /// Whether one is ready.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// A thread runs elsewhere.
+    pub(crate) fn withdraw(&mut self, thread: ThreadPlace) {
+        self.ready.retain(|(ready, _)| *ready != thread);
     }
 
     /// Executes for so long, or to the end of the time slice: until when. None if that is over and other threads are ready.

@@ -193,6 +193,15 @@ impl Simulation {
         }
     }
 
+    /// Has a node run before those of smaller priority that are ready on its processors; all have 0 unless it is set. Nothing happens if there
+    /// is no such node, and to what it has ready already.
+    pub fn prioritise(&mut self, id: NodeId, priority: u8) {
+        let Some(node) = self.nodes.get(id) else { return };
+        for place in node.threads.all() {
+            self.threads[place].priority = priority;
+        }
+    }
+
     /// Places a protocol at an address and starts it now. A node comes into being with its first instance.
     pub fn add(&mut self, at: Address, protocol: impl Hosted) {
         if self.nodes.get(at.node).is_none() {

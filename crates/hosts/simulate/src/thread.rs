@@ -27,6 +27,8 @@ pub(crate) struct Thread {
     pub(crate) node: NodePlace,
     /// Where it runs, or ran last.
     pub(crate) processor: ProcessorId,
+    /// Those of larger priority run first.
+    pub(crate) priority: u8,
     /// Whether it runs on any processor of its node that is free.
     pub(crate) roams: bool,
     /// Of a leader: its team.
@@ -82,6 +84,7 @@ impl Thread {
         Thread {
             node,
             processor,
+            priority: 0,
             roams,
             team: Vec::new(),
             most: 0,
@@ -184,7 +187,7 @@ impl Threads {
 
     /// Who handles an input that comes now for a thread: itself, or of a team one that has nothing to do. None: it waits with the leader.
     pub(crate) fn free(&mut self, place: ThreadPlace, of: &mut NodeThreads) -> Option<ThreadPlace> {
-        let &Thread { node, processor, most, ref team, .. } = &self[place];
+        let &Thread { node, processor, priority, most, ref team, .. } = &self[place];
         if most == 0 {
             return Some(place);
         }
@@ -192,7 +195,7 @@ impl Threads {
         if idle.is_some() || team.len() == most {
             return idle;
         }
-        let member = self.add(Thread { leader: Some(place), ..Thread::new(node, processor, true) });
+        let member = self.add(Thread { priority, leader: Some(place), ..Thread::new(node, processor, true) });
         self[place].team.push(member);
         of.spread.get_or_insert_default().threads.push(member);
         Some(member)

@@ -12,8 +12,8 @@ use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
 use quintet_tuple_space::Space;
 use quintet_wire::registry::{
-    BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH, PORT_LINKS,
-    PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION, PORT_SPACE, PORT_USER,
+    BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH,
+    PORT_LINKS, PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION, PORT_SPACE, PORT_USER,
 };
 
 /// The node of a space's process.

@@ -8,7 +8,7 @@ use crate::dimension::Unit;
 pub(super) enum Word {
     Number(f64),
     Name(String),
-    /// One of `+-*/(),`.
+    /// One of `+-*/(),<>`, and `=` for `==`, `≤`, `≥` and `≠` for `<=`, `>=` and `!=`.
     Sign(char),
 }
 
@@ -28,6 +28,12 @@ pub(super) fn words(text: &str) -> Result<Vec<Placed>, ExpressionError> {
                 words.push((at + 1, Word::Sign(letter)));
                 1
             }
+            '<' | '>' | '=' | '!' => {
+                let (sign, length) = comparison(letter, letters.get(at + 1))
+                    .ok_or_else(|| unexpected(at, &letter.to_string()))?;
+                words.push((at + 1, Word::Sign(sign)));
+                length
+            }
             '0'..='9' | '.' => {
                 let length = number_length(&letters[at..]);
                 let digits: String =
@@ -46,6 +52,18 @@ pub(super) fn words(text: &str) -> Result<Vec<Placed>, ExpressionError> {
         at += length;
     }
     Ok(words)
+}
+
+/// The sign of a comparison, and how many letters it has.
+fn comparison(first: char, second: Option<&char>) -> Option<(char, usize)> {
+    Some(match (first, second) {
+        ('<', Some('=')) => ('≤', 2),
+        ('>', Some('=')) => ('≥', 2),
+        ('=', Some('=')) => ('=', 2),
+        ('!', Some('=')) => ('≠', 2),
+        ('<' | '>', _) => (first, 1),
+        _ => return None,
+    })
 }
 
 fn unexpected(at: usize, found: &str) -> ExpressionError {

@@ -1,22 +1,15 @@
 //! The keys of everything but devices.
 
 use super::Preset::{Otherwise, Required, Value};
-use super::Takes::{Count, Draw, Other, Quantity, Switch};
-use super::{CLASS, LARGEST_GROUP, LONGEST, MOST, SHORTEST, Table, key};
+use super::Takes::{Count, Draw, Other, Quantity, Switch, Word};
+use super::{LARGEST_GROUP, LONGEST, MOST, SHORTEST, Table, key};
 use crate::dimension::Dimension;
 
-/// Every table but those of devices, in the order of the documentation.
-pub const ELEMENTS: [&Table; 9] = [
-    &MODEL,
-    &PARAMETERS,
-    &PROCESSOR,
-    &INSTRUCTIONS,
-    &MODULE,
-    &EXECUTE_ACTION,
-    &SEND_ACTION,
-    &DISTRIBUTIONS,
-    &MEASURE,
-];
+/// Every table of elements but those of devices, in the order of the documentation.
+pub const ELEMENTS: [&Table; 5] = [&MODEL, &PARAMETERS, &PROCESSOR, &INSTRUCTIONS, &MODULE];
+
+/// What stands behind the actions there.
+pub const VALUES: [&Table; 2] = [&DISTRIBUTIONS, &MEASURE];
 
 /// `[model]`.
 pub static MODEL: Table = Table {
@@ -84,6 +77,13 @@ pub static PROCESSOR: Table = Table {
             Quantity(Dimension::TIME, SHORTEST, LONGEST),
             Otherwise("without end"),
             "How long a module executes before another that is ready gets its turn.",
+        ),
+        key(
+            "preempt",
+            Word(&["none", "resume"]),
+            Value("none"),
+            "Resume: a module that becomes ready takes the processor at once from one of smaller `priority`, which goes on later where it was, \
+             before others of its priority. None: it waits for its turn.",
         ),
         key(
             "input_controller",
@@ -192,55 +192,17 @@ pub static MODULE: Table = Table {
             Otherwise("none"),
             "One of them is started, with a probability in proportion to its weight.",
         ),
-    ],
-};
-
-/// An element of `do` that executes.
-pub static EXECUTE_ACTION: Table = Table {
-    heading: "do = [{ execute = ... }]",
-    text: "Executes an instruction of the processor.",
-    keys: &[
-        key("execute", Other("an instruction"), Required, "Which."),
         key(
-            "times",
-            Draw(Dimension::NUMBER),
-            Value("1"),
-            "How often; rounded to a whole number, 4,294,967,295 at most. What varies is drawn anew for each of a fixed number of times up to 10,000; \
-             else once for all.",
-        ),
-    ],
-};
-
-/// An element of `do` that sends.
-pub static SEND_ACTION: Table = Table {
-    heading: "do = [{ send = ... }]",
-    text: "Sends a message to a module that waits for it.",
-    keys: &[
-        key("send", Other("a message"), Required, "Its name."),
-        key(
-            "to",
-            Other("a module"),
-            Required,
-            "Who gets it. Of a group: `NAME`, `NAME.next` or `NAME.each`, see [Groups](#groups).",
+            "priority",
+            Count(0, 255),
+            Value("0"),
+            "Of those that are ready on its processor the one of largest priority goes first; of the same priority, the one that was ready first.",
         ),
         key(
-            "bytes",
-            Draw(Dimension::DATA),
-            Value("0 B"),
-            "Its length; rounded to whole bytes, 4,294,967,295 at most.",
-        ),
-        key(
-            "through",
-            Other("a device"),
-            Otherwise("nothing: without delay, within a processor only"),
-            "What carries it. Both processors must be stations of it.",
-        ),
-        key("times", Count(0, 10_000), Value("1"), "How many of it, one behind the other."),
-        key(
-            "class",
-            CLASS,
-            Value("asynchronous"),
-            "Synchronous: within the sender's synchronous allocation, on a token ring only.",
+            "state",
+            Other("a table of numbers, by variable"),
+            Otherwise("no variables"),
+            "Its variables, each with its first value: numbers that its activations share, for `set` and for formulas.",
         ),
     ],
 };
@@ -317,7 +279,7 @@ static DISTRIBUTIONS: Table = Table {
 /// `[measure.NAME]`.
 pub static MEASURE: Table = Table {
     heading: "[measure.NAME]",
-    text: "What to measure besides the standard results. One of the three.",
+    text: "What to measure besides the standard results. One of the four.",
     keys: &[
         key(
             "time",
@@ -336,6 +298,13 @@ pub static MEASURE: Table = Table {
             Other("{ of = \"MODULE\" }"),
             Otherwise("-"),
             "The time between two ends of a module: its cycle time.",
+        ),
+        key(
+            "request",
+            Other("{ of = \"MODULE\", ask = \"MESSAGE\" }"),
+            Otherwise("-"),
+            "The time from each `ask` of a module, or each by that message, until it goes on with the reply: mean, quantiles, count; and how many \
+             had no reply in time.",
         ),
     ],
 };

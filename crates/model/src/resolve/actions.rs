@@ -2,58 +2,95 @@
 
 use super::modules::{Messages, address};
 use super::{Host, Resolver};
+use crate::action::Action;
 use crate::dimension::Dimension;
-use crate::model::{Action, Module};
+use crate::model::Module;
 use crate::plan::PlannedModule;
 use crate::problem::ProblemKind;
 use crate::quantity::Draw;
 use quintet_contract::{Address, Port, Stage};
 use quintet_simulate::device::Class;
 use quintet_simulate::{Distribution, Instruction, MessageType, Picos};
+use std::collections::BTreeMap;
 
 /// How often an action is written out instead of being counted.
 const MOST_REPEATS: u64 = 10_000;
 /// Instructions of one module at most, repeats written out.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
+/// What a module does, while it is put together.
+pub(super) struct Program<'p> {
+    pub(super) index: usize,
+    host: Option<&'p Host>,
+    pub(super) planned: &'p [PlannedModule],
+    pub(super) messages: &'p Messages<'p>,
+    /// The numbers of the module's variables.
+    pub(super) variables: &'p BTreeMap<String, usize>,
+    pub(super) instructions: Vec<Instruction>,
+    /// Whether there is more than may be.
+    is_full: bool,
+}
+
 impl Resolver<'_> {
     /// The instructions of the module at `index`, between the marks by which its activations are measured.
     pub(super) fn resolve_actions(
         &mut self,
         index: usize,
-        name: &str,
-        module: &Module,
+        (name, module): (&str, &Module),
         hosts: &[Host],
         planned: &[PlannedModule],
         messages: &Messages<'_>,
     ) -> Vec<Instruction> {
         // Not the module's own port: what it sends to itself may go through a device.
         let here = Address { port: Port(0), ..address(index) };
-        let mut instructions = vec![Instruction::Mark { at: here, number: crate::run::STARTED }];
-        for (step, action) in module.actions.iter().enumerate() {
-            let key = format!("module.{name}.do[{step}]");
-            let more = match action {
+        let mark = |number| Instruction::Mark { at: here, number };
+        let variables = module.state.keys().cloned().zip(0..).collect();
+        let mut program = Program {
+            index,
+            host: hosts.get(planned[index].processor),
+            planned,
+            messages,
+            variables: &variables,
+            instructions: vec![mark(crate::run::STARTED)],
+            is_full: false,
+        };
+        self.put_together(&format!("module.{name}.do"), &module.actions, &mut program);
+        program.instructions.push(mark(crate::run::ENDED));
+        program.instructions
+    }
+
+    /// Adds the instructions of a list of actions.
+    pub(super) fn put_together(&mut self, key: &str, actions: &[Action], program: &mut Program<'_>) {
+        for (step, action) in actions.iter().enumerate() {
+            let key = format!("{key}[{step}]");
+            match action {
                 Action::Execute { instruction, times } => {
-                    let host = &hosts.get(planned[index].processor);
-                    host.map_or_else(Vec::new, |host| self.execute(&key, instruction, times, host))
+                    let host = program.host;
+                    let more =
+                        host.map_or_else(Vec::new, |host| self.execute(&key, instruction, times, host));
+                    program.instructions.extend(more);
                 }
-                Action::Send { .. } => self.send(&key, index, action, planned, messages),
-            };
-            if instructions.len() + more.len() > MOST_INSTRUCTIONS {
+                Action::Send { .. } => {
+                    let more = self.send(&key, action, program);
+                    program.instructions.extend(more);
+                }
+                _ => self.put_together_decision(&key, action, program),
+            }
+            if program.instructions.len() > MOST_INSTRUCTIONS && !program.is_full {
+                program.is_full = true;
                 let (found, expected) =
                     ("more".to_owned(), format!("at most {MOST_INSTRUCTIONS} actions, repeats included"));
                 self.problem(&key, ProblemKind::OutOfRange { found, expected });
-                break;
             }
-            instructions.extend(more);
+            if program.is_full {
+                return;
+            }
         }
-        instructions.push(Instruction::Mark { at: here, number: crate::run::ENDED });
-        instructions
     }
 
     /// A distribution of whole numbers. The simulator's have 32 bits: larger draws count as the largest, so that a mean
     /// beyond that is a mistake.
-    fn bounded(&mut self, key: &str, draw: &Draw, dimension: Dimension) -> Distribution {
+    pub(super) fn bounded(&mut self, key: &str, draw: &Draw, dimension: Dimension) -> Distribution {
         let distribution = self.distribution(key, draw, dimension);
         let mean = distribution.mean();
         if mean > f64::from(u32::MAX) {
@@ -87,34 +124,38 @@ impl Resolver<'_> {
         }
     }
 
-    fn send(
-        &mut self,
-        key: &str,
-        from: usize,
-        action: &Action,
-        planned: &[PlannedModule],
-        messages: &Messages<'_>,
-    ) -> Vec<Instruction> {
-        let Action::Send { message, to, bytes, through, times, class } = action else { return Vec::new() };
-        let model = self.model;
+    fn send(&mut self, key: &str, action: &Action, program: &mut Program<'_>) -> Vec<Instruction> {
+        let Action::Send { bytes, through, times, class, .. } = action else { return Vec::new() };
         let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
         let count = self.count(&format!("{key}.times"), times, 0, MOST_REPEATS);
-        let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules);
-        let Some(receiver) = receiver else { return Vec::new() };
-        let way = self.way(key, (from, receiver), through.as_deref(), planned);
-        if way.is_some() && *class == Class::Synchronous {
-            self.check_synchronous(key, planned[from].processor, through.as_deref(), &bytes);
+        let Some((to, message)) = self.target(key, action, program) else { return Vec::new() };
+        if *class == Class::Synchronous {
+            let from = program.planned[program.index].processor;
+            self.check_synchronous(key, from, through.as_deref(), &bytes);
         }
-        let awaits = model.modules.get(to).is_some_and(|module| module.waits_for.contains_key(message));
-        let Some(number) = messages.iter().position(|known| known == message).filter(|_| awaits) else {
-            let kind = ProblemKind::Unawaited { message: message.clone(), to: to.clone() };
-            self.problem(&format!("{key}.send"), kind);
-            return Vec::new();
-        };
-        let message = MessageType(u32::try_from(number).unwrap_or(u32::MAX));
-        let to = way.unwrap_or_else(|| address(receiver));
         let send = Instruction::Send { to, message, bytes, class: *class };
         vec![send; usize::try_from(count).unwrap_or(0)]
+    }
+
+    /// Where an action sends what, by a way that is added; none with a problem reported.
+    pub(super) fn target(
+        &mut self,
+        key: &str,
+        action: &Action,
+        program: &mut Program<'_>,
+    ) -> Option<(Address, MessageType)> {
+        let (message, to, through) = action.sent()?;
+        let model = self.model;
+        let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules)?;
+        let way = self.way(key, (program.index, receiver), through, program.planned);
+        let awaits = model.modules.get(to).is_some_and(|module| module.awaits(message));
+        let number = program.messages.iter().position(|known| *known == message).filter(|_| awaits);
+        if number.is_none() {
+            let kind = ProblemKind::Unawaited { message: message.to_owned(), to: to.to_owned() };
+            let part = if matches!(action, Action::Ask { .. }) { "ask" } else { "send" };
+            self.problem(&format!("{key}.{part}"), kind);
+        }
+        Some((way?, MessageType(u32::try_from(number?).unwrap_or(u32::MAX))))
     }
 
     /// Whether a ring can carry it as synchronous traffic of this processor.

@@ -4,10 +4,11 @@
 //! From here on nothing knows groups, until `together.rs` sums up what they did. What is found wrong with an element of one is said once, at the key that was written.
 
 use super::Resolver;
+use crate::action::Action;
 use crate::dimension::Dimension;
 use crate::group::{Groups, member, members};
 use crate::keys::{self, Key, LARGEST_GROUP};
-use crate::model::{Action, Device, Measure, Model, Module, Value};
+use crate::model::{Device, Measure, Model, Module, Value};
 use crate::problem::ProblemKind;
 use crate::quantity::{Draw, Quantity};
 use std::collections::BTreeMap;
@@ -41,11 +42,8 @@ fn places(size: Option<u64>) -> impl Iterator<Item = Place> {
 /// What one of a module takes, written out: its actions, and the lines of the files that it draws from.
 fn cost(module: &Module) -> usize {
     let timing = module.start.iter().chain(&module.every);
-    let drawn = module.actions.iter().map(|action| match action {
-        Action::Execute { times, .. } => times,
-        Action::Send { bytes, .. } => bytes,
-    });
-    1 + module.actions.len() + timing.chain(drawn).map(Draw::lines).sum::<usize>()
+    let drawn = module.all_actions().flat_map(Action::draws);
+    1 + module.all_actions().count() + timing.chain(drawn).map(Draw::lines).sum::<usize>()
 }
 
 /// Writes out the groups of one model.
@@ -228,28 +226,37 @@ impl Writer<'_, '_> {
             let named = self.named(&format!("{key}.{other}"), other, place);
             one.then_one_of.extend(named.into_iter().map(|other| (other, weight.clone())));
         }
-        one.actions.clear();
-        for (step, action) in module.actions.iter().enumerate() {
-            let key = format!("{path}.do[{step}]");
-            for action in self.actions(&key, action, place) {
-                self.origins.insert(format!("{own}.do[{}]", one.actions.len()), key.clone());
-                one.actions.push(action);
-            }
-        }
+        one.actions = self.actions((&format!("{path}.do"), &format!("{own}.do")), &module.actions, place);
         one
     }
 
-    /// The action, or one for each module that it sends to.
-    fn actions(&mut self, key: &str, action: &Action, place: Place) -> Vec<Action> {
-        let Action::Send { to, .. } = action else { return vec![action.clone()] };
-        let sent = |name| {
-            let mut action = action.clone();
-            if let Action::Send { to, .. } = &mut action {
-                *to = name;
+    /// The actions written out: one for each module that each names. The keys: of the list as it was written, and in the new model.
+    fn actions(&mut self, (written, own): (&str, &str), actions: &[Action], place: Place) -> Vec<Action> {
+        let mut all = Vec::new();
+        for (step, action) in actions.iter().enumerate() {
+            let key = format!("{written}[{step}]");
+            for mut action in self.targets(&key, action, place) {
+                let own = format!("{own}[{}]", all.len());
+                for (part, inner) in action.parts_mut() {
+                    *inner = self.actions((&format!("{key}.{part}"), &format!("{own}.{part}")), inner, place);
+                }
+                self.origins.insert(own, key.clone());
+                all.push(action);
             }
+        }
+        all
+    }
+
+    /// The action, or one for each module that it names.
+    fn targets(&mut self, key: &str, action: &Action, place: Place) -> Vec<Action> {
+        let Some(to) = action.target().map(str::to_owned) else { return vec![action.clone()] };
+        let named = |name: String| {
+            let mut action = action.clone();
+            action.target_mut().into_iter().for_each(|to| to.clone_from(&name));
             action
         };
-        self.named(&format!("{key}.to"), to, place).into_iter().map(sent).collect()
+        let part = if matches!(action, Action::Cancel { .. }) { "cancel" } else { "to" };
+        self.named(&format!("{key}.{part}"), &to, place).into_iter().map(named).collect()
     }
 
     /// The modules that a name means at this place. One that nothing has is reported later.
@@ -303,7 +310,9 @@ impl Writer<'_, '_> {
     fn size_of_measure(&mut self, name: &str, measure: &Measure) -> Option<u64> {
         let names = match measure {
             Measure::Time { from, to } => vec![Self::edge(from)?.0, Self::edge(to)?.0],
-            Measure::Throughput { of, .. } | Measure::Interval { of } => vec![of.as_str()],
+            Measure::Throughput { of, .. } | Measure::Interval { of } | Measure::Request { of, .. } => {
+                vec![of.as_str()]
+            }
         };
         if let Some(all) =
             names.iter().find(|name| self.group(name).is_some_and(|(_, which, _)| which == "each"))
@@ -334,6 +343,9 @@ impl Writer<'_, '_> {
                 Measure::Throughput { of: module("throughput.of", of), bytes: bytes.clone() }
             }
             Measure::Interval { of } => Measure::Interval { of: module("interval.of", of) },
+            Measure::Request { of, message } => {
+                Measure::Request { of: module("request.of", of), message: message.clone() }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Host, Resolver};
 use crate::dimension::Dimension;
 use crate::keys::MOST;
-use crate::model::Module;
+use crate::model::{Model, Module};
 use crate::plan::{PlannedModule, Route};
 use crate::problem::ProblemKind;
 use quintet_contract::Address;
@@ -15,6 +15,16 @@ const MOST_MODULES: usize = 60_000;
 
 /// The names of all messages that are waited for, in order: their index is their number.
 pub(super) type Messages<'a> = Vec<&'a str>;
+
+/// All messages that some module waits for.
+pub(super) fn messages(model: &Model) -> Messages<'_> {
+    let awaited: BTreeSet<&str> = model
+        .modules
+        .values()
+        .flat_map(|module| module.waits_for.keys().map(String::as_str).chain(module.messages_in_its_midst()))
+        .collect();
+    awaited.into_iter().collect()
+}
 
 /// The address of the module at `index`.
 pub(crate) fn address(index: usize) -> Address {
@@ -31,9 +41,7 @@ impl Resolver<'_> {
             self.problem("module", ProblemKind::OutOfRange { found, expected });
             return (Vec::new(), Vec::new());
         }
-        let awaited: BTreeSet<&str> =
-            model.modules.values().flat_map(|module| module.waits_for.keys().map(String::as_str)).collect();
-        let messages: Messages<'_> = awaited.into_iter().collect();
+        let messages = messages(model);
         let mut planned: Vec<_> = model
             .modules
             .iter()
@@ -42,8 +50,9 @@ impl Resolver<'_> {
         self.link_successors(&mut planned);
         for (index, (name, module)) in model.modules.iter().enumerate() {
             planned[index].spec.instructions =
-                self.resolve_actions(index, name, module, hosts, &planned, &messages);
+                self.resolve_actions(index, (name, module), hosts, &planned, &messages);
         }
+        self.resolve_replies(&mut planned);
         (planned, std::mem::take(&mut self.ways).into_routes())
     }
 
@@ -75,11 +84,15 @@ impl Resolver<'_> {
             predecessors: 0,
             any_predecessor: module.after.is_empty(),
             instructions: Vec::new(),
-            variables: Vec::new(),
+            variables: self.resolve_state(&path, &module.state),
             successors: Vec::new(),
         };
         let costs = processor.map_or_else(Costs::new, |processor| hosts[processor].costs.clone());
-        PlannedModule { name: name.to_owned(), processor: processor.unwrap_or(0), spec, costs }
+        let priority = module.priority.as_ref();
+        let priority =
+            priority.map_or(0, |priority| self.count(&format!("{path}.priority"), priority, 0, 255));
+        let priority = u8::try_from(priority).unwrap_or(u8::MAX);
+        PlannedModule { name: name.to_owned(), processor: processor.unwrap_or(0), priority, spec, costs }
     }
 
     fn resolve_timing(&mut self, path: &str, module: &Module) -> Option<Timing> {

@@ -1,7 +1,8 @@
 //! What starts what: modules that never start, cycles in which no time passes, elements without use.
 
 use super::{Host, Resolver};
-use crate::model::{Action, Device, Module};
+use crate::action::Action;
+use crate::model::{Device, Module};
 use crate::plan::PlannedModule;
 use crate::problem::ProblemKind;
 use quintet_simulate::{Distribution, Instruction, Picos};
@@ -28,8 +29,8 @@ impl<'a> Starts<'a> {
             for after in module.then.iter().chain(module.then_one_of.keys()) {
                 starts.succeed(name, after);
             }
-            for action in &module.actions {
-                if let Action::Send { message, to, .. } = action {
+            for action in module.all_actions() {
+                if let Some((message, to, _)) = action.sent() {
                     starts.senders.entry((to, message)).or_default().push(name);
                     starts.next.entry(name).or_default().insert(to);
                 }
@@ -132,10 +133,11 @@ impl<'a> Resolver<'a> {
                 matches!(times, Distribution::Constant(0.0))
                     || matches!(host.costs.get(stage), Some(Distribution::Constant(0.0)))
             }
-            _ => true,
+            Instruction::Send { .. } | Instruction::Mark { .. } => true,
+            // What decides may wait.
+            _ => false,
         });
-        let uses_device =
-            module.actions.iter().any(|action| matches!(action, Action::Send { through: Some(_), .. }));
+        let uses_device = module.all_actions().any(|action| action.through().is_some());
         let device_costs = !host.model.output_controller || host.model.io_setup > Picos::ZERO;
         executes_nothing && !(uses_device && device_costs)
     }
@@ -166,7 +168,7 @@ impl<'a> Resolver<'a> {
                         && self.is_immediate(through.as_deref())
                         && times.text() == "1"
                 }
-                Action::Execute { .. } => false,
+                _ => false,
             };
             module.actions.iter().filter(counts).count()
         };
@@ -198,7 +200,7 @@ impl<'a> Resolver<'a> {
             }
             for instruction in processor.instructions.keys() {
                 let executes = |action: &Action| matches!(action, Action::Execute { instruction: other, .. } if other == instruction);
-                if !modules().any(|module| module.on == *name && module.actions.iter().any(executes)) {
+                if !modules().any(|module| module.on == *name && module.all_actions().any(executes)) {
                     let text = "no module executes it".to_owned();
                     self.warning(
                         &format!("processor.{name}.instructions.{instruction}"),
@@ -208,8 +210,8 @@ impl<'a> Resolver<'a> {
             }
         }
         for name in model.devices.keys() {
-            let uses = |action: &Action| matches!(action, Action::Send { through: Some(device), .. } if device == name);
-            if !modules().any(|module| module.actions.iter().any(uses)) {
+            let uses = |action: &Action| action.through() == Some(name.as_str());
+            if !modules().any(|module| module.all_actions().any(uses)) {
                 let text = "nothing is sent through it".to_owned();
                 self.warning(&format!("device.{name}"), ProblemKind::Disconnected { text });
             }

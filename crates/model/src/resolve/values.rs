@@ -23,16 +23,13 @@ impl Resolver<'_> {
         let model = self.model;
         let mut open: Vec<_> = model.parameters.iter().collect();
         open.retain(|(name, _)| {
-            let taken =
-                Unit::find(name).is_some() || ["ceil", "floor", "min", "max"].contains(&name.as_str());
-            let name_like = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-                && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
-            if taken || !name_like {
+            let is_good = is_name(name);
+            if !is_good {
                 let found = (*name).clone();
                 let expected = "letters, digits and _, and no unit or function".to_owned();
                 self.problem(&format!("parameters.{name}"), ProblemKind::OutOfRange { found, expected });
             }
-            !taken && name_like
+            is_good
         });
         loop {
             let before = open.len();
@@ -212,6 +209,14 @@ impl Resolver<'_> {
         }
         costs
     }
+}
+
+/// Whether an expression can have this name for something of the model.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_taken = Unit::find(name).is_some() || ["ceil", "floor", "min", "max"].contains(&name);
+    let is_like_one = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    !is_taken && is_like_one
 }
 
 /// Why a distribution cannot be, in the words of the file: the check knows its parameters in base units only.

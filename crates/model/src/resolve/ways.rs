@@ -55,6 +55,13 @@ impl Resolver<'_> {
         self.add_way(&key, (from, to), Some((device, here, there)))
     }
 
+    /// The addresses at which one module reaches another by the ways that there are so far.
+    pub(super) fn known_ways(&self, from: usize, to: usize) -> Vec<Address> {
+        let routes = self.ways.routes.get(&(from.min(to), from.max(to)));
+        let by = |route: &Route| route.way.map_or(address(to), |way| way.to(address(to)));
+        routes.into_iter().flatten().map(by).collect()
+    }
+
     fn processor_name(&self, index: usize) -> String {
         self.model.processors.keys().nth(index).cloned().unwrap_or_default()
     }

@@ -114,18 +114,22 @@ class Model:
         do: Sequence[Mapping[str, Any]] = (),
         then: Sequence[str] | None = None,
         then_one_of: Mapping[str, Quantity] | None = None,
+        priority: Quantity | None = None,
+        state: Mapping[str, Quantity] | None = None,
     ) -> Model:
         """Adds a modelled program on the processor `on`. At least one condition is needed.
 
         `count`: a group of so many, NAME-1 to NAME-COUNT; on a group of processors there is one on each without it.
         `start`, `every`, `limit`: when it first runs by itself, the time between, how often at most. `waits_for`: how many
         of which messages one activation needs. `after`, `after_any`: modules of which all, or one, must be done. `do`:
-        what `execute` and `send` make, in order. `then`: its successors. `then_one_of`: the weights of those of which one
-        is chosen.
+        what `execute` and `send` make, in order, or dicts with the other actions of a model file ("ask", "reply", "if").
+        `then`: its successors. `then_one_of`: the weights of those of which one is chosen. `priority`: the largest on a
+        processor goes first. `state`: its variables, with their first values.
         """
         return self._add("module", name, {
             "on": on, "count": count, "start": start, "every": every, "limit": limit, "waits_for": waits_for, "after": after,
             "after_any": after_any, "do": do, "then": then, "then_one_of": then_one_of,
+            "priority": priority, "state": state,
         })  # fmt: skip
 
     def measure(
@@ -135,14 +139,18 @@ class Model:
         time: Mapping[str, str] | None = None,
         throughput: Mapping[str, Quantity] | None = None,
         interval: Mapping[str, str] | None = None,
+        request: Mapping[str, str] | None = None,
     ) -> Model:
-        """Adds a measure, one of the three.
+        """Adds a measure, one of the four.
 
         `time={"from": "MODULE.start", "to": "MODULE.end"}`: the time from the k-th event to the k-th.
         `throughput={"of": "MODULE", "bytes": "8 B"}`: bytes a second, or without `bytes` activations a second.
         `interval={"of": "MODULE"}`: the time between two ends.
+        `request={"of": "MODULE", "ask": "MESSAGE"}`: from each `ask`, by that message or by any, to the reply.
         """
-        return self._add("measure", name, {"time": time, "throughput": throughput, "interval": interval})
+        return self._add("measure", name, {
+            "time": time, "throughput": throughput, "interval": interval, "request": request,
+        })  # fmt: skip
 
     def with_parameters(self, **values: float) -> Model:
         """A copy with other numbers for these parameters.

@@ -48,13 +48,12 @@ impl Asker {
     }
 }
 
-/// The body of a message of this length, and how much of it is used.
-pub(super) fn message_body(bytes: u64, asker: Option<Asker>) -> ([u8; 8 + ASKER], usize) {
+/// The body of a message of this length that belongs to what somebody asked for.
+pub(super) fn message_body(bytes: u64, asker: Asker) -> [u8; 8 + ASKER] {
     let mut body = [0; 8 + ASKER];
     body[..8].copy_from_slice(&bytes.to_le_bytes());
-    let Some(asker) = asker else { return (body, 8) };
     body[8..].copy_from_slice(&asker.to_bytes());
-    (body, body.len())
+    body
 }
 
 /// The body that names an asker alone.
@@ -114,12 +113,14 @@ mod tests {
     #[test]
     fn a_message_says_its_length_and_who_asked() {
         let asker = Asker { at: Address::new(0x1234, 0x5678), activation: 0x9abc_def0 };
+        for kind in [MESSAGE, SYNCHRONOUS_MESSAGE] {
+            let body = message_body(1_500, asker);
+            let frame = Frame::new(kind, Token(3), &body);
+            assert_eq!((modelled_bytes(&frame), asker_of(&frame)), (1_500, Some(asker)));
+            let frame = Frame::new(kind, Token(3), &body[..8]);
+            assert_eq!((modelled_bytes(&frame), asker_of(&frame)), (1_500, None));
+        }
         for asker in [None, Some(asker)] {
-            let (body, len) = message_body(1_500, asker);
-            for kind in [MESSAGE, SYNCHRONOUS_MESSAGE] {
-                let frame = Frame::new(kind, Token(3), &body[..len]);
-                assert_eq!((modelled_bytes(&frame), asker_of(&frame)), (1_500, asker));
-            }
             let (body, len) = asker_body(asker);
             let frame = Frame::new(SUCCEED, Token(3), &body[..len]);
             assert_eq!(asker_of(&frame), asker);

@@ -3,6 +3,8 @@
 //! What takes time is told to the host when it is come upon, and done later. An instruction that decides must not be executed before that is
 //! done: the activation then asks the host to be called again, and goes on there, on the same processor and before anything else that waits
 //! for it.
+//!
+//! Most programs decide nothing. Theirs is the short way: what one of them does is told to the host in one go.
 
 use super::activation::{Activation, Awaits};
 use super::frames::{Asker, CANCEL, MARK, PROCEED, REPLY, asker_body, message_body, message_kind};
@@ -11,7 +13,7 @@ use crate::device::Class;
 use crate::distribution::Distribution;
 use crate::formula::{Facts, Formula, is_true};
 use crate::picos::{Picos, nearest};
-use quintet_contract::{Address, Kind, Outbox, Port, SendError, Time, Token};
+use quintet_contract::{Address, Kind, Outbox, Port, Random, SendError, Time, Token};
 
 /// Instructions of one activation beyond which others get their turn, at the same time: so the host notices a program in which
 /// time stands still.
@@ -39,10 +41,28 @@ struct Turn<'a> {
 impl Module {
     /// Goes on with what waits for room or may go on, and begins what is ready, as far as it goes.
     pub(super) fn run(&mut self, now: Time, out: &mut dyn Outbox) {
+        if !self.decides {
+            return self.run_through(out);
+        }
         // Taken out meanwhile, so that executing it may change everything else.
         let program = std::mem::take(&mut self.spec.instructions);
         self.run_program(&program, &mut Turn { now, out, worked: false });
         self.spec.instructions = program;
+    }
+
+    /// The same of a program that decides nothing.
+    fn run_through(&mut self, out: &mut dyn Outbox) {
+        while let Some((at, ready)) = self.blocked.take().or_else(|| Some((0, self.ready.pop_front()?))) {
+            for index in at..self.spec.instructions.len() {
+                let done =
+                    act(&self.spec.instructions[index], &mut self.random, (ready.asker, ready.at), out);
+                if done == Err(SendError::Full) {
+                    self.blocked = Some((index, ready));
+                    return;
+                }
+            }
+            self.succeed(ready.asker, out);
+        }
     }
 
     fn run_program(&mut self, program: &[Instruction], turn: &mut Turn<'_>) {
@@ -70,9 +90,9 @@ impl Module {
         })
     }
 
-    /// A number that no activation which waits has. One is enough for a program that does not decide.
+    /// A number that no activation which waits has.
     fn new_number(&mut self) -> u32 {
-        self.begun = self.begun.wrapping_add(u32::from(self.decides));
+        self.begun = self.begun.wrapping_add(1);
         self.begun
     }
 
@@ -84,79 +104,32 @@ impl Module {
     ) -> Outcome {
         let mut left = MOST_AT_ONCE;
         while let Some(instruction) = program.get(activation.next) {
-            if self.decides {
-                if turn.worked && instruction.decides() {
-                    return Outcome::Works;
-                }
-                if left == 0 {
-                    return Outcome::Waits(Awaits::Time, Some(turn.now), activation.next);
-                }
-                left -= 1;
+            if turn.worked && instruction.decides() {
+                return Outcome::Works;
             }
+            if left == 0 {
+                return Outcome::Waits(Awaits::Time, Some(turn.now), activation.next);
+            }
+            left -= 1;
             if instruction.decides() {
                 match self.decide(instruction, activation, turn) {
                     Decision::GoTo(next) => activation.next = next,
                     Decision::Stop(outcome) => return outcome,
                 }
-            } else if self.act(instruction, activation, turn) == Err(SendError::Full) {
-                return Outcome::Held;
-            } else {
-                activation.next += 1;
+                continue;
             }
+            turn.worked |= instruction.works();
+            let whose = (activation.asker, activation.ready);
+            if act(instruction, &mut self.random, whose, turn.out) == Err(SendError::Full) {
+                return Outcome::Held;
+            }
+            activation.next += 1;
         }
-        if self.decides && turn.worked {
+        if turn.worked {
             return Outcome::Works;
         }
         self.succeed(activation.asker, turn.out);
         Outcome::Ended
-    }
-
-    /// Does what needs nothing from its module.
-    ///
-    /// # Errors
-    /// No room for what it sends.
-    fn act(
-        &mut self,
-        instruction: &Instruction,
-        activation: &Activation,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), SendError> {
-        match instruction {
-            Instruction::Execute(stage, count) => {
-                turn.worked = true;
-                turn.out.work(*stage, whole(count.sample(&mut self.random)));
-            }
-            Instruction::Send { to, message, bytes, class } => {
-                let what = (message_kind(*class), Token(message.0.into()));
-                return self.send(*to, what, bytes, activation.asker, turn);
-            }
-            Instruction::Reply { bytes } => {
-                let Some(asker) = activation.asker else { return Ok(()) };
-                return self.send(asker.at, (REPLY, Token(asker.activation.into())), bytes, None, turn);
-            }
-            Instruction::Cancel { at } => {
-                let (body, len) = asker_body(activation.asker);
-                return turn.out.send(*at, CANCEL, Token(0), &body[..len]);
-            }
-            Instruction::Mark { at, number } => mark(*at, *number, activation.ready, turn),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Sends a message of so many bytes, which belongs to what somebody asked for or to nothing.
-    fn send(
-        &mut self,
-        to: Address,
-        (kind, token): (Kind, Token),
-        bytes: &Distribution,
-        asker: Option<Asker>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), SendError> {
-        turn.worked = true;
-        let bytes = u64::from(whole(bytes.sample(&mut self.random)));
-        let (body, len) = message_body(bytes, asker);
-        turn.out.send(to, kind, token, &body[..len])
     }
 
     /// What an instruction that decides comes to.
@@ -192,7 +165,7 @@ impl Module {
                     go_to = *past;
                 }
             },
-            Instruction::Lap(number) => mark(self.here, *number, activation.asked, turn),
+            Instruction::Lap(number) => mark(self.here, *number, activation.asked, turn.out),
             Instruction::Ask { to, message, bytes, timeout, late } => {
                 return self.ask(*to, *message, bytes, (timeout.as_ref(), *late), activation, turn);
             }
@@ -216,7 +189,8 @@ impl Module {
         activation.number = self.new_number();
         let asker = Asker { at: self.here, activation: activation.number };
         let what = (message_kind(Class::Asynchronous), Token(message.0.into()));
-        if self.send(to, what, bytes, Some(asker), turn) == Err(SendError::Full) {
+        turn.worked = true;
+        if send(to, what, (bytes, &mut self.random), Some(asker), turn.out) == Err(SendError::Full) {
             return Decision::Stop(Outcome::Held);
         }
         (activation.asked, activation.next) = (Picos::reaching(turn.now), activation.next + 1);
@@ -276,7 +250,54 @@ enum Decision {
     Stop(Outcome),
 }
 
-fn mark(at: Address, number: u32, ready: Picos, turn: &mut Turn<'_>) {
+/// Does what needs nothing from its module but random numbers: for whom, and of when the activation is.
+///
+/// # Errors
+/// No room for what it sends.
+#[inline]
+fn act(
+    instruction: &Instruction,
+    random: &mut Random,
+    (asker, ready): (Option<Asker>, Picos),
+    out: &mut dyn Outbox,
+) -> Result<(), SendError> {
+    match instruction {
+        Instruction::Execute(stage, count) => out.work(*stage, whole(count.sample(random))),
+        Instruction::Send { to, message, bytes, class } => {
+            let what = (message_kind(*class), Token(message.0.into()));
+            return send(*to, what, (bytes, random), asker, out);
+        }
+        Instruction::Mark { at, number } => mark(*at, *number, ready, out),
+        Instruction::Reply { bytes, ways } => {
+            let Some(asker) = asker else { return Ok(()) };
+            let to = ways.iter().find(|(whom, _)| *whom == asker.at).map_or(asker.at, |(_, by)| *by);
+            return send(to, (REPLY, Token(asker.activation.into())), (bytes, random), None, out);
+        }
+        Instruction::Cancel { at } => {
+            let (body, len) = asker_body(asker);
+            return out.send(*at, CANCEL, Token(0), &body[..len]);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Sends a message, whose length is drawn, and which belongs to what somebody asked for or to nothing.
+fn send(
+    to: Address,
+    (kind, token): (Kind, Token),
+    (bytes, random): (&Distribution, &mut Random),
+    asker: Option<Asker>,
+    out: &mut dyn Outbox,
+) -> Result<(), SendError> {
+    let bytes = u64::from(whole(bytes.sample(random)));
+    match asker {
+        None => out.send(to, kind, token, &bytes.to_le_bytes()),
+        Some(asker) => out.send(to, kind, token, &message_body(bytes, asker)),
+    }
+}
+
+fn mark(at: Address, number: u32, ready: Picos, out: &mut dyn Outbox) {
     // Within a node there is always room.
-    let _ = turn.out.send(at, MARK, Token(number.into()), &ready.0.to_le_bytes());
+    let _ = out.send(at, MARK, Token(number.into()), &ready.0.to_le_bytes());
 }

@@ -72,6 +72,8 @@ pub enum Instruction {
     Reply {
         /// The answer's length.
         bytes: Distribution,
+        /// For those who are reached by a further way only: [`Way::to`](crate::Way::to) them.
+        ways: Vec<(Address, Address)>,
     },
     /// Waits, and lets the processor do something else.
     Wait {
@@ -124,6 +126,11 @@ impl Instruction {
     /// Whether it waits for this message.
     pub(super) fn waits_for(&self, wanted: MessageType) -> bool {
         matches!(self, Instruction::Wait { message: Some(message), .. } if *message == wanted)
+    }
+
+    /// Whether what comes behind may have to wait for it.
+    pub(super) fn works(&self) -> bool {
+        !matches!(self, Instruction::Mark { .. } | Instruction::Cancel { .. })
     }
 
     /// Whether it looks at what may have changed meanwhile, so that the work before it has to be done first.

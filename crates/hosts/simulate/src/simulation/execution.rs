@@ -7,7 +7,7 @@ use crate::ids::{NodePlace, ProcessorId, ThreadPlace};
 use crate::outbox::{Environment, Step};
 use crate::parcel::Parcel;
 use crate::picos::Picos;
-use crate::thread::Phase;
+use crate::thread::{Phase, Thread};
 use quintet_contract::Port;
 
 impl Simulation {
@@ -63,8 +63,42 @@ impl Simulation {
             self.begin(id, place, input);
             self.resume(id);
         } else if self.queue(place, input) {
-            self.dispatch(id);
+            let preempts = self.processors[id.0].model.preempts;
+            let taken = if preempts { self.preempt(place) } else { None };
+            self.dispatch(taken.unwrap_or(id));
         }
+    }
+
+    /// Takes a processor for a thread that is ready from the one of least priority, if that is below its own. None has it then.
+    #[cold]
+    fn preempt(&mut self, place: ThreadPlace) -> Option<ProcessorId> {
+        let thread = &self.threads[place];
+        let mine = [thread.processor];
+        let may = if thread.roams { self.nodes[thread.node].threads.roamed() } else { &mine };
+        // Free ones, and those that a device keeps busy, are left alone.
+        let priority = |id: &ProcessorId| {
+            let processor = &self.processors[id.0];
+            let current = processor.current.filter(|_| processor.since.is_some());
+            current.map(|current| self.threads[current].priority)
+        };
+        if may.iter().any(|id| self.processors[id.0].current.is_none()) {
+            return None;
+        }
+        let below = may.iter().filter_map(|id| Some((priority(id)?, *id)));
+        let (_, id) = below.filter(|(other, _)| *other < thread.priority).min()?;
+        self.pause_work(id);
+        let processor = &mut self.processors[id.0];
+        processor.generation += 1;
+        let current = processor.current.take()?;
+        let Thread { priority, roams, node, .. } = self.threads[current];
+        if !roams {
+            processor.line_up_first(current, priority);
+            return Some(id);
+        }
+        for other in self.nodes[node].threads.roamed() {
+            self.processors[other.0].line_up_first(current, priority);
+        }
+        Some(id)
     }
 
     /// Has a roaming thread run on the first processor that is free, if it has nothing to do and there is one.
@@ -101,7 +135,7 @@ impl Simulation {
         if thread.roams {
             self.line_up(place);
         } else {
-            self.processors[thread.processor.0].ready.push_back(place);
+            self.processors[thread.processor.0].line_up(place, thread.priority);
         }
         true
     }
@@ -110,7 +144,7 @@ impl Simulation {
     fn next_ready(&mut self, id: ProcessorId) -> Option<ThreadPlace> {
         loop {
             let processor = &mut self.processors[id.0];
-            if let Some(place) = processor.ready.pop_front() {
+            if let Some(place) = processor.next() {
                 return Some(place);
             }
             let Some((node, input)) = processor.door.pop_front() else {
@@ -129,8 +163,9 @@ impl Simulation {
     /// A roaming thread is ready, behind those that are, wherever it may run.
     #[cold]
     fn line_up(&mut self, place: ThreadPlace) {
-        for id in self.nodes[self.threads[place].node].threads.roamed() {
-            self.processors[id.0].ready.push_back(place);
+        let Thread { node, priority, .. } = self.threads[place];
+        for id in self.nodes[node].threads.roamed() {
+            self.processors[id.0].line_up(place, priority);
         }
     }
 
@@ -140,14 +175,14 @@ impl Simulation {
         let thread = &mut self.threads[place];
         thread.processor = id;
         for other in self.nodes[thread.node].threads.roamed().iter().filter(|other| **other != id) {
-            self.processors[other.0].ready.retain(|ready| *ready != place);
+            self.processors[other.0].withdraw(place);
         }
     }
 
     /// A roaming thread that gave a processor back is ready again. If that goes on with another one, an idle one takes it.
     #[cold]
     fn move_on(&mut self, id: ProcessorId, place: ThreadPlace) {
-        let is_next = self.processors[id.0].ready.is_empty();
+        let is_next = !self.processors[id.0].has_ready();
         self.line_up(place);
         if is_next {
             return;
@@ -223,7 +258,7 @@ impl Simulation {
                 let processor = &mut self.processors[id.0];
                 let Some(until) = processor.execute(self.now, *left) else {
                     let roams = thread.roams;
-                    processor.give_back(place, !roams);
+                    processor.give_back(place, (!roams).then_some(thread.priority));
                     if roams {
                         self.move_on(id, place);
                     }
@@ -239,11 +274,11 @@ impl Simulation {
                         self.threads.take_over(place);
                     }
                     let thread = &mut self.threads[place];
-                    let (more, roams) = (thread.end_job(self.now), thread.roams);
+                    let (more, roams, priority) = (thread.end_job(self.now), thread.roams, thread.priority);
                     if thread.job.acted {
                         self.nodes[thread.node].count_activation(thread.job.since, self.now);
                     }
-                    self.processors[id.0].give_back(place, more && !roams);
+                    self.processors[id.0].give_back(place, (more && !roams).then_some(priority));
                     if more && roams {
                         self.move_on(id, place);
                     }

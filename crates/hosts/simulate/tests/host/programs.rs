@@ -26,7 +26,7 @@ fn hint(to: u16) -> Instruction {
     Instruction::Send { to, message: HINT, bytes, class }
 }
 
-const REPLY: Instruction = Instruction::Reply { bytes: Distribution::Constant(0.0) };
+const REPLY: Instruction = Instruction::Reply { bytes: Distribution::Constant(0.0), ways: Vec::new() };
 
 fn mark(node: u16, number: u32) -> Instruction {
     Instruction::Mark { at: at(node), number }

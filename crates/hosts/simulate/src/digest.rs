@@ -29,6 +29,12 @@ impl Digest {
         }
     }
 
+    /// A call of the program that drives the run.
+    pub(crate) fn add_call(&mut self, now: Picos, number: u64) {
+        self.mix(now.0);
+        self.mix(number);
+    }
+
     fn mix(&mut self, value: u64) {
         self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }

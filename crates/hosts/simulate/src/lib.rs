@@ -16,6 +16,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `simulation.rs` | [`Simulation`]: read this first |
+//! | `simulation/calls.rs` | calls of the program that drives a run |
 //! | `simulation/view.rs` | how a run is at one moment, for who looks on |
 //! | `simulation/links.rs` | links between nodes, and the ports that they join |
 //! | `simulation/ways.rs` | [`Way`]: further ways between two nodes |
@@ -38,6 +39,7 @@
 //! | `module/program.rs`, `module/activation.rs` | how its instructions are executed; activations, under way and waiting for something |
 //! | `module/frames.rs` | what modules tell each other |
 //! | `module/waiting.rs` | activations of a module that are ready and have not begun |
+//! | `program.rs` | [`Program`]: a program of one's own in a module's place |
 //! | `route.rs` | the way from one node to another: a link or a device |
 //! | `parcel.rs`, `parcels.rs` | a frame under way; those whose way is over, for the next frames |
 //! | `outbox.rs` | what protocols send to; refuses what a live host would refuse |
@@ -77,6 +79,7 @@ mod parcels;
 mod picos;
 mod processes;
 mod processor;
+mod program;
 mod recording;
 mod replay;
 mod route;
@@ -104,6 +107,7 @@ pub use parallel::in_parallel;
 pub use picos::Picos;
 pub use processes::{ProcessModel, Processes};
 pub use processor::ProcessorModel;
+pub use program::{Command, Program, Received};
 pub use replay::{Factory, replay};
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};

@@ -13,7 +13,7 @@ mod program;
 mod spec;
 mod waiting;
 
-pub(crate) use frames::{mark_of, message_class, modelled_bytes, proceeds};
+pub(crate) use frames::{mark_of, message_class, message_kind, modelled_bytes, proceeds};
 pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
 
 use crate::distribution::unit;

@@ -1,5 +1,6 @@
 //! A run.
 
+mod calls;
 mod carriage;
 mod disconnect;
 mod events;
@@ -34,7 +35,7 @@ use events::Event;
 pub use events::Stall;
 use quintet_contract::{Address, NodeId, Random, Time};
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use faults::Restart;
 pub use view::{DeviceLoad, MessageUnderWay};
@@ -80,6 +81,8 @@ pub struct Simulation {
     counting_since: Picos,
     /// Marks that modules made and nobody has taken.
     marks: Vec<Mark>,
+    /// Calls that are due and were not taken.
+    calls: VecDeque<u64>,
 }
 
 /// The kinds of streams of randomness. A link's stream is named by two addresses, which never reach these.
@@ -127,6 +130,7 @@ impl Simulation {
             stall: None,
             counting_since: Picos::ZERO,
             marks: Vec::new(),
+            calls: VecDeque::new(),
         }
     }
 

@@ -67,7 +67,8 @@ pub(super) fn asker_of(frame: &Frame<'_>) -> Option<Asker> {
     behind.as_array::<ASKER>().map(|bytes| Asker::of(*bytes))
 }
 
-pub(super) fn message_kind(class: Class) -> Kind {
+/// The kind of a module's message of this class.
+pub(crate) fn message_kind(class: Class) -> Kind {
     match class {
         Class::Asynchronous => MESSAGE,
         Class::Synchronous => SYNCHRONOUS_MESSAGE,

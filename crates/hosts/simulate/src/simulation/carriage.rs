@@ -9,6 +9,7 @@ use crate::mark::Mark;
 use crate::module::{mark_of, message_class, modelled_bytes, proceeds};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
+use crate::program::call_of;
 use crate::route::Carrier;
 use quintet_contract::Random;
 
@@ -104,6 +105,10 @@ impl Simulation {
         }
         if proceeds(frame.kind) {
             return self.proceed(on, parcel);
+        }
+        if let Some(number) = call_of(&frame) {
+            self.call(number);
+            return self.parcels.keep(parcel);
         }
         if !self.services.provides(to.port) {
             return self.deliver(to, Arrival::Frame(parcel), self.now);

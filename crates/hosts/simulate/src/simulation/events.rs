@@ -23,6 +23,8 @@ pub(super) enum Event {
     /// A processor's present work, or its time slice, is at its end.
     Advance(ProcessorId, u64),
     Device(DeviceId, Timer),
+    /// The program that drives the run wanted to be called.
+    Call(u64),
 }
 
 /// How an input came.
@@ -73,6 +75,7 @@ impl Simulation {
             Event::Left(route) => self.leave(route),
             Event::Advance(processor, generation) => self.advance_at(processor, generation),
             Event::Device(device, timer) => self.wake_device(device, timer),
+            Event::Call(number) => self.call(number),
         }
         true
     }

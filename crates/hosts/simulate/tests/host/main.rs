@@ -1,6 +1,7 @@
 //! The simulated host from outside: processors, devices, faults.
 
 mod broken_session;
+mod calls;
 mod disconnect;
 mod faults;
 mod frame_costs;

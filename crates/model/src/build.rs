@@ -1,12 +1,13 @@
 //! From a checked model to a simulation of it: every module is a node, from 1 on, with one instance.
 
+use crate::driven::received_call;
 use crate::model::Model;
 use crate::plan::{Medium, Plan, PlannedProcessor, Route};
 use crate::problem::ModelError;
 use crate::resolve::address;
-use quintet_contract::{NodeId, Random, Span};
+use quintet_contract::{Address, NodeId, Random, Span};
 use quintet_simulate::device::{DeviceError, Station};
-use quintet_simulate::{DeviceId, LinkModel, Module, ProcessorId, Simulation};
+use quintet_simulate::{DeviceId, Hosted, LinkModel, Module, ProcessorId, Program, Simulation};
 use std::collections::BTreeMap;
 
 /// The modules' streams of randomness; none of the simulator's own are there.
@@ -32,12 +33,14 @@ impl Model {
     /// # Errors
     /// Everything that is wrong with the model.
     pub fn build(&self, seed: u64) -> Result<(Simulation, Names), ModelError> {
-        Ok(self.plan()?.build(seed))
+        Ok(self.plan()?.build(seed, &[]))
     }
 }
 
 impl Plan {
-    pub(crate) fn build(&self, seed: u64) -> (Simulation, Names) {
+    /// `programs`: the indices of the modules in whose places programs are, in order; each calls for a message by what
+    /// [`received_call`] says.
+    pub(crate) fn build(&self, seed: u64, programs: &[usize]) -> (Simulation, Names) {
         let mut run = Simulation::new(seed);
         let mut names = Names::default();
         let mut cores =
@@ -53,19 +56,19 @@ impl Plan {
         }
         for (index, module) in self.modules.iter().enumerate() {
             let at = address(index);
-            let program = Module::new(module.spec.clone(), Random::new(seed, STREAMS | u64::from(at.node.0)));
-            match &*processors[module.processor] {
-                [only] => {
-                    run.place(at.node, *only);
-                    run.add(at, program);
+            let cores = &processors[module.processor];
+            match programs.iter().position(|program| *program == index) {
+                None => {
+                    let random = Random::new(seed, STREAMS | u64::from(at.node.0));
+                    install(&mut run, at, cores, Module::new(module.spec.clone(), random));
+                    run.set_costs(at, module.costs.clone());
                 }
-                cores => {
-                    run.spread(at.node, cores);
-                    run.add_parallel(at, cores.len(), program);
+                Some(number) => {
+                    install(&mut run, at, cores, Program::new(at, received_call(number)));
+                    run.set_costs(at, self.program_costs(module));
                 }
             }
             run.prioritise(at.node, module.priority);
-            run.set_costs(at, module.costs.clone());
             names.modules.insert(module.name.clone(), at.node);
         }
         for route in &self.routes {
@@ -100,7 +103,20 @@ fn join(run: &mut Simulation, route: &Route, carriers: &[Carrier]) {
     }
 }
 
-/// What a medium is in a simulation.
+fn install(run: &mut Simulation, at: Address, cores: &[ProcessorId], hosted: impl Hosted) {
+    match cores {
+        [only] => {
+            run.place(at.node, *only);
+            run.add(at, hosted);
+        }
+        cores => {
+            run.spread(at.node, cores);
+            run.add_parallel(at, cores.len(), hosted);
+        }
+    }
+}
+
+/// The device and the window of its ways, or the model of the links in its place.
 fn carrier(run: &mut Simulation, medium: &Medium) -> Carrier {
     match medium {
         Medium::Link(model) => Err(*model),

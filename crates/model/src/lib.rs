@@ -27,6 +27,7 @@
 //! | `build.rs` | from a plan to a simulation |
 //! | `run.rs`, `recorder.rs`, `result.rs` | one run and its result |
 //! | `together.rs` | what a group did together |
+//! | `driven.rs` | [`Driver`]: runs among whose events are those of a program |
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
 //! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
 //! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/counter.rs` have lines of it, `trace/perfetto.rs` the format |
@@ -36,6 +37,7 @@
 mod action;
 mod build;
 mod dimension;
+mod driven;
 mod expression;
 mod group;
 pub mod keys;
@@ -58,6 +60,7 @@ mod trace;
 pub use action::Action;
 pub use build::Names;
 pub use dimension::{Dimension, UNITS, Unit};
+pub use driven::{Driver, Place, Sending};
 pub use expression::{ExpressionError, Fault, Measured, evaluate};
 pub use markdown::markdown;
 pub use model::{Device, Edge, Measure, Model, Module, Processor, Value};

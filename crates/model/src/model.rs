@@ -5,7 +5,7 @@ use crate::nearest::nearest;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::{Draw, Quantity};
 use quintet_simulate::device::Class;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The value of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -301,6 +301,8 @@ pub struct Model {
     pub(crate) devices: BTreeMap<String, Device>,
     pub(crate) modules: BTreeMap<String, Module>,
     pub(crate) measures: BTreeMap<String, Measure>,
+    /// If a driver has a part in its runs: the modules in whose places programs are.
+    pub(crate) driven: Option<BTreeSet<String>>,
     /// The line of each key, if the model came from a file.
     pub(crate) lines: BTreeMap<String, usize>,
 }
@@ -396,6 +398,16 @@ impl Model {
     /// The names of its parameters.
     pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.parameters.keys().map(String::as_str)
+    }
+
+    /// The names of its measures.
+    pub fn measure_names(&self) -> impl Iterator<Item = &str> {
+        self.measures.keys().map(String::as_str)
+    }
+
+    /// Whether a program is in the place of this module.
+    pub(crate) fn is_program(&self, module: &str) -> bool {
+        self.driven.as_ref().is_some_and(|programs| programs.contains(module))
     }
 
     /// The line of a key, or of the nearest table around it.

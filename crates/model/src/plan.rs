@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) modules: Vec<PlannedModule>,
     pub(crate) routes: Vec<Route>,
     pub(crate) measures: Vec<(String, PlannedMeasure)>,
+    /// The names of all messages that are waited for: their index is their number.
+    pub(crate) messages: Vec<String>,
     /// What elements belong together.
     pub(crate) groups: Groups,
 }
@@ -29,6 +31,8 @@ pub(crate) struct PlannedProcessor {
     pub(crate) cores: usize,
     /// Each of them.
     pub(crate) model: ProcessorModel,
+    /// The names of its instructions, by their stages.
+    pub(crate) instructions: Vec<String>,
 }
 
 /// What carries messages.

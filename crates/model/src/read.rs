@@ -10,7 +10,7 @@ use crate::model::{Attributes, Device, Measure, Model, Processor};
 use crate::nearest::nearest;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::Quantity;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,9 +26,33 @@ impl Model {
     /// # Errors
     /// Everything that is wrong with it, in the order of the lines.
     pub fn from_str(text: &str, file: &str) -> Result<Model, ModelError> {
+        Model::read_and_checked(text, file, None)
+    }
+
+    /// The same of a model in whose runs a [`Driver`](crate::Driver) has a part: it may have no modules. `programs` are the modules in whose
+    /// places programs are.
+    ///
+    /// # Errors
+    /// As [`from_str`](Model::from_str), and for a name that is no module.
+    pub fn driven_from_str(text: &str, file: &str, programs: &[&str]) -> Result<Model, ModelError> {
+        let programs = programs.iter().map(|name| (*name).to_owned()).collect();
+        Model::read_and_checked(text, file, Some(programs))
+    }
+
+    /// What a text says, and what of it could not be read.
+    pub(crate) fn read_unchecked(text: &str, file: &str) -> (Model, Vec<Problem>) {
         let mut reader = Reader::new(text, file);
         let model = reader.model(text);
-        let Reader { mut problems, .. } = reader;
+        (model, reader.problems)
+    }
+
+    fn read_and_checked(
+        text: &str,
+        file: &str,
+        driven: Option<BTreeSet<String>>,
+    ) -> Result<Model, ModelError> {
+        let (model, mut problems) = Model::read_unchecked(text, file);
+        let model = Model { driven, ..model };
         // Without the keys that could not be read, a model means something else: what starts what is not looked at then.
         let derived = |kind: &ProblemKind| {
             matches!(

@@ -9,11 +9,13 @@
 //! | `modules.rs`, `actions.rs`, `decisions.rs` | modules, what they do, and what they decide |
 //! | `requests.rs` | who asks whom, and the ways of replies |
 //! | `ways.rs` | how messages get from one module to another |
+//! | `driven.rs` | programs in modules' places; what is computed for a driver |
 //! | `structure.rs` | what starts what: modules that never start, cycles in which no time passes |
 
 mod actions;
 mod decisions;
 mod devices;
+mod driven;
 mod fields;
 mod groups;
 mod modules;
@@ -22,6 +24,7 @@ mod structure;
 mod values;
 mod ways;
 
+pub(crate) use driven::{parameters, timing};
 pub(crate) use modules::address;
 
 use crate::group::Groups;
@@ -115,9 +118,10 @@ impl Resolver<'_> {
             .iter()
             .map(|(name, measure)| (name.clone(), resolver.resolve_measure(name, measure)));
         let measures = measures.collect();
-        if model.modules.is_empty() {
+        if model.modules.is_empty() && model.driven.is_none() {
             resolver.missing("module", "at least one module");
         }
+        resolver.check_programs();
         resolver.check_structure(&modules, &hosts);
         resolver.find_idle_elements();
         resolver.check_cores(&hosts);
@@ -125,10 +129,23 @@ impl Resolver<'_> {
             name: name.clone(),
             cores: host.cores,
             model: host.model,
+            instructions: host.instructions,
         };
         let processors = model.processors.keys().zip(hosts).map(planned).collect();
         let devices = model.devices.keys().cloned().zip(devices).collect();
-        let plan = Plan { end, warm_up, event_limit, processors, devices, modules, routes, measures, groups };
+        let messages = modules::messages(model).into_iter().map(str::to_owned).collect();
+        let plan = Plan {
+            end,
+            warm_up,
+            event_limit,
+            processors,
+            devices,
+            modules,
+            routes,
+            measures,
+            messages,
+            groups,
+        };
         Resolved { plan, problems: self.problems, warnings: self.warnings }
     }
 

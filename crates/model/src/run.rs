@@ -37,6 +37,17 @@ pub(crate) trait Observer {
     /// A module made a mark since the last look.
     fn mark(&mut self, _mark: &Mark) {}
 
+    /// The run stands at its beginning.
+    fn begin(&mut self, _run: &mut Simulation) {}
+
+    /// Lets the next event happen. False if the run goes no further.
+    fn step(&mut self, run: &mut Simulation) -> bool {
+        run.step()
+    }
+
+    /// The warm-up is over: nothing counts that was before.
+    fn warm(&mut self, _run: &Simulation) {}
+
     /// So far it has come. False ends the run, which has no result then.
     fn look(&mut self, run: &Simulation) -> bool;
 }
@@ -70,18 +81,31 @@ impl Model {
 impl Plan {
     /// None if the observer ended it.
     pub(crate) fn run(&self, seed: u64, observer: &mut impl Observer) -> Option<RunResult> {
-        let (mut run, names) = self.build(seed);
+        let (mut run, names) = self.build(seed, &[]);
+        self.run_built(seed, &mut run, &names, observer)
+    }
+
+    /// The same of a simulation that was built and has not begun.
+    pub(crate) fn run_built(
+        &self,
+        seed: u64,
+        run: &mut Simulation,
+        names: &Names,
+        observer: &mut impl Observer,
+    ) -> Option<RunResult> {
         let mut recorder = Recorder::new(self);
         let mut ended = Ended::AtEnd;
+        observer.begin(run);
         // Without a warm-up nothing is forgotten, not even what happens at time zero.
         if self.warm_up > Picos::ZERO {
-            ended = self.proceed(&mut run, &mut recorder, observer, self.warm_up)?;
+            ended = self.proceed(run, &mut recorder, observer, self.warm_up)?;
             run.reset_statistics();
+            observer.warm(run);
         }
         if ended == Ended::AtEnd {
-            ended = self.proceed(&mut run, &mut recorder, observer, self.end.unwrap_or(Picos::NEVER))?;
+            ended = self.proceed(run, &mut recorder, observer, self.end.unwrap_or(Picos::NEVER))?;
         }
-        Some(self.sum_up(seed, &run, &names, recorder, ended))
+        Some(self.sum_up(seed, run, names, recorder, ended))
     }
 
     /// Runs until `end`, or until something else ends it. None if the observer did.
@@ -96,7 +120,7 @@ impl Plan {
             let burst_ends = run.events().saturating_add(O::BURST).min(self.event_limit);
             let mut pending = true;
             while pending && run.events() < burst_ends {
-                pending = run.next_at().is_some_and(|at| at <= end) && run.step();
+                pending = run.next_at().is_some_and(|at| at <= end) && observer.step(run);
             }
             for mark in run.take_marks() {
                 observer.mark(&mark);

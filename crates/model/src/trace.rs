@@ -58,7 +58,7 @@ impl Model {
     ) -> Result<RunResult, TraceError> {
         let plan = self.plan().map_err(TraceError::Model)?;
         // A simulation's elements have the same names each time.
-        let (_, names) = plan.build(seed);
+        let (_, names) = plan.build(seed, &[]);
         let mut tracer = Tracer::new(self, &plan, &names, Perfetto::new(to), stop);
         let result = plan.run(seed, &mut tracer);
         if let Some(result) = &result {

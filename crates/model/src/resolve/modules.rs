@@ -16,7 +16,7 @@ const MOST_MODULES: usize = 60_000;
 /// The names of all messages that are waited for, in order: their index is their number.
 pub(super) type Messages<'a> = Vec<&'a str>;
 
-/// All messages that some module waits for.
+/// All messages that some module waits for, in a model in which every element stands for itself.
 pub(super) fn messages(model: &Model) -> Messages<'_> {
     let awaited: BTreeSet<&str> = model
         .modules
@@ -95,7 +95,7 @@ impl Resolver<'_> {
         PlannedModule { name: name.to_owned(), processor: processor.unwrap_or(0), priority, spec, costs }
     }
 
-    fn resolve_timing(&mut self, path: &str, module: &Module) -> Option<Timing> {
+    pub(super) fn resolve_timing(&mut self, path: &str, module: &Module) -> Option<Timing> {
         let start = module
             .start
             .as_ref()

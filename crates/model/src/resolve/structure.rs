@@ -80,7 +80,8 @@ impl<'a> Resolver<'a> {
     /// The modules that can start at some time: those all of whose conditions others that can start may fulfil.
     fn starting(&self, starts: &Starts<'_>) -> BTreeSet<&'a str> {
         let modules = &self.model.modules;
-        let mut starting = BTreeSet::new();
+        let programs = modules.keys().filter(|name| self.model.is_program(name));
+        let mut starting: BTreeSet<_> = programs.map(String::as_str).collect();
         loop {
             let before = starting.len();
             let more =
@@ -115,7 +116,9 @@ impl<'a> Resolver<'a> {
         for (index, (name, module)) in modules.iter().enumerate() {
             let plan = planned.get(index)?;
             let Some(host) = hosts.get(plan.processor) else { continue };
-            if starting.contains(name.as_str()) && self.takes_no_time(plan, host, module) {
+            // Nobody knows what a program does.
+            let is_sure = starting.contains(name.as_str()) && !self.model.is_program(name);
+            if is_sure && self.takes_no_time(plan, host, module) {
                 let follows = |other: &usize| {
                     self.surely_starts(name, module, (names[*other], &modules[names[*other]]), starts)
                 };

@@ -1,0 +1,59 @@
+//! What a model is to a driver: its programs, and what is computed from its parameters and is no part of it.
+
+use super::Resolver;
+use super::ways::Ways;
+use crate::model::{Model, Module};
+use crate::problem::Problem;
+use quintet_simulate::Timing;
+use std::collections::BTreeMap;
+
+/// The timing that the keys of `described` ask for at `path`, in which the parameters of `model` count; and what is wrong with it.
+pub(crate) fn timing(model: &Model, path: &str, described: &Module) -> (Option<Timing>, Vec<Problem>) {
+    let mut resolver = with_parameters(model);
+    // What is wrong with the parameters themselves is said of the model.
+    resolver.problems.clear();
+    let found = resolver.resolve_timing(path, described);
+    (found, resolver.problems)
+}
+
+/// The values of a model's parameters. One with which something is wrong is 1.
+pub(crate) fn parameters(model: &Model) -> BTreeMap<String, f64> {
+    with_parameters(model).parameters
+}
+
+fn with_parameters(model: &Model) -> Resolver<'_> {
+    let mut resolver = Resolver {
+        model,
+        origins: BTreeMap::new(),
+        parameters: BTreeMap::new(),
+        rings: BTreeMap::new(),
+        ways: Ways::default(),
+        problems: Vec::new(),
+        warnings: Vec::new(),
+    };
+    resolver.resolve_parameters();
+    resolver
+}
+
+impl Resolver<'_> {
+    /// Programs are in the places of modules, and start no others when they are done: they never are.
+    pub(super) fn check_programs(&mut self) {
+        let model = self.model;
+        for name in model.driven.iter().flatten() {
+            let key = format!("process.{name}");
+            let Some(index) = self.index(&key, "module", name, &model.modules) else { continue };
+            let starts = |(_, other): &(&String, &Module)| {
+                other.after.contains(name) || other.after_any.contains(name)
+            };
+            let after = model.modules.iter().find(starts).map(|(other, _)| other);
+            let module = model.modules.values().nth(index);
+            let follows =
+                module.and_then(|module| module.then.first().or_else(|| module.then_one_of.keys().next()));
+            if let Some(other) = follows.or(after) {
+                let text =
+                    format!("{other} starts after it, and a program has no end: have it send a message");
+                self.contradiction(&format!("module.{name}"), text);
+            }
+        }
+    }
+}

@@ -15,6 +15,7 @@
 //! | `ring.rs` | [`Ring`]: the timed token; `ring/token.rs` has a station's timers |
 //! | `switch.rs` | [`Switch`]: full duplex ports with buffers, and a plain link |
 //! | `network.rs` | [`Network`]: switches and links, over several of which a message goes; `network/` has its parts |
+//! | `pool.rs` | [`Pool`]: servers side by side, before which there is one queue |
 //! | `back_off.rs` | truncated binary exponential back-off |
 //! | `job.rs` | a message on its way through a device, block by block |
 //! | `meter.rs` | [`DeviceStatistics`] and how it is kept |
@@ -31,7 +32,7 @@
 //! let (mut random, mut timers, mut outcomes) = (Random::new(1, 0), Vec::new(), Vec::new());
 //! let mut effects = Effects { random: &mut random, timers: &mut timers, outcomes: &mut outcomes };
 //! let (from, to) = (Station(0), Station(1));
-//! let message = Message { ticket: 7, from, to, bytes: 1_000, class: Class::Asynchronous };
+//! let message = Message { ticket: 7, from, to, bytes: 1_000, class: Class::Asynchronous, work: Picos::ZERO };
 //! link.request(Picos::ZERO, message, &mut effects);
 //!
 //! let mut now = Picos::ZERO;
@@ -59,6 +60,7 @@ mod message;
 mod meter;
 mod model;
 mod network;
+mod pool;
 mod ring;
 mod slotted;
 mod switch;
@@ -75,6 +77,7 @@ pub use message::{Class, DropCause, Effects, Message, Outcome, Station, Timer};
 pub use meter::DeviceStatistics;
 pub use model::DeviceModel;
 pub use network::{LinkParameters, Network, NetworkParameters, PortStatistics, Routing};
+pub use pool::{Pool, PoolParameters};
 pub use ring::{Ring, RingParameters};
 pub use slotted::{Slotted, SlottedParameters};
 pub use switch::{Forwarding, Switch, SwitchParameters, WhenFull};

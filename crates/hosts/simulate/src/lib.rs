@@ -38,6 +38,7 @@
 //! | `formula.rs` | [`Formula`]: what a module computes while it runs |
 //! | `module/program.rs`, `module/activation.rs` | how its instructions are executed; activations, under way and waiting for something |
 //! | `module/frames.rs` | what modules tell each other |
+//! | `module/uses.rs` | [`Usage`]: what an activation takes of a pool |
 //! | `module/waiting.rs` | activations of a module that are ready and have not begun |
 //! | `program.rs` | [`Program`]: a program of one's own in a module's place |
 //! | `route.rs` | the way from one node to another: a link or a device |
@@ -100,7 +101,7 @@ pub use hosted::{Came, Hosted};
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;
-pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing};
+pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing, Usage};
 pub use node::NodeStatistics;
 pub use outbox::Costs;
 pub use parallel::in_parallel;
@@ -111,5 +112,7 @@ pub use program::{Command, Program, Received};
 pub use replay::{Factory, replay};
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};
-pub use simulation::{DeviceLoad, MessageUnderWay, ProcessorStatistics, Restart, Simulation, Stall, Way};
+pub use simulation::{
+    DeviceLoad, MessageUnderWay, PortLoad, ProcessorStatistics, Restart, Simulation, Stall, Way,
+};
 pub use verdict::{Difference, ReplayError, Replayed};

@@ -11,10 +11,13 @@ mod activation;
 mod frames;
 mod program;
 mod spec;
+mod uses;
 mod waiting;
 
 pub(crate) use frames::{mark_of, message_class, message_kind, modelled_bytes, proceeds};
 pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
+pub use uses::Usage;
+pub(crate) use uses::{Drawn, is_use, use_of};
 
 use crate::distribution::unit;
 use crate::hosted::{Came, Hosted};
@@ -136,6 +139,9 @@ impl Module {
     }
 
     fn take(&mut self, frame: &Frame<'_>) {
+        if is_use(frame.kind) {
+            return self.suspended.used(frame.token.0);
+        }
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
         match frame.kind {
             REPLY => return self.suspended.reply(number, modelled_bytes(frame)),

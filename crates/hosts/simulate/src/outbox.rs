@@ -3,6 +3,7 @@
 use crate::cells::Cells;
 use crate::distribution::Distribution;
 use crate::ids::RouteId;
+use crate::module::is_use;
 use crate::parcel::{Label, Parcel};
 use crate::parcels::Parcels;
 use crate::picos::Picos;
@@ -103,7 +104,7 @@ impl SimulatedOutbox<'_, '_> {
         let route = &mut self.environment.routes[id];
         route.in_flight += 1;
         let costs = route.costs.as_ref().map(|costs| costs.sending(costs.load(&parcel.frame())));
-        if route.is_device() {
+        if route.is_device() && !is_use(parcel.kind) {
             self.spend(self.processor.model.io_setup);
         }
         let Some((before, after)) = costs else { return self.steps.push(Step::Send(parcel)) };

@@ -38,7 +38,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use faults::Restart;
-pub use view::{DeviceLoad, MessageUnderWay};
+pub use view::{DeviceLoad, MessageUnderWay, PortLoad};
 pub use ways::Way;
 
 /// One simulated run.

@@ -36,6 +36,8 @@ pub struct Message {
     pub bytes: u64,
     /// How urgent it is.
     pub class: Class,
+    /// What it takes where a server works on it: in a [`Pool`](super::Pool). Media take no notice.
+    pub work: Picos,
 }
 
 /// What became of a message.

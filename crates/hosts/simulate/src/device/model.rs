@@ -2,7 +2,8 @@
 
 use super::{
     Bus, BusParameters, Collision, CollisionParameters, Device, DeviceError, Ethernet, EthernetParameters,
-    Network, NetworkParameters, Ring, RingParameters, Slotted, SlottedParameters, Switch, SwitchParameters,
+    Network, NetworkParameters, Pool, PoolParameters, Ring, RingParameters, Slotted, SlottedParameters,
+    Switch, SwitchParameters,
 };
 
 /// The parameters of any device: what a model file describes.
@@ -22,6 +23,8 @@ pub enum DeviceModel {
     Switch(SwitchParameters),
     /// Switches and links, over several of which a message goes.
     Network(NetworkParameters),
+    /// Servers side by side.
+    Pool(PoolParameters),
 }
 
 impl DeviceModel {
@@ -39,6 +42,7 @@ impl DeviceModel {
             DeviceModel::Ring(parameters) => parameters.check().map(|_| ()),
             DeviceModel::Switch(parameters) => parameters.check().map(|_| ()),
             DeviceModel::Network(parameters) => parameters.check().map(|_| ()),
+            DeviceModel::Pool(parameters) => parameters.check(),
         }
     }
 
@@ -56,6 +60,7 @@ impl DeviceModel {
             DeviceModel::Ring(parameters) => Box::new(Ring::new(parameters)?),
             DeviceModel::Switch(parameters) => Box::new(Switch::new(parameters)?),
             DeviceModel::Network(parameters) => Box::new(Network::new(parameters)?),
+            DeviceModel::Pool(parameters) => Box::new(Pool::new(parameters)?),
         })
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod csma;
 mod network;
+mod pool;
 mod properties;
 mod queueing;
 mod ring;

@@ -44,6 +44,8 @@ impl Activation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Awaits {
     Reply,
+    /// Until a pool is done with it.
+    Pool,
     Message(MessageType),
     /// Nothing.
     Time,
@@ -114,6 +116,14 @@ impl Suspended {
     /// The work before is done.
     pub(super) fn proceed(&mut self, number: u32) {
         if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == Awaits::Work) {
+            self.go_on(number, None);
+        }
+    }
+
+    /// A pool is done.
+    pub(super) fn used(&mut self, number: u64) {
+        let Ok(number) = u32::try_from(number) else { return };
+        if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == Awaits::Pool) {
             self.go_on(number, None);
         }
     }

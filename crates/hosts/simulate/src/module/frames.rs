@@ -1,5 +1,6 @@
 //! What modules tell each other, as frames.
 
+use super::uses::use_of;
 use crate::device::Class;
 use crate::picos::Picos;
 use quintet_contract::{Address, Frame, Kind, NodeId, Port};
@@ -98,6 +99,9 @@ pub(crate) fn proceeds(kind: Kind) -> bool {
 
 /// How many bytes a frame stands for: what a module's message says, or what it is.
 pub(crate) fn modelled_bytes(frame: &Frame<'_>) -> u64 {
+    if let Some(drawn) = use_of(frame) {
+        return drawn.bytes;
+    }
     if message_class(frame.kind).is_some()
         && let Some(bytes) = frame.body.first_chunk::<8>()
     {

@@ -8,6 +8,7 @@
 
 use super::activation::{Activation, Awaits};
 use super::frames::{Asker, CANCEL, MARK, PROCEED, REPLY, asker_body, message_body, message_kind};
+use super::uses::USE;
 use super::{Early, Instruction, MessageType, Module, whole};
 use crate::device::Class;
 use crate::distribution::Distribution;
@@ -168,6 +169,14 @@ impl Module {
             Instruction::Lap(number) => mark(self.here, *number, activation.asked, turn.out),
             Instruction::Ask { to, message, bytes, timeout, late } => {
                 return self.ask(*to, *message, bytes, (timeout.as_ref(), *late), activation, turn);
+            }
+            Instruction::Use { by, usage } => {
+                let body = usage.draw(&mut self.random).to_body();
+                if turn.out.send(*by, USE, Token(activation.number.into()), &body) == Err(SendError::Full) {
+                    return Decision::Stop(Outcome::Held);
+                }
+                activation.next = next;
+                return Decision::Stop(Outcome::Waits(Awaits::Pool, None, next));
             }
             Instruction::Wait { message, timeout, late } => {
                 return self.wait(*message, (timeout.as_ref(), *late), activation, turn);

@@ -1,5 +1,6 @@
 //! What a module waits for, and what it does.
 
+use super::uses::Usage;
 use crate::device::Class;
 use crate::distribution::Distribution;
 use crate::formula::Formula;
@@ -102,6 +103,13 @@ pub enum Instruction {
     },
     /// Makes a mark of this number that says when the activation asked last, in place of when it was ready.
     Lap(u32),
+    /// Uses a pool: the activation goes on when that is done with it.
+    Use {
+        /// The module's own address, by the way through the pool: [`Way::to`](crate::Way::to).
+        by: Address,
+        /// What it takes.
+        usage: Box<Usage>,
+    },
     /// Tells the host that an activation has come so far: see [`Mark`](crate::Mark). Takes no time.
     Mark {
         /// The module's own address.
@@ -143,6 +151,7 @@ impl Instruction {
             | Instruction::Cancel { .. } => false,
             Instruction::Jump(_)
             | Instruction::Ask { .. }
+            | Instruction::Use { .. }
             | Instruction::Wait { .. }
             | Instruction::Set(..)
             | Instruction::Unless(..)

@@ -3,10 +3,10 @@
 use super::Simulation;
 use super::events::{Event, Way};
 use crate::arrival::Arrival;
-use crate::device::{Device, Effects, Message, Outcome, Timer};
+use crate::device::{Device, Effects, Message, Outcome, Station, Timer};
 use crate::ids::{DeviceId, ProcessorId};
 use crate::mark::Mark;
-use crate::module::{mark_of, message_class, modelled_bytes, proceeds};
+use crate::module::{Drawn, is_use, mark_of, message_class, modelled_bytes, proceeds, use_of};
 use crate::parcel::{Label, Parcel};
 use crate::picos::Picos;
 use crate::program::call_of;
@@ -73,13 +73,17 @@ impl Simulation {
             }
             Carrier::Device { device, from: here, to: there, .. } => {
                 let (device, here, there) = (*device, *here, *there);
-                let holds = self.hold(by);
                 self.tickets += 1;
                 let ticket = self.tickets;
-                let bytes = modelled_bytes(&parcel.frame());
+                let frame = parcel.frame();
+                let bytes = modelled_bytes(&frame);
                 let class = message_class(parcel.kind).unwrap_or_default();
+                let message = Message { ticket, from: here, to: there, bytes, class, work: Picos::ZERO };
+                let (message, holds) = match use_of(&frame) {
+                    Some(drawn) => (of_use(message, drawn), None),
+                    None => (message, self.hold(by)),
+                };
                 self.carried.insert(ticket, Carried { parcel, lost: cut, holds });
-                let message = Message { ticket, from: here, to: there, bytes, class };
                 self.with_device(device, |device, now, effects| device.request(now, message, effects));
                 holds.is_some()
             }
@@ -148,7 +152,9 @@ impl Simulation {
         let Carried { parcel, lost, holds } = carried;
         let Label { to, route, .. } = parcel.label;
         if delivered && !lost {
-            self.schedule_arrival(to, Arrival::Frame(parcel), self.now, Way::Device);
+            // With a pool a processor has nothing to do but to go on.
+            let way = if is_use(parcel.kind) { Way::Host } else { Way::Device };
+            self.schedule_arrival(to, Arrival::Frame(parcel), self.now, way);
         }
         if let Some(route) = route {
             self.schedule.add(self.now, Event::Left(route));
@@ -157,4 +163,10 @@ impl Simulation {
             self.schedule.add(self.now, Event::Advance(processor, generation));
         }
     }
+}
+
+/// The message for the server that a use has chosen.
+fn of_use(message: Message, drawn: Drawn) -> Message {
+    let to = drawn.server.map_or(message.to, Station);
+    Message { to, work: drawn.work, ..message }
 }

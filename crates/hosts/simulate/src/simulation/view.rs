@@ -22,6 +22,23 @@ pub struct DeviceLoad {
     pub buffered: u128,
 }
 
+/// What a port of a network is at, and what it has done since counting began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortLoad {
+    /// Whether it sends.
+    pub sends: bool,
+    /// Packets that it has sent.
+    pub sent: u64,
+    /// Packets whose first bit was not sent.
+    pub waiting: u64,
+    /// Bytes in its buffer.
+    pub buffered: u64,
+    /// Packets for which there was no room.
+    pub dropped: u64,
+    /// Packets that were lost on the link.
+    pub lost: u64,
+}
+
 /// A message that a device has and has not delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageUnderWay {
@@ -84,6 +101,23 @@ impl Simulation {
             waiting: next.queue.saturating_sub(now.queue),
             buffered: next.buffered.saturating_sub(now.buffered),
         }
+    }
+
+    /// What a port of a device is at: see [`Device::port`](crate::device::Device::port).
+    #[must_use]
+    pub fn port_load(&self, id: DeviceId, index: usize) -> Option<PortLoad> {
+        let device = &self.media[id.0].device;
+        // As of a device.
+        let (now, next) = (device.port(self.now, index)?, device.port(self.now + Picos(1), index)?);
+        let level = |now: u128, next: u128| u64::try_from(next.saturating_sub(now)).unwrap_or(u64::MAX);
+        Some(PortLoad {
+            sends: next.busy > now.busy,
+            sent: now.packets,
+            waiting: level(now.queue, next.queue),
+            buffered: level(now.buffered, next.buffered),
+            dropped: now.dropped,
+            lost: now.lost,
+        })
     }
 
     /// The messages that devices have, from the first with a number above `ticket` on.

@@ -11,7 +11,14 @@ pub(super) const MILLI: u64 = 1_000 * MICRO;
 pub(super) const SECOND: u64 = 1_000 * MILLI;
 
 pub(super) fn asynchronous(ticket: u64, from: u16, to: u16, bytes: u64) -> Message {
-    Message { ticket, from: Station(from), to: Station(to), bytes, class: Class::Asynchronous }
+    Message {
+        ticket,
+        from: Station(from),
+        to: Station(to),
+        bytes,
+        class: Class::Asynchronous,
+        work: Picos::ZERO,
+    }
 }
 
 enum Event {

@@ -78,6 +78,7 @@ fn models(random: &mut Random) -> Vec<(DeviceModel, u64)> {
         (DeviceModel::Ring(ring), 4_000),
         (DeviceModel::Switch(switch), 4_000),
         (DeviceModel::Network(network), 4_000),
+        (DeviceModel::Pool(PoolParameters { servers: stations }), 4_000),
     ]
 }
 
@@ -97,6 +98,7 @@ fn requests(bench: &mut Bench, random: &mut Random, largest: u64) {
             to: station(random),
             bytes: random.below(2) * random.below(largest),
             class: if random.chance(300_000) { Class::Synchronous } else { Class::Asynchronous },
+            work: Picos(random.below(2) * random.below(MILLI)),
         };
         bench.request(now, message);
     }
@@ -144,12 +146,10 @@ fn medium_time(model: &DeviceModel, mut bytes: u64) -> Option<u128> {
         DeviceModel::Collision(parameters) => parameters.framing,
         DeviceModel::Slotted(parameters) => parameters.framing,
         DeviceModel::Ring(parameters) => parameters.framing,
-        DeviceModel::Ethernet(_) | DeviceModel::Switch(_) | DeviceModel::Network(_) => {
-            Framing::serial(10_000_000)
-        }
+        _ => Framing::serial(10_000_000),
     };
     let (largest, time): (u64, &dyn Fn(u64) -> Picos) = match model {
-        DeviceModel::Switch(_) | DeviceModel::Network(_) => return None,
+        DeviceModel::Switch(_) | DeviceModel::Network(_) | DeviceModel::Pool(_) => return None,
         DeviceModel::Ethernet(_) => (1_500, &|bytes| Picos((8 + (bytes + 18).max(64)) * 800_000)),
         _ => (framing.block_bytes(), &|bytes| framing.block_time(bytes)),
     };

@@ -13,6 +13,19 @@ pub enum Action {
         /// How often.
         times: Draw,
     },
+    /// Uses a pool, and goes on when that is done.
+    Use {
+        /// Its name.
+        pool: String,
+        /// How long a server works on it.
+        time: Draw,
+        /// What a server works on at the pool's rate in addition.
+        bytes: Draw,
+        /// The number that chooses the server; none: whichever is free.
+        key: Option<Draw>,
+        /// How often.
+        times: Quantity,
+    },
     /// Sends a message.
     Send {
         /// Its name.
@@ -21,8 +34,10 @@ pub enum Action {
         to: String,
         /// Its length.
         bytes: Draw,
-        /// The device that carries it; none within a processor.
+        /// The device or network that carries it; none within a processor, and where only one joins the two.
         through: Option<String>,
+        /// The links of a network over which it goes, in order; none: by the way of the least cost.
+        route: Vec<String>,
         /// How often.
         times: Quantity,
         /// How urgent it is to a token ring.
@@ -36,8 +51,10 @@ pub enum Action {
         to: String,
         /// Its length.
         bytes: Draw,
-        /// The device that carries it; none within a processor.
+        /// The device or network that carries it; none within a processor, and where only one joins the two.
         through: Option<String>,
+        /// The links of a network over which it goes, in order; none: by the way of the least cost.
+        route: Vec<String>,
         /// How long it waits at most; none: as long as it takes.
         timeout: Option<Draw>,
         /// What it does if no reply came by then.
@@ -140,15 +157,17 @@ impl Action {
             Action::Ask { bytes, timeout, .. } => [bytes].into_iter().chain(timeout).collect(),
             Action::Wait { timeout, .. } => timeout.iter().collect(),
             Action::Pause { length } => vec![length],
+            Action::Use { time, bytes, key, .. } => [time, bytes].into_iter().chain(key).collect(),
             _ => Vec::new(),
         }
     }
 
-    /// The message that it sends to a module which waits for it, the module, and the device that carries it.
-    pub(crate) fn sent(&self) -> Option<(&str, &str, Option<&str>)> {
+    /// The message that it sends to a module which waits for it, the module, the device that carries it, and the stated route.
+    pub(crate) fn sent(&self) -> Option<(&str, &str, Option<&str>, &[String])> {
         match self {
-            Action::Send { message, to, through, .. } | Action::Ask { message, to, through, .. } => {
-                Some((message, to, through.as_deref()))
+            Action::Send { message, to, through, route, .. }
+            | Action::Ask { message, to, through, route, .. } => {
+                Some((message, to, through.as_deref(), route))
             }
             _ => None,
         }
@@ -158,7 +177,7 @@ impl Action {
     pub(crate) fn through(&self) -> Option<&str> {
         match self {
             Action::Reply { through, .. } | Action::Cancel { through, .. } => through.as_deref(),
-            _ => self.sent().and_then(|(.., through)| through),
+            _ => self.sent().and_then(|(_, _, through, _)| through),
         }
     }
 
@@ -166,7 +185,7 @@ impl Action {
     pub(crate) fn target(&self) -> Option<&str> {
         match self {
             Action::Cancel { module, .. } => Some(module),
-            _ => self.sent().map(|(_, to, _)| to),
+            _ => self.sent().map(|(_, to, ..)| to),
         }
     }
 
@@ -175,6 +194,15 @@ impl Action {
         match self {
             Action::Send { to, .. } | Action::Ask { to, .. } => Some(to),
             Action::Cancel { module, .. } => Some(module),
+            _ => None,
+        }
+    }
+
+    /// The module to which it sends something, and the device that carries it, to be changed.
+    pub(crate) fn carriage_mut(&mut self) -> Option<(&str, &mut Option<String>)> {
+        match self {
+            Action::Send { to, through, .. } | Action::Ask { to, through, .. } => Some((to, through)),
+            Action::Cancel { module, through } => Some((module, through)),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use crate::plan::{Medium, Plan, PlannedProcessor, Route};
 use crate::problem::ModelError;
 use crate::resolve::address;
 use quintet_contract::{Address, NodeId, Random, Span};
-use quintet_simulate::device::{DeviceError, Station};
+use quintet_simulate::device::{DeviceError, DeviceModel, Station};
 use quintet_simulate::{DeviceId, Hosted, LinkModel, Module, ProcessorId, Program, Simulation};
 use std::collections::BTreeMap;
 
@@ -18,8 +18,12 @@ const STREAMS: u64 = 0xffff_fffc_0000_0000;
 pub struct Names {
     /// Processors, each with its cores.
     pub processors: BTreeMap<String, Vec<ProcessorId>>,
-    /// Devices; those of kind `link` have none.
+    /// Devices and networks; devices of kind `link` have none.
     pub devices: BTreeMap<String, DeviceId>,
+    /// Pools.
+    pub pools: BTreeMap<String, DeviceId>,
+    /// Ports of networks: `NETWORK.END.LINK`.
+    pub ports: BTreeMap<String, (DeviceId, usize)>,
     /// Modules.
     pub modules: BTreeMap<String, NodeId>,
 }
@@ -49,9 +53,16 @@ impl Plan {
         let by_name = |(of, cores): (&PlannedProcessor, &Vec<_>)| (of.name.clone(), cores.clone());
         names.processors = self.processors.iter().zip(&processors).map(by_name).collect();
         let carriers: Vec<_> = self.devices.iter().map(|(_, medium)| carrier(&mut run, medium)).collect();
-        for ((name, _), carrier) in self.devices.iter().zip(&carriers) {
+        for ((name, medium), carrier) in self.devices.iter().zip(&carriers) {
             if let Ok((id, _)) = carrier {
-                names.devices.insert(name.clone(), *id);
+                let is_pool = matches!(medium, Medium::Device(DeviceModel::Pool(_), _));
+                let kind = if is_pool { &mut names.pools } else { &mut names.devices };
+                kind.insert(name.clone(), *id);
+            }
+        }
+        for port in &self.ports {
+            if let Ok((id, _)) = &carriers[port.device] {
+                names.ports.insert(port.name.clone(), (*id, port.index));
             }
         }
         for (index, module) in self.modules.iter().enumerate() {

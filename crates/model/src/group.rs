@@ -39,10 +39,21 @@ impl Model {
         // What the model names itself is an element alone, or a group.
         !match subject.kind {
             ElementKind::Processor => self.processors.contains_key(name),
-            ElementKind::Device => self.devices.contains_key(name),
+            ElementKind::Device => self.devices.contains_key(name) || self.networks.contains_key(name),
+            ElementKind::Pool => self.pools.contains_key(name),
+            ElementKind::Port => self.has_port(name),
             ElementKind::Module => self.modules.contains_key(name),
             ElementKind::Measure => self.measures.contains_key(name),
         }
+    }
+
+    /// Whether the links of a network that are written, not those of a group, have a port of this name.
+    fn has_port(&self, name: &str) -> bool {
+        self.networks.iter().any(|(network, written)| {
+            let rest = name.strip_prefix(network.as_str()).and_then(|rest| rest.strip_prefix('.'));
+            let ends = rest.and_then(|rest| rest.rsplit_once('.'));
+            ends.is_some_and(|(end, link)| written.has_port(end, link))
+        })
     }
 
     /// The measure of this name, or the group of which this is the name of one.

@@ -4,10 +4,14 @@
 mod actions;
 mod device;
 mod elements;
+mod network;
+mod pool;
 
 pub use actions::ACTIONS;
 pub use device::DEVICES;
 pub use elements::{ELEMENTS, MEASURE, MODEL, MODULE, PROCESSOR, VALUES};
+pub use network::{NETWORK, NETWORK_LINK, NETWORK_SWITCH};
+pub use pool::{POOL, USE_ACTION};
 
 use crate::dimension::Dimension;
 

@@ -16,6 +16,8 @@
 //! | --- | --- |
 //! | `model.rs` | [`Model`] and its parts, as written: read this first |
 //! | `action.rs` | [`Action`]: what a module does |
+//! | `network.rs` | [`Network`]: switches and links, as written |
+//! | `pool.rs` | [`Pool`]: servers that are no processors, as written, and what they did |
 //! | `quantity.rs` | [`Quantity`], [`Draw`]: values as written |
 //! | `keys.rs` | every key of a file, its default and range: a table |
 //! | `read.rs` | from TOML to a model |
@@ -26,6 +28,7 @@
 //! | `problem.rs`, `nearest.rs` | [`Problem`]: what is wrong, where, and what may have been meant |
 //! | `build.rs` | from a plan to a simulation |
 //! | `run.rs`, `recorder.rs`, `result.rs` | one run and its result |
+//! | `port.rs` | [`PortResult`]: what a port of a network did |
 //! | `together.rs` | what a group did together |
 //! | `driven.rs` | [`Driver`]: runs among whose events are those of a program |
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
@@ -44,7 +47,10 @@ pub mod keys;
 mod markdown;
 mod model;
 mod nearest;
+mod network;
 mod plan;
+mod pool;
+mod port;
 mod problem;
 mod quantity;
 mod read;
@@ -65,6 +71,9 @@ pub use expression::{ExpressionError, Fault, Measured, evaluate};
 pub use markdown::markdown;
 pub use model::{Device, Edge, Measure, Model, Module, Processor, Value};
 pub use nearest::nearest;
+pub use network::{Network, NetworkLink, NetworkSwitch};
+pub use pool::{Pool, PoolResult};
+pub use port::PortResult;
 pub use problem::{ModelError, Problem, ProblemKind};
 pub use quantity::{Draw, Quantity, Sample};
 pub use quintet_simulate::device::Class;

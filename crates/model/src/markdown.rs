@@ -1,7 +1,7 @@
 //! The table of keys as documentation.
 
 use crate::dimension::{Dimension, UNITS};
-use crate::keys::{ACTIONS, DEVICES, ELEMENTS, Preset, Table, VALUES};
+use crate::keys::{ACTIONS, DEVICES, ELEMENTS, NETWORK, NETWORK_LINK, NETWORK_SWITCH, Preset, Table, VALUES};
 use std::fmt::Write;
 
 const HEAD: &str = include_str!("markdown/head.md");
@@ -28,6 +28,8 @@ pub fn markdown() -> String {
     ELEMENTS.iter().for_each(|table| table.write_markdown(&mut page));
     ACTIONS.iter().for_each(|(_, table)| table.write_markdown(&mut page));
     VALUES.iter().for_each(|table| table.write_markdown(&mut page));
+    page.push_str("\n## Networks\n");
+    [&NETWORK, &NETWORK_SWITCH, &NETWORK_LINK].iter().for_each(|table| table.write_markdown(&mut page));
     page.push_str("\n## Devices\n");
     DEVICES.iter().for_each(|(_, table)| table.write_markdown(&mut page));
     page

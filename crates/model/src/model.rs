@@ -2,6 +2,8 @@
 
 use crate::action::Action;
 use crate::nearest::nearest;
+use crate::network::Network;
+use crate::pool::Pool;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::{Draw, Quantity};
 use quintet_simulate::device::Class;
@@ -178,6 +180,7 @@ impl Module {
             to: to.to_owned(),
             bytes: bytes.into(),
             through: Some(through.to_owned()),
+            route: Vec::new(),
             times: 1.0.into(),
             class: Class::Asynchronous,
         })
@@ -279,7 +282,7 @@ pub enum Measure {
     },
 }
 
-/// A model: processors, devices, modules, and what to measure.
+/// A model: processors, devices, networks, pools, modules, and what to measure.
 ///
 /// ```
 /// use quintet_model::{Draw, Model, Module, Processor};
@@ -299,6 +302,8 @@ pub struct Model {
     pub(crate) parameters: BTreeMap<String, Quantity>,
     pub(crate) processors: BTreeMap<String, Processor>,
     pub(crate) devices: BTreeMap<String, Device>,
+    pub(crate) networks: BTreeMap<String, Network>,
+    pub(crate) pools: BTreeMap<String, Pool>,
     pub(crate) modules: BTreeMap<String, Module>,
     pub(crate) measures: BTreeMap<String, Measure>,
     /// If a driver has a part in its runs: the modules in whose places programs are.

@@ -14,7 +14,11 @@ pub(crate) struct Plan {
     pub(crate) warm_up: Picos,
     pub(crate) event_limit: u64,
     pub(crate) processors: Vec<PlannedProcessor>,
+    /// Devices, behind them networks, and behind those pools.
     pub(crate) devices: Vec<(String, Medium)>,
+    /// What the stations of each device are called.
+    pub(crate) station_names: Vec<Vec<String>>,
+    pub(crate) ports: Vec<PlannedPort>,
     pub(crate) modules: Vec<PlannedModule>,
     pub(crate) routes: Vec<Route>,
     pub(crate) measures: Vec<(String, PlannedMeasure)>,
@@ -41,6 +45,18 @@ pub(crate) enum Medium {
     /// What it is, and how many messages of one way it may have at once.
     Device(DeviceModel, usize),
     Link(LinkModel),
+}
+
+/// One direction of a link of a network.
+#[derive(Debug)]
+pub(crate) struct PlannedPort {
+    pub(crate) name: String,
+    /// The name of what it is one of.
+    pub(crate) group: Option<String>,
+    /// Which of the devices the network is.
+    pub(crate) device: usize,
+    /// Which of its ports this is.
+    pub(crate) index: usize,
 }
 
 #[derive(Debug)]

@@ -2,12 +2,14 @@
 
 mod actions;
 mod module;
+mod network;
 mod sample;
 mod values;
 
 use crate::keys::{self, Table};
 use crate::model::{Attributes, Device, Measure, Model, Processor};
 use crate::nearest::nearest;
+use crate::pool::Pool;
 use crate::problem::{ModelError, Problem, ProblemKind};
 use crate::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +18,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The tables of a file.
-const TABLES: [&str; 6] = ["model", "parameters", "processor", "device", "module", "measure"];
+const TABLES: [&str; 8] =
+    ["model", "parameters", "processor", "device", "network", "pool", "module", "measure"];
 /// Bytes of a file at most.
 const LONGEST: u64 = 16 << 20;
 
@@ -165,6 +168,8 @@ impl Reader {
                 "parameters" => model.parameters = self.quantities(name, inner),
                 "processor" => model.processors = self.each(name, inner, Reader::processor),
                 "device" => model.devices = self.each(name, inner, Reader::device),
+                "pool" => model.pools = self.each(name, inner, Reader::pool),
+                "network" => model.networks = self.each(name, inner, Reader::network),
                 "module" => model.modules = self.each(name, inner, Reader::module),
                 "measure" => {
                     model.measures =
@@ -256,6 +261,10 @@ impl Reader {
             }
         }
         Device { kind, stations: stations.unwrap_or_default(), attributes: attributes.unwrap_or_default() }
+    }
+
+    fn pool(&mut self, path: &str, table: &DeTable<'_>) -> Pool {
+        Pool { attributes: self.attributes(path, table, &keys::POOL, &[]) }
     }
 
     fn measure(&mut self, path: &str, table: &DeTable<'_>) -> Option<Measure> {

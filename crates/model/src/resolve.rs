@@ -6,6 +6,8 @@
 //! | `groups.rs` | elements that stand for several, written out |
 //! | `fields.rs` | the keys of one table, with their defaults |
 //! | `devices.rs` | transfer devices |
+//! | `networks.rs` | networks of switches and links |
+//! | `pools.rs` | pools, and what uses them |
 //! | `modules.rs`, `actions.rs`, `decisions.rs` | modules, what they do, and what they decide |
 //! | `requests.rs` | who asks whom, and the ways of replies |
 //! | `ways.rs` | how messages get from one module to another |
@@ -19,6 +21,8 @@ mod driven;
 mod fields;
 mod groups;
 mod modules;
+mod networks;
+mod pools;
 mod requests;
 mod structure;
 mod values;
@@ -35,6 +39,8 @@ use crate::plan::{Plan, PlannedMeasure, PlannedProcessor};
 use crate::problem::{Problem, ProblemKind};
 use fields::Fields;
 use groups::WrittenOut;
+use networks::ResolvedNetwork;
+use pools::ResolvedPool;
 use quintet_simulate::device::RingParameters;
 use quintet_simulate::{Costs, MessageType, Picos, ProcessorModel};
 use std::collections::BTreeMap;
@@ -56,6 +62,8 @@ struct Resolver<'a> {
     parameters: BTreeMap<String, f64>,
     /// The token rings, for the checks of what is sent through them.
     rings: BTreeMap<String, RingParameters>,
+    networks: BTreeMap<String, ResolvedNetwork>,
+    pools: BTreeMap<String, ResolvedPool>,
     /// By which ways modules reach each other, as far as is known.
     ways: Ways,
     problems: Vec<Problem>,
@@ -80,15 +88,20 @@ pub(crate) fn resolve(written: &Model) -> Resolved {
         origins: BTreeMap::new(),
         parameters: BTreeMap::new(),
         rings: BTreeMap::new(),
+        networks: BTreeMap::new(),
+        pools: BTreeMap::new(),
         ways: Ways::default(),
         problems: Vec::new(),
         warnings: Vec::new(),
     };
     first.resolve_parameters();
-    let WrittenOut { model, groups, origins } = first.write_out();
+    let WrittenOut { mut model, groups, origins } = first.write_out();
+    model.name_carriers();
     let Resolver { parameters, problems, warnings, .. } = first;
-    let (rings, ways) = (BTreeMap::new(), Ways::default());
-    Resolver { model: &model, origins, parameters, rings, ways, problems, warnings }.resolve(groups)
+    let (rings, networks, pools) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let ways = Ways::default();
+    Resolver { model: &model, origins, parameters, rings, networks, pools, ways, problems, warnings }
+        .resolve(groups)
 }
 
 impl Resolver<'_> {
@@ -112,6 +125,8 @@ impl Resolver<'_> {
         let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
         let devices: Vec<_> =
             model.devices.iter().map(|(name, device)| resolver.resolve_device(name, device)).collect();
+        resolver.resolve_networks();
+        resolver.resolve_pools();
         let (modules, routes) = resolver.resolve_modules(&hosts);
         let measures = model
             .measures
@@ -132,7 +147,16 @@ impl Resolver<'_> {
             instructions: host.instructions,
         };
         let processors = model.processors.keys().zip(hosts).map(planned).collect();
-        let devices = model.devices.keys().cloned().zip(devices).collect();
+        let ports = self.planned_ports(devices.len());
+        let stations = model.devices.values().map(|device| device.stations.clone());
+        let of_networks = self.networks.values().map(ResolvedNetwork::station_names);
+        let of_pools = self.pools.values().map(ResolvedPool::station_names);
+        let station_names = stations.chain(of_networks).chain(of_pools).collect();
+        let networks = std::mem::take(&mut self.networks);
+        let networks = networks.into_iter().map(|(name, network)| (name, network.into_medium()));
+        let pools = std::mem::take(&mut self.pools);
+        let pools = pools.into_iter().map(|(name, pool)| (name, pool.into_medium()));
+        let devices = model.devices.keys().cloned().zip(devices).chain(networks).chain(pools).collect();
         let messages = modules::messages(model).into_iter().map(str::to_owned).collect();
         let plan = Plan {
             end,
@@ -140,6 +164,8 @@ impl Resolver<'_> {
             event_limit,
             processors,
             devices,
+            station_names,
+            ports,
             modules,
             routes,
             measures,

@@ -1,5 +1,7 @@
 //! What a run says.
 
+use crate::pool::PoolResult;
+use crate::port::PortResult;
 use core::fmt;
 use quintet_simulate::device::DeviceStatistics;
 use quintet_simulate::statistics::{Quantiles, Tally};
@@ -90,8 +92,12 @@ pub struct RunResult {
     pub digest: u64,
     /// By name.
     pub processors: BTreeMap<String, ProcessorResult>,
-    /// By name; devices of kind `link` count nothing.
+    /// By name, networks too; devices of kind `link` count nothing.
     pub devices: BTreeMap<String, DeviceStatistics>,
+    /// By name.
+    pub pools: BTreeMap<String, PoolResult>,
+    /// By name: `NETWORK.END.LINK` is the port from which the processor or switch END of a network sends over a link.
+    pub ports: BTreeMap<String, PortResult>,
     /// By name.
     pub modules: BTreeMap<String, ModuleResult>,
     /// By name.
@@ -125,6 +131,14 @@ impl RunResult {
             ] {
                 add(key, count(value));
             }
+        }
+        for (name, pool) in &self.pools {
+            let named = |(key, value)| (format!("pool.{name}.{key}"), value);
+            found.extend(pool.quantities().map(named));
+        }
+        for (name, port) in &self.ports {
+            let named = |(key, value)| (format!("port.{name}.{key}"), value);
+            found.extend(port.quantities().map(named));
         }
         for (name, module) in &self.modules {
             found.insert(format!("module.{name}.activations"), count(module.activations));

@@ -184,6 +184,18 @@ impl Plan {
                 .iter()
                 .map(|(name, id)| (name.clone(), run.device_statistics(*id)))
                 .collect(),
+            pools: names
+                .pools
+                .iter()
+                .map(|(name, id)| (name.clone(), run.device_statistics(*id).into()))
+                .collect(),
+            ports: names
+                .ports
+                .iter()
+                .filter_map(|(name, (id, index))| {
+                    Some((name.clone(), run.port_statistics(*id, *index)?.into()))
+                })
+                .collect(),
             modules,
             measures,
         };

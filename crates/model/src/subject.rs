@@ -2,14 +2,20 @@
 
 use crate::group::numbered;
 use crate::model::{Measure, Model};
+use crate::pool::PoolResult;
+use crate::port::PortResult;
 
 /// The kinds of elements that have results, in the order in which they are shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ElementKind {
     /// A processing element.
     Processor,
-    /// A transfer device.
+    /// A transfer device, or a network.
     Device,
+    /// One end of a link of a network, where it sends.
+    Port,
+    /// Servers that are no processors.
+    Pool,
     /// A modelled program.
     Module,
     /// What a `[measure.NAME]` asks for.
@@ -18,8 +24,14 @@ pub enum ElementKind {
 
 impl ElementKind {
     /// All, in order.
-    pub const ALL: [ElementKind; 4] =
-        [ElementKind::Processor, ElementKind::Device, ElementKind::Module, ElementKind::Measure];
+    pub const ALL: [ElementKind; 6] = [
+        ElementKind::Processor,
+        ElementKind::Device,
+        ElementKind::Port,
+        ElementKind::Pool,
+        ElementKind::Module,
+        ElementKind::Measure,
+    ];
 
     /// Its word, as in model files.
     #[must_use]
@@ -27,6 +39,8 @@ impl ElementKind {
         match self {
             ElementKind::Processor => "processor",
             ElementKind::Device => "device",
+            ElementKind::Port => "port",
+            ElementKind::Pool => "pool",
             ElementKind::Module => "module",
             ElementKind::Measure => "measure",
         }
@@ -91,6 +105,11 @@ impl Model {
 }
 
 fn unit(kind: ElementKind, what: &str) -> Option<&'static str> {
+    match kind {
+        ElementKind::Port => return PortResult::unit(what),
+        ElementKind::Pool => return PoolResult::unit(what),
+        _ => {}
+    }
     Some(match (kind, what) {
         (ElementKind::Processor | ElementKind::Device, "utilisation")
         | (ElementKind::Device, "collision_share") => "share",

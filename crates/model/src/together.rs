@@ -2,6 +2,7 @@
 
 use crate::group::{Sizes, members};
 use crate::plan::Plan;
+use crate::port;
 use crate::result::{MeasureResult, ModuleResult, ProcessorResult, RunResult};
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ impl Plan {
     /// Adds an entry for each group: counts and queues are totals, times those of all its elements, utilisation the mean.
     pub(crate) fn put_together(&self, result: &mut RunResult) {
         enter(&self.groups.processors, &mut result.processors, together);
+        port::put_together(&self.ports, result);
         enter(&self.groups.modules, &mut result.modules, modules_together);
         enter(&self.groups.measures, &mut result.measures, measures_together);
     }

@@ -5,6 +5,7 @@
 
 mod counter;
 mod device;
+mod port;
 
 use crate::build::Names;
 use crate::model::Model;
@@ -15,6 +16,7 @@ use crate::run::{ENDED, Observer, STARTED};
 use core::fmt;
 use counter::Counter;
 use device::DeviceLine;
+use port::PortLine;
 use quintet_contract::NodeId;
 use quintet_perfetto::Track;
 use quintet_simulate::{Mark, Picos, ProcessorId, Simulation};
@@ -46,7 +48,8 @@ impl core::error::Error for TraceError {}
 
 impl Model {
     /// Runs it once, and writes what happens as a trace for Perfetto (<https://ui.perfetto.dev>): times in nanoseconds since
-    /// the start, warm-up included. Devices of kind `link` have no track: they are never busy.
+    /// the start, warm-up included. Devices of kind `link` have no track: they are never busy. Each port of a
+    /// network has one, once it has sent.
     ///
     /// # Errors
     /// Everything that is wrong with the model; a file that cannot be written; once `stop` is true, that it was stopped.
@@ -59,7 +62,7 @@ impl Model {
         let plan = self.plan().map_err(TraceError::Model)?;
         // A simulation's elements have the same names each time.
         let (_, names) = plan.build(seed, &[]);
-        let mut tracer = Tracer::new(self, &plan, &names, Perfetto::new(to), stop);
+        let mut tracer = Tracer::new(&plan, &names, Perfetto::new(to), stop);
         let result = plan.run(seed, &mut tracer);
         if let Some(result) = &result {
             tracer.close(result.simulated);
@@ -81,7 +84,9 @@ struct Tracer<'a> {
     trace: Perfetto<'a>,
     stop: &'a AtomicBool,
     processors: Vec<ProcessorLine>,
+    /// Devices, networks and pools.
     devices: Vec<DeviceLine<'a>>,
+    ports: Vec<PortLine<'a>>,
     /// The node of each is one more than its place.
     modules: Vec<ModuleLine<'a>>,
     /// The last message that was told.
@@ -105,13 +110,7 @@ struct ModuleLine<'a> {
 }
 
 impl<'a> Tracer<'a> {
-    fn new(
-        model: &'a Model,
-        plan: &'a Plan,
-        names: &Names,
-        mut trace: Perfetto<'a>,
-        stop: &'a AtomicBool,
-    ) -> Tracer<'a> {
+    fn new(plan: &'a Plan, names: &Names, mut trace: Perfetto<'a>, stop: &'a AtomicBool) -> Tracer<'a> {
         let group = trace.track("processors", None);
         let mut processors = Vec::new();
         let mut tracks = Vec::new();
@@ -126,11 +125,16 @@ impl<'a> Tracer<'a> {
                 processors.push(ProcessorLine { id: *id, track, shown: None, started: None, ended: false });
             }
         }
-        let group = (!names.devices.is_empty()).then(|| trace.track("devices", None));
+        let carries = !names.devices.is_empty() || !names.pools.is_empty();
+        let group = carries.then(|| trace.track("devices", None));
         let mut devices = Vec::new();
-        for (name, id) in &names.devices {
-            let stations = model.devices.get(name).map_or(&[][..], |device| &device.stations);
-            devices.push(DeviceLine::new(name, *id, stations, group, &mut trace));
+        let mut ports = Vec::new();
+        for (place, ((name, _), stations)) in plan.devices.iter().zip(&plan.station_names).enumerate() {
+            let Some(id) = names.devices.get(name).or_else(|| names.pools.get(name)) else { continue };
+            let line = DeviceLine::new(name, *id, stations, group, &mut trace);
+            let own = plan.ports.iter().filter(|port| port.device == place);
+            ports.extend(own.map(|port| PortLine::new(&port.name, *id, port.index, line.track)));
+            devices.push(line);
         }
         let module = |module: &'a PlannedModule| {
             let waiting = format!("{} waiting", module.name);
@@ -140,7 +144,7 @@ impl<'a> Tracer<'a> {
             }
         };
         let modules = plan.modules.iter().map(module).collect();
-        Tracer { trace, stop, processors, devices, modules, ticket: 0 }
+        Tracer { trace, stop, processors, devices, ports, modules, ticket: 0 }
     }
 
     /// What goes on at the end ends there.
@@ -149,6 +153,7 @@ impl<'a> Tracer<'a> {
             self.trace.end(ns(at), processor.track);
         }
         self.devices.iter().for_each(|device| device.close(at, &mut self.trace));
+        self.ports.iter().for_each(|port| port.close(at, &mut self.trace));
     }
 
     fn look_at_processors(&mut self, run: &Simulation) {
@@ -181,6 +186,9 @@ impl<'a> Tracer<'a> {
         }
         for device in &mut self.devices {
             device.look(run, &mut self.trace);
+        }
+        for port in &mut self.ports {
+            port.look(run, &mut self.trace);
         }
     }
 }

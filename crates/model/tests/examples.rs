@@ -4,7 +4,7 @@ use quintet_model::{Action, Device, Draw, Ended, Measure, MeasureResult, Model, 
 use std::path::{Path, PathBuf};
 
 /// Every example of this crate.
-const EXAMPLES: [&str; 13] = [
+const EXAMPLES: [&str; 14] = [
     "mm1.toml",
     "mmc.toml",
     "md1.toml",
@@ -18,6 +18,7 @@ const EXAMPLES: [&str; 13] = [
     "retransmission.toml",
     "admission.toml",
     "priorities.toml",
+    "campus.toml",
 ];
 
 fn path(name: &str) -> PathBuf {
@@ -164,6 +165,7 @@ fn voters(servers: u32, needed: u32) -> Model {
         to: "agree".to_owned(),
         bytes: "0 B".into(),
         through: None,
+        route: Vec::new(),
         times: (servers - needed).into(),
     };
     let mut ask = Module::on("client").every("40 s");
@@ -248,4 +250,30 @@ fn the_results_do_not_depend_on_how_the_seeds_are_shared_out() {
     for (run, seed) in study.runs.iter().zip([5, 6, 7]) {
         assert_eq!((run.seed, run.quantities()), (seed, model.run(seed).expect("it is good").quantities()));
     }
+}
+
+/// What the comment of the example says of its load; and all that is asked comes to its end.
+#[test]
+fn the_campus_waits_for_its_disks() {
+    let result = example("campus.toml").run(1).expect("it is good");
+    near(result.processors["server"].utilisation, 4.8 / 8.0, 0.05);
+    near(result.pools["disks"].utilisation, 320.0 * 0.009_128 / 4.0, 0.05);
+    let quantities = result.quantities();
+    let page = quantities["measure.page"];
+    let (answer, way) = (quantities["module.answer.response"], page - quantities["module.answer.response"]);
+    // On the way: 44 packets at 1 Gb/s are 0.53 ms; the rest takes some tens of microseconds and a little waiting.
+    assert!(answer > 0.024 && way > 0.000_55 && way < 0.000_8, "{answer} s, and {way} s on the way");
+    assert_eq!(quantities["device.campus.dropped"], 0.0);
+    // Copies of 4 MB at 1 Gb/s: the router before has no room for more than its buffer, and the one before that neither.
+    let (core, archive) = (&result.ports["campus.router-1.core"], &result.ports["campus.router-2.archive"]);
+    assert_eq!(result.modules["keep"].activations, 9);
+    assert!(archive.most_buffered > 510_000 && core.most_buffered > 510_000, "{core:?} {archive:?}");
+    assert_eq!(result.ports["campus.building.spare"].packets, 0);
+}
+
+#[test]
+fn one_disk_for_all_of_the_campus_is_not_enough() {
+    let of = |disks: f64| with("campus.toml", &[("disks", disks)]).run(1).expect("it is good");
+    let (four, three) = (of(4.0), of(3.0));
+    assert!(three.pools["disks"].waiting > 5.0 * four.pools["disks"].waiting, "{three:?}");
 }

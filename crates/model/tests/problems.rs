@@ -174,11 +174,6 @@ fn each_mistake_is_named_with_its_place() {
             "line 25, module.one.do[1].through: there is no device wirr; did you mean wire?",
         ),
         (
-            ", through = \"wire\"",
-            "",
-            "line 25, module.one.do[1]: a message from here to there needs a device",
-        ),
-        (
             "send = \"data\"",
             "send = \"date\"",
             "line 25, module.one.do[1].send: nobody waits for the message date",

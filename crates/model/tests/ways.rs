@@ -79,6 +79,7 @@ fn a_module_sends_to_itself_with_and_without_a_device() {
             to: "turn".to_owned(),
             bytes: "0 B".into(),
             through: None,
+            route: Vec::new(),
             times: 1.0.into(),
             class: Class::Asynchronous,
         })

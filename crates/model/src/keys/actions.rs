@@ -2,12 +2,14 @@
 
 use super::Preset::{Otherwise, Required, Value};
 use super::Takes::{Count, Draw, Other};
+use super::pool::USE_ACTION;
 use super::{CLASS, Table, key};
 use crate::dimension::Dimension;
 
 /// Every action, by the key that tells it from the others, in the order of the documentation.
-pub const ACTIONS: [(&str, &Table); 11] = [
+pub const ACTIONS: [(&str, &Table); 12] = [
     ("execute", &EXECUTE),
+    ("use", &USE_ACTION),
     ("send", &SEND),
     ("ask", &ASK),
     ("reply", &REPLY),
@@ -22,9 +24,18 @@ pub const ACTIONS: [(&str, &Table); 11] = [
 
 const THROUGH: super::Key = key(
     "through",
-    Other("a device"),
-    Otherwise("nothing: without delay, within a processor only"),
+    Other("a device or a network"),
+    Otherwise(
+        "within a processor nothing: without delay; between two the one that joins them, if there is one only",
+    ),
     "What carries it. Both processors must be stations of it.",
+);
+const ROUTE: super::Key = key(
+    "route",
+    Other("a list of links"),
+    Otherwise("the way of the least cost"),
+    "Over which links of a network it goes, in order, by switches only. A group of links stands for that of them which leads on from where \
+     the way is, the last one for that which leads to the receiver.",
 );
 const BYTES: super::Key = key(
     "bytes",
@@ -74,6 +85,7 @@ static SEND: Table = Table {
         TO,
         BYTES,
         THROUGH,
+        ROUTE,
         key("times", Count(0, 10_000), Value("1"), "How many of it, one behind the other."),
         key(
             "class",
@@ -87,7 +99,7 @@ static SEND: Table = Table {
 static ASK: Table = Table {
     heading: "do = [{ ask = ... }]",
     text: "Begins a request: sends a message, and waits for the reply to it, while others use the processor. A reply that comes too late is forgotten.",
-    keys: &[key("ask", Other("a message"), Required, "Its name."), TO, BYTES, THROUGH, TIMEOUT, LATE],
+    keys: &[key("ask", Other("a message"), Required, "Its name."), TO, BYTES, THROUGH, ROUTE, TIMEOUT, LATE],
 };
 
 static REPLY: Table = Table {

@@ -2,11 +2,12 @@
 
 use super::Preset::{Otherwise, Required, Value};
 use super::Takes::{Count, Draw, Other, Quantity, Switch, Word};
+use super::pool::POOL;
 use super::{LARGEST_GROUP, LONGEST, MOST, SHORTEST, Table, key};
 use crate::dimension::Dimension;
 
 /// Every table of elements but those of devices, in the order of the documentation.
-pub const ELEMENTS: [&Table; 5] = [&MODEL, &PARAMETERS, &PROCESSOR, &INSTRUCTIONS, &MODULE];
+pub const ELEMENTS: [&Table; 6] = [&MODEL, &PARAMETERS, &PROCESSOR, &INSTRUCTIONS, &POOL, &MODULE];
 
 /// What stands behind the actions there.
 pub const VALUES: [&Table; 2] = [&DISTRIBUTIONS, &MEASURE];

@@ -60,11 +60,19 @@ impl Reader {
                 times: self.draw_of(at, "times").unwrap_or_else(|| 1.0.into()),
             },
             "send" => self.send(at)?,
+            "use" => Action::Use {
+                pool: self.text_of(at, "use")?,
+                time: self.draw_of(at, "time").unwrap_or_else(|| "0 s".into()),
+                bytes: self.bytes(at),
+                key: self.draw_of(at, "key"),
+                times: self.times(at),
+            },
             "ask" => Action::Ask {
                 message: self.text_of(at, "ask")?,
                 to: self.required(at, "to", "a module")?,
                 bytes: self.bytes(at),
                 through: self.text_of(at, "through"),
+                route: self.route(at),
                 timeout: self.draw_of(at, "timeout"),
                 late: self.inner(at, "late"),
             },
@@ -99,13 +107,13 @@ impl Reader {
     }
 
     fn send(&mut self, at: &Written<'_, '_, '_>) -> Option<Action> {
-        let times = at.table.get("times").map(|entry| self.quantity(&format!("{}.times", at.path), entry));
         Some(Action::Send {
             message: self.text_of(at, "send")?,
             to: self.required(at, "to", "a module")?,
             bytes: self.bytes(at),
             through: self.text_of(at, "through"),
-            times: times.unwrap_or_else(|| Quantity::from(1.0)),
+            route: self.route(at),
+            times: self.times(at),
             class: at.table.get("class").map_or(Class::Asynchronous, |entry| self.class(at.path, entry)),
         })
     }
@@ -132,6 +140,16 @@ impl Reader {
 
     fn bytes(&mut self, at: &Written<'_, '_, '_>) -> Draw {
         self.draw_of(at, "bytes").unwrap_or_else(|| "0 B".into())
+    }
+
+    fn times(&mut self, at: &Written<'_, '_, '_>) -> Quantity {
+        let times = at.table.get("times").map(|entry| self.quantity(&format!("{}.times", at.path), entry));
+        times.unwrap_or_else(|| Quantity::from(1.0))
+    }
+
+    fn route(&mut self, at: &Written<'_, '_, '_>) -> Vec<String> {
+        let route = at.table.get("route").map(|entry| self.names(&format!("{}.route", at.path), entry));
+        route.unwrap_or_default()
     }
 
     fn inner(&mut self, at: &Written<'_, '_, '_>, key: &str) -> Vec<Action> {

@@ -70,6 +70,10 @@ impl Resolver<'_> {
                         host.map_or_else(Vec::new, |host| self.execute(&key, instruction, times, host));
                     program.instructions.extend(more);
                 }
+                Action::Use { .. } => {
+                    let more = self.use_pool(&key, program.index, action);
+                    program.instructions.extend(more);
+                }
                 Action::Send { .. } => {
                     let more = self.send(&key, action, program);
                     program.instructions.extend(more);
@@ -144,10 +148,10 @@ impl Resolver<'_> {
         action: &Action,
         program: &mut Program<'_>,
     ) -> Option<(Address, MessageType)> {
-        let (message, to, through) = action.sent()?;
+        let (message, to, through, route) = action.sent()?;
         let model = self.model;
         let receiver = self.index(&format!("{key}.to"), "module", to, &model.modules)?;
-        let way = self.way(key, (program.index, receiver), through, program.planned);
+        let way = self.way(key, (program.index, receiver), (through, route), program.planned);
         let awaits = model.modules.get(to).is_some_and(|module| module.awaits(message));
         let number = program.messages.iter().position(|known| *known == message).filter(|_| awaits);
         if number.is_none() {

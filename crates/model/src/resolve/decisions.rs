@@ -56,7 +56,8 @@ impl Resolver<'_> {
             Action::Cancel { module, through } => {
                 let target = self.index(&format!("{key}.cancel"), "module", module, &self.model.modules);
                 let Some(target) = target else { return };
-                let way = self.way(key, (program.index, target), through.as_deref(), program.planned);
+                let carrier = (through.as_deref(), &[][..]);
+                let way = self.way(key, (program.index, target), carrier, program.planned);
                 program.instructions.extend(way.map(|at| Instruction::Cancel { at }));
             }
             Action::If { condition, actions, otherwise } => {
@@ -79,7 +80,7 @@ impl Resolver<'_> {
                 let head = program.add(Instruction::Again(OPEN));
                 self.put_together_turn(key, head, actions, program);
             }
-            Action::Execute { .. } | Action::Send { .. } => {}
+            Action::Execute { .. } | Action::Send { .. } | Action::Use { .. } => {}
         }
     }
 

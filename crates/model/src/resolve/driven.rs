@@ -27,6 +27,8 @@ fn with_parameters(model: &Model) -> Resolver<'_> {
         origins: BTreeMap::new(),
         parameters: BTreeMap::new(),
         rings: BTreeMap::new(),
+        networks: BTreeMap::new(),
+        pools: BTreeMap::new(),
         ways: Ways::default(),
         problems: Vec::new(),
         warnings: Vec::new(),

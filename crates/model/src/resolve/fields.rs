@@ -84,6 +84,12 @@ impl<'r, 'm> Fields<'r, 'm> {
         self.resolver.in_range(&path, text.text(), value, key.takes)
     }
 
+    /// An amount of data in whole bytes.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+    pub(super) fn bytes(&mut self, name: &str) -> Option<u64> {
+        self.number(name).map(|bytes| bytes.round() as u64)
+    }
+
     pub(super) fn time(&mut self, name: &str) -> Option<Picos> {
         self.number(name).map(picos)
     }

@@ -3,6 +3,8 @@
 //!
 //! From here on nothing knows groups, until `together.rs` sums up what they did. What is found wrong with an element of one is said once, at the key that was written.
 
+mod network;
+
 use super::Resolver;
 use crate::action::Action;
 use crate::dimension::Dimension;
@@ -81,6 +83,9 @@ impl Resolver<'_> {
         }
         for (name, device) in &mut model.devices {
             writer.stations(name, device);
+        }
+        for (name, network) in &mut model.networks {
+            *network = writer.network(name, network);
         }
         for (name, module) in &written.modules {
             let (size, cost) = (writer.groups.modules.get(name).copied(), cost(module));
@@ -186,7 +191,9 @@ impl Writer<'_, '_> {
             && match kind {
                 "processor" => model.processors.contains_key(name),
                 "module" => model.modules.contains_key(name),
-                _ => model.measures.contains_key(name),
+                "measure" => model.measures.contains_key(name),
+                // Those of a network are all among those that were added.
+                _ => false,
             }
     }
 

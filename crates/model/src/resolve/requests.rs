@@ -70,7 +70,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        self.way(key, (from, to), through, planned)
+        self.way(key, (from, to), (through, &[]), planned)
     }
 }
 
@@ -82,7 +82,7 @@ fn askers(modules: &BTreeMap<String, Module>) -> Askers {
     for (from, module) in modules.values().enumerate() {
         let named = |name: &String| numbers.get(name.as_str()).copied();
         for action in module.all_actions() {
-            let to = action.sent().and_then(|(_, to, _)| numbers.get(to).copied());
+            let to = action.sent().and_then(|(_, to, ..)| numbers.get(to).copied());
             match (action, to) {
                 (Action::Ask { .. }, Some(to)) => {
                     askers.entry(to).or_default().insert(from);

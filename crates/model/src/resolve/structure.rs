@@ -30,7 +30,7 @@ impl<'a> Starts<'a> {
                 starts.succeed(name, after);
             }
             for action in module.all_actions() {
-                if let Some((message, to, _)) = action.sent() {
+                if let Some((message, to, ..)) = action.sent() {
                     starts.senders.entry((to, message)).or_default().push(name);
                     starts.next.entry(name).or_default().insert(to);
                 }
@@ -137,7 +137,7 @@ impl<'a> Resolver<'a> {
                     || matches!(host.costs.get(stage), Some(Distribution::Constant(0.0)))
             }
             Instruction::Send { .. } | Instruction::Mark { .. } => true,
-            // What decides may wait.
+            // What decides may wait; a pool may take no time, but that is not worth proving.
             _ => false,
         });
         let uses_device = module.all_actions().any(|action| action.through().is_some());
@@ -212,11 +212,19 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        for name in model.devices.keys() {
+        for name in model.pools.keys() {
+            let uses = |action: &Action| matches!(action, Action::Use { pool, .. } if pool == name);
+            if !modules().any(|module| module.all_actions().any(uses)) {
+                let text = "no module uses it".to_owned();
+                self.warning(&format!("pool.{name}"), ProblemKind::Disconnected { text });
+            }
+        }
+        let devices = model.devices.keys().map(|name| ("device", name));
+        for (kind, name) in devices.chain(model.networks.keys().map(|name| ("network", name))) {
             let uses = |action: &Action| action.through() == Some(name.as_str());
             if !modules().any(|module| module.all_actions().any(uses)) {
                 let text = "nothing is sent through it".to_owned();
-                self.warning(&format!("device.{name}"), ProblemKind::Disconnected { text });
+                self.warning(&format!("{kind}.{name}"), ProblemKind::Disconnected { text });
             }
         }
     }

@@ -8,7 +8,7 @@ use quintet_simulate::{DeviceId, DeviceLoad, MessageUnderWay, Picos, Simulation}
 pub(super) struct DeviceLine<'a> {
     pub(super) id: DeviceId,
     stations: &'a [String],
-    track: Track,
+    pub(super) track: Track,
     messages: Track,
     shown: DeviceLoad,
     waiting: Counter,

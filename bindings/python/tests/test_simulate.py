@@ -94,6 +94,51 @@ def test_a_described_model_is_that_of_the_file():
     assert described["device.net.waiting"] == device.waiting > 0
 
 
+def test_networks_and_pools_are_described_as_in_a_file():
+    text = """
+        [model]
+        name = "hops"
+        end = "2 s"
+        [processor.desk]
+        count = 2
+        [processor.server]
+        instructions = { work = "1 ms" }
+        [pool.disks]
+        servers = 2
+        rate = "100 MB/s"
+        [network.lan]
+        packet = "1500 B"
+        rate = "100 Mb/s"
+        switch = { core = { latency = "2 us" } }
+        [network.lan.link]
+        desk = { between = ["desk", "core"], buffer = "4 kB" }
+        up = { between = ["core", "server"] }
+        [module.ask]
+        on = "desk"
+        every = "10 ms"
+        do = [{ send = "question", to = "answer", bytes = "6 kB", through = "lan", route = ["desk", "up"] }]
+        [module.answer]
+        on = "server"
+        waits_for = { question = 1 }
+        do = [{ use = "disks", time = "1 ms", bytes = "100 kB", key = 3, times = 2 }, { execute = "work" }]
+    """
+    model = simulate.Model("hops", end="2 s").processor("desk", count=2)
+    model.processor("server", instructions={"work": "1 ms"}).pool("disks", servers=2, rate="100 MB/s")
+    links = {"desk": {"between": ["desk", "core"], "buffer": "4 kB"}, "up": {"between": ["core", "server"]}}
+    model.network("lan", switches={"core": {"latency": "2 us"}}, links=links, packet="1500 B", rate="100 Mb/s")
+    ask = simulate.send("question", "answer", "6 kB", through="lan", route=["desk", "up"])
+    model.module("ask", on="desk", every="10 ms", do=[ask])
+    load = simulate.use("disks", "1 ms", bytes="100 kB", key=3, times=2)
+    model.module("answer", on="server", waits_for={"question": 1}, do=[load, simulate.execute("work")])
+    described, read = model.run(seed=7), simulate.Model.from_text(text).run(seed=7)
+    assert (described.digest, described.quantities) == (read.digest, read.quantities)
+    port, disks = described.ports["lan.core.up"], described.pools["disks"]
+    assert (port.packets, port.bytes, port.dropped, port.lost) == (1600, 2_400_000, 0, 0)
+    assert described["port.lan.core.up.utilisation"] == port.utilisation == pytest.approx(1600 * 120e-6 / 2)
+    assert (disks.uses, disks.bytes) == (800, 80_000_000)
+    assert described["pool.disks.waiting"] == disks.waiting > 0
+
+
 def test_a_group_is_described_as_in_a_file_and_can_be_swept():
     text = """
         [model]

@@ -2,7 +2,7 @@
 //! seconds, data in bytes; no number where there were no values.
 
 use pyo3::prelude::*;
-use quintet_model::{Ended, MeasureResult, ModuleResult, RunResult};
+use quintet_model::{Ended, MeasureResult, ModuleResult, PoolResult, PortResult, RunResult};
 use quintet_simulate::device::DeviceStatistics;
 use quintet_simulate::statistics::{Quantiles, Tally};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub(crate) struct Row {
     quantities: BTreeMap<String, f64>,
     processors: BTreeMap<String, ProcessorRow>,
     devices: BTreeMap<String, DeviceRow>,
+    ports: BTreeMap<String, PortRow>,
+    pools: BTreeMap<String, PoolRow>,
     modules: BTreeMap<String, ModuleRow>,
     measures: BTreeMap<String, MeasureRow>,
 }
@@ -47,6 +49,29 @@ struct DeviceRow {
     blocks: u64,
     bytes: u64,
     collisions: u64,
+}
+
+#[derive(IntoPyObject)]
+struct PortRow {
+    utilisation: f64,
+    queue: f64,
+    longest_queue: u64,
+    buffered: f64,
+    most_buffered: u64,
+    packets: u64,
+    bytes: u64,
+    dropped: u64,
+    lost: u64,
+}
+
+#[derive(IntoPyObject)]
+struct PoolRow {
+    utilisation: f64,
+    waiting: f64,
+    queue: f64,
+    longest_queue: u64,
+    uses: u64,
+    bytes: u64,
 }
 
 #[derive(IntoPyObject)]
@@ -90,6 +115,8 @@ impl From<RunResult> for Row {
             quantities: run.quantities(),
             processors: run.processors.iter().map(processor).collect(),
             devices: run.devices.into_iter().map(|(name, found)| (name, device(&found))).collect(),
+            ports: run.ports.into_iter().map(|(name, found)| (name, port(&found))).collect(),
+            pools: run.pools.into_iter().map(|(name, found)| (name, pool(&found))).collect(),
             modules: run.modules.into_iter().map(|(name, found)| (name, module(&found))).collect(),
             measures: run.measures.into_iter().map(|(name, found)| (name, measure(&found))).collect(),
         }
@@ -119,6 +146,31 @@ fn device(found: &DeviceStatistics) -> DeviceRow {
         blocks: found.blocks,
         bytes: found.bytes,
         collisions: found.collisions,
+    }
+}
+
+fn port(found: &PortResult) -> PortRow {
+    PortRow {
+        utilisation: found.utilisation,
+        queue: found.mean_queue,
+        longest_queue: found.longest_queue,
+        buffered: found.mean_buffered,
+        most_buffered: found.most_buffered,
+        packets: found.packets,
+        bytes: found.bytes,
+        dropped: found.dropped,
+        lost: found.lost,
+    }
+}
+
+fn pool(found: &PoolResult) -> PoolRow {
+    PoolRow {
+        utilisation: found.utilisation,
+        waiting: found.waiting,
+        queue: found.mean_queue,
+        longest_queue: found.longest_queue,
+        uses: found.uses,
+        bytes: found.bytes,
     }
 }
 

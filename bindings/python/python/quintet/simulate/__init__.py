@@ -38,6 +38,7 @@ from quintet.simulate.parts import (
     poisson,
     send,
     uniform,
+    use,
     weibull,
     weighted,
 )
@@ -46,6 +47,8 @@ from quintet.simulate.results import (
     DeviceResult,
     MeasureResult,
     ModuleResult,
+    PoolResult,
+    PortResult,
     ProcessorResult,
     Result,
     Tally,
@@ -54,8 +57,8 @@ from quintet.simulate.studies import Interval, Sample, Study, Sweep
 
 __all__ = [
     "PERCENTS",
-    "DeviceResult", "Interval", "MeasureResult", "Model", "ModuleResult", "Problem", "ProcessorResult", "Result", "Sample",
-    "Study", "Sweep", "Tally",
-    "beta", "cumulative", "execute", "exponential", "gamma", "log_normal", "normal", "pareto", "poisson", "send", "uniform",
+    "DeviceResult", "Interval", "MeasureResult", "Model", "ModuleResult", "PoolResult", "PortResult", "Problem", "ProcessorResult",
+    "Result", "Sample", "Study", "Sweep", "Tally",
+    "beta", "cumulative", "execute", "exponential", "gamma", "log_normal", "normal", "pareto", "poisson", "send", "uniform", "use",
     "weibull", "weighted",
 ]  # fmt: skip

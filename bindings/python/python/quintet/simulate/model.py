@@ -25,7 +25,7 @@ Seeds = Union[int, Iterable[int]]
 
 
 class Model:
-    """A model: processors, devices, modules, and what to measure.
+    """A model: processors, devices, networks, pools, modules, and what to measure.
 
     It is described by methods that each return the model, or comes from a file. What is wrong with it is said when it is
     checked or run, all at once: BadValue, whose `problems` have the key. A model can be pickled.
@@ -46,7 +46,7 @@ class Model:
         """
         self._tables: dict[str, dict[str, Any]] = {
             "model": {"name": name, "end": end, "warm_up": warm_up, "event_limit": event_limit},
-            "parameters": {}, "processor": {}, "device": {}, "module": {}, "measure": {},
+            "parameters": {}, "processor": {}, "device": {}, "network": {}, "pool": {}, "module": {}, "measure": {},
         }  # fmt: skip
         self._text: str | None = None
         self._file: str | None = None
@@ -99,6 +99,26 @@ class Model:
         """
         return self._add("device", name, {"kind": kind, "stations": stations, **keys})
 
+    def network(
+        self,
+        name: str,
+        *,
+        links: Mapping[str, Mapping[str, Any]],
+        switches: Mapping[str, Mapping[str, Setting]] | None = None,
+        **keys: Setting,
+    ) -> Model:
+        """Adds a network: switches, by name, and links between them and processors.
+
+        `links`: the keys of `[network.NAME.link.NAME]` by name, `{"up": {"between": ["s", "core"], "rate": "1 Gb/s"}}`. `switches`: those
+        of `[network.NAME.switch.NAME]`, `{"s": {"latency": "2 us"}, "core": {}}`. `keys` are those of `[network.NAME]`: packet, window,
+        latency, rate, delay, overhead, shortest, buffer, when_full.
+        """
+        return self._add("network", name, {**keys, "switch": switches, "link": links})
+
+    def pool(self, name: str, **keys: Setting) -> Model:
+        """Adds a pool of servers that are no processors. `keys` are those of `[pool.NAME]`: servers, rate, overhead."""
+        return self._add("pool", name, keys)
+
     def module(
         self,
         name: str,
@@ -122,7 +142,7 @@ class Model:
         `count`: a group of so many, NAME-1 to NAME-COUNT; on a group of processors there is one on each without it.
         `start`, `every`, `limit`: when it first runs by itself, the time between, how often at most. `waits_for`: how many
         of which messages one activation needs. `after`, `after_any`: modules of which all, or one, must be done. `do`:
-        what `execute` and `send` make, in order, or dicts with the other actions of a model file ("ask", "reply", "if").
+        what `execute`, `send` and `use` make, in order, or dicts with the other actions of a model file ("ask", "reply", "if").
         `then`: its successors. `then_one_of`: the weights of those of which one is chosen. `priority`: the largest on a
         processor goes first. `state`: its variables, with their first values.
         """

@@ -5,7 +5,7 @@ A quantity is a number, or a text with a unit, which may be an expression of par
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
 
 Quantity = Union[str, int, float]
@@ -81,17 +81,32 @@ def send(
     bytes: Draw = "0 B",
     *,
     through: str | None = None,
+    route: Sequence[str] | None = None,
     times: Quantity = 1,
     synchronous: bool = False,
 ) -> Table:
     """An action: sends a message of so many bytes to a module that waits for it, so often.
 
-    `to`: of a group of modules "NAME", "NAME.next" or "NAME.each". `through` is the device that carries it; without one it
-    stays within the processor and takes no time. `synchronous`: within the station's synchronous allocation on a token ring.
+    `to`: of a group of modules "NAME", "NAME.next" or "NAME.each". `through` is the device or network that carries it; without
+    one it stays within the processor and takes no time, or takes the only one that joins the two processors. `route`: over which links of a
+    network it goes, in order; without it by the way of the least cost. `synchronous`: within the station's synchronous allocation on a token ring.
     """
     action = {"send": message, "to": to, "bytes": bytes, "times": times}
     if through is not None:
         action["through"] = through
+    if route is not None:
+        action["route"] = list(route)
     if synchronous:
         action["class"] = "synchronous"
+    return action
+
+
+def use(pool: str, time: Draw = "0 s", *, bytes: Draw = "0 B", key: Draw | None = None, times: Quantity = 1) -> Table:
+    """An action: uses a server of a pool for this time and for these bytes at its rate, so often; then the activation goes on.
+
+    `key`: the number that chooses the server, modulo their number; without it whichever is free.
+    """
+    action = {"use": pool, "time": time, "bytes": bytes, "times": times}
+    if key is not None:
+        action["key"] = key
     return action

@@ -78,6 +78,48 @@ class DeviceResult:
 
 
 @dataclass(frozen=True)
+class PortResult:
+    """What one direction of a link of a network did: the port from which it sends."""
+
+    utilisation: float
+    """The share of time in which it sent, 0 to 1."""
+    queue: float
+    """The mean number of packets that wait for their first bit."""
+    longest_queue: int
+    """The most of them at a time."""
+    buffered: float
+    """The mean number of bytes, overhead included, in the buffer of a switch's port."""
+    most_buffered: int
+    """The most of them at a time."""
+    packets: int
+    """Packets sent."""
+    bytes: int
+    """Their bytes, without overhead."""
+    dropped: int
+    """Packets for which there was no room."""
+    lost: int
+    """Packets lost on the link."""
+
+
+@dataclass(frozen=True)
+class PoolResult:
+    """What a pool did."""
+
+    utilisation: float
+    """The share of time in which its servers worked, 0 to 1: the mean of all of them."""
+    waiting: float
+    """The mean time, in seconds, from when a use was asked for to its beginning."""
+    queue: float
+    """The mean number of uses that wait."""
+    longest_queue: int
+    """The most of them at a time."""
+    uses: int
+    """Uses that ended."""
+    bytes: int
+    """Their bytes."""
+
+
+@dataclass(frozen=True)
 class ModuleResult:
     """What a module did. Times in seconds, of activations that became ready after the warm-up."""
 
@@ -151,7 +193,11 @@ class Result(Quantities):
     processors: dict[str, ProcessorResult]
     """By name."""
     devices: dict[str, DeviceResult]
-    """By name; those of kind "link" count nothing."""
+    """By name, networks too; those of kind "link" count nothing."""
+    ports: dict[str, PortResult]
+    """By name: "NETWORK.END.LINK" is the port from which END sends over a link."""
+    pools: dict[str, PoolResult]
+    """By name."""
     modules: dict[str, ModuleResult]
     """By name."""
     measures: dict[str, MeasureResult]
@@ -179,6 +225,8 @@ def result(row: dict[str, Any]) -> Result:
         **row,
         "processors": {name: ProcessorResult(**found) for name, found in row["processors"].items()},
         "devices": {name: DeviceResult(**found) for name, found in row["devices"].items()},
+        "ports": {name: PortResult(**found) for name, found in row["ports"].items()},
+        "pools": {name: PoolResult(**found) for name, found in row["pools"].items()},
         "modules": {name: _module(found) for name, found in row["modules"].items()},
         "measures": {name: _measure(found) for name, found in row["measures"].items()},
     })  # fmt: skip

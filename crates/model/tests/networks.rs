@@ -337,3 +337,29 @@ fn processors_pass_nothing_on() {
         "{error}"
     );
 }
+
+/// Every key of the tables of networks and pools is read: a value that it cannot have is found where it stands.
+#[test]
+fn every_key_is_read() {
+    use quintet_model::keys::{NETWORK, NETWORK_LINK, NETWORK_SWITCH, POOL};
+    let tables = [
+        (&NETWORK, "[network.lan]\n", "network.lan"),
+        (&NETWORK_SWITCH, "[network.lan.switch.core]\n", "network.lan.switch.core"),
+        (&NETWORK_LINK, "[network.lan.link.wire]\n", "network.lan.link.wire"),
+        (&POOL, "[pool.disks]\n", "pool.disks"),
+    ];
+    for (table, heading, path) in tables {
+        for key in table.keys.iter().filter(|key| !["switch", "link"].contains(&key.name)) {
+            // Once, and without what the model has there.
+            let plain = OFFICE.replace("[module.ask]", "[pool.disks]\n\n[module.ask]");
+            let (before, after) = plain.split_once(heading).expect("the table is there");
+            let (own, rest) = after.split_once("\n\n").expect("another follows");
+            let is_other = |line: &&str| !line.starts_with(&format!("{} =", key.name));
+            let own: Vec<&str> = own.lines().filter(is_other).collect();
+            let text = format!("{before}{heading}{} = \"?\"\n{}\n\n{rest}", key.name, own.join("\n"));
+            let error = Model::from_str(&text, "m.toml").expect_err("a wrong value");
+            let at = format!("{path}.{}", key.name);
+            assert!(error.problems.iter().any(|problem| problem.key == at), "{at}: {error}");
+        }
+    }
+}

@@ -5,11 +5,12 @@ use super::modules::address;
 use crate::action::Action;
 use crate::model::Model;
 use crate::nearest::nearest;
+use crate::network::Network;
 use crate::plan::{PlannedModule, Route};
 use crate::problem::ProblemKind;
 use quintet_contract::Address;
 use quintet_simulate::Way;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A device and the stations of the sender and of the receiver; none: directly.
 type Through = Option<(usize, u16, u16)>;
@@ -30,7 +31,7 @@ impl Ways {
     }
 }
 
-impl<'m> Resolver<'m> {
+impl Resolver<'_> {
     /// The address at which one module reaches another through this device or network, and by this route, whose way is there from now
     /// on; none with a problem reported.
     pub(super) fn way(
@@ -48,7 +49,7 @@ impl<'m> Resolver<'m> {
         }
         let Some(through) = through else {
             if here != there {
-                if let [only] = self.carriers(&here_name, &there_name)[..] {
+                if let [only] = Carriers::of(self.model).joining(&here_name, &there_name)[..] {
                     return self.way(key, (from, to), (Some(only), &[]), planned);
                 }
                 self.without_device(key, &here_name, &there_name);
@@ -76,7 +77,7 @@ impl<'m> Resolver<'m> {
 
     /// A message between two processors names no device, and there is not one only that joins them.
     fn without_device(&mut self, key: &str, here: &str, there: &str) {
-        let several: Vec<&str> = self.carriers(here, there);
+        let several = Carriers::of(self.model).joining(here, there);
         let text = if several.is_empty() {
             format!(
                 "a message from {here} to {there} needs a device: name one with through, of kind \"link\" if nothing is modelled"
@@ -85,11 +86,6 @@ impl<'m> Resolver<'m> {
             format!("{} join {here} and {there}: name one of them with through", several.join(" and "))
         };
         self.problem(key, ProblemKind::Disconnected { text });
-    }
-
-    /// The devices and networks that two processors are stations of.
-    pub(super) fn carriers(&self, here: &str, there: &str) -> Vec<&'m str> {
-        carriers(self.model, here, there)
     }
 
     fn device_index(&mut self, key: &str, name: &str) -> Option<usize> {
@@ -218,45 +214,53 @@ impl<'m> Resolver<'m> {
     }
 }
 
-/// The devices and networks that two processors are stations of.
-fn carriers<'m>(model: &'m Model, here: &str, there: &str) -> Vec<&'m str> {
-    let is_station = |stations: &[String], name: &str| stations.iter().any(|station| station == name);
-    let both = |stations: &[String]| is_station(stations, here) && is_station(stations, there);
-    let devices = model.devices.iter().filter(|(_, device)| both(&device.stations)).map(|(name, _)| name);
-    let joins = |(_, network): &(&String, &crate::Network)| {
-        let ends = || network.links.values().flat_map(|link| &link.between);
-        ends().any(|end| end == here) && ends().any(|end| end == there)
-    };
-    let networks = model.networks.iter().filter(joins).map(|(name, _)| name);
-    devices.chain(networks).map(String::as_str).collect()
+/// The devices and networks of a model, each with its stations.
+struct Carriers<'m>(Vec<(&'m str, BTreeSet<&'m str>)>);
+
+impl<'m> Carriers<'m> {
+    fn of(model: &'m Model) -> Carriers<'m> {
+        let devices = model.devices.iter().map(|(name, device)| (name, device.stations.iter().collect()));
+        let ends = |network: &'m Network| network.links.values().flat_map(|link| &link.between).collect();
+        let networks = model.networks.iter().map(|(name, network)| (name, ends(network)));
+        let all = devices.chain(networks);
+        let named = |(name, stations): (&'m String, Vec<&'m String>)| {
+            (name.as_str(), stations.into_iter().map(String::as_str).collect())
+        };
+        Carriers(all.map(named).collect())
+    }
+
+    /// Those that two processors are stations of.
+    fn joining(&self, here: &str, there: &str) -> Vec<&'m str> {
+        let joins =
+            |(_, stations): &&(&str, BTreeSet<&str>)| stations.contains(here) && stations.contains(there);
+        self.0.iter().filter(joins).map(|(name, _)| *name).collect()
+    }
 }
 
 impl Model {
     /// Names what carries each message that goes from one processor to another and names nothing, where there is one device only.
     /// Of a model in which every element stands for itself.
     pub(super) fn name_carriers(&mut self) {
-        let mut known: BTreeMap<(String, String), Option<String>> = BTreeMap::new();
         let hosts: BTreeMap<String, String> =
             self.modules.iter().map(|(name, module)| (name.clone(), module.on.clone())).collect();
         let mut modules = std::mem::take(&mut self.modules);
+        let carriers = Carriers::of(self);
         for module in modules.values_mut() {
             let here = &module.on;
-            let mut only = |to: &str| {
+            let only = |to: &str| {
                 let there = hosts.get(to).filter(|there| *there != here)?;
-                let ends = (here.clone(), there.clone());
-                let found = known.entry(ends).or_insert_with(|| match carriers(self, here, there)[..] {
+                match carriers.joining(here, there)[..] {
                     [only] => Some(only.to_owned()),
                     _ => None,
-                });
-                found.clone()
+                }
             };
-            module.actions.iter_mut().for_each(|action| name_carrier(action, &mut only));
+            module.actions.iter_mut().for_each(|action| name_carrier(action, &only));
         }
         self.modules = modules;
     }
 }
 
-fn name_carrier(action: &mut Action, only: &mut impl FnMut(&str) -> Option<String>) {
+fn name_carrier(action: &mut Action, only: &impl Fn(&str) -> Option<String>) {
     if let Some((to, through @ None)) = action.carriage_mut() {
         *through = only(to);
     }

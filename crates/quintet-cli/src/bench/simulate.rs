@@ -5,10 +5,12 @@
 //! | `simulate/hold.rs` | the queue of pending events, with a thousand of them and a million |
 //! | `simulate/queue.rs` | a queue with one server |
 //! | `simulate/ethernet.rs` | stations on one Ethernet |
+//! | `simulate/hops.rs` | packets over several hops of a network |
 //! | `simulate/nodes.rs` | memory of ten thousand nodes |
 
 mod ethernet;
 mod hold;
+mod hops;
 mod nodes;
 mod queue;
 
@@ -24,7 +26,7 @@ pub(crate) use nodes::NodesArguments;
 const CUSTOMER: MessageType = MessageType(0);
 
 pub(super) fn cases() -> Vec<Case> {
-    let all = [hold::cases(), queue::cases(), ethernet::cases(), nodes::cases()];
+    let all = [hold::cases(), queue::cases(), ethernet::cases(), hops::cases(), nodes::cases()];
     all.into_iter().flatten().collect()
 }
 

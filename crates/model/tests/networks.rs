@@ -1,6 +1,7 @@
 //! Networks of model files: what their tables mean, what is wrong with them, and what their ports say.
 
 use quintet_model::{ElementKind, Model, RunResult};
+use std::sync::atomic::AtomicBool;
 
 /// Two rows of desks behind a switch each, a server, and two ways between the switches: the core is two hops, the wire one that is
 /// dear.
@@ -362,4 +363,25 @@ fn every_key_is_read() {
             assert!(error.problems.iter().any(|problem| problem.key == at), "{at}: {error}");
         }
     }
+}
+
+/// A port that sends has a track of its own, one that never does has none; so have pools.
+#[test]
+fn a_trace_has_the_ports_that_send() {
+    let with_pool =
+        OFFICE.replace("[module.answer]", "[pool.disks]\nservers = 2\n\n[module.answer]").replace(
+            "waits_for = { question = 1 }",
+            "waits_for = { question = 1 }\ndo = [{ use = \"disks\", time = \"1 ms\" }]",
+        );
+    let model = Model::from_str(&with_pool, "m.toml").unwrap_or_else(|error| panic!("{error}"));
+    let mut trace = Vec::new();
+    let traced = model.trace(1, &mut trace, &AtomicBool::new(false)).expect("a trace in memory");
+    assert_eq!(traced.digest, run(&model).digest);
+    let has = |text: &str| trace.windows(text.len()).any(|part| part == text.as_bytes());
+    for name in
+        ["lan.core.server", "lan.access-1.wire", "lan.desk-3.desk-3", "lan.core.server waiting", "any server"]
+    {
+        assert!(has(name), "{name}");
+    }
+    assert!(!has("lan.access-2.wire") && !has("lan.server.server"), "they never send");
 }

@@ -122,7 +122,8 @@ impl Admission {
         !self.0.doubtful.load(Ordering::SeqCst) && self.is_listed(identity)
     }
 
-    fn is_listed(&self, identity: &Identity) -> bool {
+    /// Whether the view has a member with that identity, be there a doubt about it or not.
+    pub(crate) fn is_listed(&self, identity: &Identity) -> bool {
         self.members().contains_key(identity)
     }
 

@@ -252,6 +252,9 @@ impl Keeper {
             self.admission.set(members.map(|(node, member)| (member.identity, *node)).collect());
             let names = self.view.members.values().map(|member| (member.identity, member.name.clone()));
             self.admission.set_names(names.collect());
+            // Also those under numbers of clients. What this machine's member has said to who is removed goes first.
+            let admission = self.admission.clone();
+            self.handle.keep_links_of(move |identity| admission.is_listed(identity));
             self.follow_confirmed();
             self.dial_members();
             self.remember();

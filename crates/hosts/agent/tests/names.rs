@@ -3,11 +3,11 @@
 mod lab;
 
 use lab::{LONG, Running, founded, joined, token, wait_until};
-use quintet_agent::Notice;
+use quintet_agent::{AgentError, Client, Notice};
 use quintet_contract::{Identity, Incarnation, NodeId, Outbox, Port, SendError, Token};
 use quintet_errors::Code;
 use quintet_link::Credentials;
-use quintet_membership::{Request, View};
+use quintet_membership::{Answer, Request, View};
 use quintet_runtime::{Calls, Event, Instance};
 use quintet_stack::enrolment::{ENROL, NOT_ENROLLED};
 use quintet_stack::{Liveness, StackConfig, client_of, sessions_of};
@@ -169,4 +169,20 @@ fn who_answers_in_a_members_place_and_is_another_member_is_not_taken_for_it() {
     });
     assert_eq!(answered, Some(a.credentials().identity()));
     a.wait_for(|notice| matches!(notice, Notice::Host(Event::RefusedByDialler { .. })).then_some(()));
+}
+
+#[test]
+fn the_links_of_a_member_end_with_it_also_those_under_numbers_of_clients() {
+    let home = TempDir::new().expect("a temporary directory");
+    let a = founded(&home);
+    let b = joined(&a, &home, "b");
+    wait_until("b is in", || a.members() == 2);
+    let address = a.address.clone().identified(Some(&b.credentials()));
+    let client = Client::connect(address, NodeId(0), b.credentials().cluster_number()).expect("it is let in");
+    client.membership(false).expect("a member may ask");
+    let left = a.client().ask_member(&Request::Leave { node: NodeId(1) });
+    assert_eq!(left.expect("the only voter agrees"), Answer::Done);
+    let ask = || client.membership(false).err();
+    wait_until("its link has ended", || matches!(ask(), Some(AgentError::Lost { .. })));
+    a.client().membership(true).expect("this machine's own commands are heard");
 }

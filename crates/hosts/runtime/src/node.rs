@@ -164,7 +164,7 @@ impl NodeHandle {
     }
 
     /// Ends the links to peers that have proved to be somebody of whom this is not true, and their sessions with them. Links without such a
-    /// proof stay, and those over which nothing has come so far. Whether a peer may come again is for who listens to say.
+    /// proof stay, those of who holds a token only, and those over which nothing has come so far. Whether a peer may come again is for who listens to say.
     pub fn keep_links_of(&self, rule: impl Fn(&Identity) -> bool + Send + 'static) {
         self.mailbox.order(Order::KeepLinksOf(Box::new(rule)));
     }

@@ -37,9 +37,13 @@ impl Engine {
         self.end_step(now);
     }
 
-    /// Closes the links to those who have proved to be somebody of whom the rule says no. What was sent to them before goes first.
+    /// Closes the links to those who have proved to be somebody of whom the rule says no, but for those who hold a token only. What was sent to them
+    /// before goes first.
     pub(crate) fn keep_links_of(&mut self, now: Time, rule: &dyn Fn(&Identity) -> bool) {
-        let refused = |outlet: &&mut Outlet| outlet.sender.info().identity.is_some_and(|peer| !rule(&peer));
+        let refused = |outlet: &&mut Outlet| {
+            let link = outlet.sender.info();
+            !link.holds_token && link.identity.is_some_and(|peer| !rule(&peer))
+        };
         let peers: Vec<NodeId> =
             self.ways.outlets.iter_mut().filter(refused).map(|outlet| outlet.peer).collect();
         let outlets = peers.into_iter().filter_map(|peer| self.ways.outlets.remove(peer));

@@ -92,7 +92,7 @@ impl Node {
     ///
     /// Where the peer dials this node as well, they end with one link: of two that were made at once the one that the node with the
     /// lower number dialled stays. An instance of this node has to speak first over the link, so that the peer learns who
-    /// dials it: sessions do with those that their instances ask. A peer that is not reached in its time is an
+    /// dials it: sessions do with those that their instances ask, or that they are made to greet. A peer that is not reached in its time is an
     /// [`Event`](crate::Event).
     pub fn dial(&mut self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
         self.inlets.dial(Dialling::begin(peer, joined.to_vec(), redial, self.clock.now()));

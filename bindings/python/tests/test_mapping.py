@@ -107,7 +107,8 @@ def test_a_buffer_bounds_what_is_collected_ahead(own):
     results.close()
 
 
-def test_arguments_that_wait_hold_up_no_result(own):
+@pytest.mark.parametrize(("size", "buffer"), [(1, 3), (None, 1000)])
+def test_arguments_that_wait_hold_up_no_result(own, size, buffer):
     """They come from a thread of the program's, and no lock is held meanwhile."""
     may_end, mine = threading.Event(), threading.get_ident()
     drawn_by = set()
@@ -115,12 +116,12 @@ def test_arguments_that_wait_hold_up_no_result(own):
     def slow():
         for n in range(100):
             drawn_by.add(threading.get_ident())
-            if n == 3:
+            if n == 5:
                 assert own.submit(pow, 2, 3).result(LONG_S) == 8, "no thread that others need is here"
                 assert may_end.wait(LONG_S)
             yield n
 
-    results = own.map(abs, slow(), chunksize=1, buffersize=3)
+    results = own.map(abs, slow(), chunksize=size, buffersize=buffer)
     assert own.submit(abs, -1).result(LONG_S) == 1, "those before it are done"
     threading.Thread(target=lambda: (own.submit(abs, -2).result(LONG_S), may_end.set())).start()
     assert list(results) == list(range(100))

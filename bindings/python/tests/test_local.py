@@ -257,12 +257,12 @@ def test_what_is_done_with_a_failed_future_may_end_the_executor_while_the_progra
 
 
 WITHOUT_WORKERS = """
-import os, signal, quintet
+import os, signal, time
 from quintet import local
 local.BEGIN = "import sys; sys.stdin.read(); sys.exit(3)"
-executor = quintet.Executor(1)
-future = executor.submit(int)
-future.exception()
+workers = local.LocalWorkers(1)
+while workers.failure is None:
+    time.sleep(0.01)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintet._native import MAX_BYTES, Space
-from quintet.errors import GONE, Code, SpaceFull, TooLarge
+from quintet.errors import GONE, Code, TooLarge
 
 BULK = "quintet.bulk"
 

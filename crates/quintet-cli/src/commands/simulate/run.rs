@@ -2,6 +2,7 @@
 
 mod arguments;
 mod ending;
+mod pattern;
 mod plot;
 mod rows;
 pub(crate) mod scale;
@@ -14,8 +15,9 @@ use crate::output::{first, print, tell};
 use crate::whole_file;
 pub(crate) use arguments::Arguments;
 use indicatif::{ProgressBar, ProgressStyle};
+use pattern::Pattern;
 use quintet::Error;
-use quintet_model::{Axis, Cell, Model, ModelError, Watch};
+use quintet_model::{Axis, Cell, Model, ModelError, Watch, nearest};
 use rows::{Row, rows};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
@@ -36,17 +38,36 @@ struct Outcome<'a> {
     confidence: f64,
     /// Whether the table has the elements of groups too.
     elements: bool,
+    /// Which quantities; none: all.
+    quantities: Option<Pattern>,
 }
 
 impl<'a> Outcome<'a> {
     fn rows(&self, cell: &'a Cell) -> Vec<Row<'a>> {
-        rows(self.model, &cell.study, self.confidence)
+        let mut rows = rows(self.model, &cell.study, self.confidence);
+        rows.retain(|row| self.quantities.as_ref().is_none_or(|wanted| wanted.matches(row.quantity)));
+        rows
+    }
+
+    /// # Errors
+    /// No run has a quantity that is asked for.
+    fn check(&self) -> Result<(), Error> {
+        let Some(wanted) = &self.quantities else { return Ok(()) };
+        if self.cells.iter().all(|cell| cell.study.runs.is_empty()) {
+            return Ok(());
+        }
+        let mut names = self.cells.iter().flat_map(|cell| cell.study.quantities.keys().map(String::as_str));
+        match names.clone().any(|name| wanted.matches(name)) {
+            true => Ok(()),
+            false => Err(plot::no_quantity(wanted.text(), nearest(wanted.text(), names.by_ref()))),
+        }
     }
 
     /// Those that the table has.
     fn table_rows(&self, cell: &'a Cell) -> Vec<Row<'a>> {
         let mut rows = self.rows(cell);
-        rows.retain(|row| self.elements || !self.model.is_in_group(&row.subject));
+        let by_name = self.quantities.as_ref().is_some_and(Pattern::is_name);
+        rows.retain(|row| self.elements || by_name || !self.model.is_in_group(&row.subject));
         rows
     }
 }
@@ -68,7 +89,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         seeds: arguments.seeds,
         confidence: arguments.confidence,
         elements: arguments.elements,
+        quantities: arguments.quantity.as_deref().map(Pattern::new),
     };
+    outcome.check()?;
     let text = if arguments.json { rows::as_json(&outcome) } else { table::text(&outcome) };
     let mut errors = Vec::new();
     errors.extend(print(&text).err());
@@ -105,8 +128,7 @@ fn write_files(arguments: &Arguments, outcome: &Outcome<'_>, stop: &AtomicBool) 
         })
     };
     let csv = arguments.csv.as_deref().map(|path| text(path, Ok(rows::as_csv(outcome))));
-    let plot =
-        arguments.plot.as_deref().map(|path| text(path, plot::svg(outcome, arguments.quantity.as_deref())));
+    let plot = arguments.plot.as_deref().map(|path| text(path, plot::svg(outcome)));
     let trace = arguments.trace.as_deref().map(|path| trace::write(path, arguments, outcome.model, stop));
     [csv, plot, trace].into_iter().flatten().filter_map(Result::err).collect()
 }

@@ -99,21 +99,47 @@ fn what_cannot_be_written_is_told_after_the_results() {
 }
 
 #[test]
-fn a_file_that_fails_leaves_the_one_before_and_nothing_else() {
+fn a_file_that_fails_keeps_no_other_from_being_written() {
     let folder = TempDir::new().unwrap();
-    let (model, svg, csv) = (model(&folder), folder.join("old.svg"), folder.join("new.csv"));
-    fs::write(&svg, "before").unwrap();
-    let mut arguments = vec![text(&model), "--seeds", "1", "--sweep", "job_ms=1,2", "--csv", text(&csv)];
-    arguments.extend(["--plot", text(&svg), "--quantity", "processor.cpus.utilisation"]);
-    let (status, said) = simulate(&arguments);
-    assert_eq!(status, 65, "{said}");
-    assert!(said.contains("did you mean processor.cpu.utilisation?"), "{said}");
-    assert_eq!(fs::read_to_string(&svg).unwrap(), "before");
-    assert_eq!(
-        names(&folder),
-        ["model.toml", "new.csv", "old.svg"],
-        "the other file is written all the same"
-    );
+    let (model, csv) = (model(&folder), folder.join("new.csv"));
+    let arguments = [text(&model), "--seeds", "1", "--sweep", "job_ms=1,2", "--csv", text(&csv)];
+    let (status, said) = simulate(&[&arguments[..], &["--plot", "/proc/no.svg"]].concat());
+    assert_eq!(status, 71, "{said}");
+    assert_eq!(names(&folder), ["model.toml", "new.csv"], "{said}");
+}
+
+#[test]
+fn quantities_are_chosen_by_name_and_by_pattern() {
+    let folder = TempDir::new().unwrap();
+    let (model, csv) = (model(&folder), folder.join("some.csv"));
+    let chosen = |pattern: &str| {
+        let (status, said) =
+            simulate(&[text(&model), "--seeds", "2", "--quantity", pattern, "--csv", text(&csv)]);
+        assert_eq!(status, 0, "{said}");
+        let table = fs::read_to_string(&csv).unwrap();
+        let lines = table.lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned());
+        (lines.collect::<Vec<_>>(), said)
+    };
+    let (lines, said) = chosen("cpu.util*");
+    assert_eq!(lines, ["processor.cpu.utilisation"]);
+    assert!(said.contains("utilisation") && !said.contains("activations"), "{said}");
+    assert_eq!(chosen("processor.cpu.lost").0, ["processor.cpu.lost"]);
+    let (lines, _) = chosen("*.utilisation");
+    assert!(lines.len() > 1 && lines.iter().all(|line| line.ends_with(".utilisation")), "{lines:?}");
+}
+
+#[test]
+fn a_quantity_that_nothing_has_leaves_the_file_before() {
+    let folder = TempDir::new().unwrap();
+    let (model, csv) = (model(&folder), folder.join("old.csv"));
+    fs::write(&csv, "before").unwrap();
+    for wrong in ["processor.cpus.utilisation", "cpus.*", "cpu.colour"] {
+        let (status, said) =
+            simulate(&[text(&model), "--seeds", "1", "--quantity", wrong, "--csv", text(&csv)]);
+        assert_eq!(status, 65, "{said}");
+        assert!(said.contains(&format!("the model has no quantity {wrong}")), "{said}");
+        assert_eq!(fs::read_to_string(&csv).unwrap(), "before");
+    }
 }
 
 #[test]

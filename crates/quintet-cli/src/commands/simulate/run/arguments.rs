@@ -1,9 +1,10 @@
 //! What `quintet simulate run` is asked for.
 
+use super::pattern::Pattern;
 use super::wrong;
 use clap::Args;
 use quintet::{Code, Error};
-use quintet_model::{Axis, Dimension, Model, evaluate};
+use quintet_model::{Axis, Dimension, ElementKind, Model, evaluate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
                   Example:\n  \
                   quintet simulate run models/mm1.toml --seeds 30\n  \
                   quintet simulate run models/mm1.toml --sweep load=0.2,0.5,0.8 --plot load.svg --quantity module.serve.waiting\n  \
+                  quintet simulate run models/web.toml --quantity '*.utilisation' --csv busy.csv\n  \
                   quintet simulate run models/mm1.toml --seeds 1 --end '30 s' --trace mm1.pftrace"
 )]
 pub(crate) struct Arguments {
@@ -44,14 +46,15 @@ pub(crate) struct Arguments {
     /// Show each element of a group, and not only what the group did together
     #[arg(long, conflicts_with = "json")]
     pub(super) elements: bool,
-    /// Write every quantity to a table of comma-separated values
+    /// Write every quantity, or those of --quantity, to a table of comma-separated values
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,
     /// Draw a quantity against the parameter that is swept, as SVG
     #[arg(long, value_name = "FILE", requires = "axes")]
     pub(super) plot: Option<PathBuf>,
-    /// Which quantity: module.serve.waiting, say; else the model's first measure
-    #[arg(long, value_name = "NAME", requires = "plot")]
+    /// Only these quantities: module.serve.waiting, or 'server-*.utilisation', or 'measure.*'; of several the first is drawn, a measure if
+    /// there is one
+    #[arg(long, value_name = "PATTERN")]
     pub(super) quantity: Option<String>,
     /// Write what happens in a run of the first seed, for the viewer at ui.perfetto.dev
     #[arg(long, value_name = "FILE", conflicts_with = "axes")]
@@ -87,7 +90,12 @@ impl Arguments {
                 return Err(Error::new(Code::BadValue, format!("the parameter {name} is given twice")));
             }
         }
-        match self.quantity.as_deref().filter(|quantity| model.subject(quantity).is_none()) {
+        // What is no name of a kind may be the end of one, or stand for several: what there is the runs will say.
+        let named = self.quantity.as_deref().filter(|name| {
+            let kind = name.split('.').next().unwrap_or_default();
+            Pattern::new(name).is_name() && ElementKind::ALL.iter().any(|known| known.word() == kind)
+        });
+        match named.filter(|quantity| model.subject(quantity).is_none()) {
             Some(name) => Err(super::plot::no_quantity(name, None)),
             None => Ok(()),
         }

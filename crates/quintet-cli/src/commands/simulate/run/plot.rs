@@ -5,7 +5,7 @@ use super::rows::Row;
 use super::scale::Scale;
 use crate::chart::{Line, Point, draw};
 use quintet::{Code, Error};
-use quintet_model::{ElementKind, nearest};
+use quintet_model::ElementKind;
 
 pub(super) fn no_quantity(name: &str, near: Option<String>) -> Error {
     let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
@@ -14,17 +14,11 @@ pub(super) fn no_quantity(name: &str, near: Option<String>) -> Error {
 
 /// # Errors
 /// A quantity that no run has.
-pub(super) fn svg(outcome: &Outcome<'_>, quantity: Option<&str>) -> Result<String, Error> {
+pub(super) fn svg(outcome: &Outcome<'_>) -> Result<String, Error> {
     let rows: Vec<Vec<Row<'_>>> = outcome.cells.iter().map(|cell| outcome.rows(cell)).collect();
     let all = || rows.iter().flatten();
-    let chosen = match quantity {
-        Some(name) => all().find(|row| row.quantity == name),
-        None => all().find(|row| row.subject.kind == ElementKind::Measure).or_else(|| all().next()),
-    };
-    let Some(chosen) = chosen else {
-        let name = quantity.unwrap_or("that was measured");
-        return Err(no_quantity(name, nearest(name, all().map(|row| row.quantity))));
-    };
+    let chosen = all().find(|row| row.subject.kind == ElementKind::Measure).or_else(|| all().next());
+    let chosen = chosen.ok_or_else(|| no_quantity("that was measured", None))?;
     let found = || all().filter(|row| row.quantity == chosen.quantity);
     let scale = Scale::of(chosen.subject.unit, found().map(|row| row.mean.abs()).fold(0.0, f64::max));
     let lines = lines(outcome, &rows, chosen.quantity, scale);

@@ -1,6 +1,6 @@
 //! Queues with services of every distribution, against the formula of Pollaczek and Khinchine; distributions from files.
 
-use quintet_model::{Device, Draw, Model, Module, Processor};
+use quintet_model::{Device, Draw, Measure, Model, Module, Processor};
 use std::path::Path;
 
 /// The queue M/G/1 with a load of 0.6 and services of 10 ms in the mean.
@@ -174,4 +174,20 @@ fn measured_times_come_from_a_file_beside_the_model() {
     std::fs::write(folder.path().join("times.csv"), "10\nten\n").expect("it is written");
     let error = with_service(service, &folder.path().join("m.toml")).expect_err("a word");
     assert!(error.contains("times.csv: line 2: expected a value"), "{error}");
+}
+
+#[test]
+fn intervals_cover_what_is_exact_as_often_as_they_say() {
+    // 2,000 runs, of which every ten make an interval: 200. How many customers come in 10 s is exactly 60 / s in the mean, from the
+    // first moment on.
+    let model = queue(Draw::exponential("10 ms")).with("end", "10 s").with("warm_up", "0 s");
+    let model = model.measure("come", Measure::Throughput { of: "arrive".to_owned(), bytes: None });
+    let seeds: Vec<u64> = (0..2_000).collect();
+    let covers = |seeds: &[u64]| {
+        let study = model.replicate(seeds).expect("it is good");
+        study.interval("measure.come", 0.95).expect("measured").expect("ten runs").contains(60.0)
+    };
+    let covered = seeds.chunks(10).filter(|seeds| covers(seeds)).count();
+    // 190 in the mean; four standard errors of 3.1 on both sides.
+    assert!((178..=200).contains(&covered), "{covered} of 200");
 }

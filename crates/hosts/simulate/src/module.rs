@@ -127,6 +127,7 @@ impl Module {
         }
     }
 
+    #[inline]
     fn tick(&mut self, now: Time) {
         self.suspended.expire(now);
         let Some(next) = self.next.filter(|next| *next <= now) else { return };
@@ -138,6 +139,7 @@ impl Module {
         self.next = gap.map(|gap| Time(next.0.saturating_add(gap.time().0)));
     }
 
+    #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
         if is_use(frame.kind) {
             return self.suspended.used(frame.token.0);
@@ -177,7 +179,7 @@ impl Module {
         }
     }
 
-    /// Those end that have not begun, or wait, and work for the same; all, if it is nobody.
+    /// Those end that wait and work for the same; all, if it is nobody.
     fn cancel(&mut self, asker: Option<Asker>) {
         self.ready.retain(|ready| asker.is_some() && ready.asker != asker);
         self.active -= self.suspended.cancel(asker);
@@ -215,7 +217,11 @@ impl Module {
         }
     }
 
+    #[inline]
     fn succeed(&mut self, asker: Option<Asker>, out: &mut dyn Outbox) {
+        if self.spec.successors.is_empty() {
+            return;
+        }
         let chosen = self.choose();
         let (body, len) = asker_body(asker);
         for (index, successor) in self.spec.successors.iter().enumerate() {

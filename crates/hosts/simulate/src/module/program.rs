@@ -66,6 +66,7 @@ impl Module {
         }
     }
 
+    #[inline(never)]
     fn run_program(&mut self, program: &[Instruction], turn: &mut Turn<'_>) {
         while let Some(mut activation) = self.next_activation() {
             match self.execute(program, &mut activation, turn) {
@@ -259,11 +260,12 @@ enum Decision {
     Stop(Outcome),
 }
 
-/// Does what needs nothing from its module but random numbers: for whom, and of when the activation is.
+/// Does what needs nothing from its module but random numbers: for whom, and of when the activation is. Always inline: it is most of what
+/// a program that decides nothing does.
 ///
 /// # Errors
 /// No room for what it sends.
-#[inline]
+#[inline(always)]
 fn act(
     instruction: &Instruction,
     random: &mut Random,

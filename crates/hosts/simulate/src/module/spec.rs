@@ -95,8 +95,8 @@ pub enum Instruction {
     Repeat(Formula),
     /// Counts one turn of the innermost repetition; when none is left, ends it and goes on at this instruction.
     Again(usize),
-    /// Ends those activations of a module which work for the same as this one, or, if this one works for nobody, all:
-    /// those that have not begun, and those that wait.
+    /// Ends those activations of a module which work for the same as this one, or, if this one works for nobody, all: those that
+    /// wait for something, or for room. What its node has not handled when this comes there goes before it.
     Cancel {
         /// The module's address.
         at: Address,

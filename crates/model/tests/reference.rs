@@ -41,10 +41,10 @@ fn every_model_in_the_reference_runs() {
         model.run(1).expect("it is good")
     });
     let runs: Vec<_> = runs.collect();
-    // The one that gives up after three tries: one packet in nineteen is given up, as (1 - 0.8^2)^3 says.
+    // The one that gives up after three tries: one packet in 21 is given up, as (1 - 0.8^2)^3 says.
     let sent = runs[2].modules["send"].activations;
     let received = runs[2].quantities()["measure.acknowledged.count"];
-    assert!((90.0..=100.0).contains(&received) && sent == 101, "{sent} sent, {received} acknowledged");
+    assert!((88.0..=100.0).contains(&received) && sent == 100, "{sent} sent, {received} acknowledged");
 }
 
 #[test]

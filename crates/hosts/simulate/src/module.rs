@@ -146,9 +146,9 @@ impl Module {
         }
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
         match frame.kind {
-            REPLY => return self.suspended.reply(number, modelled_bytes(frame)),
-            PROCEED => return self.suspended.proceed(number),
-            CANCEL => return self.cancel(asker_of(frame)),
+            REPLY => self.suspended.reply(number, modelled_bytes(frame)),
+            PROCEED => self.suspended.proceed(number),
+            CANCEL => self.cancel(asker_of(frame)),
             SUCCEED => {
                 let Some(count) = self.done.get_mut(number as usize) else { return };
                 *count += 1;

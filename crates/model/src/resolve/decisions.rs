@@ -157,15 +157,15 @@ impl Program<'_> {
     /// Has the open jump of the instruction at a place lead behind all that there is.
     fn close(&mut self, place: usize) {
         let end = self.instructions.len();
-        match self.instructions.get_mut(place) {
-            Some(
-                Instruction::Jump(to)
-                | Instruction::Unless(_, to)
-                | Instruction::Again(to)
-                | Instruction::Ask { late: to, .. }
-                | Instruction::Wait { late: to, .. },
-            ) => *to = end,
-            _ => {}
+        if let Some(
+            Instruction::Jump(to)
+            | Instruction::Unless(_, to)
+            | Instruction::Again(to)
+            | Instruction::Ask { late: to, .. }
+            | Instruction::Wait { late: to, .. },
+        ) = self.instructions.get_mut(place)
+        {
+            *to = end;
         }
     }
 }

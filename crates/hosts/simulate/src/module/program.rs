@@ -151,9 +151,8 @@ impl Module {
                 }
             }
             Instruction::Unless(formula, otherwise) => {
-                if !is_true(self.compute(formula, activation)) {
-                    go_to = *otherwise;
-                }
+                let holds = is_true(self.compute(formula, activation));
+                go_to = if holds { next } else { *otherwise };
             }
             Instruction::Jump(to) => go_to = *to,
             Instruction::Repeat(count) => {

@@ -43,7 +43,7 @@ fn plus(left: Formula, right: f64) -> Formula {
 /// A run whose nodes 1 to `nodes` have processors with a cycle of a millisecond, all joined.
 fn run_of(specs: Vec<ModuleSpec>) -> Simulation {
     let mut run = Simulation::new(1);
-    let nodes = 1..=u16::try_from(specs.len()).unwrap();
+    let nodes = 1..=u16::try_from(specs.len()).expect("there are few");
     for (node, spec) in nodes.clone().zip(specs) {
         let model = ProcessorModel { cycle: Picos(1_000_000_000), ..ProcessorModel::default() };
         let processor = run.add_processor(model);
@@ -63,7 +63,7 @@ fn marks(run: &mut Simulation) -> Vec<(u32, u16, u64)> {
 }
 
 fn value(run: &Simulation, node: u16, number: usize) -> f64 {
-    run.get::<Module>(at(node)).unwrap().variable(number).unwrap()
+    run.get::<Module>(at(node)).and_then(|module| module.variable(number)).expect("there is such a variable")
 }
 
 #[test]

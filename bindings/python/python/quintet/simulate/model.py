@@ -87,7 +87,7 @@ class Model:
         """Adds a processor, with the cycles or the time of its instructions, by name.
 
         `keys` are those of `[processor.NAME]`: cores, cycle, rate, time_slice, input_controller, output_controller, io_setup,
-        interrupt, queue_limit; count makes it a group of so many, NAME-1 to NAME-COUNT.
+        interrupt, queue_limit, preempt; count makes it a group of so many, NAME-1 to NAME-COUNT.
         """
         return self._add("processor", name, {**keys, "instructions": instructions})
 

@@ -10,6 +10,7 @@
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
+//! | `processes.rs` | processes of models that are generators |
 //! | `error.rs`, `words.rs` | errors as Python exceptions, in Python's words |
 //! | `fork.rs` | what a forked child must leave alone |
 //! | `parent.rs` | what a worker does when its program dies |
@@ -28,6 +29,7 @@ mod lab;
 mod lease;
 mod parent;
 mod pending;
+mod processes;
 mod server;
 mod settings;
 mod simulate;
@@ -50,6 +52,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<server::Server>()?;
     module.add_class::<settings::Settings>()?;
     module.add_class::<simulate::SimulatedModel>()?;
+    processes::add_classes(module)?;
+    module.add_function(wrap_pyfunction!(processes::run_driven, module)?)?;
     module.add_function(wrap_pyfunction!(array::empty, module)?)?;
     module.add_function(wrap_pyfunction!(array::bulk_bytes_copied, module)?)?;
     module.add_function(wrap_pyfunction!(formal::array, module)?)?;

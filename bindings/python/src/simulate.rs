@@ -13,7 +13,8 @@ mod row;
 mod runs;
 
 pub(crate) use model::{SimulatedModel, read_model};
-pub(crate) use row::PERCENTS;
+pub(crate) use problems::raise;
+pub(crate) use row::{PERCENTS, Row, TallyRow};
 pub(crate) use runs::run_all;
 
 use pyo3::prelude::*;

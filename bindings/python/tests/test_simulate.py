@@ -382,7 +382,7 @@ def test_an_interrupt_ends_a_long_study_and_its_threads():
 
     # That this thread comes to send the signal shows that others go on while models run.
     def interrupt():
-        while not runs() or sys._current_frames()[main].f_code.co_name != "replicate":
+        while not runs() or sys._current_frames()[main].f_code.co_name != "_run_each":
             if over.wait(0):
                 return
         os.kill(os.getpid(), signal.SIGINT)

@@ -9,14 +9,15 @@ use std::sync::Arc;
 /// A model that can run.
 #[pyclass(frozen, module = "quintet._native")]
 pub(crate) struct SimulatedModel {
-    pub(super) model: Arc<Model>,
-    pub(super) has_file: bool,
+    pub(crate) model: Arc<Model>,
+    pub(crate) has_file: bool,
 }
 
 #[pymethods]
 impl SimulatedModel {
     /// Reads and checks a model, `text`, in the format of a model file; `file` is its name in errors. `settings` take the
-    /// place of keys of `[model]`, `parameters` that of the values of parameters.
+    /// place of keys of `[model]`, `parameters` that of the values of parameters. `programs`: if it has
+    /// processes, the modules in whose places they are; it may have no modules then.
     ///
     /// Raises BadFile or BadValue, with everything that is wrong.
     #[new]
@@ -26,8 +27,10 @@ impl SimulatedModel {
         file: Option<&str>,
         settings: Vec<(String, String)>,
         parameters: Vec<(String, f64)>,
+        programs: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let made = py.detach(|| read(text, file.unwrap_or_default(), settings, &parameters));
+        let text = (text, file.unwrap_or_default());
+        let made = py.detach(|| read(text, settings, &parameters, programs.as_deref()));
         let has_file = file.is_some();
         let model = made.map_err(|error| raise(error, has_file))?;
         Ok(SimulatedModel { model: Arc::new(model), has_file })
@@ -62,12 +65,18 @@ impl SimulatedModel {
 }
 
 fn read(
-    text: &str,
-    file: &str,
+    (text, file): (&str, &str),
     settings: Vec<(String, String)>,
     parameters: &[(String, f64)],
+    programs: Option<&[String]>,
 ) -> Result<Model, ModelError> {
-    let model = Model::from_str(text, file)?;
+    let model = match programs {
+        None => Model::from_str(text, file),
+        Some(programs) => {
+            let names: Vec<_> = programs.iter().map(String::as_str).collect();
+            Model::driven_from_str(text, file, &names)
+        }
+    }?;
     let keys: Vec<_> = settings.iter().map(|(key, _)| format!("model.{key}")).collect();
     let set = settings.into_iter().fold(model, |model, (key, value)| model.with(&key, value));
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), *value)).collect();

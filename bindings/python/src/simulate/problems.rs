@@ -13,7 +13,7 @@ pub(super) fn place(problem: Problem, has_file: bool) -> Place {
 }
 
 /// The exception for a model that cannot run.
-pub(super) fn raise(error: ModelError, has_file: bool) -> PyErr {
+pub(crate) fn raise(error: ModelError, has_file: bool) -> PyErr {
     let code = error.code() as u16;
     let places: Vec<_> = error.problems.into_iter().map(|problem| place(problem, has_file)).collect();
     Python::attach(|py| {

@@ -91,9 +91,9 @@ struct MeasureRow {
 }
 
 #[derive(IntoPyObject)]
-struct TallyRow {
-    count: u64,
-    mean: f64,
+pub(crate) struct TallyRow {
+    pub(crate) count: u64,
+    pub(crate) mean: f64,
     deviation: f64,
     least: f64,
     largest: f64,
@@ -177,9 +177,9 @@ fn pool(found: &PoolResult) -> PoolRow {
 fn module(found: &ModuleResult) -> ModuleRow {
     ModuleRow {
         activations: found.activations,
-        waiting: tally(&found.waiting),
-        response: tally(&found.response),
-        interval: tally(&found.interval),
+        waiting: (&found.waiting).into(),
+        response: (&found.response).into(),
+        interval: (&found.interval).into(),
         queue: found.mean_queue,
     }
 }
@@ -192,7 +192,7 @@ fn measure(found: &MeasureResult) -> MeasureRow {
         MeasureResult::Times { tally: times, quantiles }
         | MeasureResult::Requests { tally: times, quantiles, .. } => MeasureRow {
             value: times.mean().unwrap_or(f64::NAN),
-            times: Some(tally(times)),
+            times: Some(times.into()),
             percentiles: Some(percentiles(quantiles)),
         },
     }
@@ -203,12 +203,14 @@ fn percentiles(quantiles: &Quantiles) -> Vec<f64> {
     PERCENTS.into_iter().map(at).collect()
 }
 
-fn tally(found: &Tally) -> TallyRow {
-    TallyRow {
-        count: found.count(),
-        mean: found.mean().unwrap_or(f64::NAN),
-        deviation: found.deviation().unwrap_or(f64::NAN),
-        least: found.least().unwrap_or(f64::NAN),
-        largest: found.largest().unwrap_or(f64::NAN),
+impl From<&Tally> for TallyRow {
+    fn from(found: &Tally) -> TallyRow {
+        TallyRow {
+            count: found.count(),
+            mean: found.mean().unwrap_or(f64::NAN),
+            deviation: found.deviation().unwrap_or(f64::NAN),
+            least: found.least().unwrap_or(f64::NAN),
+            largest: found.largest().unwrap_or(f64::NAN),
+        }
     }
 }

@@ -19,6 +19,7 @@ give the same numbers on every machine.
 | --- | --- |
 | `model` | `Model`; read this first |
 | `parts` | distributions and actions |
+| `processes` | processes: generators that run beside modules |
 | `results` | `Result`: what one run says |
 | `studies` | `Study`, `Sweep`: runs over seeds and values, as NumPy arrays |
 | `document` | a model as text |
@@ -42,23 +43,42 @@ from quintet.simulate.parts import (
     weibull,
     weighted,
 )
+from quintet.simulate.processes import (
+    Event,
+    Interrupt,
+    Measure,
+    Message,
+    Preempted,
+    Process,
+    Program,
+    Request,
+    Resource,
+    Run,
+    Store,
+    Stream,
+)
 from quintet.simulate.results import (
     PERCENTS,
+    Blocked,
     DeviceResult,
     MeasureResult,
     ModuleResult,
     PoolResult,
     PortResult,
+    ProcessesResult,
     ProcessorResult,
+    ResourceResult,
     Result,
+    StoreResult,
     Tally,
 )
 from quintet.simulate.studies import Interval, Sample, Study, Sweep
 
 __all__ = [
     "PERCENTS",
-    "DeviceResult", "Interval", "MeasureResult", "Model", "ModuleResult", "PoolResult", "PortResult", "Problem", "ProcessorResult",
-    "Result", "Sample", "Study", "Sweep", "Tally",
+    "Blocked", "DeviceResult", "Event", "Interrupt", "Interval", "Measure", "MeasureResult", "Message", "Model", "ModuleResult",
+    "PoolResult", "PortResult", "Preempted", "Problem", "Process", "ProcessesResult", "ProcessorResult", "Program", "Request",
+    "Resource", "ResourceResult", "Result", "Run", "Sample", "Store", "StoreResult", "Stream", "Study", "Sweep", "Tally",
     "beta", "cumulative", "execute", "exponential", "gamma", "log_normal", "normal", "pareto", "poisson", "send", "uniform", "use",
     "weibull", "weighted",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import operator
 import os
 from collections import Counter
@@ -17,6 +18,7 @@ from quintet import _native
 from quintet.errors import BadValue, Code, Problem
 from quintet.simulate.document import document, plain
 from quintet.simulate.parts import Draw, Quantity, Table
+from quintet.simulate.processes import Function, Source, programs, run
 from quintet.simulate.results import Result, result
 from quintet.simulate.studies import Study, Sweep
 
@@ -52,6 +54,7 @@ class Model:
         self._file: str | None = None
         self._settings: dict[str, str] = {}
         self._values: dict[str, float] = {}
+        self._sources: tuple[Source, ...] = ()
         self._checked: _native.SimulatedModel | None = None
 
     @classmethod
@@ -172,6 +175,31 @@ class Model:
             "time": time, "throughput": throughput, "interval": interval, "request": request,
         })  # fmt: skip
 
+    def process(
+        self,
+        function: Function,
+        *arguments: Any,
+        start: Draw | None = None,
+        every: Draw | None = None,
+        count: int | None = None,
+        module: str | None = None,
+    ) -> Model:
+        """Adds processes: generators that `function(run, *arguments)` makes, `run` being the `Run`. Also to a model that was read.
+
+        `start`: when the first begins, by default at once. `every`: the time from one to the next; without it `count` of them
+        begin together. `count`: how many in all, by default one, or with `every` any number. `module`: processes are in the
+        place of this module, which does nothing itself then; `Run.program` gives what they do there.
+
+        A model with processes may have no modules. It is run on the thread that asks for it. Raises BadValue for what is no
+        function, or a count below 1.
+        """
+        name = getattr(function, "__name__", type(function).__name__)
+        taken = {source.name for source in self._sources}
+        name = next(free for number in itertools.count(1) if (free := f"{name}_{number}" if number > 1 else name) not in taken)
+        self._sources = (*self._sources, Source(name, function, arguments, start, every, count, module))
+        self._checked = None
+        return self
+
     def with_parameters(self, **values: float) -> Model:
         """A copy with other numbers for these parameters.
 
@@ -218,7 +246,8 @@ class Model:
         return self.replicate([seed]).runs[0]
 
     def replicate(self, seeds: Seeds = 10) -> Study:
-        """Runs it once for each seed, on all processors of the machine: `seeds` of them, from 0 on, or these.
+        """Runs it once for each seed, on all processors of the machine: `seeds` of them, from 0 on, or these. With processes the
+        runs are made one after the other on this thread, and ctrl-C ends the one under way.
 
         Other threads go on meanwhile. Ctrl-C raises KeyboardInterrupt at once, and no run is begun any more; those under
         way come to their end unseen.
@@ -226,8 +255,7 @@ class Model:
         Raises BadValue for a model that cannot run, no seeds, the same seed twice, or seeds that are not from 0 to
         2^64 - 1.
         """
-        rows = _native.run_all([self._ready()], _seeds(seeds))
-        return Study(tuple(map(result, rows)))
+        return Study(tuple(self._run_each([self._ready()], _seeds(seeds))))
 
     def sweep(self, parameter: str, values: ArrayLike, seeds: Seeds = 10) -> Sweep:
         """A study for each value of a parameter, each with the same seeds: see `replicate`.
@@ -242,9 +270,15 @@ class Model:
             raise BadValue(Code.BadValue, f"values of shape {at.shape}, expected a list of at least one number")
         numbers, base = _seeds(seeds), self._ready()
         models = [base.with_parameter(parameter, float(value)) for value in at]
-        results = list(map(result, _native.run_all(models, numbers)))
+        results = self._run_each(models, numbers)
         parts = (results[first : first + len(numbers)] for first in range(0, len(results), len(numbers)))
         return Sweep(parameter, at, tuple(Study(tuple(part)) for part in parts))
+
+    def _run_each(self, models: Sequence[_native.SimulatedModel], seeds: list[int]) -> list[Result]:
+        """Every model with every seed, on all processors, or with processes one after the other on this thread."""
+        if self._sources:
+            return [run(model, seed, self._sources) for model in models for seed in seeds]
+        return list(map(result, _native.run_all(models, seeds)))
 
     def _add(self, kind: str, name: str, value: Any) -> Model:
         if self._text is not None:
@@ -263,7 +297,7 @@ class Model:
         if self._checked is None:
             text = document(self._tables) if self._text is None else self._text
             settings, values = list(self._settings.items()), list(self._values.items())
-            self._checked = _native.SimulatedModel(text, self._file, settings, values)
+            self._checked = _native.SimulatedModel(text, self._file, settings, values, programs(self._sources))
         return self._checked
 
     def __getstate__(self) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,6 +148,56 @@ class MeasureResult:
     throughput."""
 
 
+@dataclass(frozen=True)
+class ResourceResult:
+    """What a resource of processes did."""
+
+    capacity: int
+    """How many places it has."""
+    utilisation: float
+    """The share of them that was held, in the mean over time, 0 to 1."""
+    queue: float
+    """Requests that waited, in the mean over time."""
+    waiting: Tally
+    """From a request to its place, in seconds, of those granted after the warm-up."""
+
+
+@dataclass(frozen=True)
+class StoreResult:
+    """What a store of processes did."""
+
+    items: float
+    """The items in it, in the mean over time."""
+    got: int
+    """Items taken from it after the warm-up."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A process that waited when nothing was left to do: it waits for ever."""
+
+    process: str
+    """Its name: that of its function, and its number among all processes of the run."""
+    waits_for: str
+    """What it waits for."""
+    since: float
+    """Since when, in seconds."""
+
+
+@dataclass(frozen=True)
+class ProcessesResult:
+    """What became of the processes of a run."""
+
+    begun: int = 0
+    """How many began."""
+    ended: int = 0
+    """How many came to their end."""
+    blocked_count: int = 0
+    """How many wait for ever: when nothing is left to do."""
+    blocked: tuple[Blocked, ...] = ()
+    """The first hundred of these, in the order in which they began."""
+
+
 class Quantities(Mapping[str, Any]):
     """Something by the names of quantities. A name that it has not raises KeyError, with the nearest it has."""
 
@@ -201,7 +251,13 @@ class Result(Quantities):
     modules: dict[str, ModuleResult]
     """By name."""
     measures: dict[str, MeasureResult]
-    """By name."""
+    """By name; what processes recorded among them."""
+    resources: dict[str, ResourceResult] = field(default_factory=dict)
+    """Those of processes, by name."""
+    stores: dict[str, StoreResult] = field(default_factory=dict)
+    """Those of processes, by name."""
+    processes: ProcessesResult = ProcessesResult()
+    """What became of the processes."""
 
     def __getitem__(self, name: str) -> float:
         if name not in self.quantities:
@@ -216,7 +272,8 @@ class Result(Quantities):
         return table(self.quantities, index=("seed", np.array([self.seed], dtype=np.uint64)))
 
     def __repr__(self) -> str:
-        return f"<quintet.simulate.Result seed={self.seed} measured={self.measured:g} s: {self.ending}>"
+        blocked = f"; {self.processes.blocked_count} processes wait for ever" if self.processes.blocked_count else ""
+        return f"<quintet.simulate.Result seed={self.seed} measured={self.measured:g} s: {self.ending}{blocked}>"
 
 
 def result(row: dict[str, Any]) -> Result:

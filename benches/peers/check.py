@@ -89,7 +89,7 @@ EXPECTED = [
     ("redis_pair_tls", [], "redis-c-tls", [("pair-64-tls", "ns")]),
     ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
-    ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("csma-20", "frames/s")]),
+    ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("resource", "customers/s"), ("csma-20", "frames/s")]),
     ("simpy_models.py", ["--case", "csma-20"], "simpy", [("csma-20", "frames/s")]),
     ("executor_tasks.py", ["--case", "tasks-0"], "processes", [("tasks-0", "tasks/s")]),
     ("executor_tasks.py", ["--case", "array-8m-same"], "processes", [("array-8m-same", "ns")]),

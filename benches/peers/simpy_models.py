@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Peer: SimPy, a process-based discrete-event simulator in Python: a queue, and an Ethernet of 20 stations.
+"""Peer: SimPy, a process-based discrete-event simulator in Python: a queue, twice, and an Ethernet of 20 stations.
 
 A round is one run; the figure is customers (frames) a second of real time. Each model has the same elements, parameters and
 events as Quintet's, written as SimPy's own examples are: a process a source, a server, a station; stores between them.
@@ -105,6 +105,38 @@ def simulate_queue(customers):
     return server.served
 
 
+class Counter:
+    """A resource of one place; each customer is a process."""
+
+    def __init__(self, env, draw):
+        self.env, self.draw = env, draw
+        self.served = 0
+        self.stayed_us = 0.0
+
+    def customer(self, server):
+        came = self.env.now
+        with server.request() as turn:
+            yield turn
+            yield self.env.timeout(self.draw.expovariate(1 / SERVICE_US))
+        self.stayed_us += self.env.now - came
+        self.served += 1
+
+    def source(self, count):
+        server = simpy.Resource(self.env)
+        for _ in range(count):
+            yield self.env.timeout(self.draw.expovariate(1 / BETWEEN_US))
+            self.env.process(self.customer(server))
+
+
+def simulate_resource(customers):
+    """An M/M/1 queue, each customer a process that requests the server; how many were served."""
+    env = simpy.Environment()
+    counter = Counter(env, random.Random(1))
+    env.process(counter.source(customers))
+    env.run()
+    return counter.served
+
+
 FREE, CARRYING, JAMMED = range(3)
 
 
@@ -202,7 +234,11 @@ def simulate_ethernet(frames):
     return sum(receiver.received for receiver in receivers) + sum(station.given_up for station in stations)
 
 
-CASES = {"mm1": (simulate_queue, "customers/s"), "csma-20": (simulate_ethernet, "frames/s")}
+CASES = {
+    "mm1": (simulate_queue, "customers/s"),
+    "resource": (simulate_resource, "customers/s"),
+    "csma-20": (simulate_ethernet, "frames/s"),
+}
 
 
 def measure(case, options):

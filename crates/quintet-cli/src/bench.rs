@@ -9,6 +9,7 @@
 //! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/peer.rs` | the programs of benches/peers |
+//! | `bench/script.rs` | the scripts of benches/python |
 //! | `bench/row.rs` | a result |
 
 mod case;
@@ -21,6 +22,7 @@ mod membership;
 mod peer;
 mod predict;
 mod row;
+mod script;
 mod simulate;
 mod space;
 mod turns;

@@ -6,12 +6,14 @@
 //! | `simulate/queue.rs` | a queue with one server |
 //! | `simulate/ethernet.rs` | stations on one Ethernet |
 //! | `simulate/hops.rs` | packets over several hops of a network |
+//! | `simulate/processes.rs` | the queue, of processes in Python |
 //! | `simulate/nodes.rs` | memory of ten thousand nodes |
 
 mod ethernet;
 mod hold;
 mod hops;
 mod nodes;
+mod processes;
 mod queue;
 
 use super::case::Case;
@@ -26,7 +28,8 @@ pub(crate) use nodes::NodesArguments;
 const CUSTOMER: MessageType = MessageType(0);
 
 pub(super) fn cases() -> Vec<Case> {
-    let all = [hold::cases(), queue::cases(), ethernet::cases(), hops::cases(), nodes::cases()];
+    let all =
+        [hold::cases(), queue::cases(), ethernet::cases(), hops::cases(), processes::cases(), nodes::cases()];
     all.into_iter().flatten().collect()
 }
 

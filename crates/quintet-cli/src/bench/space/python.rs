@@ -1,13 +1,11 @@
 //! The pair from Python.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
-use super::super::peer::{Peer, Statistic};
+use super::super::peer::Peer;
+use super::super::script;
 use super::served::Served;
 use super::{PLACEMENT, WAITING};
-use crate::python::default_python;
-use quintet::{Code, Error};
-use std::path::Path;
-use std::process::Command;
+use quintet::Error;
 
 /// What measures, beside the peers' folder.
 const SCRIPT: &str = "benches/python/quintet_pair.py";
@@ -46,22 +44,5 @@ fn large_views() -> Result<Round, Error> {
 fn prepare(case: &'static str) -> Result<Round, Error> {
     let served = Served::start()?;
     let address = served.address().to_string();
-    Ok(served.rounds(move || round(case, &address)))
-}
-
-/// Runs the script, which stays on the processor of whoever starts it.
-fn round(case: &str, address: &str) -> Result<f64, Error> {
-    let failed = |why: String| Error::new(Code::Resource, format!("{SCRIPT}: {why}"));
-    if !Path::new(SCRIPT).exists() {
-        return Err(failed("not here; start this in the repository's root".to_owned()));
-    }
-    let mut command = Command::new(default_python());
-    command.args([SCRIPT, "--rounds", "1", "--case", case, "--address", address]);
-    let output = command.output().map_err(|error| failed(format!("Python cannot be started: {error}")))?;
-    if !output.status.success() {
-        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-    }
-    Statistic::Middle
-        .find(&String::from_utf8_lossy(&output.stdout))
-        .ok_or_else(|| failed("it said nothing that is known here".to_owned()))
+    Ok(served.rounds(move || script::round(SCRIPT, case, &["--address", &address])))
 }

@@ -14,7 +14,7 @@
 //! | `program.rs` | `Program`: what processes do in a module's place |
 //! | `random.rs`, `measure.rs` | `Stream`, `Measure`: random values; recorded ones |
 //! | `world.rs`, `slots.rs` | the state of a run; numbered places of things that come and go |
-//! | `driver.rs` | resumes generators when their events come |
+//! | `driver.rs`, `resuming.rs` | what the simulation calls for; how a generator goes on |
 //! | `source.rs` | what begins processes by itself |
 //! | `row.rs` | what a run says of all that |
 
@@ -26,6 +26,7 @@ mod process;
 mod program;
 mod random;
 mod resource;
+mod resuming;
 mod row;
 mod run;
 mod slots;

@@ -19,6 +19,8 @@ use quintet_contract::{
     Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, SendError, Span, Time, Token, tell_all,
 };
 use registry::Registry;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Takes calls of named handlers and hands them to who handles them.
 ///
@@ -322,19 +324,24 @@ impl Broker {
         }
     }
 
-    fn lose(&mut self, address: Address, out: &mut dyn Outbox) {
+    fn lose(&mut self, now: Time, address: Address, out: &mut dyn Outbox) {
         let Some(Peer { asked, handlers, given, .. }) = self.peers.remove(address) else { return };
         for (_, (asked, _)) in asked {
             if let Asked::Call(number) = asked {
                 self.forget_caller(number);
             }
         }
+        let places = handlers.iter().filter_map(|handler| self.registry.get(*handler));
+        let names: BTreeSet<_> = places.map(|handler| Arc::clone(&handler.place.name)).collect();
         for handler in handlers {
             self.remove(handler, out);
         }
         for number in given {
             self.fail(number, Reason::Died, "the process that handled the call has ended", out);
         }
+        // A call may have waited for it although others were idle: its link was gone before that was told.
+        let others: Vec<u64> = names.iter().flat_map(|name| self.registry.of_name(name)).collect();
+        others.into_iter().for_each(|handler| self.serve(now, handler, out));
     }
 
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
@@ -411,6 +418,8 @@ impl Broker {
             let owns =
                 |number: &u64| self.registry.get(*number).is_some_and(|handler| handler.owner == address);
             assert!(peer.handlers.iter().all(owns), "a handler belongs to one peer");
+            let waits = |number: &u64| self.registry.oldest_for(*number).is_some();
+            assert!(!peer.handlers.iter().any(waits), "no call waits for who may take it");
         }
     }
 }
@@ -430,7 +439,7 @@ impl Protocol for Broker {
             Input::Frame(from, frame) => self.request(now, from, frame, out),
             Input::Wake => self.expire(now, out),
             Input::Writable(to) => self.flush(to, out),
-            Input::Peer(peer, PeerChange::Down(_)) => self.lose(peer, out),
+            Input::Peer(peer, PeerChange::Down(_)) => self.lose(now, peer, out),
             Input::Peer(_, PeerChange::Up { .. }) | Input::Started => {}
         }
     }

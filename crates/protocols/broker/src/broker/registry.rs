@@ -79,6 +79,11 @@ impl Registry {
         self.handlers.get(&handler)
     }
 
+    /// The handlers of a name.
+    pub(super) fn of_name(&self, name: &str) -> Vec<u64> {
+        self.groups.get(name).map_or_else(Vec::new, |group| group.at(None).collect())
+    }
+
     /// What the handlers of a name take, if there are any.
     pub(super) fn limits(&self, name: &str) -> Option<HandlerLimits> {
         self.groups.get(name).map(|group| group.limits)

@@ -377,9 +377,10 @@ fn a_peer_has_no_more_handlers_than_are_let() {
     bench.register(SECOND, None);
 }
 
-/// A link that has no room, or only for so large a bulk.
+/// A link that has no room, or only for so large a bulk, and leads to somebody no more.
 struct Narrow {
     effects: Effects,
+    gone: Option<Address>,
     is_full: bool,
     bulk: usize,
 }
@@ -392,6 +393,9 @@ impl Outbox for Narrow {
         token: Token,
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
+        if self.gone == Some(to) {
+            return Err(SendError::Unreachable);
+        }
         if self.is_full { Err(SendError::Full) } else { self.effects.begin(to, kind, token, at_most) }
     }
 
@@ -422,7 +426,7 @@ impl Outbox for Narrow {
 #[test]
 fn an_answer_waits_for_room_in_the_link() {
     let mut bench = Bench::new();
-    let mut narrow = Narrow { effects: Effects::default(), is_full: true, bulk: 0 };
+    let mut narrow = Narrow { effects: Effects::default(), gone: None, is_full: true, bulk: 0 };
     let (token, mut effects) = (Token(9), Effects::default());
     Request::Register { place: place(None), limits: LIMITS }.send(&mut effects, HANDLER, token).unwrap();
     let (_, frame) = effects.frames().remove(0);
@@ -441,7 +445,7 @@ fn what_a_link_cannot_carry_fails_as_too_large() {
     let (_, answers) = bench.ask(HANDLER, &Request::Register { place: place(None), limits });
     let [(_, _, Answer::Registered { handler })] = answers[..] else { panic!("{answers:?}") };
     bench.next(HANDLER, handler);
-    let mut narrow = Narrow { effects: Effects::default(), is_full: false, bulk: 5000 };
+    let mut narrow = Narrow { effects: Effects::default(), gone: None, is_full: false, bulk: 5000 };
     let payload = Bytes::from(vec![0; 6000]);
     let request = Request::Call { place: place(None), wait: None, is_one_way: false, payload };
     let mut effects = Effects::default();
@@ -453,6 +457,22 @@ fn what_a_link_cannot_carry_fails_as_too_large() {
     let answer = Answer::decode(frame.kind, &frame.body, &frame.bulk).unwrap();
     assert!(to == CALLER && matches!(answer, Answer::Error(refusal) if refusal.reason == Reason::TooLarge));
     assert_eq!(bench.call(CALLER, None).1[0].0, HANDLER, "the handler still waits");
+}
+
+#[test]
+fn a_call_for_who_is_gone_already_goes_to_another_one() {
+    let mut bench = Bench::new();
+    for who in [HANDLER, SECOND] {
+        let handler = bench.register(who, None);
+        bench.next(who, handler);
+    }
+    let mut narrow = Narrow { effects: Effects::default(), gone: Some(HANDLER), is_full: false, bulk: 0 };
+    let mut effects = Effects::default();
+    call(None, None).send(&mut effects, CALLER, Token(77)).unwrap();
+    let (_, frame) = effects.frames().remove(0);
+    bench.broker.handle(bench.now, Input::Frame(CALLER, frame.borrow()), &mut narrow);
+    assert!(narrow.effects.frames().is_empty());
+    assert!(matches!(bench.down(HANDLER)[..], [(SECOND, _, Answer::Delivered { .. })]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What kinds of frames are called, where people read of them: in traces.
 
+use quintet_broker::codec as broker;
 use quintet_contract::Kind;
 use quintet_messaging as messaging;
 use quintet_session as session;
@@ -7,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 34] = [
+const NAMES: [(Kind, &str); 42] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -42,6 +43,14 @@ const NAMES: [(Kind, &str); 34] = [
     (space::COUNTED, "counted"),
     (space::STATE, "state"),
     (space::ERROR, "error"),
+    (broker::REGISTER, "register"),
+    (broker::AWAIT, "await"),
+    (broker::CALL, "call"),
+    (broker::NEXT, "next"),
+    (broker::REPLY, "reply"),
+    (broker::LEAVE, "leave"),
+    (broker::CANCEL, "cancel call"),
+    (broker::ANSWER, "answer of the broker"),
 ];
 
 /// A few words for a kind.

@@ -2,11 +2,12 @@
 
 use crate::connection::Connection;
 use crate::formal::to_template;
+use crate::listing::Cursor;
 use crate::pending::Pending;
 use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::Error;
+use quintet::{Error, PageSize, Subject};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +81,19 @@ impl Begin {
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let template = to_template(template)?;
         self.begin(py, |begin| begin.count(&template))
+    }
+
+    /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown.
+    #[pyo3(signature = (*template, after = None))]
+    fn page(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        after: Option<&Bound<'_, Cursor>>,
+    ) -> PyResult<Pending> {
+        let template = if template.is_empty() { None } else { Some(to_template(template)?) };
+        let from = after.map_or_else(Default::default, |after| after.get().0);
+        self.begin(py, |begin| begin.page(Subject::Tuples, template.as_ref(), from, PageSize::default()))
     }
 
     /// Begins `Space.status`.

@@ -6,6 +6,7 @@
 //! | `settings.rs` | `Settings`: where the space is, and how to connect to it |
 //! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
+//! | `listing.rs` | pages of what lies in a space |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
@@ -27,6 +28,7 @@ mod fork;
 mod formal;
 mod lab;
 mod lease;
+mod listing;
 mod parent;
 mod pending;
 mod processes;
@@ -47,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<space::Space>()?;
     module.add_class::<begin::Begin>()?;
     module.add_class::<lease::Lease>()?;
+    module.add_class::<listing::Cursor>()?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<server::Server>()?;

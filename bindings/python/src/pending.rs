@@ -3,7 +3,7 @@
 use crate::connection::{Connection, SLICE, end_of, limit};
 use crate::error::raise;
 use crate::lease::Lease;
-use crate::space::unexpected;
+use crate::listing::from_page;
 use crate::status::from_state;
 use crate::value::from_tuple;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ enum State {
 
 #[pymethods]
 impl Pending {
-    /// The outcome: a tuple, a Lease, a count, a Status, or None for what was put and where nothing matches. It may be
+    /// The outcome: a tuple, a Lease, a count, a Status, a page of a listing, or None for what was put and where nothing matches. It may be
     /// asked for again.
     ///
     /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.
@@ -184,8 +184,7 @@ impl Pending {
             Outcome::Count(count) => Ok(count.into_pyobject(py)?.into_any().unbind()),
             Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
             Outcome::Done | Outcome::NoMatch => Ok(py.None()),
-            // No operation that Python begins asks for one.
-            page @ Outcome::Page(_) => Err(unexpected(&page)),
+            Outcome::Page(page) => Ok(from_page(py, page)?.unbind()),
         }
     }
 }

@@ -113,6 +113,16 @@ impl Space {
         self.connection.run(py, None, |begin| begin.count(&template), number)
     }
 
+    /// The tuples that match, or all without a template, oldest first, those under a lease included; none is taken. An iterator of
+    /// `quintet.listing.ListedTuple`, which fetches them a page at a time. A page is the space at one instant, several are not: a tuple that is
+    /// leased or returns between two may be shown twice or not at all. Of long text, bytes and arrays the first 256 bytes are shown.
+    ///
+    /// Raises BadValue where the first row is asked for.
+    #[pyo3(signature = (*template))]
+    fn list<'py>(this: &Bound<'py, Self>, template: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.listing")?.call_method1("rows", (this, template))
+    }
+
     /// The space's numbers as a `quintet.Status`.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.connection.run(py, None, |begin| begin.status(), numbers)

@@ -202,3 +202,13 @@ def test_a_lease_returns_on_an_exception(address):
                 assert task.attempt == 2
 
     asyncio.run(asyncio.wait_for(main(), LONG_S))
+
+
+def test_a_listing_fetches_its_pages_while_the_loop_goes_on(address):
+    async def main() -> None:
+        async with aio.connect(address) as lab:
+            await lab.space.out_many(("row", number) for number in range(300))
+            assert [row.fields[1] async for row in lab.space.list("row", int)] == list(range(300))
+            assert await lab.space.count("row", int) == 300
+
+    asyncio.run(main())

@@ -244,3 +244,27 @@ def test_what_was_answered_before_the_close_can_be_asked_for(client):
         threading.Event().wait(0)
     lab.close()
     assert take.result() == ("x",)
+
+
+def test_a_listing_shows_all_that_matches_and_takes_nothing(client):
+    lab = client()
+    space = lab.space
+    space.out_many(("row", number) for number in range(300))
+    space.out("long", "x" * 1000)
+    with space.lease("row", 0) as leased:
+        shown = list(space.list("row", int))
+        assert [row.fields for row in shown] == [("row", number) for number in range(300)]
+        assert [row.age for row in shown] == sorted({row.age for row in shown})
+        assert [row.lease is not None for row in shown] == [True] + [False] * 299
+        assert shown[0].lease.held >= 0 and shown[0].bytes > 0 and shown[0].failed == 0
+        leased.release()
+    [row] = space.list("long", str)
+    cut = row.fields[1]
+    assert (cut.type, cut.size, cut.beginning) == ("str", 1000, "x" * 256)
+    assert len(list(space.list())) == 301 and space.count("row", int) == 300
+    assert not list(space.list("nothing"))
+    with pytest.raises(quintet.BadValue):
+        next(space.list(object()))
+    lab.close()
+    with pytest.raises(quintet.Closed):
+        next(space.list())

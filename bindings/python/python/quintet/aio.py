@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from quintet import _native, connecting
 from quintet._native import Pending
 from quintet.errors import Closed, Code
+from quintet.listing import ListedTuple
 from quintet.status import Status
 
 
@@ -95,6 +97,17 @@ class Space:
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
         return await self._run(self._native.begin().count, *template)
+
+    async def list(self, *template: Any) -> AsyncIterator[ListedTuple]:
+        """`async for row in space.list("task", int)`: the tuples that match, which stay."""
+        after = None
+        while True:
+            page = await self._run(partial(self._native.begin().page, after=after), *template)
+            for row in page.rows:
+                yield row
+            after = page.next
+            if after is None:
+                return
 
     async def status(self) -> Status:
         """The space's numbers."""

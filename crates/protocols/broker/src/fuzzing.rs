@@ -68,7 +68,7 @@ pub fn drive(bytes: &[u8]) {
                 .ask(peer, &Request::Next { handler: driven.handler_of(peer, number), wait: wait(number) }),
             _ => {
                 let payload = Bytes::from(vec![number; usize::from(number % 11)]);
-                let is_one_way = number % 5 == 0;
+                let is_one_way = number.is_multiple_of(5);
                 driven.ask(peer, &Request::Call { place, wait: wait(number), is_one_way, payload });
             }
         }
@@ -83,7 +83,7 @@ pub fn drive(bytes: &[u8]) {
 const LIMITS: HandlerLimits = HandlerLimits { max_request_bytes: 8, at_once: 2, waiting: 3 };
 
 fn wait(number: u8) -> Option<Span> {
-    (number % 2 == 0).then(|| Span(number.into()))
+    number.is_multiple_of(2).then(|| Span(number.into()))
 }
 
 /// A broker whose answers are looked at.

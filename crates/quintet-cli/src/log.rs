@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Builder;
 use std::time::{Duration, SystemTime};
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::{MakeWriter, layer};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -84,12 +84,7 @@ impl LogArguments {
     /// [`Code::BadValue`]: no such filter or format; or the system refused.
     pub(crate) fn start(&self, sink: Sink, settings: &Settings) -> Result<Log, Error> {
         let filter = self.log.as_deref().unwrap_or(settings.text(&LOG_FILTER));
-        let targets: Targets = filter.parse().map_err(|error| {
-            let text = format!(
-                "the filter of events is {filter:?}: {error}; info, say, or info,quintet::link=debug"
-            );
-            Error::new(Code::BadValue, text)
-        })?;
+        let targets = targets(filter)?;
         let format = match self.log_format {
             Some(format) => format,
             None => {
@@ -115,6 +110,24 @@ impl LogArguments {
             .map_err(|error| Error::new(Code::Resource, format!("begin to write events: {error}")))?;
         Ok(Log(lines))
     }
+}
+
+/// What a filter lets through. The library would take a target without a level for all of its events, and a word that is no level for a target.
+fn targets(filter: &str) -> Result<Targets, Error> {
+    let wrong = |why: &str| {
+        let text =
+            format!("the filter of events is {filter:?}: {why}; info, say, or info,quintet::link=debug");
+        Error::new(Code::BadValue, text)
+    };
+    for rule in filter.split(',').map(str::trim).filter(|rule| !rule.is_empty()) {
+        let (target, level) = rule.split_once('=').unwrap_or(("quintet", rule));
+        if target.is_empty() || level.is_empty() || level.parse::<LevelFilter>().is_err() {
+            return Err(wrong(&format!(
+                "{rule:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL"
+            )));
+        }
+    }
+    filter.parse().map_err(|error| wrong(&format!("{error}")))
 }
 
 impl Log {

@@ -56,7 +56,7 @@ use commands::{
     completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
     simulate, slurm_agent, status, supervise_child, supervise_job, testbed, token, top,
 };
-use quintet::Error;
+use quintet::{Code, Error};
 use std::process::ExitCode;
 
 /// The status of a command line that cannot be understood: EX_USAGE of sysexits.h.
@@ -249,11 +249,15 @@ fn main() -> ExitCode {
     };
     let for_a_program = command_line.command.is_for_a_program();
     command_line.command.run().unwrap_or_else(|error| {
-        output::tell(&error);
+        // What a value is wrong for stands in its text; most are no values but what was typed.
+        match error.code() {
+            Code::BadValue => output::tell(error.text()),
+            _ => output::tell(&error),
+        }
         if for_a_program {
             let object = serde_json::json!({"error": error.code().name(), "text": error.text()});
             // It was told above, and the status says it, too.
-            let _ = output::print_line(object);
+            let _ = output::print_json(&object);
         }
         ExitCode::from(error.code().exit_status())
     })

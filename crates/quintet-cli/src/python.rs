@@ -5,18 +5,19 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// That of the environment that is active, else that of the folder `.venv`, else the system's.
+/// That of the environment that is active, else of the one in which this command lies, else that of the folder `.venv`, else the system's.
 pub(crate) fn default_python() -> OsString {
-    let places = active().into_iter().chain([PathBuf::from("./.venv")]);
+    let places = active().into_iter().chain(own()).chain([PathBuf::from("./.venv")]);
     let mut programs = places.map(|place| place.join("bin/python"));
     programs.find(|program| program.exists()).map_or_else(|| "python3".into(), PathBuf::into_os_string)
 }
 
 /// The same for a command that may be given in a folder of somebody else's, and so runs nothing that lies there: that of the
-/// environment that is active, else the system's. None: there is none.
+/// environment that is active, else of the one in which this command lies, else the system's. None: there is none.
 pub(crate) fn default_python_elsewhere() -> Option<PathBuf> {
-    let active = active().filter(|place| place.is_absolute()).map(|place| place.join("bin/python"));
-    active.filter(|program| program.exists()).or_else(|| find_elsewhere("python3".as_ref()))
+    let places = active().filter(|place| place.is_absolute()).into_iter().chain(own());
+    let mut programs = places.map(|place| place.join("bin/python"));
+    programs.find(|program| program.exists()).or_else(|| find_elsewhere("python3".as_ref()))
 }
 
 /// The program of this name in the folders of `PATH`, save those that mean the working folder or lie below it by a relative
@@ -33,6 +34,12 @@ fn find_in(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
 
 fn active() -> Option<PathBuf> {
     env::var_os("VIRTUAL_ENV").map(PathBuf::from)
+}
+
+/// The environment in which this command was installed, whether or not it is active (PEP 405: such a folder has that file).
+fn own() -> Option<PathBuf> {
+    let place = env::current_exe().ok()?.parent()?.parent()?.to_owned();
+    place.join("pyvenv.cfg").is_file().then_some(place)
 }
 
 /// Whether Python runs this file.

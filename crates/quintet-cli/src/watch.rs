@@ -6,7 +6,7 @@
 
 use crate::connection::refused;
 use crate::interrupt::on_interrupt_or_resize;
-use crate::output::{print, print_line};
+use crate::output::{print, print_json, print_line};
 use clap::Args;
 use quintet::Error;
 use quintet_agent::log::escaped;
@@ -79,7 +79,7 @@ impl WatchArguments {
 
 fn once(as_json: bool, mut fetch: impl FnMut() -> Result<View, Error>) -> Result<ExitCode, Error> {
     let view = fetch()?;
-    if as_json { print_line(view.json) } else { print(&view.plain()) }?;
+    if as_json { print_json(&view.json) } else { print(&view.plain()) }?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -139,8 +139,8 @@ fn draw_all(events: &Receiver<Event>, in_place: bool, as_json: bool) -> Result<E
         let lost = trouble.as_ref().map(|error| escaped(&format!("was lost, trying again: {error}")));
         let is_taken = match (&lost, as_json) {
             _ if in_place => print(&frame(view, lost.as_deref(), size())),
-            (None, true) => print_line(&view.json),
-            (Some(lost), true) => print_line(serde_json::json!({"lost": lost})),
+            (None, true) => print_json(&view.json),
+            (Some(lost), true) => print_json(&serde_json::json!({"lost": lost})),
             (None, false) => print(&(view.plain() + "\n")),
             (Some(lost), false) => print_line(lost),
         }?;

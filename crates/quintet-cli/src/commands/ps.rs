@@ -9,7 +9,7 @@ use quintet::Error;
 use quintet_contract::Identity;
 use quintet_launch::{ProcessInfo, RunningProcess};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,7 +59,9 @@ impl Processes {
                 answers.remove(node).unwrap_or_else(|| Err("it does not seem to be there".to_owned()));
             (member.name.clone(), answer)
         });
-        Ok(Processes { machines: found.collect(), names: machines.names().by_identity })
+        let mut machines_found: Vec<_> = found.collect();
+        each_once(&mut machines_found);
+        Ok(Processes { machines: machines_found, names: machines.names().by_identity })
     }
 
     /// The process of that number on that machine, or with it in its group: the leader of that.
@@ -129,6 +131,22 @@ impl Processes {
     }
 }
 
+/// Agents of one host all see its processes: each is shown where an agent has started it, else where it was named first.
+fn each_once(machines: &mut [(String, Result<Vec<ProcessInfo>, String>)]) {
+    // Numbers of the system are those of one host only; a job has each rank once.
+    let key = |row: &ProcessInfo| {
+        let RunningProcess { pid, rank, job, command, .. } = &row.running;
+        (*pid, *rank, job.clone(), command.clone())
+    };
+    let rows = machines.iter().flat_map(|(_, rows)| rows.iter().flatten());
+    let mut shown: BTreeSet<_> = rows.filter(|row| row.running.process.is_some()).map(key).collect();
+    for rows in machines.iter_mut().filter_map(|(_, rows)| rows.as_mut().ok()) {
+        rows.retain(|row| {
+            row.running.process.is_some() || row.running.job.is_empty() || shown.insert(key(row))
+        });
+    }
+}
+
 fn of_this_machine(running: RunningProcess) -> ProcessInfo {
     ProcessInfo { running, name: String::new(), restarts: 0, owner: None }
 }
@@ -150,5 +168,40 @@ fn state(state: u8) -> &'static str {
         b'T' | b't' => "stopped",
         b'Z' | b'X' => "ended",
         _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pid: u32, job: &str, by_agent: bool) -> ProcessInfo {
+        let process = by_agent.then_some(7);
+        let (job, command) = (job.to_owned(), "python -m quintet.worker".to_owned());
+        let (count, state, age, cpu, memory, rank) = (1, b'R', 0, 0, 0, Some(0));
+        of_this_machine(RunningProcess { process, pid, count, state, age, cpu, memory, rank, job, command })
+    }
+
+    #[test]
+    fn a_process_that_two_agents_of_a_host_see_is_shown_once_with_the_one_that_has_started_it() {
+        let (seen, started) = (row(1, "job", false), row(1, "job", true));
+        let alone = row(1, "another", false);
+        let mut machines = [
+            ("a".to_owned(), Ok(vec![seen.clone(), row(2, "job", false), alone])),
+            ("b".to_owned(), Ok(vec![started.clone(), row(2, "job", false)])),
+            ("c".to_owned(), Err("silent".to_owned())),
+            // Of another host, whose processes have numbers of their own.
+            ("d".to_owned(), Ok(vec![started])),
+        ];
+        each_once(&mut machines);
+        let shown = machines.map(|(_, rows)| {
+            rows.map(|rows| {
+                rows.iter().map(|row| (row.running.pid, row.running.job.clone())).collect::<Vec<_>>()
+            })
+        });
+        let of = |pid, job: &str| (pid, job.to_owned());
+        assert_eq!(shown[0], Ok(vec![of(2, "job"), of(1, "another")]));
+        assert_eq!(shown[1], Ok(vec![of(1, "job")]));
+        assert_eq!(shown[3], Ok(vec![of(1, "job")]));
     }
 }

@@ -122,7 +122,7 @@ pub(crate) struct Arguments {
     /// Who the workers are
     #[arg(long, value_enum, value_name = "KIND")]
     worker: Option<Workers>,
-    /// The Python of workers and scripts; else that of $VIRTUAL_ENV or ./.venv, else python3
+    /// The Python of workers and scripts; else that of $VIRTUAL_ENV, of the environment where this command lies, or of ./.venv; else python3
     #[arg(long, value_name = "PYTHON")]
     python: Option<OsString>,
     /// Print a JSON object in the end; what the job itself prints then goes to standard error
@@ -173,6 +173,18 @@ fn module_path(script: &OsStr) -> OsString {
     path
 }
 
+/// Looks whether a script, or a program that a path names, is there: before anything is started for it.
+fn check_program(program: &OsStr) -> Result<(), Error> {
+    let path = Path::new(program);
+    let is_searched = !program.as_encoded_bytes().contains(&b'/') && !crate::python::is_script(path);
+    match path.metadata() {
+        _ if is_searched => Ok(()),
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(_) => Err(Error::new(Code::BadFile, format!("{} is no file", path.display()))),
+        Err(error) => Err(Error::new(Code::BadFile, format!("{}: {error}", path.display()))),
+    }
+}
+
 /// Whether the program is its own worker.
 fn own_workers(arguments: &Arguments) -> bool {
     let workers = arguments.worker.unwrap_or_else(|| Workers::of(&arguments.command[0]));
@@ -211,6 +223,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if kill_one && workers < 2 {
         return Err(Error::new(Code::BadValue, "--kill-one needs two workers, so that one goes on"));
     }
+    check_program(&arguments.command[0])?;
     descriptors::raise();
     descriptors::need(OWN_DESCRIPTORS + workers * DESCRIPTORS, &format!("{workers} workers"))?;
     let (_log, metrics) = arguments.telemetry.start(&settings)?;

@@ -75,9 +75,7 @@ impl Observer {
             machines => machines?,
         };
         let Some(machines) = machines else {
-            let names_nothing = self.cluster.is_none() && !self.space.names_a_space()?;
-            let activity =
-                activity.map_err(|error| if names_nothing { in_no_cluster(&error) } else { error })?;
+            let activity = activity?;
             let names = Names::default();
             return Ok(View { text: as_table(&activity, &names), json: as_json(&activity, &names) });
         };
@@ -126,7 +124,11 @@ impl Observer {
     /// The space cannot be reached. That of a cluster is not asked where its machine does not seem to be there, and has a second to answer.
     pub(crate) fn activity(&mut self, machines: Option<&Machines>) -> Result<Activity, Error> {
         let (space, connection) = (self.space.clone(), Arc::clone(&self.lab));
-        let Some(machines) = machines else { return read(&connection, || space.lab()) };
+        let Some(machines) = machines else {
+            let names_nothing = self.cluster.is_none() && !space.names_a_space()?;
+            let read = read(&connection, || space.lab());
+            return read.map_err(|error| if names_nothing { in_no_cluster(&error) } else { error });
+        };
         if let Some(why) = machines.why_without_space() {
             return Err(why);
         }

@@ -4,6 +4,7 @@ mod clock;
 mod code;
 mod left_running;
 mod machine;
+mod newcomers;
 
 use crate::tool::{LONG, result, wait_until, wait_until_gone};
 use machine::{Machine, object};

@@ -10,8 +10,10 @@ use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
 use quintet::{Code, Error};
-use quintet_agent::{Invitation, PORT, join};
+use quintet_agent::{Invitation, LISTEN, PORT, join};
 use serde_json::json;
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -90,11 +92,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         listen: arguments.places.listen.clone(),
         address: arguments.places.address.clone(),
     };
+    if !arguments.no_up {
+        // The token is used up once: what is wrong here shows before that.
+        check_place(arguments.places.listen.as_deref().unwrap_or(LISTEN))?;
+    }
     let joined = join(&invitation).map_err(refused)?;
     let (name, node) = (&invitation.name, joined.node.0);
     if !arguments.json {
         let path = folder.display();
         print(&format!("{path}: {name} is node {node} of the cluster, beside {} more\n", joined.members))?;
+        if arguments.dir.is_none() {
+            print(&format!(
+                "this machine calls it {cluster}, whatever the others do: quintet up {cluster}, quintet://{cluster}\n"
+            ))?;
+        }
     }
     if !arguments.no_up {
         let named = arguments.dir.as_ref().map_or(cluster, |_| folder.display().to_string());
@@ -104,6 +115,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         print_line(json!({"name": name, "node": node, "address": joined.address}))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether an agent could listen there.
+fn check_place(listen: &str) -> Result<(), Error> {
+    let Err(error) = TcpListener::bind(listen) else { return Ok(()) };
+    let (code, why) = match error.kind() {
+        ErrorKind::AddrInUse => (Code::AddressInUse, "another process listens there".to_owned()),
+        _ => (Code::BadValue, error.to_string()),
+    };
+    let text = format!(
+        "this machine's agent cannot listen at {listen}: {why}. Say --listen HOST:PORT; the token is as good as before"
+    );
+    Err(Error::new(code, text))
 }
 
 /// The token is used up, and only the agent does not run: what is to be typed now is another command.

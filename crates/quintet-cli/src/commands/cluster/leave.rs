@@ -40,6 +40,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         true => own.node,
         false => number(&client, name)?,
     };
+    if client.membership(false).map_err(refused)?.news.is_stale {
+        return Err(nobody_decides(node == own.node));
+    }
     let left = client.ask_member(&Request::Leave { node });
     match left {
         Ok(_) => {}
@@ -53,6 +56,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         remove(&folder)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why no machine can be taken out, at once: whoever hears no majority would wait for it, only to say that.
+fn nobody_decides(is_own: bool) -> Error {
+    let removed = match is_own {
+        true => {
+            ". If another machine has removed this one meanwhile, as quintet status there says, it only has to forget: quintet down, and quintet leave --forget"
+        }
+        false => "",
+    };
+    let text = format!(
+        "no majority of the voters is heard here, so that no machine can be taken out now; try again when more of them are up{removed}"
+    );
+    Error::new(Reason::NoMajority.code(), text)
 }
 
 /// The number of the machine of that name.

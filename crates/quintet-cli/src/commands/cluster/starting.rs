@@ -3,7 +3,7 @@
 use super::refused;
 use super::up::Places;
 use crate::connection;
-use crate::output::print_line;
+use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use quintet::{Code, Error};
 use quintet_agent::log::{LONGEST, LineFile};
@@ -13,9 +13,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 /// What the agent says when it serves, unless a program reads it.
 pub(super) const READY: &str = "this machine's agent is up: ";
+/// How long is waited for what the other machines say of an agent that was started.
+const HEARD_LIMIT: Duration = Duration::from_millis(1500);
 /// Bytes of what a failing agent has said that are shown.
 const LAST_WORDS: u64 = 4096;
 
@@ -23,6 +28,8 @@ const LAST_WORDS: u64 = 4096;
 pub(crate) struct Started {
     said: Value,
     log: PathBuf,
+    /// Why another machine does not let this one in.
+    turned_away: Option<String>,
 }
 
 /// Starts the agent of the cluster's folder; it outlives this process.
@@ -58,13 +65,42 @@ pub(crate) fn start(
         .spawn()
         .map_err(connection::refused("start the agent"))?;
     let mut line = String::new();
-    let output = child.stdout.take().map(BufReader::new);
-    let read = output.map_or(Ok(0), |mut output| output.read_line(&mut line));
+    let mut output = child.stdout.take().map(BufReader::new);
+    let read = output.as_mut().map_or(Ok(0), |output| output.read_line(&mut line));
     let said: Value = serde_json::from_str(&line).unwrap_or_default();
     match (read, said["process"].is_number()) {
-        (Ok(_), true) => Ok(Started { said, log: log_path }),
+        (Ok(_), true) => {
+            let turned_away = output.and_then(|output| turned_away(folder, output));
+            Ok(Started { said, log: log_path, turned_away })
+        }
         _ => Err(why_not(&mut child, &said, &log_path, begins)),
     }
+}
+
+/// What the agent says of a machine that does not let this one in, until a majority has, or for a moment.
+fn turned_away(folder: &Path, mut output: impl BufRead + Send + 'static) -> Option<String> {
+    let knows_others = Record::read(folder).ok().flatten().is_some_and(|record| !record.peers.is_empty());
+    if !knows_others {
+        return None;
+    }
+    let (tell, heard) = channel();
+    let (of_agent, folder) = (tell.clone(), folder.to_owned());
+    thread::spawn(move || {
+        let mut line = String::new();
+        let said: Value = match output.read_line(&mut line) {
+            Ok(_) => serde_json::from_str(&line).unwrap_or_default(),
+            Err(_) => Value::Null,
+        };
+        // Nobody listens any more once a majority is heard.
+        let _ = of_agent.send(said["turned_away"].as_str().map(str::to_owned));
+    });
+    thread::spawn(move || {
+        if Client::local(&folder).and_then(|client| client.membership(true)).is_ok() {
+            // Nor once somebody has turned it away.
+            let _ = tell.send(None);
+        }
+    });
+    heard.recv_timeout(HEARD_LIMIT).ok().flatten()
 }
 
 fn command(folder: &Path, places: &Places) -> Result<Command, Error> {
@@ -106,11 +142,13 @@ fn why_not(child: &mut Child, said: &Value, log: &Path, begins: u64) -> Error {
 impl Started {
     /// Says that it runs, and where.
     pub(crate) fn show(&self, as_json: bool) -> Result<bool, Error> {
-        let Started { said, log } = self;
+        let Started { said, log, turned_away } = self;
+        turned_away.iter().for_each(|why| tell(format!("WARNING: {why}")));
         if as_json {
             let mut said = said.clone();
             said["log"] = json!(log.to_string_lossy());
-            return print_line(said);
+            turned_away.iter().for_each(|why| said["turned_away"] = json!(why));
+            return print_json(&said);
         }
         let (name, node) = (said["name"].as_str().unwrap_or_default(), &said["node"]);
         let address = said["address"].as_str().unwrap_or_default();

@@ -8,15 +8,16 @@ use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::log::{Sink, to_standard_error};
 use crate::metrics::Part;
-use crate::output::{print_line, tell};
+use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{CodeGrants, CodeWatch, Error, Identity, ServeConfig, Server, ServerMeter};
+use quintet::{CodeGrants, CodeWatch, Error, Event, Identity, ServeConfig, Server, ServerMeter};
 use quintet_agent::log::{LONGEST, LineFile, Log};
 use quintet_agent::{
     Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, SpacePlan, StartSpace,
 };
 use quintet_contract::NodeId;
+use quintet_link::{BootstrapError, TlsFault};
 use quintet_settings::Settings;
 use rustix::process::setsid;
 use rustix::stdio::dup2_stderr;
@@ -85,7 +86,7 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     let (log, metrics) = arguments.telemetry.start_to(sink, &settings)?;
     let log = Arc::new(log);
     let places = &arguments.places;
-    let announcement = Arc::new(Announcement::new()?);
+    let announcement = Arc::new(Announcement::new(arguments.detached)?);
     let (ready, written) = (Arc::clone(&announcement), Arc::clone(&log));
     let serving = Serving::default();
     let config = AgentConfig {
@@ -102,7 +103,16 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
                 // Who waits for the end of the agent removes its folder then.
                 written.flush();
             }
-            other => ready.tell(other),
+            other => {
+                if let Notice::Host(Event::TurnedAway {
+                    why: BootstrapError::Tls { fault: TlsFault::NotAdmitted, .. },
+                    ..
+                }) = other
+                {
+                    ready.turn_away(&other.to_string());
+                }
+                ready.tell(other);
+            }
         }),
     };
     let agent = Agent::start(&config).map_err(refused)?;
@@ -155,11 +165,21 @@ struct Announcement {
     node: Arc<OnceLock<NodeId>>,
     /// What it had to tell before; none once it is up.
     early: Mutex<Option<Vec<Notice>>>,
+    /// Why another machine does not let this one in, for who has started it in the background.
+    turned_away: Mutex<TurnedAway>,
+    is_detached: bool,
     log: Log<Notice>,
 }
 
+/// What is said of being turned away: once, behind the line that says that the agent is up.
+#[derive(Default)]
+struct TurnedAway {
+    is_up: bool,
+    why: Option<String>,
+}
+
 impl Announcement {
-    fn new() -> Result<Announcement, Error> {
+    fn new(is_detached: bool) -> Result<Announcement, Error> {
         let node = Arc::<OnceLock<NodeId>>::default();
         let whose = Arc::clone(&node);
         let write = move |line: NoticeLine| {
@@ -170,7 +190,8 @@ impl Announcement {
         // It cannot fail: what cannot be written is for the thread that writes.
         let log = Log::start("quintet-notices", Box::new(write), Box::new(|_| {}));
         let log = log.map_err(crate::connection::refused("begin the agent's log"))?;
-        Ok(Announcement { line: OnceLock::new(), node, early: Mutex::new(Some(Vec::new())), log })
+        let (line, turned_away) = (OnceLock::new(), Mutex::default());
+        Ok(Announcement { line, node, early: Mutex::new(Some(Vec::new())), turned_away, is_detached, log })
     }
 
     fn prepare(&self, record: &Record, listening: &str, metrics: Option<&str>, as_json: bool) {
@@ -195,6 +216,27 @@ impl Announcement {
             tell(error);
         }
         early.into_iter().for_each(|notice| self.log.tell(notice));
+        let mut turned_away = self.turned_away.lock().unwrap_or_else(PoisonError::into_inner);
+        turned_away.is_up = true;
+        self.say_turned_away(&turned_away);
+    }
+
+    /// Another machine does not let this one in.
+    fn turn_away(&self, why: &str) {
+        let mut turned_away = self.turned_away.lock().unwrap_or_else(PoisonError::into_inner);
+        if turned_away.why.is_none() {
+            turned_away.why = Some(why.to_owned());
+            self.say_turned_away(&turned_away);
+        }
+    }
+
+    fn say_turned_away(&self, turned_away: &TurnedAway) {
+        if let TurnedAway { is_up: true, why: Some(why) } = turned_away
+            && self.is_detached
+        {
+            // Nobody reads it any more once the command that has started this agent is over.
+            let _ = print_json(&json!({"turned_away": why}));
+        }
     }
 
     /// Tells all that is left, whether it was up or not.

@@ -19,7 +19,8 @@ use quintet_errors::Code;
 use quintet_launch::NotGranted;
 use quintet_launch::codec::NOT_GRANTED;
 use quintet_link::Credentials;
-use quintet_membership::{Answer, News, Reason, Refusal, Request, Suspect, View};
+use quintet_membership::codec::ERROR;
+use quintet_membership::{Answer, News, NotAllowed, Reason, Refusal, Request, Suspect, View};
 use quintet_messaging::upcall::split;
 use quintet_runtime::{NodeHandle, Redial};
 use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, ENROL, NOT_ENROLLED, NotEnrolled, RENEW};
@@ -190,6 +191,10 @@ impl Keeper {
         }
         if frame.kind == NOT_GRANTED {
             self.tell_not_granted(frame);
+            return Ok(());
+        }
+        if frame.kind == ERROR && frame.token == NotAllowed::TOKEN {
+            self.tell_not_allowed(frame);
             return Ok(());
         }
         let Some(purpose) = self.open.remove(&frame.token.0).filter(|_| MEMBERSHIP.contains(frame.kind))
@@ -414,6 +419,15 @@ impl Keeper {
         let (from, name) = (self.from_of(identity), self.name_of(identity));
         let (what, code, text) = ("launch", refusal.reason.code(), refusal.text);
         (self.told)(&Notice::NotLaunched(Refused { what, from, identity, name, code, text }));
+    }
+
+    /// The member has refused somebody.
+    fn tell_not_allowed(&self, frame: &OwnedFrame) {
+        let Ok(NotAllowed { identity, refusal }) = NotAllowed::decode_all(&frame.body) else { return };
+        let identity = Some(identity);
+        let (from, name) = (self.from_of(identity), self.name_of(identity));
+        let (what, code, text) = ("membership", refusal.reason.code(), refusal.text);
+        (self.told)(&Notice::NotEnrolled(Refused { what, from, identity, name, code, text }));
     }
 
     /// What the member with that identity is called.

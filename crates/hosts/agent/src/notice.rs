@@ -93,7 +93,7 @@ pub enum Notice {
 /// Somebody was refused what he has asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
-    /// What that was, in a word: `enrolment`, `renewal`, `launch`, `code`.
+    /// What that was, in a word: `enrolment`, `renewal`, `membership`, `launch`, `code`.
     pub what: &'static str,
     /// From where the newest connection of that identity came, or where it was dialled, as far as that is known.
     pub from: Option<SocketAddr>,
@@ -135,7 +135,13 @@ impl fmt::Display for Notice {
                 left.as_secs() / 3600
             ),
             Notice::Trouble { text } => f.write_str(text),
-            Notice::NotEnrolled(refused) => write!(f, "a machine was not let in: {}", refused.text),
+            Notice::NotEnrolled(refused) => {
+                let who = refused.name.as_deref().unwrap_or("a machine");
+                match refused.what {
+                    "membership" => write!(f, "{who} may not ask for that: {}", refused.text),
+                    _ => write!(f, "a machine was not let in: {}", refused.text),
+                }
+            }
             Notice::NotLaunched(refused) => {
                 let who = refused.name.as_deref().unwrap_or("a machine");
                 write!(f, "{who} may not start that here: {}", refused.text)

@@ -299,12 +299,24 @@ fn who_asks_for_what_it_was_not_granted_is_written_down() {
     a.wait_for(
         |notice| matches!(notice, Notice::NotLaunched(refused) if refused.name.as_deref() == Some("b")),
     );
+    let other = a.view().members[&NodeId(0)].identity;
+    let (cluster, name) = (credentials.cluster_number(), "c".to_owned());
+    let (address, grants, ticket) = ("127.0.0.1:1".to_owned(), 0, 7);
+    let join = Request::Join { cluster, name, identity: other, address, grants, ticket };
+    let refused = client.ask_member(&join).expect_err("it may ask for itself only");
+    assert_eq!(code(&refused), Code::NotAllowed, "{refused}");
+    a.wait_for(
+        |notice| matches!(notice, Notice::NotEnrolled(refused) if refused.what == "membership" && refused.name.as_deref() == Some("b")),
+    );
     let lab = a.folder.clone();
     a.end().expect("nothing is wrong");
     let audit = std::fs::read_to_string(lab.join("audit.log")).expect("it is there");
     let line = audit.lines().find(|line| line.contains(r#""what":"launch""#)).expect("it is written down");
     let identity: String = credentials.identity().0.iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(line.contains(&identity) && line.contains(r#""name":"b""#) && line.contains("`code`"), "{line}");
+    assert!(line.contains(r#""from":"127."#), "{line}");
+    let line = audit.lines().find(|line| line.contains(r#""what":"membership""#)).expect("so is that");
+    assert!(line.contains(&identity) && line.contains(r#""from":"127."#), "{line}");
 }
 
 #[test]

@@ -55,5 +55,5 @@ pub const CURRENT: Kind = MEMBERSHIP.kind(12);
 pub const CHANGED: Kind = MEMBERSHIP.kind(13);
 /// What a member sees by itself: [`News`].
 pub const NEWS: Kind = MEMBERSHIP.kind(14);
-/// The request failed.
+/// The request failed. Under the token of [`NotAllowed`](crate::NotAllowed) it answers none of the caller's, and tells of another's.
 pub const ERROR: Kind = MEMBERSHIP.kind(15);

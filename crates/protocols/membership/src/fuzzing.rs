@@ -6,6 +6,7 @@ use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
 use crate::membership::Membership;
 use crate::message::{Message, NO_LEADERS, What};
+use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use quintet_contract::{
@@ -99,6 +100,8 @@ pub(crate) struct Driven {
     pub(crate) said: Vec<(Address, OwnedFrame)>,
     /// Whose links it has ended.
     pub(crate) disconnected: Vec<Address>,
+    /// Whom it has refused, as it tells the callers of its own node.
+    pub(crate) not_allowed: Vec<NotAllowed>,
     /// Whether its disk answers.
     pub(crate) has_disk: bool,
 }
@@ -106,7 +109,8 @@ pub(crate) struct Driven {
 impl Driven {
     pub(crate) fn new(config: MembershipConfig, disk: Vec<u8>) -> Driven {
         let member = Membership::new(config);
-        Driven { member, disk, now: Time::ZERO, said: Vec::new(), disconnected: Vec::new(), has_disk: true }
+        let (said, disconnected, not_allowed) = (Vec::new(), Vec::new(), Vec::new());
+        Driven { member, disk, now: Time::ZERO, said, disconnected, not_allowed, has_disk: true }
     }
 
     /// Gives it an input, and then all that its disk answers.
@@ -130,6 +134,8 @@ impl Driven {
                 let answer = self.serve(&frame);
                 self.member.handle(self.now, Input::Frame(to, answer.borrow()), &mut effects);
                 sent.extend(effects.frames());
+            } else if let Some(not_allowed) = not_allowed(&frame) {
+                self.not_allowed.push(not_allowed);
             } else {
                 check(frame.kind, &frame.body);
                 self.said.push((to, frame));
@@ -156,6 +162,12 @@ impl Driven {
         let body = encode_to_vec(&DiskDone { failed: false, length: self.disk.len() as u64 });
         OwnedFrame { kind, token: request.token, body: body.into(), bulk }
     }
+}
+
+/// What the callers of its own node are told of a refusal.
+fn not_allowed(frame: &OwnedFrame) -> Option<NotAllowed> {
+    let is_told = (frame.kind, frame.token) == (codec::ERROR, NotAllowed::TOKEN);
+    is_told.then(|| NotAllowed::decode_all(&frame.body).ok()).flatten()
 }
 
 /// What a member says can be read.

@@ -22,7 +22,7 @@
 //! | `raft.rs` | the agreement: read this first to know how |
 //! | `log.rs`, `message.rs` | its log, and what members say to each other |
 //! | `disk.rs` | the log on the disk: its layout, its batches, what is torn and what is damaged |
-//! | `config.rs`, `refusal.rs` | [`MembershipConfig`], [`Refusal`] |
+//! | `config.rs`, `refusal.rs`, `not_allowed.rs` | [`MembershipConfig`], [`Refusal`], [`NotAllowed`] |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub mod fuzzing;
 mod log;
 mod membership;
 mod message;
+mod not_allowed;
 mod raft;
 mod refusal;
 mod view;
@@ -45,5 +46,6 @@ pub use config::{MembershipConfig, Start, Timing};
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use membership::Membership;
+pub use not_allowed::NotAllowed;
 pub use refusal::{Reason, Refusal};
 pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

@@ -229,6 +229,9 @@ impl Membership {
                 }
             }
         };
+        if refusal.reason == Reason::NotAllowed {
+            self.tell_not_allowed(from, &refusal, out);
+        }
         answer(from, frame.token, &Answer::Error(refusal), out);
     }
 

@@ -7,10 +7,12 @@
 //!   which have seen their tokens.
 
 use super::Membership;
-use crate::codec::Request;
+use crate::codec::{ERROR, Request};
+use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Address, Disconnect, Identity, Outbox, PeerChange};
-use quintet_wire::registry::PORT_MEMBERSHIP;
+use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
+use quintet_wire::send;
 use std::collections::BTreeMap;
 
 /// What is proved of peers, as long as they are there.
@@ -68,5 +70,13 @@ impl Membership {
             (Some(_), _) => return Ok(()),
         };
         Err(Refusal::new(Reason::NotAllowed, text))
+    }
+
+    /// Tells the callers of this node, where there are any, of a peer that may not ask for what it has.
+    pub(super) fn tell_not_allowed(&self, who: Address, refusal: &Refusal, out: &mut dyn Outbox) {
+        let Some(identity) = self.proofs.0.get(&who).copied() else { return };
+        let callers = Address { node: self.config.node, port: PORT_CALLERS };
+        let told = NotAllowed { identity, refusal: refusal.clone() };
+        let _ = send(out, callers, ERROR, NotAllowed::TOKEN, &told);
     }
 }

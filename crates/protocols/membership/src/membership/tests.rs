@@ -251,6 +251,8 @@ fn whoever_is_no_member_may_ask_for_nothing_and_a_member_for_itself_only() {
     assert_eq!(reason(&mut driven, &others[2]), None, "it is a member now");
     assert_eq!(reason(&mut driven, &join("five", five, "d:1")), None);
     assert_eq!(reason(&mut driven, &others[0]), Some(Reason::NotAllowed));
+    let told: Vec<_> = driven.not_allowed.iter().map(|told| (told.identity, told.refusal.reason)).collect();
+    assert_eq!(told, vec![(five, Reason::NotAllowed); others.len() + 1], "this node's callers hear of each");
 }
 
 #[test]

@@ -416,7 +416,7 @@ impl Keeper {
     /// The launcher has refused somebody.
     fn tell_not_granted(&self, frame: &OwnedFrame) {
         let Ok(NotGranted { identity, refusal }) = NotGranted::decode_all(&frame.body) else { return };
-        let (from, name) = (self.from_of(identity), self.name_of(identity));
+        let (from, name) = (self.seen_from(identity), self.name_of(identity));
         let (what, code, text) = ("launch", refusal.reason.code(), refusal.text);
         (self.told)(&Notice::NotLaunched(Refused { what, from, identity, name, code, text }));
     }
@@ -425,7 +425,7 @@ impl Keeper {
     fn tell_not_allowed(&self, frame: &OwnedFrame) {
         let Ok(NotAllowed { identity, refusal }) = NotAllowed::decode_all(&frame.body) else { return };
         let identity = Some(identity);
-        let (from, name) = (self.from_of(identity), self.name_of(identity));
+        let (from, name) = (self.seen_from(identity), self.name_of(identity));
         let (what, code, text) = ("membership", refusal.reason.code(), refusal.text);
         (self.told)(&Notice::NotEnrolled(Refused { what, from, identity, name, code, text }));
     }
@@ -437,7 +437,7 @@ impl Keeper {
     }
 
     /// From where the newest connection of that identity came, or where this machine has dialled it.
-    fn from_of(&self, identity: Option<Identity>) -> Option<SocketAddr> {
+    fn seen_from(&self, identity: Option<Identity>) -> Option<SocketAddr> {
         let identity = identity?;
         let dialled = || {
             let member = self.view.members.values().find(|member| member.identity == identity)?;
@@ -450,7 +450,7 @@ impl Keeper {
     pub(crate) fn refuse(&self, asker: &Asker, code: Code, text: &str) {
         let name = self.name_of(asker.identity).or_else(|| asker.name.clone());
         let (what, identity, text) = (asker.what(), asker.identity, text.to_owned());
-        let from = self.from_of(identity);
+        let from = self.seen_from(identity);
         (self.told)(&Notice::NotEnrolled(Refused { what, from, identity, name, code, text: text.clone() }));
         self.answer(NOT_ENROLLED, asker.token, &NotEnrolled { code: code as u16, text });
     }

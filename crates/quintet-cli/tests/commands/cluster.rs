@@ -140,7 +140,8 @@ fn commands_without_an_agent_or_a_cluster_say_what_to_type() {
     a.is_refused(&["up", "other"], 65, &["quintet/other", "no such cluster"]);
     a.does(&["init", "lab", "--machine", "a"]);
     a.is_refused(&["init", "lab"], 65, &["is there already", "as a; quintet up lab", "quintet token create"]);
-    for command in ["down", "status", "leave"] {
+    assert_eq!(a.does(&["down"]), "no agent of this machine runs");
+    for command in ["status", "leave"] {
         a.is_refused(&[command], 69, &["this machine's agent does not run", "quintet up"]);
     }
     a.up();

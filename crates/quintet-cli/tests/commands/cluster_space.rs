@@ -271,14 +271,17 @@ fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples
 }
 
 #[test]
-fn who_has_joined_and_whose_agent_cannot_start_is_told_what_to_type_now() {
+fn who_has_joined_and_cannot_listen_is_told_what_to_type_now() {
     let a = Machine::founded();
     let b = Machine::new();
     let at = format!("lab@{}:7400", a.host);
-    let join = ["join", &at, &a.token("join"), "--name", "b", "--listen", &b.listen()];
-    let (code, said) = b.ask(&join, &[("QUINTET_SPACE_MAX_BYTES", "many")]);
-    assert_eq!(code, 65, "{said}");
-    assert!(said.contains("joined all the same: quintet up lab starts its agent"), "{said}");
+    let taken = ["join", &at, &a.token("join"), "--name", "b", "--listen", &a.listen()];
+    let (code, said) = b.ask(&taken, &[]);
+    assert_eq!(code, 71, "{said}");
+    assert!(
+        said.contains("joined all the same: quintet up lab --listen HOST:PORT starts its agent"),
+        "{said}"
+    );
     b.up();
     wait_until(|| b.does(&["status"]).contains("up (this machine)"));
 }

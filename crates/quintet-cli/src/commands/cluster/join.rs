@@ -10,10 +10,8 @@ use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
 use quintet::{Code, Error};
-use quintet_agent::{Invitation, LISTEN, PORT, join};
+use quintet_agent::{Invitation, PORT, join};
 use serde_json::json;
-use std::io::ErrorKind;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -92,10 +90,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         listen: arguments.places.listen.clone(),
         address: arguments.places.address.clone(),
     };
-    if !arguments.no_up {
-        // The token is used up once: what is wrong here shows before that.
-        check_place(arguments.places.listen.as_deref().unwrap_or(LISTEN))?;
-    }
     let joined = join(&invitation).map_err(refused)?;
     let (name, node) = (&invitation.name, joined.node.0);
     if !arguments.json {
@@ -115,19 +109,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         print_line(json!({"name": name, "node": node, "address": joined.address}))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether an agent could listen there.
-fn check_place(listen: &str) -> Result<(), Error> {
-    let Err(error) = TcpListener::bind(listen) else { return Ok(()) };
-    let (code, why) = match error.kind() {
-        ErrorKind::AddrInUse => (Code::AddressInUse, "another process listens there".to_owned()),
-        _ => (Code::BadValue, error.to_string()),
-    };
-    let text = format!(
-        "this machine's agent cannot listen at {listen}: {why}. Say --listen HOST:PORT; the token is as good as before"
-    );
-    Err(Error::new(code, text))
 }
 
 /// The token is used up, and only the agent does not run: what is to be typed now is another command.

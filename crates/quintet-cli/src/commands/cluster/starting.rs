@@ -20,7 +20,7 @@ use std::time::Duration;
 /// What the agent says when it serves, unless a program reads it.
 pub(super) const READY: &str = "this machine's agent is up: ";
 /// How long is waited for what the other machines say of an agent that was started.
-const HEARD_LIMIT: Duration = Duration::from_millis(1500);
+const HEARD_LIMIT: Duration = Duration::from_millis(300);
 /// Bytes of what a failing agent has said that are shown.
 const LAST_WORDS: u64 = 4096;
 

@@ -7,22 +7,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn a_place_that_is_taken_is_found_before_the_token_is_used_up() {
-    let a = Machine::founded();
-    let b = Machine::new("b");
-    let (at, token) = (format!("lab@{}", a.place), a.token());
-    let join = |place: &str| b.ask(&["join", &at, &token, "--name", "b", "--listen", place]);
-    for (place, status) in [(a.place.as_str(), 71), ("192.0.2.1:7400", 65), ("here", 65)] {
-        let (code, said) = join(place);
-        assert!(code == status && said.contains("the token is as good as before"), "{code}: {said}");
-        assert!(!b.lab().exists(), "nothing was made");
-    }
-    let (code, said) = join(&b.place);
-    assert_eq!(code, 0, "{said}");
-    b.does(&["down"]);
-}
-
-#[test]
 fn join_says_what_the_cluster_is_called_here() {
     let a = Machine::founded();
     let b = Machine::new("b");
@@ -48,13 +32,18 @@ fn a_machine_that_was_removed_while_it_was_off_is_told_so_at_the_terminal() {
     a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
     b.does(&["down"]);
     a.does(&["leave", "b"]);
-    let said = b.does(&["up", "--listen", &b.place]);
-    assert!(said.contains("WARNING") && said.contains("quintet leave --forget"), "{said}");
-    // It is still up, as whoever turns it away may be behind.
-    b.does(&["down"]);
-    let said = b.does(&["up", "--listen", &b.place, "--json"]);
-    let process = b.keep_process(&said);
-    assert!(process > 0 && object(&said)["turned_away"].as_str().is_some(), "{said}");
+    // It is up all the same, as whoever turns it away may be behind; where the machines are busy that is heard too late.
+    wait_until(|| {
+        let said = b.does(&["up", "--listen", &b.place]);
+        b.does(&["down"]);
+        said.contains("WARNING") && said.contains("quintet leave --forget")
+    });
+    wait_until(|| {
+        b.ask(&["down"]);
+        let said = b.does(&["up", "--listen", &b.place, "--json"]);
+        b.keep_process(&said);
+        object(&said)["turned_away"].is_string()
+    });
     wait_until(|| b.does(&["status"]).contains("no majority"));
     b.is_refused(&["leave"], 69, &["no majority", "removed this one", "quintet leave --forget"]);
     b.does(&["down"]);

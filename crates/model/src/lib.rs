@@ -32,6 +32,7 @@
 //! | `together.rs` | what a group did together |
 //! | `driven.rs` | [`Driver`]: runs among whose events are those of a program |
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
+//! | `check.rs` | statements about runs, and the search for a seed that breaks one |
 //! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
 //! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/counter.rs` have lines of it, `trace/perfetto.rs` the format |
 //! | `markdown.rs` | the reference of the format |
@@ -39,6 +40,7 @@
 
 mod action;
 mod build;
+mod check;
 mod dimension;
 mod driven;
 mod expression;
@@ -65,6 +67,7 @@ mod trace;
 
 pub use action::Action;
 pub use build::Names;
+pub use check::{Finding, Search, Violation};
 pub use dimension::{Dimension, UNITS, Unit};
 pub use driven::{Driver, Place, Sending};
 pub use expression::{ExpressionError, Fault, Measured, evaluate};

@@ -308,6 +308,8 @@ pub struct Model {
     pub(crate) measures: BTreeMap<String, Measure>,
     /// If a driver has a part in its runs: the modules in whose places programs are.
     pub(crate) driven: Option<BTreeSet<String>>,
+    /// Statements about its runs, see `check.rs`.
+    pub(crate) checks: BTreeMap<String, Quantity>,
     /// The line of each key, if the model came from a file.
     pub(crate) lines: BTreeMap<String, usize>,
 }

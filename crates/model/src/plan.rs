@@ -1,9 +1,10 @@
 //! A model that was checked: everything as numbers and indices, ready to be built.
 
+use crate::check::Checks;
 use crate::group::Groups;
 use crate::model::{Edge, Model};
 use crate::problem::{ModelError, Problem};
-use crate::resolve::resolve;
+use crate::resolve::{Resolved, resolve};
 use quintet_simulate::device::DeviceModel;
 use quintet_simulate::{Costs, LinkModel, MessageType, ModuleSpec, Picos, ProcessorModel, Way};
 
@@ -103,8 +104,17 @@ impl Model {
     }
 
     pub(crate) fn plan(&self) -> Result<Plan, ModelError> {
-        let resolved = resolve(self);
-        if resolved.problems.is_empty() { Ok(resolved.plan) } else { Err(ModelError::new(resolved.problems)) }
+        self.planned().map(|(plan, _)| plan)
+    }
+
+    /// The same with what the model states about its runs.
+    pub(crate) fn planned(&self) -> Result<(Plan, Checks), ModelError> {
+        let Resolved { plan, problems, parameters, .. } = resolve(self);
+        if !problems.is_empty() {
+            return Err(ModelError::new(problems));
+        }
+        let checks = Checks::of(self, &plan, &parameters).map_err(ModelError::new)?;
+        Ok((plan, checks))
     }
 }
 

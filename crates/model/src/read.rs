@@ -18,8 +18,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The tables of a file.
-const TABLES: [&str; 8] =
-    ["model", "parameters", "processor", "device", "network", "pool", "module", "measure"];
+const TABLES: [&str; 9] =
+    ["model", "parameters", "processor", "device", "network", "pool", "module", "measure", "check"];
 /// Bytes of a file at most.
 const LONGEST: u64 = 16 << 20;
 
@@ -166,6 +166,7 @@ impl Reader {
             match name {
                 "model" => model.attributes = self.attributes(name, inner, &keys::MODEL, &[]),
                 "parameters" => model.parameters = self.quantities(name, inner),
+                "check" => model.checks = self.quantities(name, inner),
                 "processor" => model.processors = self.each(name, inner, Reader::processor),
                 "device" => model.devices = self.each(name, inner, Reader::device),
                 "pool" => model.pools = self.each(name, inner, Reader::pool),

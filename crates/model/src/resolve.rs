@@ -52,6 +52,7 @@ pub(crate) struct Resolved {
     pub(crate) plan: Plan,
     pub(crate) problems: Vec<Problem>,
     pub(crate) warnings: Vec<Problem>,
+    pub(crate) parameters: BTreeMap<String, f64>,
 }
 
 /// What is known on the way.
@@ -172,7 +173,7 @@ impl Resolver<'_> {
             messages,
             groups,
         };
-        Resolved { plan, problems: self.problems, warnings: self.warnings }
+        Resolved { plan, problems: self.problems, warnings: self.warnings, parameters: self.parameters }
     }
 
     fn placed(&self, key: &str, kind: ProblemKind) -> Problem {

@@ -10,7 +10,7 @@ use crate::dimension::Dimension;
 pub const ELEMENTS: [&Table; 6] = [&MODEL, &PARAMETERS, &PROCESSOR, &INSTRUCTIONS, &POOL, &MODULE];
 
 /// What stands behind the actions there.
-pub const VALUES: [&Table; 2] = [&DISTRIBUTIONS, &MEASURE];
+pub const VALUES: [&Table; 3] = [&DISTRIBUTIONS, &MEASURE, &CHECK];
 
 /// `[model]`.
 pub static MODEL: Table = Table {
@@ -308,4 +308,15 @@ pub static MEASURE: Table = Table {
              had no reply in time.",
         ),
     ],
+};
+
+static CHECK: Table = Table {
+    heading: "[check]",
+    text: "Statements about a run, for `quintet explore model`.",
+    keys: &[key(
+        "NAME",
+        Other("two expressions and one of `<` `<=` `==` `!=` `>=` `>` between them, or `ended by itself`"),
+        Otherwise("-"),
+        "What must hold at the end of each run. See the section on checks.",
+    )],
 };

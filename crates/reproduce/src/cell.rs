@@ -28,26 +28,25 @@ impl Column {
     }
 }
 
-/// What a cell says about the model.
+/// What the row of a cell says about the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Parameters that are not given were inferred from it.
     Fitted,
     /// Nothing was inferred from it.
     Predicted,
-    /// It is not compared: it contradicts what else is printed, or it is no result of a simulation. Decided before
-    /// fitting.
-    SetAside,
 }
 
 impl Role {
+    /// Both, in the order of reports.
+    pub const ALL: [Role; 2] = [Role::Fitted, Role::Predicted];
+
     /// As in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Role::Fitted => "fitted",
             Role::Predicted => "predicted",
-            Role::SetAside => "set-aside",
         }
     }
 }
@@ -65,10 +64,14 @@ pub struct Cell {
     pub published: f64,
     /// What the simulation gives; `None` for what was measured on the machines of then.
     pub ours: Option<f64>,
-    /// What it says about the model.
+    /// What the naive predictor gives, which copies a fitted row; `None` in these.
+    pub naive: Option<f64>,
+    /// What its row says about the model.
     pub role: Role,
-    /// Why it is set aside, or why it is missed.
-    pub reason: Option<&'static str>,
+    /// Why it is not compared: what is printed contradicts it, or it is no result of a simulation. Decided before fitting.
+    pub set_aside: Option<&'static str>,
+    /// Why it is missed, if that is known.
+    pub miss: Option<&'static str>,
 }
 
 impl Cell {
@@ -85,8 +88,18 @@ impl Cell {
     /// Whether ours is close enough; `None` if it is not compared.
     #[must_use]
     pub fn within(&self) -> Option<bool> {
-        let ours = self.ours.filter(|_| self.role != Role::SetAside)?;
-        Some((ours - self.published).abs() <= self.column.tolerance(self.published))
+        Some(self.off(self.ours.filter(|_| self.set_aside.is_none())?).abs() <= 1.0)
+    }
+
+    /// The same of the naive predictor.
+    #[must_use]
+    pub fn naive_within(&self) -> Option<bool> {
+        Some(self.off(self.naive.filter(|_| self.set_aside.is_none())?).abs() <= 1.0)
+    }
+
+    /// How far a value is from the printed one, in tolerances.
+    pub(crate) fn off(&self, value: f64) -> f64 {
+        (value - self.published) / self.column.tolerance(self.published)
     }
 }
 
@@ -95,8 +108,17 @@ mod tests {
     use super::*;
 
     fn cell(column: Column, published: f64, ours: f64) -> Cell {
-        let row = String::new();
-        Cell { table: "", row, column, published, ours: Some(ours), role: Role::Fitted, reason: None }
+        Cell {
+            table: "",
+            row: String::new(),
+            column,
+            published,
+            ours: Some(ours),
+            naive: Some(published),
+            role: Role::Fitted,
+            set_aside: None,
+            miss: None,
+        }
     }
 
     #[test]
@@ -111,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_set_aside_is_not_compared() {
-        let aside = Cell { role: Role::SetAside, ..cell(Column::Time(""), 1.0, 1.0) };
-        assert_eq!(aside.within(), None);
+        let aside = Cell { set_aside: Some("it was measured"), ..cell(Column::Time(""), 1.0, 1.0) };
+        assert_eq!((aside.within(), aside.naive_within()), (None, None));
     }
 }

@@ -21,6 +21,8 @@
 //! | `simulate.rs` | a row's run, and what comes out |
 //! | `tables.rs` | the printed rows and which cells they have |
 //! | `set_aside.rs`, `misses.rs` | why cells are not compared, and why others are missed |
+//! | `naive.rs` | what copying the fitted rows would predict |
+//! | `parameters.rs` | the inferred parameters by name, and how much rests on each |
 //! | `what_if.rs` | the questions that the study left open |
 
 mod batch;
@@ -32,6 +34,8 @@ mod inferred;
 mod lan;
 mod machines;
 mod misses;
+mod naive;
+mod parameters;
 mod plant;
 mod realtime;
 mod running;
@@ -45,10 +49,11 @@ pub mod what_if;
 pub use case::{Application, Case, Lan, Model, Transport};
 pub use inferred::Inferred;
 pub use machines::Machines;
+pub use parameters::{PARAMETERS, Parameter, sensitivities};
 pub use setting::{Encoding, Setting};
 pub use simulate::{Outcome, simulate};
 
-use crate::cell::{Cell, Role};
+use crate::cell::{Cell, Column, Role};
 use crate::report::Report;
 use tables::Printed;
 
@@ -72,18 +77,15 @@ pub fn reproduce_with(inferred: &Inferred, seeds: u64, chosen: impl Fn(&Case) ->
 
 /// The printed row's cells.
 fn cells(printed: &Printed, mean: &Outcome) -> Vec<Cell> {
-    let cell = |&(table, column, published): &(&'static str, _, f64)| {
-        let aside = set_aside::why(&printed.case, column);
-        let role = match aside {
-            Some(_) => Role::SetAside,
-            None if printed.case.is_fitted() => Role::Fitted,
-            None => Role::Predicted,
-        };
+    let role = if printed.case.is_fitted() { Role::Fitted } else { Role::Predicted };
+    let cell = |&(table, column, published): &(&'static str, Column, f64)| {
         let row = printed.case.to_string();
         let ours = mean.value(&printed.case, column.name());
-        let mut cell = Cell { table, row, column, published, ours, role, reason: aside };
+        let set_aside = set_aside::why(&printed.case, column);
+        let naive = naive::copied(&printed.case, column);
+        let mut cell = Cell { table, row, column, published, ours, naive, role, set_aside, miss: None };
         if cell.within() == Some(false) {
-            cell.reason = misses::why(&printed.case, column);
+            cell.miss = misses::why(&printed.case, column);
         }
         cell
     };

@@ -1,7 +1,7 @@
 //! A report for a browser: one page without anything else.
 
-use super::{Report, difference, digits, ours, verdict};
-use crate::cell::{Cell, Role};
+use super::{PARAMETER_COLUMNS, Report, difference, digits, naive, ours, parameter, reason, verdict};
+use crate::cell::Cell;
 use std::fmt::Write;
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Reproduction</title><style>\
@@ -15,31 +15,42 @@ impl Report {
     pub fn html(&self) -> String {
         let mut page = String::from(HEAD);
         let _ = writeln!(page, "<h1>{}</h1>", escape(self.study));
-        for role in [Role::Fitted, Role::Predicted] {
-            let count = self.count(role);
-            let _ = writeln!(
-                page,
-                "<p>{}: {} of {} cells within ({:.0}%)</p>",
-                role.name(),
-                count.within,
-                count.of,
-                count.percent()
-            );
+        for line in self.counts() {
+            let _ = writeln!(page, "<p>{line}</p>");
         }
+        let (aside, measured) = self.set_aside();
+        let _ = writeln!(
+            page,
+            "<p>set aside: {aside} cells, {measured} of them measured and not simulated, which count nowhere</p>"
+        );
         let _ = writeln!(page, "<p>Means of {} seeds, digest {:016x}.</p>\n<table>", self.seeds, self.digest);
-        page.push_str("<tr><th>table<th>row<th>column<th>published<th>ours<th>difference<th>role<th>verdict<th>reason</tr>\n");
+        page.push_str("<tr><th>table<th>row<th>column<th>published<th>ours<th>difference<th>naive<th>role<th>verdict<th>reason</tr>\n");
         for cell in &self.cells {
             page.push_str(&row(cell));
         }
-        page.push_str("</table></body></html>\n");
+        page.push_str("</table>\n");
+        self.html_parameters(&mut page);
+        page.push_str("</body></html>\n");
         page
+    }
+
+    fn html_parameters(&self, page: &mut String) {
+        if self.parameters.is_empty() {
+            return;
+        }
+        let _ = writeln!(page, "<table>\n<tr><th>{}<th>from</tr>", PARAMETER_COLUMNS.join("<th>"));
+        for found in &self.parameters {
+            let values = parameter(found).map(|value| escape(&value)).join("<td>");
+            let _ = writeln!(page, "<tr><td>{values}<td>{}</tr>", escape(found.source));
+        }
+        page.push_str("</table>\n");
     }
 }
 
 fn row(cell: &Cell) -> String {
     let verdict = verdict(cell);
     format!(
-        "<tr class=\"{}\"><td>{}<td>{}<td>{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td>{}<td class=\"v\">{verdict}<td>{}</tr>\n",
+        "<tr class=\"{}\"><td>{}<td>{}<td>{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td>{}<td class=\"v\">{verdict}<td>{}</tr>\n",
         verdict.replace(' ', "-"),
         cell.table,
         escape(&cell.row),
@@ -47,8 +58,9 @@ fn row(cell: &Cell) -> String {
         digits(cell.published, cell.published),
         ours(cell),
         difference(cell),
+        naive(cell),
         cell.role.name(),
-        escape(cell.reason.unwrap_or_default()),
+        escape(reason(cell)),
     )
 }
 

@@ -1,27 +1,51 @@
 //! A report for a program.
 
-use super::Report;
+use super::{Count, Predictor, Report, Scope};
 use crate::cell::{Cell, Role};
+use crate::sensitivity::{Off, Sensitivity};
 use serde_json::{Value, json};
 
 impl Report {
-    /// One object a cell, and a last one that sums them up.
+    /// One object a cell, one a parameter if those were asked for, and a last one that sums them up.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
         let mut objects: Vec<Value> = self.cells.iter().map(object).collect();
-        let count = |role| {
-            let count = self.count(role);
-            json!({"within": count.within, "of": count.of})
-        };
+        objects.extend(self.parameters.iter().map(parameter));
+        let (set_aside, measured) = self.set_aside();
         objects.push(json!({
             "study": self.study,
             "seeds": self.seeds,
             "digest": format!("{:016x}", self.digest),
             "cells": self.cells.len(),
-            "fitted": count(Role::Fitted),
-            "predicted": count(Role::Predicted),
+            "set_aside": set_aside,
+            "measured": measured,
+            "fitted": self.counted(Role::Fitted),
+            "predicted": self.counted(Role::Predicted),
         }));
         objects
+    }
+
+    /// Of the compared cells, with what every cell gives, those set aside as missed, and the naive predictor.
+    fn counted(&self, role: Role) -> Value {
+        let count = |scope, predictor| {
+            let Count { within, of } = self.count_of(role, scope, predictor);
+            json!({"within": within, "of": of})
+        };
+        let Count { within, of } = self.count(role);
+        let naive = match role {
+            Role::Fitted => Value::Null,
+            Role::Predicted => json!({
+                "compared": count(Scope::Compared, Predictor::Naive),
+                "every": count(Scope::Every, Predictor::Naive),
+            }),
+        };
+        json!({
+            "within": within,
+            "of": of,
+            "every": count(Scope::Every, Predictor::Simulation),
+            "mean_error": self.mean_error(role),
+            "naive": naive,
+        })
     }
 }
 
@@ -34,7 +58,27 @@ fn object(cell: &Cell) -> Value {
         "ours": cell.ours,
         "difference": cell.difference(),
         "within": cell.within(),
+        "naive": cell.naive,
         "role": cell.role.name(),
-        "reason": cell.reason,
+        "set_aside": cell.set_aside,
+        "miss": cell.miss,
+    })
+}
+
+fn parameter(found: &Sensitivity) -> Value {
+    let off = |off: Off| {
+        let role = |role: usize| json!({"within": off.within[role].within, "mean_error": off.error[role]});
+        json!({"fitted": role(0), "predicted": role(1)})
+    };
+    let [less, more] = found.off;
+    json!({
+        "parameter": found.name,
+        "value": found.value,
+        "unit": found.unit,
+        "from": found.source,
+        "is": "inferred",
+        "cells": found.cells,
+        "tenth_less": off(less),
+        "tenth_more": off(more),
     })
 }

@@ -54,7 +54,10 @@ pub(super) const JOB_REQUEST_BYTES: f64 = 12.0;
 
 /// The largest part of a message that goes over the LAN by itself: UDP's, and what fits Ethernet's frame.
 pub(super) const PACKET_BYTES: f64 = 1_472.0;
-/// An acknowledgement's, over the LAN.
+/// IP's and the transport protocol's headers of each: 46 bytes with Ethernet's 18 (section 4.2.2), which are part of the LAN's block
+/// overhead (appendix A).
+pub(super) const HEADER_BYTES: f64 = 28.0;
+/// An acknowledgement's, without them.
 pub(super) const ACKNOWLEDGEMENT_BYTES: f64 = 4.0;
 
 impl Transport {

@@ -66,10 +66,10 @@ impl Encoding {
             Encoding::Text => Coding {
                 bytes: given::ASCII_BYTES,
                 rpc_buffer: (given::MARSHALL_WORD, inferred.convert_word),
-                rexec_buffer: (given::MARSHALL_WORD + inferred.write_word, inferred.read_word),
+                rexec_buffer: (given::MARSHALL_WORD, inferred.read_word),
                 print: given::SPRINTF,
                 scan: given::SSCANF,
-                result: (inferred.result_write, inferred.result_read),
+                result: (inferred.result, inferred.result),
             },
             Encoding::Binary => Coding {
                 bytes: given::WORD_BYTES,

@@ -96,6 +96,12 @@ fn realtime(row: &Row<'_>) -> Printed {
     printed
 }
 
+/// The value in the column of that name; 0 if the row has none.
+#[cfg(test)]
+pub(super) fn value(printed: &Printed, name: &str) -> f64 {
+    printed.cells.iter().find(|(_, column, _)| column.name() == name).map_or(0.0, |cell| cell.2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

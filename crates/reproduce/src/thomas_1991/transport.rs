@@ -1,7 +1,11 @@
 //! A message's way from one application to the other: over the host's bus to its transport processor, over the LAN in
 //! packets, and over the other host's bus.
+//!
+//! Both transport processors relay a message after simulating the protocol's processing (section 6.2.1), for which there is
+//! one instruction, *build xport pkt*. By UDP each packet is a message of its own; by TCP a buffer's packets are answered
+//! by an acknowledgement, and the message is relayed when all have come.
 
-use super::case::Transport;
+use super::case::{Model, Transport};
 use super::element::Element;
 use super::given;
 use super::plant::{Plant, send, work};
@@ -34,18 +38,18 @@ pub(super) fn carry(plant: &mut Plant, way: Direction, bytes: f64, out: Door, do
     }
     let (sender, entry, more) = (plant.module(way.from), plant.message(), plant.module(way.to));
     let packet = plant.message();
-    let packets = packets(bytes * plant.inferred.expansion);
+    let packets = packets(bytes * expansion(plant));
     let mut instructions = Vec::new();
     for (index, packet_bytes) in packets.iter().enumerate() {
         instructions.push(work(transport.build()));
         let to = if index + 1 == packets.len() { (receiver, arrival) } else { (more, packet) };
-        instructions.push(send(to, *packet_bytes));
+        instructions.push(send(to, packet_bytes + given::HEADER_BYTES));
     }
     tell(plant, &mut instructions, done);
     plant.on(sender, (entry, 1), instructions);
-    let receive = plant.inferred.receive;
-    plant.on(more, (packet, 1), vec![work(receive)]);
-    plant.on(receiver, (arrival, 1), vec![work(receive), last]);
+    let per_packet = if transport == Transport::Udp { vec![work(transport.build())] } else { vec![] };
+    plant.on(more, (packet, 1), per_packet);
+    plant.on(receiver, (arrival, 1), vec![work(transport.build()), last]);
     (sender, entry)
 }
 
@@ -58,24 +62,23 @@ fn carry_acknowledged(
     done: Option<Door>,
 ) -> Door {
     let transport = plant.transport();
-    let receive = plant.inferred.receive;
     let entry = (plant.module(way.from), plant.message());
     let mut sender = entry;
     let mut left = bytes;
     while left > 0.0 {
         let buffer = left.min(transport.buffer_bytes());
         left -= buffer;
-        let packets = packets(buffer * plant.inferred.expansion);
+        let packets = packets(buffer * expansion(plant));
         let is_last = left <= 0.0;
         let (to, message) =
             if is_last { (receiver, arrival) } else { (plant.module(way.to), plant.message()) };
         let next = (plant.module(way.from), plant.message());
         let mut instructions = vec![work(transport.build())];
-        instructions.extend(packets.iter().map(|bytes| send((to, message), *bytes)));
+        instructions.extend(packets.iter().map(|bytes| send((to, message), bytes + given::HEADER_BYTES)));
         plant.on(sender.0, (sender.1, 1), instructions);
-        let mut answer = vec![work(receive * packets.len() as f64), send(next, given::ACKNOWLEDGEMENT_BYTES)];
+        let mut answer = vec![send(next, given::ACKNOWLEDGEMENT_BYTES + given::HEADER_BYTES)];
         if is_last {
-            answer.push(last.clone());
+            answer.extend([work(transport.build()), last.clone()]);
         }
         let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
         plant.on(to, (message, count), answer);
@@ -85,6 +88,18 @@ fn carry_acknowledged(
     tell(plant, &mut instructions, done);
     plant.on(sender.0, (sender.1, 1), instructions);
     entry
+}
+
+/// Bytes on the LAN for one byte of a message.
+///
+/// Where a transport processor cuts the data, as it does with TCP's buffers (section 6.2) and with a REXEC server's reads by
+/// either protocol (section 6.3.1), the text does not say how many packets it sends: that is inferred. Over UDP the library's stubs
+/// cut it themselves, into blocks of 1472 bytes (section 6.2), so that the LAN carries what table 5.2 counts.
+fn expansion(plant: &Plant) -> f64 {
+    match (plant.transport(), plant.case.model) {
+        (Transport::Udp, Model::Rpc | Model::Driver) => 1.0,
+        (Transport::Tcp, _) | (Transport::Udp, Model::Rexec) => plant.inferred.expansion,
+    }
 }
 
 /// Lets the application know.

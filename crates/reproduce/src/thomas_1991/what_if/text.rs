@@ -9,7 +9,7 @@ bound by an element: it is busy 95% of the time or more, of several of a kind on
 throughput is the number of clients by the seconds of a read or job, so much of which it waits for its turn.
 ahead: by more than 1%, and significantly: zero is outside of the 95% interval of the differences between runs with the same
 seed. That is about the seeds, which change little but the background load, not about how right the model is.
-LAN factor: bytes on the LAN for a byte of data. The fitted 1.93 is not understood; with 1.0 nothing else is fitted again.
+LAN factor: bytes on the LAN for a byte of data. The fitted 2.07, where a transport processor cuts the data, is not understood; with 1.0 nothing else is fitted again.
 rexec, rpc: as the study has them; with -binary they send values as they lie in memory. driver-1, driver-2: DRIVER with so many
 commands a library call.";
 

@@ -1,5 +1,7 @@
 //! `quintet explore`.
 
+mod model;
+
 use crate::output::{first, print_line};
 use crate::whole_file;
 use clap::{Args, ValueEnum};
@@ -10,6 +12,7 @@ use quintet_explore::{
     write_sequence,
 };
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -20,19 +23,22 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken. The first schedule that breaks one is made smaller; the smallest is shown and stored.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices"
+    after_help = "Exits with 1 when a promise was broken. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000"
 )]
 pub(crate) struct Arguments {
     /// What is explored
     #[arg(value_enum, default_value_t = Protocol::TupleSpace)]
     protocol: Protocol,
-    /// How many schedules
+    /// The model, if that is explored
+    #[arg(value_name = "FILE", required_if_eq("protocol", "model"), conflicts_with_all = ["replay", "no_shrink", "save"])]
+    file: Option<PathBuf>,
+    /// How many schedules, or runs of a model
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// The seed of the first
     #[arg(long, default_value_t = 0, value_name = "K")]
     first_seed: u64,
-    /// Only the schedule of this seed, with its whole history
+    /// Only the schedule of this seed, with its whole history; of a model its run
     #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "first_seed"])]
     seed: Option<u64>,
     /// Only the schedule stored in this file, with its whole history
@@ -55,7 +61,10 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Protocol {
+    /// The tuple space, its sessions and links
     TupleSpace,
+    /// A model of yours
+    Model,
 }
 
 #[cfg(feature = "seeded-defects")]
@@ -67,7 +76,14 @@ fn defect(name: &str) -> Result<quintet_explore::Defect, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let Protocol::TupleSpace = arguments.protocol;
+    match (arguments.protocol, &arguments.file) {
+        (Protocol::Model, Some(file)) => return model::run(file, arguments.run_seeds()?, arguments.json),
+        (_, Some(file)) => {
+            let text = format!("{} is for a model: quintet explore model {0}", file.display());
+            return Err(Error::new(Code::BadValue, text));
+        }
+        (_, None) => {}
+    }
     let options = arguments.options()?;
     let started = Instant::now();
     let mut unshown = None;
@@ -120,14 +136,27 @@ fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
 }
 
 impl Arguments {
+    /// Those of a model's runs.
+    fn run_seeds(&self) -> Result<Range<u64>, Error> {
+        match self.seed {
+            Some(seed) => Ok(seed..seed.checked_add(1).ok_or_else(|| self.too_large())?),
+            None => self.seeds(),
+        }
+    }
+
+    fn seeds(&self) -> Result<Range<u64>, Error> {
+        let end = self.first_seed.checked_add(self.seeds).ok_or_else(|| self.too_large())?;
+        Ok(self.first_seed..end)
+    }
+
+    fn too_large(&self) -> Error {
+        let (count, first) = self.seed.map_or((self.seeds, self.first_seed), |seed| (1, seed));
+        Error::new(Code::BadValue, format!("{count} seeds from {first} on: the last is above 2^64 - 2"))
+    }
+
     fn options(&self) -> Result<Options, Error> {
-        let end = self.first_seed.checked_add(self.seeds).ok_or_else(|| {
-            let text =
-                format!("{} seeds from {} on: the last is above 2^64 - 2", self.seeds, self.first_seed);
-            Error::new(Code::BadValue, text)
-        })?;
         #[cfg_attr(not(feature = "seeded-defects"), expect(unused_mut, reason = "there is no defect to set"))]
-        let mut options = Options::of(self.first_seed..end);
+        let mut options = Options::of(self.seeds()?);
         #[cfg(feature = "seeded-defects")]
         {
             options.defect = self.defect;

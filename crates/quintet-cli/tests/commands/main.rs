@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_space;
 mod dials;
 mod doctor;
+mod explore_model;
 mod frozen;
 mod hosts;
 mod identity;

@@ -1,0 +1,94 @@
+//! `quintet explore model FILE`: looks for a seed whose run breaks a statement of the file.
+
+use crate::interrupt::on_interrupt;
+use crate::output::print_line;
+use indicatif::{ProgressBar, ProgressStyle};
+use quintet::{Code, Error};
+use quintet_model::{Finding, Model, ModelError, Search, Violation};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// # Errors
+/// A file that is no model, or states nothing; an interrupt before a run broke a statement.
+pub(super) fn run(file: &Path, seeds: Range<u64>, is_json: bool) -> Result<ExitCode, Error> {
+    let model = Model::from_file(file).map_err(wrong)?;
+    if !model.has_checks() {
+        let text = format!("{}: it has no [check], so that no run breaks anything", file.display());
+        return Err(Error::new(Code::BadValue, text));
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    on_interrupt(move |_| told.store(true, Relaxed))?;
+    let asked = seeds.end - seeds.start;
+    let search = search(&model, seeds, &stop).map_err(wrong)?;
+    print_line(if is_json { as_json(&search).to_string() } else { in_words(&search, file) })?;
+    if stop.load(Relaxed) && search.finding.is_none() && search.runs < asked {
+        let text = format!("{} of {asked} runs were made; none of them breaks a statement", search.runs);
+        return Err(Error::new(Code::Cancelled, text));
+    }
+    Ok(ExitCode::from(u8::from(search.finding.is_some())))
+}
+
+fn wrong(error: ModelError) -> Error {
+    Error::new(error.code(), error.to_string())
+}
+
+fn search(model: &Model, seeds: Range<u64>, stop: &AtomicBool) -> Result<Search, ModelError> {
+    // It draws nothing where standard error is not a terminal.
+    let bar = ProgressBar::new(seeds.end - seeds.start);
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {per_sec}, {eta} left");
+    bar.set_style(style.expect("the template is well-formed"));
+    let found = model.search(seeds, stop, &mut |runs| bar.set_position(runs));
+    bar.finish_and_clear();
+    found
+}
+
+fn in_words(search: &Search, file: &Path) -> String {
+    let Some(finding) = &search.finding else {
+        return format!("{} runs, no statement broken", search.runs);
+    };
+    let Finding { seed, violations, simulated, shortest } = finding;
+    let mut text = format!("after {} runs seed {seed} breaks, in {simulated}:", search.runs);
+    for violation in violations {
+        let _ = write!(text, "\n  {violation}");
+    }
+    if let Some((end, violation)) = shortest {
+        let _ = write!(
+            text,
+            "\nthe shortest run that was found ends at {}:\n  {violation}",
+            time(end.as_seconds())
+        );
+    }
+    let again = again(finding, file);
+    text + &format!("\nit runs again with\n  {again}")
+}
+
+/// The command that runs it again.
+fn again(Finding { seed, shortest, .. }: &Finding, file: &Path) -> String {
+    let end = shortest.as_ref().map(|(end, _)| format!(" --end '{}'", time(end.as_seconds())));
+    let end = end.unwrap_or_default();
+    format!("quintet simulate run {} --seeds 1 --first-seed {seed}{end}", file.display())
+}
+
+fn time(seconds: f64) -> String {
+    format!("{seconds} s")
+}
+
+fn as_json(search: &Search) -> Value {
+    let violation = |violation: &Violation| json!({"check": violation.check, "statement": violation.statement, "found": violation.found});
+    let finding = search.finding.as_ref().map(|Finding { seed, violations, simulated, shortest }| {
+        json!({
+            "seed": seed,
+            "violations": violations.iter().map(violation).collect::<Vec<_>>(),
+            "simulated_s": simulated.as_seconds(),
+            "shortest_end_s": shortest.as_ref().map(|(end, _)| end.as_seconds()),
+            "shortest_violation": shortest.as_ref().map(|(_, broken)| violation(broken)),
+        })
+    });
+    json!({"runs": search.runs, "failure": finding})
+}

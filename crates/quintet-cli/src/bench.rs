@@ -8,6 +8,7 @@
 //! | `bench/case.rs` | what a case is: read this first |
 //! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
+//! | `bench/quiet.rs` | whether the machine was quiet meanwhile |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/script.rs` | the scripts of benches/python |
 //! | `bench/row.rs` | a result |
@@ -21,6 +22,7 @@ pub(crate) mod link;
 mod membership;
 mod peer;
 mod predict;
+mod quiet;
 mod row;
 mod script;
 mod simulate;
@@ -41,7 +43,7 @@ pub(crate) use space::MemoryArguments;
 
 #[derive(Args)]
 #[command(
-    after_help = "Build with --release, and the peers with make -C benches/peers.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
+    after_help = "Build with --release, and the peers with make -C benches/peers.\nThe figures of a row are medians over all rounds. Its ratio is the median of the ratios within each round, of ours and what was measured beside it just then: a machine's pace drifts, so that it need not be the ratio of the two medians.\nThe rows of predict say whether the machine was quiet: before, between and after the rounds of each turn a fixed loop runs on the first two processors. If it lost more than 2% of its time, took more than 1.15 times its least, or the host gave more than 1% to others, the figures say little.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
 )]
 pub(crate) struct Arguments {
     /// Only these

@@ -1,8 +1,12 @@
 //! A result.
 
 use super::case::Case;
+use super::quiet::Quiet;
 use serde_json::{Value, json};
 use std::fmt;
+
+/// What a row's ratio is, beside two medians of which it is not the ratio.
+const RATIO_IS: &str = "median of those within turns";
 
 /// One round of a case, and what was beside it in the same turn.
 pub(super) struct Turn {
@@ -19,6 +23,8 @@ pub(super) struct Row<'a> {
     pub(super) turns: Vec<Turn>,
     /// Why there is nothing of one of them.
     pub(super) missing: Option<String>,
+    /// Whether the machine was quiet; none where that was not looked at.
+    pub(super) quiet: Option<Quiet>,
 }
 
 /// What a case is compared with: the best of those beside it.
@@ -71,10 +77,12 @@ impl Row<'_> {
             "peer_value": compared.as_ref().map(|compared| compared.value),
             "peer_missing": self.missing,
             "ratio": compared.as_ref().map(|compared| compared.ratio),
+            "ratio_is": compared.as_ref().map(|_| RATIO_IS),
             "goal": case.goal,
             "goal_met": self.met(),
             "waiting": case.waiting,
             "placement": case.placement,
+            "machine": self.quiet.map(Quiet::as_json),
         })
     }
 
@@ -106,12 +114,13 @@ impl fmt::Display for Row<'_> {
             show(most)
         )?;
         if let Some(Compared { name, value, ratio }) = self.compared() {
-            write!(f, "; {name} {}; ratio {ratio:.3}", show(value))?;
+            write!(f, "; {name} {}; ratio {ratio:.3}, {RATIO_IS}", show(value))?;
         }
         if let Some(why) = &self.missing {
             write!(f, "; peer missing: {why}")?;
         }
-        self.write_goal(f)
+        self.write_goal(f)?;
+        self.quiet.iter().try_for_each(|quiet| write!(f, "; {quiet}"))
     }
 }
 
@@ -133,17 +142,27 @@ mod tests {
 
     fn row<'a>(case: &'a Case, turns: &[(f64, &[Option<f64>])]) -> Row<'a> {
         let turns = turns.iter().map(|(ours, beside)| Turn { ours: *ours, beside: beside.to_vec() });
-        Row { case, beside: case.beside.names(), turns: turns.collect(), missing: None }
+        Row { case, beside: case.beside.names(), turns: turns.collect(), missing: None, quiet: None }
     }
 
     #[test]
     fn the_ratio_is_taken_within_turns() {
         let case = case(Better::Lower).beside(Beside::Program(UCX)).goal(0.6);
         let row = row(&case, &[(100., &[Some(200.)]), (1000., &[Some(2000.)]), (300., &[Some(600.)])]);
-        let said = "link/x: 300 ns (100 ns to 1.00 us); ucx 600 ns; ratio 0.500; goal <= 0.6: met";
+        let said = "link/x: 300 ns (100 ns to 1.00 us); ucx 600 ns; ratio 0.500, median of those within turns; goal <= 0.6: met";
         assert_eq!(row.to_string(), said);
         assert_eq!(row.as_json()["better"], "lower");
         assert_eq!(row.as_json()["ratio"], 0.5);
+    }
+
+    #[test]
+    fn a_ratio_that_is_not_that_of_the_medians_says_what_it_is() {
+        let case = case(Better::Near).beside(Beside::Program(UCX));
+        let row = row(&case, &[(100., &[Some(200.)]), (300., &[Some(250.)]), (200., &[Some(100.)])]);
+        let said = "link/x: 200 ns (100 ns to 300 ns); ucx 200 ns; ratio 1.200, median of those within turns";
+        assert_eq!(row.to_string(), said);
+        assert_eq!(row.as_json()["ratio_is"], "median of those within turns");
+        assert_eq!(row.as_json()["machine"], Value::Null);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The rounds of a case, in turn with the rounds of what is beside it.
 
-use super::case::{Beside, Case, Round};
+use super::case::{Beside, Case, Group, Round};
 use super::peer::Peer;
+use super::quiet::Watch;
 use super::row::{Row, Turn};
 use crate::pinning::{Pin, allowed};
 use quintet::Error;
@@ -20,12 +21,19 @@ enum Companions<'a> {
 pub(super) fn measure<'a>(case: &'a Case, rounds: u64, folder: &Path) -> Result<Row<'a>, Error> {
     let mut round = (case.prepare)()?;
     let mut companions = Companions::of(&case.beside, folder)?;
+    // What is compared with a prediction has to have been measured undisturbed.
+    let mut watch = if case.group == Group::Predict { Some(Watch::start()?) } else { None };
+    let mut look = || watch.iter_mut().try_for_each(Watch::look);
     let mut turns = Vec::new();
     for _ in 0..rounds {
+        look()?;
         let ours = if case.is_pinned { pinned(&mut round)? } else { round()? };
+        look()?;
         turns.push(Turn { ours, beside: companions.round()? });
+        look()?;
     }
-    Ok(Row { case, beside: case.beside.names(), turns, missing: companions.missing() })
+    let (beside, missing) = (case.beside.names(), companions.missing());
+    Ok(Row { case, beside, turns, missing, quiet: watch.map(Watch::end) })
 }
 
 /// A round of ours with the asking side on the first processor. Peers choose their own.

@@ -6,12 +6,13 @@ use serde_json::Value;
 
 /// A case that is over soon on a busy machine, too.
 const QUICK: &str = "shm-rate-64";
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "bench",
     "better",
     "case",
     "goal",
     "goal_met",
+    "machine",
     "ours",
     "ours_least",
     "ours_most",
@@ -20,6 +21,7 @@ const KEYS: [&str; 16] = [
     "peer_value",
     "placement",
     "ratio",
+    "ratio_is",
     "rounds",
     "unit",
     "waiting",
@@ -161,6 +163,24 @@ fn a_row_has_the_promised_keys_and_a_ratio() {
         (&row["rounds"], &row["waiting"], &row["placement"]),
         (&1.into(), &"adaptive".into(), &"own cores".into())
     );
+}
+
+#[test]
+fn a_prediction_says_what_its_ratio_is_and_whether_the_machine_was_quiet() {
+    let case = ["bench", "predict", "--case", "fitted-pair-64-inprocess", "--rounds", "1"];
+    let (status, said) = result(quintet(case));
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains(", median of those within turns; "), "{said}");
+    assert!(said.contains("machine quiet (") || said.contains("MACHINE NOT QUIET"), "{said}");
+    let [bench, group, by, name, rounds, once] = case;
+    let (_, said) = result(quintet([bench, group, by, name, rounds, once, "--json"]));
+    let machine = &objects(&said)[0]["machine"];
+    assert!(
+        machine["quiet"].is_boolean() && machine["lost"].is_f64() && machine["spread"].is_f64(),
+        "{said}"
+    );
+    let (_, help) = result(quintet(["bench", "--help"]));
+    assert!(help.contains("median of the ratios within each round"), "{help}");
 }
 
 #[test]

@@ -57,5 +57,5 @@ fn what_nothing_breaks_exits_with_success_and_what_states_nothing_is_refused() {
     let (status, said) = result(quintet(["explore", "model", model]));
     assert!(status != 0 && said.contains("[check]"), "{status} {said}");
     assert_eq!(result(quintet(["explore", "model"])).0, 64);
-    assert_eq!(result(quintet(["explore", "tuple-space", model])).0, 64);
+    assert_eq!(result(quintet(["explore", "tuple-space", model])).0, 65);
 }

@@ -1,12 +1,13 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, Answer};
-use crate::{Space, SpaceConfig, Template, Tuple};
+use crate::{NotGranted, Space, SpaceConfig, Template, Tuple};
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, PeerChange, Protocol,
     Span, Time, Token,
 };
+use quintet_wire::Decode;
 
 /// Reads any bytes as a tuple, a template and every kind of answer. What can be read must be the same after it was
 /// written and read again.
@@ -75,6 +76,11 @@ pub fn requests(data: &[u8]) {
         }
         space.verify();
         for (_, frame) in effects.frames() {
+            if frame.kind == codec::NOT_GRANTED {
+                let told = NotGranted::decode_all(&frame.body);
+                assert!(told.is_ok(), "{told:?}");
+                continue;
+            }
             let answer = Answer::decode(frame.kind, &frame.body, &frame.bulk);
             assert!(answer.is_ok(), "{answer:?}");
         }

@@ -196,13 +196,15 @@ fn a_peer_that_is_not_built_leaves_the_ratio_open() {
 }
 
 #[test]
-fn clusters_are_measured_beside_mpirun_and_their_own_growth() {
+fn clusters_are_measured_beside_mpirun_and_ray_and_their_own_growth() {
     let cases = [
         expected("join-2", &[], Value::Null),
         expected("join-15", &["join-2"], 2.),
         expected("start-2", &["openmpi"], 1.),
         expected("start-16", &["openmpi"], 1.),
-        expected("start-64", &[], Value::Null),
+        expected("start-2", &["ray"], 0.1),
+        expected("start-16", &["ray"], 0.1),
+        expected("start-64", &["ray"], 0.1),
         expected("detect-kill", &[], 0.1e9),
         expected("detect-cut", &[], 1e9),
     ];

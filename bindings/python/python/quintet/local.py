@@ -261,14 +261,16 @@ def _new_folder() -> Path:
 
 
 def _remove_left(place: Path) -> None:
-    """Removes the folders of programs that are no more. One of another user, or that says of no program yet, stays."""
+    """Removes the folders of programs that are no more. One of another user, or that names no program of this machine, stays: whatever else is
+    called like that is not this package's.
+    """
     for folder in place.glob(f"{FOLDER}*"):
         try:
             is_own = folder.lstat().st_uid == os.geteuid()
             owner = (folder / OWNER).read_text() if is_own else ""
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             continue
-        if owner and not masters.lives(owner):
+        if masters.is_seen_gone(owner):
             shutil.rmtree(folder, ignore_errors=True)
 
 

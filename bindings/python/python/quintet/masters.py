@@ -37,6 +37,12 @@ def lives(process: str) -> bool:
     return number.isdecimal() and (machine != _machine() or began == _began(number))
 
 
+def is_seen_gone(process: str) -> bool:
+    """Whether it names a process of this machine and namespace that is no more."""
+    machine, *number_and_began = process.rsplit("/", 2)
+    return len(number_and_began) == 2 and machine == _machine() and not lives(process)
+
+
 def _machine() -> str:
     try:
         return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}/{os.stat('/proc/self/ns/pid').st_ino}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from conftest import LONG_S
@@ -42,6 +43,12 @@ def leased(space):
     return space.begin().lease(*ahead.TEMPLATE).result(LONG_S)
 
 
+@pytest.fixture
+def unhurried(monkeypatch):
+    """Nothing goes back because this machine is busy."""
+    monkeypatch.setattr(ahead, "LOOK_S", LONG_S)
+
+
 def learnt(space):
     """What a worker has whose tasks were short so far."""
     there = Ahead(space)
@@ -50,7 +57,7 @@ def learnt(space):
     return there
 
 
-def test_more_and_more_short_tasks_are_leased_at_a_time():
+def test_more_and_more_short_tasks_are_leased_at_a_time(unhurried):
     with quintet.connect() as lab:
         put(lab.space, 100)
         there, seen = learnt(lab.space), []
@@ -90,7 +97,7 @@ def test_nothing_is_leased_behind_a_task_whose_worker_died():
         assert there.next() is None
 
 
-def test_what_is_behind_a_task_whose_worker_died_goes_back():
+def test_what_is_behind_a_task_whose_worker_died_goes_back(unhurried):
     with quintet.connect() as lab:
         put(lab.space, 5)
         first, second = leased(lab.space), leased(lab.space)
@@ -102,6 +109,52 @@ def test_what_is_behind_a_task_whose_worker_died_goes_back():
         assert (again[2], again.attempt) == (1, 2)
         assert there.next() is None
         assert lab.space.count(*ahead.TEMPLATE) == 3
+
+
+def test_a_worker_that_is_asked_to_end_while_it_leases_leaves_no_attempt():
+    class Interrupted:
+        """A lease that was begun, whose first wait is interrupted."""
+
+        def __init__(self, begun):
+            self._begun, self._is_first = begun, True
+
+        def result(self, timeout=None):
+            if self._is_first:
+                self._is_first = False
+                raise tasks.Ended
+            return self._begun.result(timeout)
+
+    with quintet.connect() as lab:
+        put(lab.space, 6)
+        there, first = learnt(lab.space), leased(lab.space)
+        there._wanted = 5
+        begun = [lab.space.begin().lease_if(*ahead.TEMPLATE) for _ in range(5)]
+        begun[2] = Interrupted(begun[2])
+        there._space = SimpleNamespace(begin=lambda: SimpleNamespace(lease_if=lambda *_: begun.pop(0)))
+        with pytest.raises(tasks.Ended):
+            there.lease_more(first)
+        ahead.give_back(first)
+        there.end()
+        again = [leased(lab.space) for _ in range(6)]
+        assert sorted(lease[2] for lease in again) == list(range(6))
+        assert [lease.attempt for lease in again] == [1] * 6
+
+
+def test_a_worker_that_is_asked_to_end_waits_once_for_room_for_all_results(monkeypatch):
+    now, waits = [0.0], []
+
+    class Full:
+        def result(self, timeout):
+            waits.append(timeout)
+            now[0] += timeout
+            raise quintet.TimedOut(quintet.errors.Code.TimedOut, "no room")
+
+    monkeypatch.setattr(ahead, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with quintet.connect() as lab:
+        there = Ahead(lab.space)
+        there._acknowledging.extend(Full() for _ in range(ahead.MOST))
+        there.end()
+    assert len(waits) == ahead.MOST and sum(waits) == ahead.SETTLE_S
 
 
 def test_what_is_ahead_of_a_long_task_is_done_by_others(tmp_path):

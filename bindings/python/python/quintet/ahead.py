@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from typing import Any
 
@@ -34,6 +35,9 @@ SHORT_BYTES = 4096
 GIVE_BACK_S = 1.0
 """How long a worker that ends waits for room for its task, which itself made that room."""
 
+SETTLE_S = 0.5
+"""How long it waits for room for all results that are under way: who has asked it to end does not wait for long."""
+
 TEMPLATE = (tasks.TASK, str, int, bytes)
 
 
@@ -55,6 +59,8 @@ class Ahead:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._leases: deque[Lease] = deque()
+        self._leasing: deque[Pending] = deque()
+        """Leases that were begun: what a worker that is asked to end meanwhile dropped would return as an attempt."""
         self._acknowledging: deque[Pending] = deque()
         self._task_s = WORK_S
         """How long one takes, as far as is known."""
@@ -64,7 +70,7 @@ class Ahead:
         """How often in succession there was none; how many tasks pass before the next look."""
         self._begun = 0
         self._watches = threading.Event()
-        self._has_ended = False
+        self._has_ended = threading.Event()
         self._watcher: threading.Thread | None = None
 
     def next(self) -> Lease | None:
@@ -87,13 +93,23 @@ class Ahead:
             self._rest -= 1
             return
         begin = self._space.begin()
-        found = [lease for lease in [begun.result() for begun in [begin.lease_if(*TEMPLATE) for _ in range(number)]] if lease is not None]
-        self._leases.extend(found)
-        self._wanted = min(2 * number, MOST) if len(found) == number else max(len(found), 1)
+        self._leasing.extend(begin.lease_if(*TEMPLATE) for _ in range(number))
+        found = self._collect()
+        self._wanted = min(2 * number, MOST) if found == number else max(found, 1)
         self._misses = 0 if found else min(self._misses + 1, SELDOM)
         self._rest = 2**self._misses - 1
         if found:
             self._watch()
+
+    def _collect(self, timeout: float | None = None) -> int:
+        """How many of the leases that were begun there are. Raises as `Pending.result`."""
+        found = 0
+        while self._leasing:
+            if (lease := self._leasing[0].result(timeout)) is not None:
+                self._leases.append(lease)
+                found += 1
+            self._leasing.popleft()
+        return found
 
     def took(self, seconds: float) -> None:
         """A task has taken so long."""
@@ -127,12 +143,15 @@ class Ahead:
 
     def end(self) -> None:
         """Nothing is ahead any more, nor under way."""
-        self._has_ended = True
+        self._has_ended.set()
         self._watches.set()
+        with contextlib.suppress(Error):
+            self._collect(GIVE_BACK_S)
         self.return_all()
+        end = time.monotonic() + SETTLE_S
         for acknowledging in self._acknowledging:
             with contextlib.suppress(Error):
-                acknowledging.result(GIVE_BACK_S)
+                acknowledging.result(max(end - time.monotonic(), 0.0))
 
     def _watch(self) -> None:
         if self._watcher is None:
@@ -142,15 +161,15 @@ class Ahead:
             self._watches.set()
 
     def _look(self) -> None:
-        pause, last = threading.Event(), 0
-        while not self._has_ended:
+        last = 0
+        while not self._has_ended.is_set():
             self._watches.wait()
             if not self._leases:
                 self._watches.clear()
                 if not self._leases:
                     continue
                 self._watches.set()
-            pause.wait(LOOK_S)
+            self._has_ended.wait(LOOK_S)
             begun = self._begun
             if begun == last:
                 self.return_all()

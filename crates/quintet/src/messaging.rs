@@ -124,8 +124,8 @@ impl Recipient {
     /// # Errors
     /// - [`Code::NoHandler`]: nobody handles calls of that name, or who did left before the call was begun. It had no effect.
     /// - [`Code::Busy`]: as many calls wait as the handlers allow. It had no effect.
-    /// - [`Code::TooLarge`]: the request is longer than they take, or the reply than may be.
-    /// - [`Code::TaskFailed`]: the handler failed; the text is its.
+    /// - [`Code::TooLarge`]: the request is longer than they take, or the reply than the link to this process does.
+    /// - [`Code::TaskFailed`]: the handler failed, and the text is its; or its reply was too long to be sent.
     /// - [`Code::PeerDied`]: the process that handled the call has ended, and may have done something before; or the broker has.
     /// - [`Code::PeerSilent`]: nothing was heard of the broker for too long. [`Code::Closed`]: the lab was closed.
     /// - [`Code::BadValue`] for what is no name.

@@ -1,5 +1,6 @@
 //! Pages of what lies in a space. The classes stand in `quintet/listing.py`.
 
+use crate::error::raise;
 use crate::value::from_tuple;
 use crate::words::in_python;
 use pyo3::prelude::*;
@@ -52,7 +53,7 @@ fn shown<'py>(types: &Bound<'py, PyModule>, field: Glimpse) -> PyResult<Bound<'p
     let py = types.py();
     match field {
         Glimpse::Value(value) => {
-            let one = Tuple::new(vec![value]).map_err(|error| crate::error::raise(error))?;
+            let one = Tuple::new(vec![value]).map_err(raise)?;
             from_tuple(py, one)?.get_item(0)
         }
         Glimpse::Beginning { field, bytes, beginning } => {

@@ -281,7 +281,7 @@ def test_what_a_program_leaves_that_is_killed_without_a_worker_the_next_one_remo
     assert [path.name for path in tmp_path.iterdir()] == ["quintet-without-a-word"]
 
 
-@pytest.mark.parametrize("content", [b"int main(void);\n", b"\x7fELF\xff\xfe", b"a/b/c/12/34", b""])
+@pytest.mark.parametrize("content", [b"int main(void);\n", b"\x7fELF\xff\xfe", b"a/b/c/12/34", b"see /usr/share/doc\n", b""])
 def test_folders_of_others_that_are_called_alike_stay(tmp_path, monkeypatch, content):
     other = tmp_path / "quintet-build"
     other.mkdir()

@@ -263,6 +263,14 @@ impl Space {
         }
     }
 
+    /// Does what is due, and whatever has room by that: as if it had been called in time, it comes before what is asked now.
+    fn catch_up(&mut self, now: Time, out: &mut dyn Outbox) {
+        if self.timers.first().is_some_and(|due| due <= now) {
+            self.expire(now, out);
+            self.serve_parked(now, out);
+        }
+    }
+
     /// Does what is due.
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
         let late = self.timers.first().map_or(Span::ZERO, |first| now.since(first));
@@ -347,7 +355,7 @@ impl Space {
 
 impl Protocol for Space {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        self.expire(now, out);
+        self.catch_up(now, out);
         match input {
             Input::Started => {}
             Input::Peer(client, PeerChange::Up { link, .. }) => self.connect(now, client, *link),

@@ -124,6 +124,7 @@ impl Model {
                 self.fail(order, "the lease was not renewed in time");
             }
         }
+        self.end();
     }
 
     /// Where the first thing was due more than a millisecond ago, leases that are due live on, once.

@@ -67,6 +67,20 @@ fn an_out_gives_up_at_its_deadline_and_says_how_full_it_is() {
 }
 
 #[test]
+fn room_that_a_deadline_makes_goes_to_who_waits_for_it_before_who_asks_then() {
+    let mut bench = bench(2);
+    bench.put(&tuple![1i64]);
+    let two = [tuple![2i64], tuple![3i64]];
+    let deadline = Some(Span::from_micros(10));
+    assert_eq!(bench.ask(1, 1, Request::Out { deadline, tuples: &two }), []);
+    assert_eq!(bench.ask(2, 1, waiting(&[tuple![4i64]])), [], "it waits behind the other");
+    bench.now += Span::from_micros(10);
+    let sent = bench.ask(3, 1, Request::Count { template: &template![?i64] });
+    assert_eq!(error(&sent[..1], 1, 1).0, Code::SpaceFull);
+    assert_eq!(sent[1..], [(2, 1, Answer::Done), (3, 1, Answer::Count(2))]);
+}
+
+#[test]
 fn what_never_fits_is_refused_at_once() {
     let mut bench = bench(2);
     assert_eq!(error(&bench.ask(1, 1, waiting(&[tuple![vec![0u8; 4_000]]])), 1, 1).0, Code::TooLarge);

@@ -153,17 +153,15 @@ impl Broker {
             let text = format!("{bytes} bytes; the handlers of {name:?} take {}", limits.max_request_bytes);
             return Some(Refusal::new(Reason::TooLarge, text));
         }
-        if self.registry.idlest(&call.place).is_some() {
-            return None;
-        }
-        if self.registry.is_full(name) {
+        if self.registry.idlest(&call.place).is_none() && self.registry.is_full(name) {
             let who = rank.map_or(String::new(), |rank| format!(", rank {rank}"));
             let text = format!("{} calls of {name:?}{who} wait already", limits.waiting);
             return Some(Refusal::new(Reason::Busy, text));
         }
+        // Also of one that is handed out at once: it is kept until it is answered, and handlers may take as many as they like.
         let held = self.calls.bytes();
-        (held + bytes as u64 > self.config.max_bytes)
-            .then(|| Refusal::new(Reason::Busy, format!("{held} bytes of other calls wait already")))
+        (held + call.bytes() > self.config.max_bytes)
+            .then(|| Refusal::new(Reason::Busy, format!("other calls take {held} bytes already")))
     }
 
     /// Hands a call to who may take it now, or has it wait.
@@ -404,8 +402,7 @@ impl Broker {
     pub fn verify(&self) {
         let waiting = self.calls.iter().filter(|(_, call)| call.given.is_none());
         assert_eq!(waiting.count() as u64, self.registry.waiting(), "calls that wait are in a queue");
-        let bytes: usize = self.calls.iter().map(|(_, call)| call.payload.len()).sum();
-        assert_eq!(bytes as u64, self.calls.bytes());
+        assert_eq!(self.calls.iter().map(|(_, call)| call.bytes()).sum::<u64>(), self.calls.bytes());
         for (number, call) in self.calls.iter() {
             let waits = |(from, token)| self.peers.asked(from, token) == Some(&Asked::Call(number));
             assert!(call.caller.is_none_or(waits), "who called waits for the reply");

@@ -6,7 +6,8 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 /// A broker's own limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BrokerConfig {
-    /// Bytes of the requests of all calls that were not answered; a further call finds the broker busy.
+    /// Bytes of all calls that were not answered, be they handed out or not: of each its request and [`CALL_BYTES`](crate::limits::CALL_BYTES). A
+    /// further call finds the broker busy.
     pub max_bytes: u64,
 }
 

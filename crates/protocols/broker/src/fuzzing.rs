@@ -1,6 +1,7 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, ANSWER, Answer, CANCEL, Handled, Place, Request};
+use crate::limits::CALL_BYTES;
 use crate::{Broker, BrokerConfig, HandlerLimits};
 use bytes::Bytes;
 use quintet_contract::{
@@ -103,7 +104,7 @@ struct Driven {
 
 impl Driven {
     fn new() -> Driven {
-        let broker = Broker::new(BrokerConfig { max_bytes: 24 });
+        let broker = Broker::new(BrokerConfig { max_bytes: 8 * (CALL_BYTES + 3) });
         Driven {
             broker,
             now: Time::ZERO,

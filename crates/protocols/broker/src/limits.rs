@@ -12,6 +12,8 @@ pub const MAX_HANDLERS_OF_PEER: usize = 256;
 pub const MAX_HANDLERS: usize = 4096;
 /// Requests and replies up to this size go in a frame's body; longer ones as its bulk.
 pub const MAX_INLINE_BYTES: usize = 4096;
+/// What a call counts beside the bytes of its request: more than its entries in the books take, its name shared.
+pub const CALL_BYTES: u64 = 512;
 /// Answers that wait for room in one link, where the layer below reserves none for them.
 pub const MAX_UNSENT: usize = 1024;
 

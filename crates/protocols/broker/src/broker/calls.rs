@@ -1,6 +1,7 @@
 //! Calls that are not done with.
 
 use crate::codec::Place;
+use crate::limits::CALL_BYTES;
 use bytes::Bytes;
 use quintet_contract::{Address, Time, Token};
 use std::collections::BTreeMap;
@@ -19,6 +20,13 @@ pub(super) struct Call {
     pub(super) given: Option<(u64, Address)>,
 }
 
+impl Call {
+    /// What it counts for as long as it is kept.
+    pub(super) fn bytes(&self) -> u64 {
+        CALL_BYTES + self.payload.len() as u64
+    }
+}
+
 /// All of them, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -27,13 +35,13 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Bytes of their requests.
+    /// What they count together.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     pub(super) fn add(&mut self, number: u64, call: Call) {
-        self.bytes += call.payload.len() as u64;
+        self.bytes += call.bytes();
         self.list.insert(number, call);
     }
 
@@ -47,7 +55,7 @@ impl Calls {
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
         let call = self.list.remove(&number)?;
-        self.bytes -= call.payload.len() as u64;
+        self.bytes -= call.bytes();
         Some(call)
     }
 

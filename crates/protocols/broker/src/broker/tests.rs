@@ -1,5 +1,6 @@
 use super::*;
 use crate::fuzzing;
+use crate::limits::CALL_BYTES;
 use proptest::prelude::*;
 use quintet_contract::{DownCause, Effects};
 
@@ -202,7 +203,7 @@ fn one_too_many_is_told_so_and_changes_nothing() {
 #[test]
 fn what_waits_is_bounded_in_bytes_too() {
     let mut bench = Bench::new();
-    bench.broker = Broker::new(BrokerConfig { max_bytes: 5 });
+    bench.broker = Broker::new(BrokerConfig { max_bytes: CALL_BYTES + 5 });
     let handler = bench.register(HANDLER, None);
     bench.call(CALLER, None);
     let (token, refused) = bench.call(CALLER, None);
@@ -210,6 +211,24 @@ fn what_waits_is_bounded_in_bytes_too() {
     let given = delivered(&bench.next(HANDLER, handler).1);
     bench.reply(HANDLER, given, replied());
     assert_eq!(bench.call(CALLER, None).1, []);
+}
+
+#[test]
+fn who_takes_calls_and_answers_none_fills_no_more_than_what_waits_may() {
+    let mut bench = Bench::new();
+    bench.broker = Broker::new(BrokerConfig { max_bytes: 3 * CALL_BYTES });
+    let limits = HandlerLimits { at_once: u32::MAX, ..LIMITS };
+    let (_, registered) = bench.ask(HANDLER, &Request::Register { place: place(None), limits });
+    let [(_, _, Answer::Registered { handler })] = registered[..] else { panic!("{registered:?}") };
+    for _ in 0..4 {
+        bench.next(HANDLER, handler);
+    }
+    let empty = Request::Call { place: place(None), wait: None, is_one_way: true, payload: Bytes::new() };
+    let given: Vec<u64> = (0..3).map(|_| delivered(&bench.ask(CALLER, &empty).1)).collect();
+    let (token, refused) = bench.ask(CALLER, &empty);
+    assert_eq!(reason(&refused, CALLER, token), Reason::Busy);
+    bench.reply(HANDLER, given[0], replied());
+    delivered(&bench.ask(CALLER, &empty).1);
 }
 
 #[test]

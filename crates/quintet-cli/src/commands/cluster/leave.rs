@@ -36,13 +36,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let name = arguments.machine.as_ref().unwrap_or(&own.name);
     let client = Client::local(&folder).map_err(refused)?;
+    // Before a majority is asked for the number of another machine.
+    if client.membership(false).map_err(refused)?.news.is_stale {
+        return Err(nobody_decides(*name == own.name));
+    }
     let node = match *name == own.name {
         true => own.node,
         false => number(&client, name)?,
     };
-    if client.membership(false).map_err(refused)?.news.is_stale {
-        return Err(nobody_decides(node == own.node));
-    }
     let left = client.ask_member(&Request::Leave { node });
     match left {
         Ok(_) => {}

@@ -46,6 +46,7 @@ fn a_machine_that_was_removed_while_it_was_off_is_told_so_at_the_terminal() {
     });
     wait_until(|| b.does(&["status"]).contains("no majority"));
     b.is_refused(&["leave"], 69, &["no majority", "removed this one", "quintet leave --forget"]);
+    b.is_refused(&["leave", "a"], 69, &["no majority", "no machine can be taken out now"]);
     b.does(&["down"]);
     b.does(&["leave", "--forget"]);
     // A machine that is in is told nothing of the kind.

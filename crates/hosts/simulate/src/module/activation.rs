@@ -25,18 +25,28 @@ pub(super) struct Activation {
     pub(super) asker: Option<Asker>,
     pub(super) bytes: u64,
     /// What replies to what it asked last name. Another one for each time that it asks, so that a reply which comes too late is nobody's.
-    /// All activations of a program that does not decide have the same.
     pub(super) number: u32,
     /// When it asked last.
     pub(super) asked: Picos,
     /// Turns that are left of each repetition, the innermost last.
     pub(super) repeats: Vec<u64>,
+    /// How many instructions it has executed at which instant, since others had their turn.
+    pub(super) at_once: (Time, u32),
 }
 
 impl Activation {
     pub(super) fn of(ready: Ready, number: u32) -> Activation {
         let Ready { at, asker, bytes } = ready;
-        Activation { next: 0, ready: at, asker, bytes, number, asked: at, repeats: Vec::new() }
+        let (repeats, at_once) = (Vec::new(), (Time(0), 0));
+        Activation { next: 0, ready: at, asker, bytes, number, asked: at, repeats, at_once }
+    }
+
+    /// How many instructions it has executed at this instant, since others had their turn.
+    pub(super) fn executed_at(&mut self, now: Time) -> u32 {
+        if self.at_once.0 != now {
+            self.at_once = (now, 0);
+        }
+        self.at_once.1
     }
 }
 

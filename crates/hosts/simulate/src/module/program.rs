@@ -104,15 +104,18 @@ impl Module {
         activation: &mut Activation,
         turn: &mut Turn<'_>,
     ) -> Outcome {
-        let mut left = MOST_AT_ONCE;
         while let Some(instruction) = program.get(activation.next) {
             if turn.worked && instruction.decides() {
                 return Outcome::Works;
             }
-            if left == 0 {
+            if activation.executed_at(turn.now) == MOST_AT_ONCE {
+                if turn.worked {
+                    return Outcome::Works;
+                }
+                activation.at_once.1 = 0;
                 return Outcome::Waits(Awaits::Time, Some(turn.now), activation.next);
             }
-            left -= 1;
+            activation.at_once.1 += 1;
             if instruction.decides() {
                 match self.decide(instruction, activation, turn) {
                     Decision::GoTo(next) => activation.next = next,

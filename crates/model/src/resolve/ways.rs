@@ -68,11 +68,14 @@ impl Resolver<'_> {
         self.add_way(&key, (from, to), Some((device, here, there)))
     }
 
-    /// The addresses at which one module reaches another by the ways that there are so far.
+    /// The addresses at which one module reaches another by the ways that there are so far. Those of a module to itself through the pools
+    /// that it uses carry no messages.
     pub(super) fn known_ways(&self, from: usize, to: usize) -> Vec<Address> {
+        let first_pool = self.model.devices.len() + self.model.networks.len();
+        let carries = |route: &&Route| route.through.is_none_or(|(device, ..)| device < first_pool);
         let routes = self.ways.routes.get(&(from.min(to), from.max(to)));
         let by = |route: &Route| route.way.map_or(address(to), |way| way.to(address(to)));
-        routes.into_iter().flatten().map(by).collect()
+        routes.into_iter().flatten().filter(carries).map(by).collect()
     }
 
     /// A message between two processors names no device, and there is not one only that joins them.

@@ -157,3 +157,75 @@ none = "module.one.waiting.longest == 0 s"
     let wrong = text.replace("one-3.", "one-4.");
     assert!(Model::from_str(&wrong, "three.toml").is_err());
 }
+
+/// Two packets a message, over two links, and each message uses a pool and is a request.
+const SHARED: &str = r#"
+[model]
+name = "shared"
+[processor.client]
+count = 2
+[processor.server]
+[network.lan]
+packet = "1 kB"
+rate = "8 Mb/s"
+[network.lan.switch.hub]
+[network.lan.link.desk]
+between = ["client", "hub"]
+[network.lan.link.up]
+between = ["hub", "server"]
+[device.wire]
+kind = "link"
+stations = ["client", "server"]
+[pool.disks]
+servers = 2
+[module.load]
+on = "client"
+start = "0 s"
+do = [{ ask = "question", to = "answer", bytes = "2 kB", through = "lan", timeout = "1 s" }]
+[module.answer]
+on = "server"
+waits_for = { question = 1 }
+do = [{ use = "disks", time = "10 ms" }, { reply = "page", through = "wire" }]
+[measure.pages]
+request = { of = "load" }
+[measure.loads]
+throughput = { of = "load" }
+"#;
+
+fn shared(statement: &str) -> Result<Model, ModelError> {
+    Model::from_str(&format!("{SHARED}[check]\nstated = \"{statement}\"\n"), "shared.toml")
+}
+
+#[test]
+fn statements_name_ports_pools_and_requests() {
+    let broken = |statement: &str| {
+        let model = shared(statement).unwrap_or_else(|error| panic!("{error}"));
+        let run = model.run(0).unwrap_or_else(|error| panic!("{error}"));
+        violations(&model, run).len()
+    };
+    for (kept, otherwise) in [
+        ("port.lan.hub.up.packets == 4", "port.lan.hub.up.packets == 3"),
+        ("port.lan.client.desk.bytes == 4 kB", "port.lan.client.desk.bytes == 2 kB"),
+        ("port.lan.client-2.desk-2.packets == 2", "port.lan.client-2.desk-2.packets == 4"),
+        ("pool.disks.uses == 2", "pool.disks.uses != 2"),
+        ("pool.disks.waiting == 0 s", "pool.disks.waiting > 0 s"),
+        ("pool.disks.longest_queue < 2", "pool.disks.longest_queue > 1"),
+        ("measure.pages.count == 2", "measure.pages.count == 1"),
+        ("measure.pages.late == 0", "measure.pages.late == 1"),
+        ("measure.pages.longest > measure.pages", "measure.pages.longest <= measure.pages"),
+        ("measure.pages.p90 <= measure.pages.longest", "measure.pages.p90 < 10 ms"),
+    ] {
+        assert_eq!((broken(kept), broken(otherwise)), (0, 1), "{kept}");
+    }
+    // What no run can have would hold whatever happens.
+    for (none, nearest) in [
+        ("device.disks.dropped == 0", ""),
+        ("device.wire.dropped == 0", ""),
+        ("measure.loads.median < 1 s", ""),
+        ("pool.disk.uses == 2", "pool.disks.uses"),
+    ] {
+        let error =
+            shared(none).and_then(|model| model.run(0)).expect_err("there is no such quantity").to_string();
+        assert!(error.contains(nearest), "{error}");
+    }
+}

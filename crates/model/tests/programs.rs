@@ -225,7 +225,6 @@ fn each_mistake_is_named_with_its_place() {
             "{ cancel = \"fuor\" }",
             "do[3].late[0].cancel: there is no module fuor; did you mean four?",
         ),
-        ("{ cancel = \"four\" }", "{ cancel = \"three\" }", "do[3].late[0]: a message from here to far"),
         ("{ send = \"hint\", to = \"one\" }", "{ reply = \"hint\" }", "module.four.do[0]: nobody asks it"),
         ("ask = \"data\" }", "ask = \"more\" }", "measure.stay.request.ask: the module does not ask by more"),
         (

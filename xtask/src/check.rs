@@ -9,6 +9,7 @@ mod lengths;
 mod links;
 mod packages;
 mod purity;
+mod tables;
 
 use crate::docs;
 use crate::tree::{self, File};
@@ -20,10 +21,11 @@ use std::path::Path;
 /// How many faults there are, or what could not be read.
 pub(crate) fn all(root: &Path) -> Result<(), String> {
     let files = tree::files(root)?;
-    let checks: [(&str, Vec<String>); 11] = [
+    let checks: [(&str, Vec<String>); 12] = [
         ("generated documentation is current", stale_pages(root, &files)?),
         ("functions that documents name exist", functions::faults(&files)),
         ("no merge was left half done", conflicts::faults(&files)),
+        ("tables have a heading, and no row twice", tables::faults(&files)),
         ("files stay short", lengths::faults(&files)),
         ("links in documents lead somewhere", links::faults(root, &files)),
         ("the book has every document", book::faults(root, &files)),

@@ -42,7 +42,7 @@ pub(crate) fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 /// The lines outside of blocks of code, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_block = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
         if line.trim_start().starts_with("```") {

@@ -53,6 +53,8 @@ fn what_nothing_breaks_exits_with_success_and_what_states_nothing_is_refused() {
     fs::write(&file, MODEL.replace("5 ms\"\n", "5 min\"\n")).unwrap();
     let (status, said) = result(quintet(["explore", "model", model, "--seeds", "70"]));
     assert_eq!((status, said.trim()), (0, "70 runs, no statement broken"));
+    let (status, said) = result(quintet(["explore", "model", model, "--seed", "3"]));
+    assert_eq!((status, said.trim()), (0, "1 run, no statement broken"));
     fs::write(&file, MODEL.split("[check]").next().unwrap_or_default()).unwrap();
     let (status, said) = result(quintet(["explore", "model", model]));
     assert!(status != 0 && said.contains("[check]"), "{status} {said}");

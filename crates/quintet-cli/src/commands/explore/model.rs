@@ -1,7 +1,7 @@
 //! `quintet explore model FILE`: looks for a seed whose run breaks a statement of the file.
 
 use crate::interrupt::on_interrupt;
-use crate::output::print_line;
+use crate::output::{print_json, print_line};
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::{Code, Error};
 use quintet_model::{Finding, Model, ModelError, Search, Violation};
@@ -26,7 +26,7 @@ pub(super) fn run(file: &Path, seeds: Range<u64>, is_json: bool) -> Result<ExitC
     on_interrupt(move |_| told.store(true, Relaxed))?;
     let asked = seeds.end - seeds.start;
     let search = search(&model, seeds, &stop).map_err(wrong)?;
-    print_line(if is_json { as_json(&search).to_string() } else { in_words(&search, file) })?;
+    if is_json { print_json(&as_json(&search)) } else { print_line(in_words(&search, file)) }?;
     if stop.load(Relaxed) && search.finding.is_none() && search.runs < asked {
         let text = format!("{} of {asked} runs were made; none of them breaks a statement", search.runs);
         return Err(Error::new(Code::Cancelled, text));
@@ -49,11 +49,10 @@ fn search(model: &Model, seeds: Range<u64>, stop: &AtomicBool) -> Result<Search,
 }
 
 fn in_words(search: &Search, file: &Path) -> String {
-    let Some(finding) = &search.finding else {
-        return format!("{} runs, no statement broken", search.runs);
-    };
+    let runs = if search.runs == 1 { "1 run".to_owned() } else { format!("{} runs", search.runs) };
+    let Some(finding) = &search.finding else { return format!("{runs}, no statement broken") };
     let Finding { seed, violations, simulated, shortest } = finding;
-    let mut text = format!("after {} runs seed {seed} breaks, in {simulated}:", search.runs);
+    let mut text = format!("after {runs} seed {seed} breaks, in {simulated}:");
     for violation in violations {
         let _ = write!(text, "\n  {violation}");
     }
@@ -72,7 +71,17 @@ fn in_words(search: &Search, file: &Path) -> String {
 fn again(Finding { seed, shortest, .. }: &Finding, file: &Path) -> String {
     let end = shortest.as_ref().map(|(end, _)| format!(" --end '{}'", time(end.as_seconds())));
     let end = end.unwrap_or_default();
-    format!("quintet simulate run {} --seeds 1 --first-seed {seed}{end}", file.display())
+    format!("quintet simulate run {} --seeds 1 --first-seed {seed}{end}", in_shell(file))
+}
+
+/// As a shell takes it for one word.
+fn in_shell(file: &Path) -> String {
+    let word = file.to_string_lossy();
+    let stays = |letter: char| letter.is_alphanumeric() || "/._-+,:@%".contains(letter);
+    if !word.is_empty() && word.chars().all(stays) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn time(seconds: f64) -> String {
@@ -91,4 +100,21 @@ fn as_json(search: &Search) -> Value {
         })
     });
     json!({"runs": search.runs, "failure": finding})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_each_path_for_one_word() {
+        for (path, word) in [
+            ("models/clinic.toml", "models/clinic.toml"),
+            ("my models/a.toml", "'my models/a.toml'"),
+            ("what's $HOME.toml", r"'what'\''s $HOME.toml'"),
+            ("*.toml", "'*.toml'"),
+        ] {
+            assert_eq!(in_shell(Path::new(path)), word);
+        }
+    }
 }

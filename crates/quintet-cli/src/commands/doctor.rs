@@ -3,7 +3,7 @@
 mod machine;
 mod programs;
 
-use crate::output::{print, print_line};
+use crate::output::{print, print_json};
 use clap::Args;
 use quintet::Error;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut findings = machine::findings();
     findings.extend(programs::findings(arguments.python.as_deref()));
     if arguments.json {
-        print_line(as_json(&findings))?;
+        print_json(&as_json(&findings))?;
     } else {
         print(&findings.iter().map(in_words).collect::<String>())?;
     }

@@ -1,6 +1,6 @@
 //! `quintet identity`.
 
-use crate::output::{print, print_line};
+use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
 use quintet::Error;
 use quintet_identity::{IdentityError, Issued};
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     })?;
     let Issued { cluster, path, days } = issued;
     if issue.json {
-        print_line(json!({"cluster": cluster, "path": path.to_string_lossy(), "days": days}))?;
+        print_json(&json!({"cluster": cluster, "path": path.to_string_lossy(), "days": days}))?;
     } else {
         let path = path.display();
         print(&format!(

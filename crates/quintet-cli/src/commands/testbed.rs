@@ -16,7 +16,7 @@ mod values;
 pub(crate) use arguments::Arguments;
 
 use crate::connection::refused as system_refused;
-use crate::output::{print, print_line, tell};
+use crate::output::{print, print_json, print_line, tell};
 use arguments::{
     Command, DownArguments, ExecArguments, LineArguments, NameArguments, ShowArguments, UpArguments,
 };
@@ -135,7 +135,7 @@ fn print_report(arguments: &ShowArguments) -> Result<ExitCode, Error> {
     let testbed = Testbed::open(&arguments.testbed.name).map_err(refused)?;
     let report = testbed.report().map_err(refused)?;
     if arguments.json {
-        print_line(show::as_json(&testbed, &report))?;
+        print_json(&show::as_json(&testbed, &report))?;
     } else {
         print(&show::as_table(&testbed, &report))?;
     }
@@ -151,7 +151,7 @@ fn remove(arguments: &DownArguments) -> Result<ExitCode, Error> {
         (vec![name.clone()], Vec::new())
     };
     if arguments.json {
-        print_line(json!({"removed": removed, "left": left}))?;
+        print_json(&json!({"removed": removed, "left": left}))?;
     } else if removed.is_empty() {
         print_line("there is no testbed")?;
     } else {

@@ -2,7 +2,7 @@
 
 use crate::commands::identity::{environment, refused};
 use crate::commands::init::host_name;
-use crate::output::{print, print_line};
+use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
 use quintet::Error;
 use quintet_agent::{AgentError, Client, PORT};
@@ -115,7 +115,7 @@ fn run_create(folder: &Path, create: &CreateArguments) -> Result<ExitCode, Error
         let mut object = as_json(&record);
         object["token"] = token.text().into();
         object["join"] = command.into();
-        print_line(object)?;
+        print_json(&object)?;
     } else {
         let (id, allows, time) = (record.id(), record.allows, in_words(create.valid));
         print(&format!("{id}: allows {allows}, once, for {time}\non the other machine: {command}\n"))?;
@@ -132,7 +132,7 @@ fn run_list(folder: &Path, list: &ListArguments) -> Result<ExitCode, Error> {
     let now = SystemTime::now();
     let tokens = quintet_identity::tokens(folder, now).map_err(token_refused)?;
     if list.which.json {
-        print_line(Value::from_iter(tokens.iter().map(as_json)))?;
+        print_json(&Value::from_iter(tokens.iter().map(as_json)))?;
     } else if tokens.is_empty() {
         print("no tokens\n")?;
     } else {
@@ -148,7 +148,7 @@ fn run_list(folder: &Path, list: &ListArguments) -> Result<ExitCode, Error> {
 fn run_revoke(folder: &Path, revoke: &RevokeArguments) -> Result<ExitCode, Error> {
     let record = quintet_identity::revoke_token(folder, &revoke.id).map_err(token_refused)?;
     if revoke.which.json {
-        print_line(as_json(&record))?;
+        print_json(&as_json(&record))?;
     } else {
         print(&format!("{}: revoked\n", record.id()))?;
     }

@@ -5,7 +5,7 @@ use super::starting;
 use super::up::Places;
 use crate::commands::identity::environment;
 use crate::commands::init::host_name;
-use crate::output::{print, print_line};
+use crate::output::{print, print_json};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         let started = starting::start(&folder, &arguments.places, &arguments.telemetry);
         started.map_err(|error| joined_all_the_same(&error, &named))?.show(arguments.json)?;
     } else if arguments.json {
-        print_line(json!({"name": name, "node": node, "address": joined.address}))?;
+        print_json(&json!({"name": name, "node": node, "address": joined.address}))?;
     }
     Ok(ExitCode::SUCCESS)
 }

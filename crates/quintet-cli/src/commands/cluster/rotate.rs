@@ -2,7 +2,7 @@
 
 use super::place::ClusterName;
 use super::refused;
-use crate::output::print_line;
+use crate::output::{print_json, print_line};
 use clap::Args;
 use quintet::Error;
 use quintet_agent::renew;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let renewed = renew(&folder).map_err(refused)?;
     if arguments.json {
         let until = renewed.valid.until.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        print_line(json!({"valid_until": until, "signed_by": renewed.by.map(|node| node.0)}))?;
+        print_json(&json!({"valid_until": until, "signed_by": renewed.by.map(|node| node.0)}))?;
     } else {
         print_line(renewed)?;
     }

@@ -2,7 +2,7 @@
 
 use super::child::{Who, in_words, shell_status};
 use super::ledger::Redone;
-use crate::output::{print_line, tell};
+use crate::output::{print_json, tell};
 use quintet::{Code, Error};
 use serde_json::{Value, json};
 use std::process::{ExitCode, ExitStatus};
@@ -44,7 +44,7 @@ impl Summary {
     /// Standard output takes no more.
     pub(super) fn show(&self, as_json: bool, failures: &[Error]) -> Result<(), Error> {
         if as_json {
-            print_line(self.as_json(failures))?;
+            print_json(&self.as_json(failures))?;
         } else {
             tell(self.in_words());
         }

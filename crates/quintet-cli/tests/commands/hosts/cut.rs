@@ -15,14 +15,14 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// How machine b is lost.
 type Loss = fn(&mut Machines);
 
-/// A job of which machine b is lost goes on with c, and nothing is left on b.
-fn is_lost(lose: Loss, mend: Loss) {
+/// A job of which machine b is lost, which it says as `missed`, goes on with c, and nothing is left on b.
+fn is_lost(missed: &str, lose: Loss, mend: Loss) {
     let Some(mut lab) = Machines::on_a_network(&["a", "b", "c"]) else { return };
     let (job, processes) = family(&lab, &SOON);
     let of_b = processes_of(&job, "on b]");
     lose(&mut lab);
-    let silent = "quintet: b is silent: unless it is heard again within 4 s, it is lost to this job";
-    assert!(job.output().wait_for(silent, LONG).is_some(), "{}", job.output().text());
+    let missed = format!("quintet: b {missed}: unless it is heard again within 4 s, it is lost to this job");
+    assert!(job.output().wait_for(&missed, LONG).is_some(), "{}", job.output().text());
     assert!(
         job.output().wait_for("quintet: b is lost to this job: ", LONG).is_some(),
         "{}",
@@ -36,7 +36,7 @@ fn is_lost(lose: Loss, mend: Loss) {
     let (code, said) = result(job);
     let lost = "quintet: b is lost to this job: ";
     assert!(code == 130 && said.matches(lost).count() == 1, "{said}");
-    assert!(said.find(silent) < said.find(lost) && said.matches(silent).count() == 1, "{said}");
+    assert!(said.find(&missed) < said.find(lost) && said.matches(&missed).count() == 1, "{said}");
     wait_until_gone(&processes);
     wait_until_gone(&again);
     mend(&mut lab);
@@ -46,6 +46,7 @@ fn is_lost(lose: Loss, mend: Loss) {
 #[test]
 fn a_machine_without_its_cable_is_lost_and_ends_what_it_runs() {
     is_lost(
+        "is silent",
         |lab| lab.bed.as_ref().expect("a network").cut(&Lines::of("b")).expect("cut"),
         |lab| lab.bed.as_ref().expect("a network").heal(&Lines::of("b")).expect("mended"),
     );
@@ -53,7 +54,12 @@ fn a_machine_without_its_cable_is_lost_and_ends_what_it_runs() {
 
 #[test]
 fn a_machine_without_its_power_is_lost_and_tidies_up_when_it_is_back() {
-    is_lost(|lab| lab.bed.as_ref().expect("a network").kill("b").expect("killed"), |lab| lab.start("b"));
+    // Its system is left here, and refuses connections.
+    is_lost(
+        "has lost its link",
+        |lab| lab.bed.as_ref().expect("a network").kill("b").expect("killed"),
+        |lab| lab.start("b"),
+    );
 }
 
 #[test]

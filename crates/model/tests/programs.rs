@@ -211,15 +211,10 @@ fn each_mistake_is_named_with_its_place() {
         ("{ count = 0 }", "{ queue = 0, count = 0 }", "module.one.state.queue: found queue"),
         ("{ count = 0 }", "{ count = \"1 s\" }", "module.one.state.count: \"1 s\" is a time"),
         ("pause = \"1 ms\"", "pause = \"1 B\"", "do[0].else[0].pause: \"1 B\" is an amount of data"),
-        ("pause = \"1 ms\"", "puase = \"1 ms\"", "expected a table with one of execute, send, ask"),
+        ("pause = \"1 ms\"", "puase = \"1 ms\"", "expected a table with one of execute, use, send, ask"),
         ("timeout = \"5 ms\"", "timeout = 5", "do[1].timeout: \"5\" has no unit"),
         ("ask = \"data\", to = \"two\",", "ask = \"date\", to = \"two\",", "date"),
         ("ask = \"data\", to = \"two\",", "ask = \"data\",", "module.one.do[1].to: is missing"),
-        (
-            "{ reply = \"all\", through = \"other\" }",
-            "{ reply = \"all\" }",
-            "module.three.do[0]: a message from far to here",
-        ),
         (
             "{ cancel = \"four\" }",
             "{ cancel = \"fuor\" }",

@@ -34,7 +34,9 @@ fn model_with(key: &str, table: &str, device: &str) -> String {
 #[test]
 fn every_model_in_the_reference_runs() {
     let page = markdown();
-    let models = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let written = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    // Others show a table or two.
+    let models = written.filter(|text| text.starts_with("[model]"));
     let runs = models.map(|model| {
         let model = Model::from_str(model, "docs/models.md").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(model.warnings(), []);

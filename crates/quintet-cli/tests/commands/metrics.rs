@@ -114,7 +114,8 @@ fn what_happens_in_a_space_is_counted() {
 #[test]
 fn a_job_tells_of_its_tasks_and_workers() {
     let folder = TempDir::new().unwrap();
-    let script = crate::tool::script(&folder, "master", "read line");
+    // Not one that reads: its input ends when it is waited for, before or after the signal.
+    let script = crate::tool::script(&folder, "master", "exec sleep 600");
     let idle = crate::tool::idle_worker(&folder);
     let mut job = quintet([
         "run",

@@ -110,7 +110,7 @@ def test_a_buffer_bounds_what_is_collected_ahead(own):
 @pytest.mark.parametrize(("size", "buffer"), [(1, 3), (None, 1000)])
 def test_arguments_that_wait_hold_up_no_result(own, size, buffer):
     """They come from a thread of the program's, and no lock is held meanwhile."""
-    may_end, mine = threading.Event(), threading.get_ident()
+    waits, may_end, mine = threading.Event(), threading.Event(), threading.get_ident()
     drawn_by = set()
 
     def slow():
@@ -118,12 +118,19 @@ def test_arguments_that_wait_hold_up_no_result(own, size, buffer):
             drawn_by.add(threading.get_ident())
             if n == 5:
                 assert own.submit(pow, 2, 3).result(LONG_S) == 8, "no thread that others need is here"
+                waits.set()
                 assert may_end.wait(LONG_S)
             yield n
 
+    def go_on():
+        assert waits.wait(LONG_S)
+        assert own.submit(abs, -2).result(LONG_S) == 2
+        may_end.set()
+
+    # Where workers are fast, so many are drawn before map returns.
+    threading.Thread(target=go_on).start()
     results = own.map(abs, slow(), chunksize=size, buffersize=buffer)
     assert own.submit(abs, -1).result(LONG_S) == 1, "those before it are done"
-    threading.Thread(target=lambda: (own.submit(abs, -2).result(LONG_S), may_end.set())).start()
     assert list(results) == list(range(100))
     assert drawn_by == {mine}
 

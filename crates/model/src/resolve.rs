@@ -84,25 +84,35 @@ struct Host {
 }
 
 pub(crate) fn resolve(written: &Model) -> Resolved {
-    let mut first = Resolver {
-        model: written,
-        origins: BTreeMap::new(),
-        parameters: BTreeMap::new(),
-        rings: BTreeMap::new(),
-        networks: BTreeMap::new(),
-        pools: BTreeMap::new(),
-        ways: Ways::default(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-    };
-    first.resolve_parameters();
+    let mut first = Resolver::with_parameters(written);
     let WrittenOut { mut model, groups, origins } = first.write_out();
     model.name_carriers();
     let Resolver { parameters, problems, warnings, .. } = first;
-    let (rings, networks, pools) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let ways = Ways::default();
-    Resolver { model: &model, origins, parameters, rings, networks, pools, ways, problems, warnings }
-        .resolve(groups)
+    Resolver { origins, parameters, problems, warnings, ..Resolver::of(&model) }.resolve(groups)
+}
+
+impl<'a> Resolver<'a> {
+    /// Of a model of which nothing is known so far.
+    fn of(model: &'a Model) -> Resolver<'a> {
+        Resolver {
+            model,
+            origins: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            rings: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            ways: Ways::default(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Of one of which the parameters are known.
+    fn with_parameters(model: &'a Model) -> Resolver<'a> {
+        let mut resolver = Resolver::of(model);
+        resolver.resolve_parameters();
+        resolver
+    }
 }
 
 impl Resolver<'_> {

@@ -1,7 +1,6 @@
 //! What a model is to a driver: its programs, and what is computed from its parameters and is no part of it.
 
 use super::Resolver;
-use super::ways::Ways;
 use crate::model::{Model, Module};
 use crate::problem::Problem;
 use quintet_simulate::Timing;
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// The timing that the keys of `described` ask for at `path`, in which the parameters of `model` count; and what is wrong with it.
 pub(crate) fn timing(model: &Model, path: &str, described: &Module) -> (Option<Timing>, Vec<Problem>) {
-    let mut resolver = with_parameters(model);
+    let mut resolver = Resolver::with_parameters(model);
     // What is wrong with the parameters themselves is said of the model.
     resolver.problems.clear();
     let found = resolver.resolve_timing(path, described);
@@ -18,23 +17,7 @@ pub(crate) fn timing(model: &Model, path: &str, described: &Module) -> (Option<T
 
 /// The values of a model's parameters. One with which something is wrong is 1.
 pub(crate) fn parameters(model: &Model) -> BTreeMap<String, f64> {
-    with_parameters(model).parameters
-}
-
-fn with_parameters(model: &Model) -> Resolver<'_> {
-    let mut resolver = Resolver {
-        model,
-        origins: BTreeMap::new(),
-        parameters: BTreeMap::new(),
-        rings: BTreeMap::new(),
-        networks: BTreeMap::new(),
-        pools: BTreeMap::new(),
-        ways: Ways::default(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-    };
-    resolver.resolve_parameters();
-    resolver
+    Resolver::with_parameters(model).parameters
 }
 
 impl Resolver<'_> {

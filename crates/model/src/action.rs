@@ -207,3 +207,15 @@ impl Action {
         }
     }
 }
+
+/// The actions of a list and those in them, each with its key; `key` is that of the list.
+pub(crate) fn keyed<'a>(key: &str, actions: &'a [Action]) -> Vec<(String, &'a Action)> {
+    let mut found = Vec::new();
+    for (step, action) in actions.iter().enumerate() {
+        let key = format!("{key}[{step}]");
+        found.push((key.clone(), action));
+        let parts = action.parts().into_iter();
+        found.extend(parts.flat_map(|(part, inner)| keyed(&format!("{key}.{part}"), inner)));
+    }
+    found
+}

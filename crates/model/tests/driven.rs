@@ -1,6 +1,6 @@
 //! Runs that a driver has a part in, from outside.
 
-use quintet_model::{Driver, Ended, Model, Place};
+use quintet_model::{Driver, Ended, Model, Place, Problem};
 use quintet_simulate::{Command, Picos, Simulation};
 
 /// A client that asks a server over a link, and a module beside it on its processor.
@@ -160,6 +160,30 @@ fn programs_have_the_places_of_modules_that_nothing_follows() {
     assert!(text.contains("after starts after it"), "{text}");
     // Without the program neither module has anybody to start it.
     assert!(Model::from_str(TEXT, "").is_err());
+}
+
+#[test]
+fn programs_have_no_places_of_modules_that_do_what_they_cannot() {
+    let with = |actions: &str| {
+        let sent = "{ send = \"question\", to = \"serve\", bytes = \"100 B\", through = \"net\", times = 2 }";
+        TEXT.replace(sent, &format!("{sent}, {actions}"))
+    };
+    for (actions, place, cannot) in [
+        ("{ wait = \"hint\" }", "do[2]", "wait for a message that is not in waits_for"),
+        ("{ ask = \"question\", to = \"serve\", through = \"net\" }", "do[2]", "ask"),
+        ("{ repeat = 2, do = [{ reply = \"any\" }] }", "do[2].do[0]", "reply"),
+        ("{ if = \"queue > 1\", do = [], else = [{ cancel = \"serve\" }] }", "do[2].else[0]", "cancel"),
+        ("{ use = \"disks\", time = \"1 ms\" }", "do[2]", "use a pool"),
+    ] {
+        let text = format!("{}\n[pool.disks]\n", with(actions));
+        let error = Model::driven_from_str(&text, "", &["client"]).expect_err(cannot);
+        let key = format!("module.client.{place}");
+        let expected = format!("a program in the place of its module cannot {cannot}");
+        let said = |problem: &Problem| problem.key == key && problem.kind.to_string().contains(&expected);
+        assert!(error.problems.iter().any(said), "{actions}: {error}");
+    }
+    let decides = with("{ if = \"queue > 1\", do = [{ pause = \"1 ms\" }] }");
+    Model::driven_from_str(&decides, "", &["client"]).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a model is to a driver: its programs, and what is computed from its parameters and is no part of it.
 
 use super::Resolver;
+use crate::action::{Action, keyed};
 use crate::model::{Model, Module};
 use crate::problem::Problem;
 use quintet_simulate::Timing;
@@ -20,8 +21,27 @@ pub(crate) fn parameters(model: &Model) -> BTreeMap<String, f64> {
     Resolver::with_parameters(model).parameters
 }
 
+/// What an action asks of its module that a program cannot do in the place of it.
+fn is_beyond_programs(action: &Action) -> Option<&'static str> {
+    match action {
+        Action::Use { .. } => Some("use a pool"),
+        Action::Ask { .. } => Some("ask"),
+        Action::Reply { .. } => Some("reply"),
+        Action::Wait { .. } => Some("wait for a message that is not in waits_for"),
+        Action::Cancel { .. } => Some("cancel"),
+        // The rest it executes and sends, or decides by itself.
+        Action::Execute { .. }
+        | Action::Send { .. }
+        | Action::Pause { .. }
+        | Action::Set { .. }
+        | Action::If { .. }
+        | Action::While { .. }
+        | Action::Repeat { .. } => None,
+    }
+}
+
 impl Resolver<'_> {
-    /// Programs are in the places of modules, and start no others when they are done: they never are.
+    /// Programs are in the places of modules. They execute, send and receive, and start no others when they are done: they never are.
     pub(super) fn check_programs(&mut self) {
         let model = self.model;
         for name in model.driven.iter().flatten() {
@@ -38,6 +58,13 @@ impl Resolver<'_> {
                 let text =
                     format!("{other} starts after it, and a program has no end: have it send a message");
                 self.contradiction(&format!("module.{name}"), text);
+            }
+            let actions = module.map_or(&[][..], |module| &module.actions);
+            for (key, action) in keyed(&format!("module.{name}.do"), actions) {
+                if let Some(what) = is_beyond_programs(action) {
+                    let text = format!("a program in the place of its module cannot {what}");
+                    self.contradiction(&key, text);
+                }
             }
         }
     }

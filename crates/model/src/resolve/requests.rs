@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use super::modules::address;
-use crate::action::Action;
+use crate::action::{Action, keyed};
 use crate::model::Module;
 use crate::plan::PlannedModule;
 use quintet_contract::Address;
@@ -24,7 +24,8 @@ impl Resolver<'_> {
         let askers = askers(&model.modules);
         for (index, (name, module)) in model.modules.iter().enumerate() {
             let mut ways_of_replies = Vec::new();
-            for (key, through) in replies_of(&format!("module.{name}.do"), &module.actions) {
+            for (key, action) in keyed(&format!("module.{name}.do"), &module.actions) {
+                let Action::Reply { through, .. } = action else { continue };
                 let found = askers.get(&index).filter(|askers| !askers.is_empty());
                 if found.is_none() {
                     let text = "nobody asks it: there is nobody to reply to".to_owned();
@@ -107,19 +108,4 @@ fn askers(modules: &BTreeMap<String, Module>) -> Askers {
             return askers;
         }
     }
-}
-
-/// The replies in a list of actions, each with its key and the device through which it goes.
-fn replies_of(key: &str, actions: &[Action]) -> Vec<(String, Option<String>)> {
-    let mut found = Vec::new();
-    for (step, action) in actions.iter().enumerate() {
-        let key = format!("{key}[{step}]");
-        if let Action::Reply { through, .. } = action {
-            found.push((key.clone(), through.clone()));
-        }
-        found.extend(
-            action.parts().into_iter().flat_map(|(part, inner)| replies_of(&format!("{key}.{part}"), inner)),
-        );
-    }
-    found
 }

@@ -156,6 +156,7 @@ impl Node {
     }
 
     /// Lets an instance handle an input. When to wake it next, if no wake is scheduled by then.
+    #[inline(always)]
     fn handle(
         &mut self,
         &Waiting { port, ref arrival, since }: &Waiting,

@@ -196,6 +196,21 @@ impl Simulation {
 
     /// Lets a thread that is not in the middle of one handle an input.
     fn begin(&mut self, id: ProcessorId, place: ThreadPlace, input: Waiting) {
+        self.handle(id, place, input, true);
+    }
+
+    /// What a module did before is done, by the current thread of a processor: it goes on at once.
+    #[cold]
+    pub(super) fn proceed(&mut self, id: ProcessorId, parcel: Box<Parcel>) {
+        let Some(place) = self.processors[id.0].current else { return };
+        let port = parcel.label.from.port;
+        let input = Waiting { port, arrival: Arrival::Frame(parcel), since: self.now };
+        self.handle(id, place, input, false);
+    }
+
+    /// Lets a thread handle an input: to begin a job, or in the midst of one.
+    #[inline(always)]
+    fn handle(&mut self, id: ProcessorId, place: ThreadPlace, input: Waiting, begins: bool) {
         let behind = self.behind(place);
         let thread = &mut self.threads[place];
         let (place, port) = (thread.node, input.port);
@@ -207,7 +222,11 @@ impl Simulation {
             cells: &mut self.cells,
             services: &self.services,
         };
-        let wake = node.begin_job(thread, &input, behind, processor, &mut environment);
+        let wake = if begins {
+            node.begin_job(thread, &input, behind, processor, &mut environment)
+        } else {
+            node.go_on_with_job(&mut thread.job, &input, behind, processor, &mut environment)
+        };
         if let Arrival::Frame(parcel) = input.arrival {
             self.parcels.keep(parcel);
         }
@@ -220,32 +239,6 @@ impl Simulation {
     fn behind(&self, place: ThreadPlace) -> usize {
         let thread = &self.threads[place];
         thread.inbox.len() + thread.leader.map_or(0, |leader| self.threads[leader].inbox.len())
-    }
-
-    /// What a module did before is done, by the current thread of a processor: it goes on at once.
-    #[cold]
-    pub(super) fn proceed(&mut self, id: ProcessorId, parcel: Box<Parcel>) {
-        let Some(place) = self.processors[id.0].current else { return };
-        let behind = self.behind(place);
-        let port = parcel.label.from.port;
-        let input = Waiting { port, arrival: Arrival::Frame(parcel), since: self.now };
-        let thread = &mut self.threads[place];
-        let place = thread.node;
-        let (processor, node) = (&mut self.processors[id.0], &mut self.nodes[place]);
-        let mut environment = Environment {
-            now: self.now,
-            routes: &mut self.routes,
-            parcels: &mut self.parcels,
-            cells: &mut self.cells,
-            services: &self.services,
-        };
-        let wake = node.go_on_with_job(&mut thread.job, &input, behind, processor, &mut environment);
-        if let Arrival::Frame(parcel) = input.arrival {
-            self.parcels.keep(parcel);
-        }
-        if let Some(time) = wake {
-            self.wake_at(place, port, time);
-        }
     }
 
     /// Lets the current thread go on until it holds the processor until an event, or gives it back. True if it holds it.

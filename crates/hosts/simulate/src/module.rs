@@ -69,12 +69,12 @@ pub struct Module {
     behind: usize,
     /// The module's own address.
     here: Address,
-    /// The activations that have not begun.
+    /// The activations that have not begun, behind the one that `blocked` speaks of.
     ready: VecDeque<Ready>,
-    /// The activation of a program that decides nothing which waits for room in a link: at which instruction.
-    blocked: Option<(usize, Ready)>,
-    /// The activations of a program that decides which wait for room in a link.
-    held: VecDeque<Activation>,
+    /// Of a program that decides nothing: at which instruction the first one waits for room in a link.
+    blocked: Option<usize>,
+    /// The activation of a program that decides which waits for room in a link.
+    held: Option<Activation>,
     suspended: Suspended,
     /// Messages that came before somebody waited for them.
     early: Vec<Early>,
@@ -104,7 +104,7 @@ impl Module {
             here: Address::new(0, 0),
             ready: VecDeque::new(),
             blocked: None,
-            held: VecDeque::new(),
+            held: None,
             suspended: Suspended::default(),
             early: Vec::new(),
             active: 0,
@@ -181,8 +181,13 @@ impl Module {
 
     /// Those end that wait and work for the same; all, if it is nobody.
     fn cancel(&mut self, asker: Option<Asker>) {
-        self.ready.retain(|ready| asker.is_some() && ready.asker != asker);
-        self.active -= self.suspended.cancel(asker);
+        let is_meant = |whose: Option<Asker>| asker.is_none() || whose == asker;
+        if self.ready.front().is_some_and(|first| is_meant(first.asker)) {
+            self.blocked = None;
+        }
+        self.ready.retain(|ready| !is_meant(ready.asker));
+        let held = self.held.take_if(|held| is_meant(held.asker));
+        self.active -= usize::from(held.is_some()) + self.suspended.cancel(asker);
     }
 
     /// Whether all conditions hold; uses up what they ask for.

@@ -174,8 +174,9 @@ static REPEAT: Table = Table {
 
 static CANCEL: Table = Table {
     heading: "do = [{ cancel = ... }]",
-    text: "Ends what another module does for the same request: activations of it that wait at `ask`, `wait`, `pause` or `use`. What stands in line for the \
-           processor is not ended, and a pool goes on to the end with what it was asked for. One that works for no request ends all that wait.",
+    text: "Ends what another module does for the same request: activations of it that wait at `ask`, `wait`, `pause` or `use`, or for room in the `window` of \
+           what carries a message, and those behind these. What stands in line for the processor is not ended, and a pool goes on to the end with what \
+           it was asked for. One that works for no request ends all that wait.",
     keys: &[
         key("cancel", Other("a module"), Required, "Whose. Of a group: `NAME`, `NAME.next` or `NAME.each`."),
         THROUGH,

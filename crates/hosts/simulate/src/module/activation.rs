@@ -164,13 +164,15 @@ impl Suspended {
         found.is_some()
     }
 
-    /// Those end that wait and work for the same; all, if it is nobody. How many.
+    /// Those end that wait, or have not gone on since, and work for the same; all, if it is nobody. How many.
     pub(super) fn cancel(&mut self, asker: Option<Asker>) -> usize {
-        let is_meant = |waiting: &Waiting| {
-            waiting.awaits != Awaits::Work && (asker.is_none() || waiting.activation.asker == asker)
-        };
+        let works_for = |activation: &Activation| asker.is_none() || activation.asker == asker;
+        let before = self.resumed.len();
+        self.resumed.retain(|activation| !works_for(activation));
+        let is_meant = |waiting: &Waiting| waiting.awaits != Awaits::Work && works_for(&waiting.activation);
         let meant: Vec<u32> =
             self.waiting.iter().filter(|(_, waiting)| is_meant(waiting)).map(|(number, _)| *number).collect();
-        meant.into_iter().filter_map(|number| self.remove(number)).count()
+        let waited = meant.into_iter().filter_map(|number| self.remove(number)).count();
+        waited + before - self.resumed.len()
     }
 }

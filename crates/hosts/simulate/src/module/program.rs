@@ -6,7 +6,7 @@
 //!
 //! Most programs decide nothing. Theirs is the short way: what one of them does is told to the host in one go.
 
-use super::activation::{Activation, Awaits};
+use super::activation::{Activation, Awaits, Ready};
 use super::frames::{Asker, CANCEL, MARK, PROCEED, REPLY, asker_body, message_body, message_kind};
 use super::uses::USE;
 use super::{Early, Instruction, MessageType, Module, whole};
@@ -53,16 +53,16 @@ impl Module {
 
     /// The same of a program that decides nothing.
     fn run_through(&mut self, out: &mut dyn Outbox) {
-        while let Some((at, ready)) = self.blocked.take().or_else(|| Some((0, self.ready.pop_front()?))) {
-            for index in at..self.spec.instructions.len() {
-                let done =
-                    act(&self.spec.instructions[index], &mut self.random, (ready.asker, ready.at), out);
-                if done == Err(SendError::Full) {
-                    self.blocked = Some((index, ready));
+        while let Some(&Ready { at, asker, .. }) = self.ready.front() {
+            for index in self.blocked.take().unwrap_or(0)..self.spec.instructions.len() {
+                let instruction = &self.spec.instructions[index];
+                if act(instruction, &mut self.random, (asker, at), out) == Err(SendError::Full) {
+                    self.blocked = Some(index);
                     return;
                 }
             }
-            self.succeed(ready.asker, out);
+            self.ready.pop_front();
+            self.succeed(asker, out);
         }
     }
 
@@ -72,7 +72,7 @@ impl Module {
             match self.execute(program, &mut activation, turn) {
                 Outcome::Ended => self.active -= 1,
                 Outcome::Waits(awaits, until, late) => self.suspended.add(activation, awaits, until, late),
-                Outcome::Held => return self.held.push_front(activation),
+                Outcome::Held => return self.held = Some(activation),
                 Outcome::Works => {
                     // Within a node there is always room, and port 0 is nobody's: the host sees from whom it is.
                     let host = Address { port: Port(0), ..self.here };
@@ -84,7 +84,7 @@ impl Module {
     }
 
     fn next_activation(&mut self) -> Option<Activation> {
-        let under_way = self.held.pop_front().or_else(|| self.suspended.next());
+        let under_way = self.held.take().or_else(|| self.suspended.next());
         under_way.or_else(|| {
             let ready = self.ready.pop_front()?;
             self.active += 1;

@@ -24,7 +24,9 @@ impl Module {
         }
         let others = !module.messages.is_empty() || !module.done.is_empty();
         while others && module.is_ready_by_its_time(now) {}
-        let known: f64 = module.ready.iter().map(|ready| (now - since.max(ready.at)).as_seconds()).sum();
+        let begun = usize::from(module.blocked.is_some());
+        let known: f64 =
+            module.ready.iter().skip(begun).map(|ready| (now - since.max(ready.at)).as_seconds()).sum();
         if others { known } else { known + module.overdue(now) - module.overdue(since) }
     }
 

@@ -226,3 +226,46 @@ fn who_asks_waits_for_room_first() {
     run.connect(at(1), at(2), link);
     assert_eq!(marks(&mut run), [(1, 1, 30)]);
 }
+
+/// What a run marks in which node 1, told by a note, sends two to node 2 over a link that carries one at a time, each for 10 ms. The
+/// program decides or does not; `others` are the nodes from 3 on, which are joined with it and each other.
+fn marks_without_room(decides: bool, others: &[ModuleSpec]) -> Vec<(u32, u16, u64)> {
+    let decision = if decides { vec![Instruction::Jump(1)] } else { vec![] };
+    let notes = vec![note(2, 0.0), note(2, 0.0), mark(1, 1)];
+    let mut run = Simulation::new(1);
+    add(&mut run, 1, server([decision, notes].concat()));
+    add(&mut run, 2, server(vec![]));
+    let delay = Span::from_millis(10);
+    let link = LinkModel { delay_min: delay, delay_max: delay, window_frames: 1, ..LinkModel::default() };
+    run.connect(at(1), at(2), link);
+    for (node, spec) in (3..).zip(others) {
+        add(&mut run, node, spec.clone());
+        [1].into_iter().chain(3..node).for_each(|other| join(&mut run, other, node));
+    }
+    marks(&mut run)
+}
+
+#[test]
+fn who_waits_for_room_ends_as_well_when_it_is_cancelled() {
+    // At 5 ms one activation waits for room and one behind it; both end. The next, at 7 ms, sends its notes at 10 and 20 ms.
+    let stop = vec![note(1, 0.0), note(1, 0.0), pause(5e-3, 3), Instruction::Cancel { at: at(1) }];
+    let next = vec![pause(2e-3, 5), note(1, 0.0)];
+    let others = [starter(0.0, [stop, next].concat())];
+    for decides in [false, true] {
+        assert_eq!(marks_without_room(decides, &others), [(1, 1, 20)], "decides: {decides}");
+    }
+}
+
+#[test]
+fn who_waits_for_room_ends_only_if_it_works_for_the_same() {
+    // What node 1 does for node 3 ends at 5 ms, and what it does for nobody does not, whichever of them is first.
+    let asks = starter(1e-3, vec![ask(4, None, 0)]);
+    let stops = server(vec![note(1, 0.0), pause(4e-3, 2), Instruction::Cancel { at: at(1) }]);
+    for decides in [false, true] {
+        for (first, end) in [(0.0, 10), (2e-3, 21)] {
+            let others = [asks.clone(), stops.clone(), starter(first, vec![note(1, 0.0)])];
+            let found = marks_without_room(decides, &others);
+            assert_eq!(found, [(1, 1, end)], "decides: {decides}, first: {first}");
+        }
+    }
+}

@@ -32,7 +32,7 @@ pub(crate) struct Process {
     pub(super) number: u64,
 }
 
-/// Begins a process: it first runs when what was to happen now before has happened. `keep`: the event of its end is made.
+/// Begins a process: it first runs when what was to happen now before has happened.
 pub(super) fn begin<'py>(
     run: &Bound<'py, Run>,
     generator: &Bound<'py, PyAny>,

@@ -1,11 +1,9 @@
 //! What processes do in the place of a module: they execute on its processor, and exchange messages with other modules.
 
 use super::event::{Event, Outcome, State, Subject, trigger, waiting};
-use super::run::Run;
-use crate::error::raise;
+use super::run::{Run, bad_value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use quintet::{Code, Error};
 use quintet_contract::Random;
 use quintet_model::{Place, Sending, nearest};
 use quintet_simulate::{Command, Received};
@@ -89,10 +87,6 @@ impl Mailbox {
             ))),
         }
     }
-}
-
-fn bad_value(text: String) -> PyErr {
-    raise(Error::new(Code::BadValue, text))
 }
 
 fn unknown(module: &str, does: &str, what: &str, nearest: Option<String>) -> PyErr {

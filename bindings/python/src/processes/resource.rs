@@ -156,7 +156,7 @@ impl Resource {
 
     /// Gives the place of a request back, or withdraws the request if it still waits. Nothing happens if that was done before.
     fn release(&self, py: Python<'_>, request: Bound<'_, Request>) -> PyResult<()> {
-        release(&self.run.bind(py).clone(), request.as_super());
+        release(self.run.bind(py), request.as_super());
         Ok(())
     }
 }

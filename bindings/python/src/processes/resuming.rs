@@ -4,7 +4,7 @@ use super::condition;
 use super::driver::Resumer;
 use super::event::{Event, Outcome, State, Waiter, trigger};
 use super::process::{leave, name};
-use super::run::delay;
+use super::run::{bad_value, delay};
 use super::world::Pending;
 use crate::error::raise;
 use pyo3::exceptions::{PyException, PyStopIteration};
@@ -154,14 +154,13 @@ impl<'py> Resumer<'py> {
                 world.schedule(delay, Pending::Wake(place, wait));
                 Ok(None)
             }
-            Some(Err(error)) => Ok(Some(Resumption::Throw(error.into_value(py).into_bound(py).into_any()))),
+            Some(Err(error)) => Ok(Some(thrown(py, error))),
             None => {
                 let text = format!(
                     "a process yielded {}, which is no event and no number of seconds",
                     found.repr()?
                 );
-                let error = raise(Error::new(Code::BadValue, text));
-                Ok(Some(Resumption::Throw(error.into_value(py).into_bound(py).into_any())))
+                Ok(Some(thrown(py, bad_value(text))))
             }
         }
     }
@@ -170,8 +169,7 @@ impl<'py> Resumer<'py> {
         let py = self.py();
         let mut inner = event.borrow_mut();
         if !inner.run.is(&self.run) {
-            let error = raise(Error::new(Code::BadValue, "a process yielded an event of another run"));
-            return Some(Resumption::Throw(error.into_value(py).into_bound(py).into_any()));
+            return Some(thrown(py, bad_value("a process yielded an event of another run".to_owned())));
         }
         let is_done = inner.state == State::Done;
         let world = &mut self.run.borrow_mut().world;
@@ -231,6 +229,11 @@ impl<'py> Resumer<'py> {
         failed.set_cause(py, Some(error));
         Err(failed)
     }
+}
+
+/// How who yielded what cannot be waited for goes on.
+fn thrown(py: Python<'_>, error: PyErr) -> Resumption<'_> {
+    Resumption::Throw(error.into_value(py).into_bound(py).into_any())
 }
 
 /// How who waits for an event that has happened goes on.

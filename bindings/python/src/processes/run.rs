@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub(super) world: World,
 }
 
-fn bad_value(text: String) -> PyErr {
+pub(super) fn bad_value(text: String) -> PyErr {
     raise(Error::new(Code::BadValue, text))
 }
 

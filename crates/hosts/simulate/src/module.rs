@@ -22,11 +22,12 @@ pub(crate) use uses::{Drawn, is_use, use_of};
 use crate::distribution::unit;
 use crate::hosted::{Came, Hosted};
 use crate::picos::{Picos, nearest};
-use activation::{Activation, Ready, Suspended};
+use activation::{Activation, Awaits, Ready, Suspended};
 use frames::{Asker, CANCEL, PROCEED, REPLY, SUCCEED, asker_body, asker_of};
 use quintet_contract::{Address, Frame, Input, Outbox, Random, Time, Token};
 use std::any::Any;
 use std::collections::VecDeque;
+use uses::USE;
 
 /// Messages of one kind that an activation needs.
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ pub struct Module {
     held: Option<Activation>,
     suspended: Suspended,
     /// Messages that came before somebody waited for them.
-    early: Vec<Early>,
+    early: VecDeque<Early>,
     /// Activations that have begun and not ended.
     active: usize,
     /// Activations that have begun so far.
@@ -106,7 +107,7 @@ impl Module {
             blocked: None,
             held: None,
             suspended: Suspended::default(),
-            early: Vec::new(),
+            early: VecDeque::new(),
             active: 0,
             begun: 0,
             variables: spec.variables.clone(),
@@ -141,13 +142,11 @@ impl Module {
 
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
-        if is_use(frame.kind) {
-            return self.suspended.used(frame.token.0);
-        }
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
         match frame.kind {
-            REPLY => self.suspended.reply(number, modelled_bytes(frame)),
-            PROCEED => self.suspended.proceed(number),
+            REPLY => self.suspended.came(number, Awaits::Reply, Some(modelled_bytes(frame))),
+            USE => self.suspended.came(number, Awaits::Pool, None),
+            PROCEED => self.suspended.came(number, Awaits::Work, None),
             CANCEL => self.cancel(asker_of(frame)),
             SUCCEED => {
                 let Some(count) = self.done.get_mut(number as usize) else { return };
@@ -173,7 +172,7 @@ impl Module {
                 self.cause = (asker, bytes);
             }
             None if self.spec.instructions.iter().any(|instruction| instruction.waits_for(message)) => {
-                self.early.push(came);
+                self.early.push_back(came);
             }
             None => {}
         }

@@ -116,25 +116,10 @@ impl Suspended {
         }
     }
 
-    /// A reply came; what nobody waits for any more is forgotten.
-    pub(super) fn reply(&mut self, number: u32, bytes: u64) {
-        if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == Awaits::Reply) {
-            self.go_on(number, Some(bytes));
-        }
-    }
-
-    /// The work before is done.
-    pub(super) fn proceed(&mut self, number: u32) {
-        if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == Awaits::Work) {
-            self.go_on(number, None);
-        }
-    }
-
-    /// A pool is done.
-    pub(super) fn used(&mut self, number: u64) {
-        let Ok(number) = u32::try_from(number) else { return };
-        if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == Awaits::Pool) {
-            self.go_on(number, None);
+    /// What an activation waits for has come; of what nobody waits for any more nothing comes. `bytes`: the length of a message.
+    pub(super) fn came(&mut self, number: u32, what: Awaits, bytes: Option<u64>) {
+        if self.waiting.get(&number).is_some_and(|waiting| waiting.awaits == what) {
+            self.go_on(number, bytes);
         }
     }
 

@@ -238,7 +238,7 @@ impl Module {
             early.message == wanted && (anyone || early.asker == activation.asker)
         };
         let place = self.early.iter().position(is_its)?;
-        Some(self.early.remove(place))
+        self.early.remove(place)
     }
 
     fn until(&mut self, timeout: Option<&Distribution>, now: Time) -> Option<Time> {

@@ -105,14 +105,6 @@ fn read_wait(reader: &mut Reader<'_>) -> Result<Option<Span>, DecodeError> {
     Ok((wait != FOR_EVER).then_some(Span(wait)))
 }
 
-fn read_flag(field: &'static str, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
-    match reader.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(reader.invalid(field, other, 1)),
-    }
-}
-
 /// The bytes of a handler's request or reply: the rest of the body, or else the bulk.
 fn read_payload(reader: &mut Reader<'_>, bulk: &Bytes) -> Result<Bytes, DecodeError> {
     let inline = reader.bytes(reader.left())?;

@@ -71,15 +71,15 @@ impl Message {
         let (incarnation, term) = (Incarnation(reader.u64()?), number(reader, "term")?);
         let what = match kind {
             VOTE => What::Vote {
-                asks_first: flag(reader, "asks first")?,
+                asks_first: reader.flag("asks first")?,
                 last: number(reader, "last index")?,
                 last_term: number(reader, "last term")?,
                 committed: number(reader, "committed")?,
             },
-            VOTED => What::Voted { asks_first: flag(reader, "asks first")?, given: flag(reader, "given")? },
+            VOTED => What::Voted { asks_first: reader.flag("asks first")?, given: reader.flag("given")? },
             APPEND => append(reader)?,
             APPENDED => What::Appended {
-                fits: flag(reader, "fits")?,
+                fits: reader.flag("fits")?,
                 index: number(reader, "index")?,
                 round: number(reader, "round")?,
             },
@@ -118,15 +118,6 @@ pub(crate) fn number(reader: &mut Reader<'_>, field: &'static str) -> Result<u64
         return Err(reader.invalid(field, value, 8));
     }
     Ok(value)
-}
-
-/// A byte that is 0 or 1.
-pub(crate) fn flag(reader: &mut Reader<'_>, field: &'static str) -> Result<bool, DecodeError> {
-    match reader.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(reader.invalid(field, other, 1)),
-    }
 }
 
 impl Encode for Message {

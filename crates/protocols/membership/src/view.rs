@@ -1,7 +1,7 @@
 //! Who is in, as all that is committed says it.
 
 use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
-use crate::message::{flag, number};
+use crate::message::number;
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
@@ -265,7 +265,7 @@ impl Decode<'_> for Member {
         let address = reader.text("address", MAX_ADDRESS_BYTES)?.to_owned();
         let grants = reader.u8()?;
         let incarnation = Incarnation(reader.u64()?);
-        let votes = flag(reader, "vote")?;
+        let votes = reader.flag("vote")?;
         Ok(Member { name, identity, address, grants, incarnation, votes, ticket: reader.u64()? })
     }
 }

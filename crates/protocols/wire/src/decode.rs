@@ -141,6 +141,18 @@ impl<'a> Reader<'a> {
         core::str::from_utf8(bytes).map_err(|_| DecodeError::NotText { at })
     }
 
+    /// One byte, 0 or 1.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`]; [`DecodeError::Invalid`] for another byte.
+    pub fn flag(&mut self, field: &'static str) -> Result<bool, DecodeError> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(self.invalid(field, other, 1)),
+        }
+    }
+
     /// One byte.
     ///
     /// # Errors

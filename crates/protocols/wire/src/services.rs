@@ -101,11 +101,7 @@ impl Encode for DiskDone {
 
 impl Decode<'_> for DiskDone {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let failed = match reader.u8()? {
-            0 => false,
-            1 => true,
-            other => return Err(reader.invalid("outcome", other, 1)),
-        };
+        let failed = reader.flag("outcome")?;
         Ok(DiskDone { failed, length: reader.u64()? })
     }
 }
@@ -124,11 +120,7 @@ impl Encode for LinkNews {
 impl Decode<'_> for LinkNews {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let node = NodeId(reader.u16()?);
-        let is_refused = match reader.u8()? {
-            0 => false,
-            1 => true,
-            other => return Err(reader.invalid("refusal", other, 1)),
-        };
+        let is_refused = reader.flag("refusal")?;
         Ok(LinkNews { node, is_refused })
     }
 }

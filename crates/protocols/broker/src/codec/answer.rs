@@ -1,6 +1,6 @@
 //! Answers.
 
-use super::{ANSWER, NO_PAYLOAD, read_flag, read_payload, read_wait, write_wait};
+use super::{ANSWER, NO_PAYLOAD, read_payload, read_wait, write_wait};
 use crate::refusal::Refusal;
 use bytes::Bytes;
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Token};
@@ -64,7 +64,7 @@ impl Answer {
             2 => Answer::Delivered {
                 call: reader.u64()?,
                 wait: read_wait(&mut reader)?,
-                is_one_way: read_flag("whether a call is one-way", &mut reader)?,
+                is_one_way: reader.flag("whether a call is one-way")?,
                 payload: read_payload(&mut reader, bulk)?,
             },
             3 => Answer::Replied(read_payload(&mut reader, bulk)?),

@@ -1,7 +1,7 @@
 //! Requests.
 
 use super::{AWAIT, CALL, CANCEL, LEAVE, NEXT, NO_PAYLOAD, Place, REGISTER, REPLY};
-use super::{read_flag, read_payload, read_wait, write_wait};
+use super::{read_payload, read_wait, write_wait};
 use crate::config::HandlerLimits;
 use bytes::Bytes;
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Token};
@@ -125,7 +125,7 @@ impl Request {
             CALL => Request::Call {
                 place: Place::decode(reader)?,
                 wait: read_wait(reader)?,
-                is_one_way: read_flag("whether a call is one-way", reader)?,
+                is_one_way: reader.flag("whether a call is one-way")?,
                 payload: read_payload(reader, bulk)?,
             },
             NEXT => Request::Next { handler: reader.u64()?, wait: read_wait(reader)? },

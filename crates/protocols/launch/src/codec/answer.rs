@@ -5,7 +5,7 @@ use crate::limits::{MAX_BATCH_BYTES, MAX_HAPPENINGS, MAX_RUNNING, MAX_VERSION_BY
 use crate::refusal::Refusal;
 use quintet_contract::Kind;
 use quintet_wire::services::process::{
-    End, FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, Stream, read_flag, read_hashes, write_hashes,
+    End, FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, Stream, read_hashes, write_hashes,
 };
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -106,7 +106,7 @@ impl Answer {
             4 => Answer::Info(Info::decode(reader)?),
             5 => Answer::Error(Refusal::decode(reader)?),
             6 => {
-                let is_last = read_flag(reader, "last processes")?;
+                let is_last = reader.flag("last processes")?;
                 let count = reader.length("number of processes", MAX_RUNNING)?;
                 let processes = (0..count).map(|_| ProcessInfo::decode(reader)).collect::<Result<_, _>>()?;
                 Answer::Running { processes, is_last }

@@ -2,7 +2,7 @@
 
 use crate::limits::MAX_NAME_BYTES;
 use quintet_contract::Identity;
-use quintet_wire::services::process::{RunningProcess, read_flag};
+use quintet_wire::services::process::RunningProcess;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// A process of a job on the launcher's machine.
@@ -35,7 +35,7 @@ impl Decode<'_> for ProcessInfo {
         let running = RunningProcess::decode(reader)?;
         let name = reader.text("name of a process", MAX_NAME_BYTES)?.to_owned();
         let restarts = reader.u32()?;
-        let is_proved = read_flag(reader, "whether an owner is proved")?;
+        let is_proved = reader.flag("whether an owner is proved")?;
         let owner = if is_proved { Some(Identity(reader.array()?)) } else { None };
         Ok(ProcessInfo { running, name, restarts, owner })
     }

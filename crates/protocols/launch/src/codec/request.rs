@@ -5,7 +5,7 @@ use crate::limits::MAX_GRANTS;
 use bytes::Bytes;
 use quintet_contract::{Address, Identity, Kind, Outbox, OwnedFrame, SendError, Span, Token};
 use quintet_wire::services::process::{
-    FileHash, MAX_START_BYTES, Start, read_flag, read_hashes, read_signal, write_hashes,
+    FileHash, MAX_START_BYTES, Start, read_hashes, read_signal, write_hashes,
 };
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
 use std::collections::BTreeMap;
@@ -131,7 +131,7 @@ impl Request {
             4 => Request::Signal {
                 process: reader.u64()?,
                 signal: read_signal(reader)?,
-                to_group: read_flag(reader, "to its group")?,
+                to_group: reader.flag("to its group")?,
             },
             5 => Request::End { job: read_job(reader)? },
             6 => Request::Info,
@@ -172,8 +172,8 @@ fn read_grants(reader: &mut Reader<'_>) -> Result<BTreeMap<Identity, Grant>, Dec
                 value: identity.0[0].into(),
             });
         }
-        let run = read_flag(reader, "run")?;
-        grants.insert(identity, Grant { run, code: read_flag(reader, "code")? });
+        let run = reader.flag("run")?;
+        grants.insert(identity, Grant { run, code: reader.flag("code")? });
     }
     Ok(grants)
 }

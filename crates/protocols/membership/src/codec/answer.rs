@@ -2,7 +2,6 @@
 
 use super::{CHANGED, CURRENT, DONE, ERROR, JOINED, NEWS};
 use crate::change::Change;
-use crate::message::flag;
 use crate::refusal::Refusal;
 use crate::view::{MAX_MEMBERS, View};
 use quintet_contract::{Kind, NodeId, Span};
@@ -166,7 +165,7 @@ fn suspects(reader: &mut Reader<'_>) -> Result<Vec<Suspect>, DecodeError> {
 impl Decode<'_> for News {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let number = reader.u64()?;
-        let (is_stale, stale_for) = (flag(reader, "stale")?, Span(reader.u64()?));
+        let (is_stale, stale_for) = (reader.flag("stale")?, Span(reader.u64()?));
         Ok(News { number, is_stale, stale_for, suspects: suspects(reader)? })
     }
 }

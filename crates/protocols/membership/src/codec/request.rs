@@ -2,7 +2,6 @@
 
 use super::{JOIN, LEAVE, VIEW, WATCH};
 use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
-use crate::message::flag;
 use quintet_contract::{Identity, Kind, NodeId, Span};
 use quintet_wire::{DecodeError, Encode, Reader, Sink};
 
@@ -74,7 +73,7 @@ impl Request {
                 ticket: reader.u64()?,
             },
             LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
-            VIEW => Request::View { agreed: flag(reader, "agreed")? },
+            VIEW => Request::View { agreed: reader.flag("agreed")? },
             WATCH => Request::Watch { view: reader.u64()?, news: reader.u64()?, wait: Span(reader.u64()?) },
             Kind(other) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: other.into() }),
         };

@@ -1,7 +1,7 @@
 //! A record, and how it lies on the disk.
 
 use crate::change::Entry;
-use crate::message::{flag, number};
+use crate::message::number;
 use crate::view::View;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Incarnation, NodeId};
@@ -79,7 +79,7 @@ impl Decode<'_> for Record {
             }),
             2 => {
                 let (term, node) = (number(reader, "term")?, NodeId(reader.u16()?));
-                Record::Vote { term, voted_for: flag(reader, "voted")?.then_some(node) }
+                Record::Vote { term, voted_for: reader.flag("voted")?.then_some(node) }
             }
             3 => Record::Entry { index: number(reader, "index")?, entry: Entry::decode(reader)? },
             4 => Record::Snapshot {

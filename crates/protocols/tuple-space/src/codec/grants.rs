@@ -49,7 +49,7 @@ impl Encode for CodeGrants {
 
 impl Decode<'_> for CodeGrants {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let own_machine = read_flag(reader, "own machine")?;
+        let own_machine = reader.flag("own machine")?;
         let number = reader.left() / size_of::<Identity>();
         if number > MAX_CODE_GRANTS {
             let (value, limit) = (number as u64, MAX_CODE_GRANTS as u64);
@@ -89,19 +89,12 @@ impl Encode for NotGranted {
 
 impl Decode<'_> for NotGranted {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let is_proved = read_flag(reader, "whether there is a proof")?;
+        let is_proved = reader.flag("whether there is a proof")?;
         let identity = Identity(reader.array()?);
         let at = reader.at();
         let text = core::str::from_utf8(reader.bytes(reader.left())?);
         let text = text.map_err(|_| DecodeError::NotText { at })?.to_owned();
         Ok(NotGranted { identity: is_proved.then_some(identity), text })
-    }
-}
-
-fn read_flag(reader: &mut Reader<'_>, field: &'static str) -> Result<bool, DecodeError> {
-    match reader.u8()? {
-        flag @ 0..=1 => Ok(flag == 1),
-        other => Err(reader.invalid(field, other, 1)),
     }
 }
 

@@ -315,14 +315,6 @@ fn read_address(reader: &mut Reader<'_>) -> Result<Address, DecodeError> {
     Ok(Address::from_bits(reader.u32()?))
 }
 
-fn read_flag(field: &'static str, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
-    match reader.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(reader.invalid(field, other, 1)),
-    }
-}
-
 impl Encode for ListedLease {
     fn encode(&self, sink: &mut impl Sink) {
         self.id.encode(sink);
@@ -342,7 +334,7 @@ impl Decode<'_> for ListedLease {
 impl Decode<'_> for ListedTuple {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (age, bytes, failed) = (reader.u64()?, reader.u64()?, reader.u32()?);
-        let is_leased = read_flag("whether a tuple is leased", reader)?;
+        let is_leased = reader.flag("whether a tuple is leased")?;
         let lease = if is_leased { Some(ListedLease::decode(reader)?) } else { None };
         Ok(ListedTuple { age, bytes, failed, lease, fields: read_fields(reader)? })
     }
@@ -380,7 +372,7 @@ impl Decode<'_> for WaitingRequest {
         let (operation, awaited) = (Operation::decode(reader)?, Awaited::decode(reader)?);
         let (waited, ends_in) = (read_span(reader)?, read_end(reader)?);
         let (puts, hidden) = (reader.u32()?, reader.u64()?);
-        let has_template = read_flag("whether there is a template", reader)?;
+        let has_template = reader.flag("whether there is a template")?;
         let template = if has_template { Some(read_fields(reader)?) } else { None };
         Ok(WaitingRequest { client, age, operation, awaited, waited, ends_in, puts, hidden, template })
     }
@@ -416,7 +408,7 @@ impl Decode<'_> for ClientState {
             3 => LinkClass::Network,
             other => return Err(reader.invalid("reach of a link", other, 1)),
         };
-        let is_proved = read_flag("whether a client is proved", reader)?;
+        let is_proved = reader.flag("whether a client is proved")?;
         let identity = if is_proved { Some(Identity(reader.array()?)) } else { None };
         let connected = read_span(reader)?;
         let (waiting, leases) = (reader.u32()?, reader.u32()?);

@@ -60,3 +60,11 @@ fn a_number_without_a_meaning_is_told_by_its_first_byte() {
     let invalid = DecodeError::Invalid { at: 1, field: "number", value: 3 };
     assert_eq!(reader.invalid("number", value, 4), invalid);
 }
+
+#[test]
+fn a_flag_is_nothing_but_0_or_1() {
+    let mut reader = Reader::new(b"\x00\x01\x02");
+    assert_eq!((reader.flag("flag"), reader.flag("flag")), (Ok(false), Ok(true)));
+    assert_eq!(reader.flag("flag"), Err(DecodeError::Invalid { at: 2, field: "flag", value: 2 }));
+    assert_eq!(reader.flag("flag"), Err(DecodeError::Truncated { at: 3, needed: 1, left: 0 }));
+}

@@ -130,15 +130,3 @@ pub fn read_hashes(reader: &mut Reader<'_>) -> Result<Vec<FileHash>, DecodeError
     let bytes = reader.bytes(count * 32)?;
     Ok(bytes.chunks_exact(32).map(|hash| FileHash(hash.try_into().expect("chunks of 32"))).collect())
 }
-
-/// A boolean as one byte, 0 or 1.
-///
-/// # Errors
-/// Another byte, or none.
-pub fn read_flag(reader: &mut Reader<'_>, field: &'static str) -> Result<bool, DecodeError> {
-    match reader.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(reader.invalid(field, other, 1)),
-    }
-}

@@ -2,8 +2,8 @@
 
 use super::request::read_signal;
 use super::{
-    FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, MAX_RUNNING, MAX_TEXT_BYTES, RunningProcess, read_flag,
-    read_hashes, write_hashes,
+    FileHash, MAX_OUTPUT_BYTES, MAX_PATH_BYTES, MAX_RUNNING, MAX_TEXT_BYTES, RunningProcess, read_hashes,
+    write_hashes,
 };
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 use core::fmt;
@@ -131,18 +131,18 @@ impl Decode<'_> for ProcessAnswer {
             1 => ProcessAnswer::Done,
             2 => ProcessAnswer::Started { folder: reader.counted("folder", MAX_PATH_BYTES)?.to_vec() },
             3 => {
-                let is_last = read_flag(reader, "last output")?;
+                let is_last = reader.flag("last output")?;
                 ProcessAnswer::Output { bytes: reader.counted("output", MAX_OUTPUT_BYTES)?.to_vec(), is_last }
             }
             4 => ProcessAnswer::Ended(End::decode(reader)?),
             5 => ProcessAnswer::Load { cores: reader.u16()?, load: reader.u32()? },
             6 => {
-                let is_missing_file = read_flag(reader, "missing file")?;
+                let is_missing_file = reader.flag("missing file")?;
                 let text = reader.text("text of a failure", MAX_TEXT_BYTES)?.to_owned();
                 ProcessAnswer::Failed { is_missing_file, text }
             }
             7 => {
-                let is_last = read_flag(reader, "last processes")?;
+                let is_last = reader.flag("last processes")?;
                 let count = reader.length("number of processes", MAX_RUNNING)?;
                 let processes =
                     (0..count).map(|_| RunningProcess::decode(reader)).collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
 //! What the host's processes are asked.
 
-use super::{FileHash, MAX_OUTPUT_BYTES, Stream, read_flag, read_hashes, write_hashes};
+use super::{FileHash, MAX_OUTPUT_BYTES, Stream, read_hashes, write_hashes};
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// The body of [`PROCESS_REQUEST`](crate::registry::PROCESS_REQUEST).
@@ -123,7 +123,7 @@ impl Decode<'_> for ProcessRequest {
             5 => ProcessRequest::Signal {
                 process: reader.u64()?,
                 signal: read_signal(reader)?,
-                to_group: read_flag(reader, "to its group")?,
+                to_group: reader.flag("to its group")?,
             },
             6 => ProcessRequest::End { job: u128::from_le_bytes(reader.array()?) },
             7 => ProcessRequest::Load,

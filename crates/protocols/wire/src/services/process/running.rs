@@ -1,6 +1,5 @@
 //! Processes of jobs that run on the machine, as the host sees them.
 
-use super::read_flag;
 use crate::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Processes of one answer.
@@ -83,5 +82,5 @@ fn write_number(number: Option<u64>, sink: &mut impl Sink) {
 }
 
 fn read_number(reader: &mut Reader<'_>) -> Result<Option<u64>, DecodeError> {
-    Ok(if read_flag(reader, "whether there is a number")? { Some(reader.u64()?) } else { None })
+    Ok(if reader.flag("whether there is a number")? { Some(reader.u64()?) } else { None })
 }

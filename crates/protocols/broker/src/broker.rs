@@ -387,11 +387,15 @@ impl Broker {
 
     fn flush(&mut self, to: Address, out: &mut dyn Outbox) {
         let Some(peer) = self.peers.get_mut(to) else { return };
-        while let Some((token, answer)) = peer.unsent.front() {
-            if answer.send(out, to, *token) == Err(SendError::Full) {
-                return;
-            }
-            peer.unsent.pop_front();
+        let mut unsent = std::mem::take(&mut peer.unsent);
+        // Up to the first that is kept again.
+        while self.peers.get(to).is_some_and(|peer| peer.unsent.is_empty())
+            && let Some((token, answer)) = unsent.pop_front()
+        {
+            self.answer(to, token, answer, out);
+        }
+        if let Some(peer) = self.peers.get_mut(to) {
+            peer.unsent.append(&mut unsent);
         }
     }
 

@@ -399,6 +399,27 @@ fn an_answer_waits_for_room_in_the_link() {
 }
 
 #[test]
+fn a_reply_that_waited_for_room_and_is_too_large_for_the_link_fails_its_call() {
+    let mut bench = Bench::new();
+    let handler = bench.register(HANDLER, None);
+    bench.next(HANDLER, handler);
+    let (token, given) = bench.call(CALLER, None);
+    let reply =
+        Request::Reply { call: delivered(&given), handled: Handled::Replied(Bytes::from(vec![0; 6000])) };
+    let mut effects = Effects::default();
+    reply.send(&mut effects, HANDLER, Token(77)).unwrap();
+    let (_, frame) = effects.frames().remove(0);
+    let mut narrow = Narrow { effects: Effects::default(), gone: None, is_full: true, bulk: 5000 };
+    bench.broker.handle(bench.now, Input::Frame(HANDLER, frame.borrow()), &mut narrow);
+    narrow.is_full = false;
+    bench.broker.handle(bench.now, Input::Writable(CALLER), &mut narrow);
+    bench.broker.verify();
+    let (to, frame) = narrow.effects.frames().remove(0);
+    let answer = Answer::decode(frame.kind, &frame.body, &frame.bulk).unwrap();
+    assert_eq!(reason(&vec![(to, frame.token, answer)], CALLER, token), Reason::TooLarge);
+}
+
+#[test]
 fn what_a_link_cannot_carry_fails_as_too_large() {
     let mut bench = Bench::new();
     let limits = HandlerLimits { max_request_bytes: 1 << 20, ..LIMITS };

@@ -102,7 +102,9 @@ impl Agents {
         let folder = self.dialer.folder.clone();
         let look = move || {
             thread::spawn(move || {
-                while Machines::known(&folder).is_ok_and(|known| tell.send(Heard::Known(known)).is_ok()) {
+                let Ok(own) = Client::local(&folder) else { return };
+                // Again and again, as the leader tells what it sees to nobody but who asks.
+                while Machines::known(&own).is_ok_and(|known| tell.send(Heard::Known(known)).is_ok()) {
                     thread::sleep(PAUSE);
                 }
             });

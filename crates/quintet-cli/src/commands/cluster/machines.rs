@@ -75,7 +75,7 @@ impl Machines {
     /// # Errors
     /// It does not run, or does not answer.
     pub(crate) fn ask(folder: &Path) -> Result<Machines, AgentError> {
-        let membership = Machines::known(folder)?;
+        let membership = Machines::known(&Client::local(folder)?)?;
         let own = Record::read(folder)?.ok_or_else(|| AgentError::NoMember(folder.to_owned()))?;
         let infos = Answers::new();
         let disk = statvfs(folder).map_err(|errno| AgentError::System {
@@ -86,12 +86,11 @@ impl Machines {
         Ok(Machines { membership, own, certificate: certificate(folder)?, infos, room })
     }
 
-    /// Who is in and who of them is there, as the agent of that folder knows it, and the leader that it asks.
+    /// Who is in and who of them is there, as the agent knows that is asked, and the leader that it asks.
     ///
     /// # Errors
-    /// It does not run, or does not answer.
-    pub(crate) fn known(folder: &Path) -> Result<Membership, AgentError> {
-        let client = Client::local(folder)?;
+    /// It does not answer.
+    pub(crate) fn known(client: &Client) -> Result<Membership, AgentError> {
         match client.membership(false)? {
             // Whoever hears no majority would wait for it, only to say that.
             known if known.news.is_stale => Ok(known),

@@ -417,8 +417,10 @@ quintet_status quintet_lab_address(quintet_lab *lab,
 
 /**
  * Has the lab's waits ask `check(argument)` every 20 ms, on the thread that waits, whether they are to end: then the call fails with
- * `QUINTET_CANCELLED`, and has had no effect: a tuple that has come meanwhile goes back to its place. A wait that ends within 20 ms
- * does not ask. `check` must not call this library, nor throw or jump. NULL: waits ask nobody, as at first.
+ * `QUINTET_CANCELLED`, and has had no effect: a tuple that has come meanwhile goes back to its place. Only a call of a handler that was begun
+ * goes on there. A wait that ends within 20 ms does not ask, nor does what is answered at once as long as the connection is there: the status
+ * of the space, the rows of a listing, the release of a lease, a one-way call, a handler that begins or leaves, a reply. `check` must not call
+ * this library, nor throw or jump. NULL: waits ask nobody, as at first.
  */
 quintet_status quintet_lab_set_interrupt(quintet_lab *lab,
                                          quintet_interrupt check,
@@ -1024,7 +1026,8 @@ quintet_status quintet_messaging_send(quintet_lab *lab,
 /**
  * Waits until there is a handler of this name, `timeout_ms` at most: for a program that calls another one that was started at the same time.
  *
- * Fails with `QUINTET_TIMED_OUT`, and `QUINTET_BAD_VALUE` for what is no name or rank.
+ * Fails with `QUINTET_TIMED_OUT`, `QUINTET_CANCELLED` if the program's interrupt check ended the wait, and `QUINTET_BAD_VALUE` for what is no name or
+ * rank.
  */
 quintet_status quintet_messaging_wait(quintet_lab *lab,
                                       const char *name,

@@ -1,6 +1,6 @@
 //! What everything that was made from a lab shares; how an outcome is waited for.
 
-use crate::interrupt::{Interrupt, SLICE};
+use crate::interrupt::Interrupt;
 use crate::threads::without_signals;
 use core::sync::atomic::{AtomicBool, Ordering};
 use quintet::{Code, Error, Lab, Outcome, Pending, Space, Template, Tuple};
@@ -71,8 +71,7 @@ impl Connection {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
             let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-            let slice = if self.interrupt.is_set() { left.min(SLICE) } else { left };
-            if let Some(outcome) = pending.peek(slice) {
+            if let Some(outcome) = pending.peek(left.min(self.interrupt.slice())) {
                 return Ok(Some(outcome));
             }
             self.interrupt.look()?;

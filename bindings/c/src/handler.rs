@@ -27,7 +27,7 @@
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, tagged, text, value};
 use crate::connection::Connection;
 use crate::error::quintet_status;
-use crate::interrupt::{Argument, SLICE, needed};
+use crate::interrupt::{Argument, needed};
 use crate::lab::quintet_lab;
 use crate::messaging::message;
 use core::ffi::{c_char, c_void};
@@ -110,8 +110,7 @@ pub extern "C" fn quintet_handler_new(
 impl Handling {
     fn next(&self, limit: Option<Duration>) -> Result<Given, Error> {
         let interrupt = &self.connection.interrupt;
-        let step = if interrupt.is_set() { SLICE } else { Duration::MAX };
-        let call = self.handler.next_unless(limit, step, || interrupt.look())?;
+        let call = self.handler.next_unless(limit, interrupt.slice(), || interrupt.look())?;
         Ok(Given {
             request: call.payload().clone(),
             is_one_way: call.is_one_way(),

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 /// How long a wait does not ask: below what a person notices, and seldom enough to cost nothing.
-pub(crate) const SLICE: Duration = Duration::from_millis(20);
+const SLICE: Duration = Duration::from_millis(20);
 
 /// Asks the program whether a wait is to end. It must not call the library, nor throw.
 pub type quintet_interrupt = Option<extern "C" fn(argument: *mut c_void) -> bool>;
@@ -50,15 +50,32 @@ impl Interrupt {
         self.is_set.load(Ordering::Acquire)
     }
 
+    /// How long a wait may go on before it looks.
+    pub(crate) fn slice(&self) -> Duration {
+        if self.is_set() { SLICE } else { Duration::MAX }
+    }
+
+    /// What `step` comes to, which waits so long at most and is made again until it comes to something.
+    ///
+    /// # Errors
+    /// As [`look`](Interrupt::look).
+    pub(crate) fn wait<T>(&self, mut step: impl FnMut(Duration) -> Option<T>) -> Result<T, Error> {
+        loop {
+            if let Some(come) = step(self.slice()) {
+                return Ok(come);
+            }
+            self.look()?;
+        }
+    }
+
     /// # Errors
     /// `Cancelled` if the program wants the wait to end.
     pub(crate) fn look(&self) -> Result<(), Error> {
         let check = *self.check.read().unwrap_or_else(PoisonError::into_inner);
         match check {
-            Some((check, argument)) if check(argument.pointer()) => Err(Error::new(
-                Code::Cancelled,
-                "the program's interrupt check ended the wait; nothing was taken",
-            )),
+            Some((check, argument)) if check(argument.pointer()) => {
+                Err(Error::new(Code::Cancelled, "the program's interrupt check ended the wait"))
+            }
             _ => Ok(()),
         }
     }

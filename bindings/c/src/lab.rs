@@ -160,8 +160,10 @@ pub extern "C" fn quintet_lab_address(
 }
 
 /// Has the lab's waits ask `check(argument)` every 20 ms, on the thread that waits, whether they are to end: then the call fails with
-/// `QUINTET_CANCELLED`, and has had no effect: a tuple that has come meanwhile goes back to its place. A wait that ends within 20 ms
-/// does not ask. `check` must not call this library, nor throw or jump. NULL: waits ask nobody, as at first.
+/// `QUINTET_CANCELLED`, and has had no effect: a tuple that has come meanwhile goes back to its place. Only a call of a handler that was begun
+/// goes on there. A wait that ends within 20 ms does not ask, nor does what is answered at once as long as the connection is there: the status
+/// of the space, the rows of a listing, the release of a lease, a one-way call, a handler that begins or leaves, a reply. `check` must not call
+/// this library, nor throw or jump. NULL: waits ask nobody, as at first.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_lab_set_interrupt(
     lab: Option<&quintet_lab>,

@@ -7,7 +7,8 @@
 //!
 //! A call that fails with `QUINTET_NO_HANDLER` or `QUINTET_BUSY` has had no effect. After `QUINTET_PEER_DIED` the handler may have done something.
 //!
-//! Any threads may call at once. An interrupt check of the lab ends these waits as well: a call that was not begun by then is not.
+//! Any threads may call at once. An interrupt check of the lab ends the waits of `quintet_messaging_call` and `quintet_messaging_wait` as well: a
+//! call that was not begun by then is not, and one that was goes on in its handler.
 //!
 //! ```c
 //! quintet_buffer *reply;
@@ -21,16 +22,14 @@
 //! }
 //! ```
 
-use crate::boundary::{guarded, limit, misuse, null, place, slice, text, value};
+use crate::boundary::{guarded, limit, misuse, place, slice, text, value};
 use crate::buffer::{of_data, quintet_buffer};
 use crate::error::quintet_status;
-use crate::interrupt::SLICE;
 use crate::lab::quintet_lab;
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use quintet::{Bytes, Error, Recipient};
-use std::time::Duration;
 
 /// For a rank: the handlers of any process.
 pub const QUINTET_ANY_RANK: i64 = -1;
@@ -58,9 +57,6 @@ pub(crate) fn checked_rank(rank: i64) -> Result<Option<u32>, Error> {
 /// # Errors
 /// `BadValue`.
 pub(crate) fn message(data: *const c_void, length: usize, name: &str) -> Result<Bytes, Error> {
-    if data.is_null() && length > 0 {
-        return Err(null(name));
-    }
     slice(data.cast::<u8>(), length, name).map(Bytes::copy_from_slice)
 }
 
@@ -86,14 +82,8 @@ pub extern "C" fn quintet_messaging_call(
         let to = recipient(lab, name, rank)?;
         let interrupt = &value(lab)?.connection.interrupt;
         let mut pending = to.begin_call(message(request, length, "request")?, limit(timeout_ms))?;
-        loop {
-            let slice = if interrupt.is_set() { SLICE } else { Duration::MAX };
-            if let Some(replied) = pending.wait(slice) {
-                *reply = of_data(replied?);
-                return Ok(());
-            }
-            interrupt.look()?;
-        }
+        *reply = of_data(interrupt.wait(|slice| pending.wait(slice))??);
+        Ok(())
     })
 }
 
@@ -114,7 +104,8 @@ pub extern "C" fn quintet_messaging_send(
 
 /// Waits until there is a handler of this name, `timeout_ms` at most: for a program that calls another one that was started at the same time.
 ///
-/// Fails with `QUINTET_TIMED_OUT`, and `QUINTET_BAD_VALUE` for what is no name or rank.
+/// Fails with `QUINTET_TIMED_OUT`, `QUINTET_CANCELLED` if the program's interrupt check ended the wait, and `QUINTET_BAD_VALUE` for what is no name or
+/// rank.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_messaging_wait(
     lab: Option<&quintet_lab>,
@@ -125,12 +116,6 @@ pub extern "C" fn quintet_messaging_wait(
     guarded(|| {
         let interrupt = &value(lab)?.connection.interrupt;
         let mut waiting = recipient(lab, name, rank)?.begin_wait(limit(timeout_ms))?;
-        loop {
-            let slice = if interrupt.is_set() { SLICE } else { Duration::MAX };
-            if let Some(there) = waiting.wait(slice) {
-                return there;
-            }
-            interrupt.look()?;
-        }
+        interrupt.wait(|slice| waiting.wait(slice))?
     })
 }

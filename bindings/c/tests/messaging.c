@@ -145,6 +145,8 @@ static void a_check_of_the_program_ends_waits(quintet_lab *lab) {
     is_interrupted = true;
     COMES_TO(QUINTET_CANCELLED, quintet_handler_next(handler, QUINTET_FOREVER, &call));
     COMES_TO(QUINTET_CANCELLED, quintet_messaging_call(lab, "test", QUINTET_ANY_RANK, "x", 1, QUINTET_FOREVER, &reply));
+    /* A handler may have begun the call. */
+    CHECK(strstr(quintet_error_message(), "interrupt check") != NULL && strstr(quintet_error_message(), "nothing") == NULL);
     COMES_TO(QUINTET_CANCELLED, quintet_messaging_wait(lab, "nobody", QUINTET_ANY_RANK, QUINTET_FOREVER));
     is_interrupted = false;
     COMES_TO(QUINTET_TIMED_OUT, quintet_handler_next(handler, 1, &call));

@@ -1,6 +1,7 @@
 //! What crosses the boundary between C and Rust: handles, pointers, outcomes, panics.
 
 use crate::error::{quintet_status, remember};
+use crate::lab::QUINTET_FOREVER;
 use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -173,6 +174,11 @@ pub(crate) fn text<'a>(start: *const c_char, name: &str) -> Result<&'a str, Erro
 /// How long an operation may wait; none: without end.
 pub(crate) fn limit(timeout_ms: i64) -> Option<Duration> {
     u64::try_from(timeout_ms).ok().map(Duration::from_millis)
+}
+
+/// The same for C: `QUINTET_FOREVER` without end.
+pub(crate) fn milliseconds(limit: Option<Duration>) -> i64 {
+    limit.map_or(QUINTET_FOREVER, |limit| i64::try_from(limit.as_millis()).unwrap_or(i64::MAX))
 }
 
 pub(crate) fn null(name: &str) -> Error {

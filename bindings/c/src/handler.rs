@@ -24,7 +24,9 @@
 //! quintet_handler_serve(handler, look_up, table);
 //! ```
 
-use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, tagged, text, value};
+use crate::boundary::{
+    Tagged, free, give, guarded, handle, limit, milliseconds, misuse, place, tagged, text, value,
+};
 use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::interrupt::{Argument, needed};
@@ -35,7 +37,7 @@ use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
 use quintet::{Call, Error, Handler, HandlerLimits};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Takes calls of a name. Any threads may use it at once.
 pub struct quintet_handler(Tagged<Handling>);
@@ -55,7 +57,7 @@ handle!(quintet_call, Given, b"call", "call");
 pub struct Given {
     request: quintet::Bytes,
     is_one_way: bool,
-    end: Option<std::time::Instant>,
+    end: Option<Instant>,
     /// None once it was replied to.
     call: Mutex<Option<Call>>,
 }
@@ -207,9 +209,8 @@ pub extern "C" fn quintet_call_remaining(
 ) -> quintet_status {
     guarded(|| {
         let remaining = place(remaining_ms, "remaining_ms", 0)?;
-        let left = value(call)?.end.map(|end| end.saturating_duration_since(std::time::Instant::now()));
-        *remaining = left
-            .map_or(crate::lab::QUINTET_FOREVER, |left| i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
+        let left = value(call)?.end.map(|end| end.saturating_duration_since(Instant::now()));
+        *remaining = milliseconds(left);
         Ok(())
     })
 }

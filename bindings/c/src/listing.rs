@@ -21,9 +21,8 @@
 //!
 //! Any threads may use a listing at once; each row is given to one of them.
 
-use crate::boundary::{Tagged, free, give, guarded, handle, place, value};
+use crate::boundary::{Tagged, free, give, guarded, handle, milliseconds, place, value};
 use crate::error::quintet_status;
-use crate::lab::QUINTET_FOREVER;
 use crate::space::quintet_space;
 use crate::tuple::{quintet_tuple, received, to_match};
 use core::mem::MaybeUninit;
@@ -106,16 +105,15 @@ pub extern "C" fn quintet_listing_free(listing: Option<NonNull<quintet_listing>>
 
 fn numbers(listed: &ListedTuple) -> quintet_row {
     let is_cut = |(at, field): (usize, &Glimpse)| u64::from(field.value().is_none()) << at;
-    let milliseconds = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-    let ends_in = |lease: ListedLease| lease.ends_in.map(|span| milliseconds(span.into()));
+    let ends_in = |lease: ListedLease| lease.ends_in.map(Duration::from);
     quintet_row {
         age: listed.age,
         bytes: listed.bytes,
         cut: listed.fields.iter().enumerate().map(is_cut).sum(),
         failed: listed.failed,
         is_leased: listed.lease.is_some(),
-        held_ms: listed.lease.map_or(0, |lease| milliseconds(lease.held.into())),
-        ends_in_ms: listed.lease.and_then(ends_in).unwrap_or(QUINTET_FOREVER),
+        held_ms: listed.lease.map_or(0, |lease| milliseconds(Some(lease.held.into()))),
+        ends_in_ms: milliseconds(listed.lease.and_then(ends_in)),
         reserved: [0; 4],
     }
 }

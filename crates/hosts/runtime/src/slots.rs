@@ -53,6 +53,8 @@ pub(crate) struct Slots {
     earlier: BTreeMap<Token, Slot>,
     /// Open slots that hold back no settling: those of requests to another protocol than the one that settles.
     apart: BTreeSet<Token>,
+    /// No slot before this token's holds back settling.
+    settled: u64,
     /// The token whose slot lies first in the ring. The ring begins anew whenever no request is open, so that the same
     /// few slots are used again and stay in the cache.
     first: u64,
@@ -118,15 +120,25 @@ impl Slots {
     }
 
     /// The oldest token whose answer was not collected yet, or the next to be issued; of those that hold back settling.
-    pub(crate) fn oldest_open(&self) -> Token {
+    pub(crate) fn oldest_open(&mut self) -> Token {
+        let first = self.earlier.first_key_value().map_or(self.ended + 1, |(token, _)| token.0);
         if self.apart.is_empty() {
-            return self.earlier.first_key_value().map_or(Token(self.ended + 1), |(token, _)| *token);
+            return Token(first);
         }
-        let counts = |token: &Token| !self.apart.contains(token);
-        let is_open = |token: &Token| !matches!(self.recent[self.position(token.0)], Slot::Closed);
-        let mut recent = (self.ended + 1..=self.issued).map(Token).filter(is_open);
-        let earlier = self.earlier.keys().copied().find(counts);
-        earlier.or_else(|| recent.find(counts)).unwrap_or(Token(self.issued + 1))
+        // Each token is passed once, however many stand apart.
+        self.settled = self.settled.max(first);
+        while self.settled <= self.issued && !self.holds_back(Token(self.settled)) {
+            self.settled += 1;
+        }
+        Token(self.settled)
+    }
+
+    fn holds_back(&self, token: Token) -> bool {
+        let is_open = match token.0 {
+            old if old <= self.ended => self.earlier.contains_key(&token),
+            recent => !matches!(self.recent[self.position(recent)], Slot::Closed),
+        };
+        is_open && !self.apart.contains(&token)
     }
 
     fn get(&mut self, token: Token) -> Option<&mut Slot> {
@@ -327,6 +339,27 @@ mod tests {
         }
         assert!(slots.apart.is_empty());
         assert_eq!(slots.open(), slots.oldest_open());
+    }
+
+    #[test]
+    fn however_many_stand_apart_the_oldest_that_does_not_is_known() {
+        let mut slots = Slots::default();
+        let mut counted = BTreeSet::new();
+        for number in 0..50_000u64 {
+            // Every hundredth is one that counts; it is closed fifty later, and those of the first half stand apart for long.
+            match number % 100 {
+                0 => _ = counted.insert(slots.open()),
+                50 => _ = slots.close(counted.pop_first().expect("there is one")),
+                _ => {
+                    let token = slots.open_apart();
+                    if number > 25_000 {
+                        slots.close(token);
+                    }
+                }
+            }
+            let oldest = counted.first().copied().unwrap_or(Token(slots.issued + 1));
+            assert_eq!(slots.oldest_open(), oldest);
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ use crate::model::Model;
 use crate::plan::Plan;
 use crate::problem::ModelError;
 use crate::result::{Ended, RunResult};
-use crate::run::Unwatched;
 use quintet_simulate::{Picos, in_parallel};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +39,8 @@ pub struct Finding {
 
 impl Model {
     /// Runs it with one seed after the other until a run breaks a statement, on all processors. The first such seed is found,
-    /// however many there are. `stop` ends the search; runs under way are not counted then.
+    /// however many there are. `stop` ends the search; runs under way are not counted then, and of a run that was found the shortest so far
+    /// is given.
     ///
     /// # Errors
     /// Everything that is wrong with the model.
@@ -60,7 +60,7 @@ impl Model {
                 let Some((result, violations)) = found else { return Ok(Search { runs, finding: None }) };
                 runs += 1;
                 if !violations.is_empty() {
-                    let finding = Some(self.finding(&result, violations)?);
+                    let finding = Some(self.finding(&result, violations, stop)?);
                     return Ok(Search { runs, finding });
                 }
             }
@@ -70,9 +70,14 @@ impl Model {
         Ok(Search { runs, finding: None })
     }
 
-    fn finding(&self, result: &RunResult, violations: Vec<Violation>) -> Result<Finding, ModelError> {
+    fn finding(
+        &self,
+        result: &RunResult,
+        violations: Vec<Violation>,
+        stop: &AtomicBool,
+    ) -> Result<Finding, ModelError> {
         let shortest = match violations.first() {
-            Some(broken) => self.shortest(result, broken)?,
+            Some(broken) => self.shortest(result, broken, stop)?,
             None => None,
         };
         let RunResult { seed, simulated, .. } = *result;
@@ -80,11 +85,12 @@ impl Model {
     }
 
     /// Halves the interval between an end with which the statement is broken and one with which it is not. A statement about a mean may be
-    /// broken, kept and broken again; what is found is broken, and a little shorter it is kept.
+    /// broken, kept and broken again; what is found is broken, and a little shorter it is kept, unless it is stopped before that is known.
     fn shortest(
         &self,
         result: &RunResult,
         broken: &Violation,
+        stop: &AtomicBool,
     ) -> Result<Option<(Picos, Violation)>, ModelError> {
         // Where time stands still, or events go on for ever, it is not the end that is too late.
         if matches!(result.ended, Ended::Stalled(_)) {
@@ -96,23 +102,30 @@ impl Model {
         while too_long - kept > 1 {
             let middle = kept.midpoint(too_long);
             let end = Picos(middle * grain);
-            match self.broken_with(end, result.seed, &broken.check)? {
+            match self.broken_with(end, result.seed, &broken.check, stop)? {
                 Some(violation) => (too_long, found) = (middle, Some((end, violation))),
+                None if stop.load(Ordering::Relaxed) => break,
                 None => kept = middle,
             }
         }
         Ok(found)
     }
 
-    /// How the statement is broken when the run ends there; an end within the warm-up is none.
-    fn broken_with(&self, end: Picos, seed: u64, check: &str) -> Result<Option<Violation>, ModelError> {
+    /// How the statement is broken when the run ends there; an end within the warm-up is none. None as well if it was stopped.
+    fn broken_with(
+        &self,
+        end: Picos,
+        seed: u64,
+        check: &str,
+        stop: &AtomicBool,
+    ) -> Result<Option<Violation>, ModelError> {
         if end <= self.plan()?.warm_up {
             return Ok(None);
         }
         let model = self.clone().with("end", format!("{} s", end.as_seconds()));
         let (plan, checks) = model.planned()?;
-        let result = plan.run(seed, &mut Unwatched).expect("nobody ends it");
-        Ok(checks.violations(&result).into_iter().find(|violation| violation.check == check))
+        let Some((_, violations)) = look(&plan, &checks, seed, stop) else { return Ok(None) };
+        Ok(violations.into_iter().find(|violation| violation.check == check))
     }
 }
 
@@ -130,4 +143,37 @@ fn grain(whole: Picos) -> u64 {
         grain *= 10;
     }
     grain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job of 15 ms every 10 ms, so that they wait longer and longer; more events than pass between two looks.
+    const LONG: &str = r#"
+[model]
+name = "long"
+end = "200 s"
+[processor.cpu.instructions]
+tick = "15 ms"
+[module.one]
+on = "cpu"
+every = "10 ms"
+do = [{ execute = "tick" }]
+[check]
+soon = "module.one.waiting.longest <= 1 s"
+"#;
+
+    #[test]
+    fn who_stops_the_search_for_a_shorter_run_gets_what_was_found() {
+        let model = Model::from_str(LONG, "long.toml").unwrap_or_else(|error| panic!("{error}"));
+        let (plan, checks) = model.planned().unwrap_or_else(|error| panic!("{error}"));
+        let found = |is_stopped| {
+            let (result, violations) = look(&plan, &checks, 0, &AtomicBool::new(false))?;
+            model.finding(&result, violations, &AtomicBool::new(is_stopped)).ok()
+        };
+        let (whole, stopped) = (found(false).expect("it is broken"), found(true).expect("it is broken"));
+        assert!(whole.shortest.is_some());
+        assert_eq!(stopped, Finding { shortest: None, ..whole });
+    }
 }

@@ -14,15 +14,14 @@ references), with its own defaults: nobody is told how many calls go together. `
 | array-8m-same, array-8m-distinct | ns a call whose argument is an array of 8 MB: the same one for all, one each; loky by joblib, which maps it into memory |
 """
 
-import argparse
 import json
 import multiprocessing
 import os
 import sys
 import time
 
-EXIT_USAGE = 64
-EXIT_PEER_MISSING = 69
+from options import EXIT_PEER_MISSING, parser_of
+
 MISSING = "peer missing: install with: python3 -m venv, access to PyPI and make -C benches/peers"
 
 WORKERS = 2
@@ -205,25 +204,13 @@ CASES = {
 }
 
 
-class Parser(argparse.ArgumentParser):
-    """Ends with the status that every peer uses for a wrong option."""
-
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-
 def main():
-    parser = Parser(description="Measure an executor of Python.", allow_abbrev=False)
+    # An iteration is a call of nothing.
+    parser = parser_of("Measure an executor of Python.", warmup=200, iterations=5000)
     parser.add_argument("--with", dest="peer", choices=sorted(EXECUTORS), default="processes")
-    parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--case", default=None)
-    parser.add_argument("--warmup", type=int, default=200)
-    parser.add_argument("--iterations", type=int, default=5000, help="calls of nothing in a round")
-    parser.add_argument("--cpus", default=None)
     options = parser.parse_args()
     if options.cpus is not None:
-        os.sched_setaffinity(0, {int(number) for number in options.cpus.split(",")})
+        os.sched_setaffinity(0, set(options.cpus))
     cases = [case for case in CASES if options.case in (None, case)]
     if not cases:
         return 0

@@ -5,7 +5,6 @@ The programs are `true`, so that what is timed is the starting and ending of so 
 from before it is started until it has ended. More processes than processors are allowed (--oversubscribe).
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -14,43 +13,12 @@ import subprocess
 import sys
 import time
 
-EXIT_USAGE = 64
-EXIT_PEER_MISSING = 69
-EXIT_BROKEN = 70
+from options import EXIT_BROKEN, EXIT_PEER_MISSING, parser_of
+
 MISSING = "peer missing: install with: apt-get install openmpi-bin"
 PEER = "openmpi"
 LIMIT_S = 30
 CASES = {"start-2": 2, "start-16": 16}
-
-
-class Parser(argparse.ArgumentParser):
-    """Ends with the status that every peer uses for a wrong option."""
-
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
-    return number
-
-
-def processors(text):
-    return [int(one) for one in text.split(",")]
-
-
-def parse_options():
-    """The options every peer takes; README.md describes them."""
-    parser = Parser(description="Time mpirun.", allow_abbrev=False)
-    parser.add_argument("--rounds", type=positive, default=11)
-    parser.add_argument("--warmup", type=int, default=0)
-    parser.add_argument("--iterations", type=positive, default=1)
-    parser.add_argument("--cpus", type=processors, default=None)
-    parser.add_argument("--case", default=None)
-    return parser.parse_args()
 
 
 def start(program, processes):
@@ -82,7 +50,7 @@ def measure(program, case, options):
 
 
 def main():
-    options = parse_options()
+    options = parser_of("Time mpirun.", warmup=0, iterations=1).parse_args()
     if options.cpus is not None:
         os.sched_setaffinity(0, set(options.cpus))
     program = shutil.which("mpirun")

@@ -7,7 +7,6 @@ each once, so that it is known to be there, and leaves. Actors ask for no proces
 spread over the nodes.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -15,9 +14,8 @@ import subprocess
 import sys
 import time
 
-EXIT_USAGE = 64
-EXIT_PEER_MISSING = 69
-EXIT_BROKEN = 70
+from options import EXIT_BROKEN, EXIT_PEER_MISSING, parser_of
+
 MISSING = "peer missing: install with: python3 -m venv, access to PyPI and make -C benches/peers"
 PEER = "ray"
 LIMIT_S = 120
@@ -41,36 +39,6 @@ processes = [Process.remote() for _ in range(int(sys.argv[2]))]
 if not all(ray.get([process.is_there.remote() for process in processes])):
     sys.exit("an actor is not there")
 """
-
-
-class Parser(argparse.ArgumentParser):
-    """Ends with the status that every peer uses for a wrong option."""
-
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
-    return number
-
-
-def processors(text):
-    return [int(one) for one in text.split(",")]
-
-
-def parse_options():
-    """The options every peer takes; README.md describes them."""
-    parser = Parser(description="Time the start of processes by Ray.", allow_abbrev=False)
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--warmup", type=int, default=1)
-    parser.add_argument("--iterations", type=positive, default=1)
-    parser.add_argument("--cpus", type=processors, default=None)
-    parser.add_argument("--case", default=None)
-    return parser.parse_args()
 
 
 def start(address, processes):
@@ -100,7 +68,7 @@ def measure(address, case, options):
 
 
 def main():
-    options = parse_options()
+    options = parser_of("Time the start of processes by Ray.", rounds=3, warmup=1, iterations=1).parse_args()
     if options.cpus is not None:
         os.sched_setaffinity(0, set(options.cpus))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -18,9 +18,8 @@ import sys
 import tempfile
 import time
 
-EXIT_USAGE = 64
-EXIT_PEER_MISSING = 69
-EXIT_BROKEN = 70
+from options import EXIT_BROKEN, EXIT_PEER_MISSING, parser_of, positive, processors
+
 MISSING = "peer missing: install with: apt-get install redis-server python3-redis python3-numpy"
 PEER = "redis-py"
 START_TRIES = 5000
@@ -35,23 +34,10 @@ except ImportError:
     sys.exit(EXIT_PEER_MISSING)
 
 
-class Parser(argparse.ArgumentParser):
-    """Ends with the status that every peer uses for a wrong option."""
-
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-
 def parse_options():
     """The options every peer takes; README.md describes them."""
-    parser = Parser(description="Measure RPUSH and BLPOP pairs through redis-py.", allow_abbrev=False)
-    parser.add_argument("--rounds", type=positive, default=11)
-    parser.add_argument("--warmup", type=int, default=1000)
-    parser.add_argument("--iterations", type=positive, default=20000)
-    parser.add_argument("--cpus", type=processors, default=None)
+    parser = parser_of("Measure RPUSH and BLPOP pairs through redis-py.", cpus=sides)
     parser.add_argument("--bytes", type=positive, default=None, help="one size, in place of 64 bytes and 1 MiB")
-    parser.add_argument("--case", default=None)
     options = parser.parse_args()
     if options.cpus is None:
         allowed = sorted(os.sched_getaffinity(0))
@@ -59,17 +45,9 @@ def parse_options():
     return options
 
 
-def positive(text):
-    """A number of at least one."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return number
-
-
-def processors(text):
+def sides(text):
     """Two or three processor numbers, such as 0,1."""
-    numbers = [int(part) for part in text.split(",")]
+    numbers = processors(text)
     if len(numbers) not in (2, 3):
         raise argparse.ArgumentTypeError(f"expected two or three processor numbers such as 0,1, got {text}")
     return numbers

@@ -5,16 +5,14 @@ A round is one run; the figure is customers (frames) a second of real time. Each
 events as Quintet's, written as SimPy's own examples are: a process a source, a server, a station; stores between them.
 """
 
-import argparse
 import json
 import os
 import random
 import sys
 import time
 
-EXIT_USAGE = 64
-EXIT_PEER_MISSING = 69
-EXIT_BROKEN = 70
+from options import EXIT_BROKEN, EXIT_PEER_MISSING, parser_of
+
 MISSING = "peer missing: install with: python3 -m pip, access to PyPI and make -C benches/peers"
 PEER = "simpy"
 
@@ -39,37 +37,6 @@ try:
 except ImportError:
     print(MISSING, file=sys.stderr)
     sys.exit(EXIT_PEER_MISSING)
-
-
-class Parser(argparse.ArgumentParser):
-    """Ends with the status that every peer uses for a wrong option."""
-
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(EXIT_USAGE)
-
-
-def parse_options():
-    """The options every peer takes; README.md describes them."""
-    parser = Parser(description="Simulate a queue and an Ethernet with SimPy.", allow_abbrev=False)
-    parser.add_argument("--rounds", type=positive, default=11)
-    parser.add_argument("--warmup", type=int, default=1000)
-    parser.add_argument("--iterations", type=positive, default=50_000)
-    parser.add_argument("--cpus", type=processors, default=None)
-    parser.add_argument("--case", default=None)
-    return parser.parse_args()
-
-
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return number
-
-
-def processors(text):
-    """Processor numbers, such as 0,1; the first counts."""
-    return [int(part) for part in text.split(",")]
 
 
 def source(env, store, count, mean_us, draw):
@@ -259,7 +226,8 @@ def measure(case, options):
 
 
 def main():
-    options = parse_options()
+    # Of the processors the first counts.
+    options = parser_of("Simulate a queue and an Ethernet with SimPy.", iterations=50_000).parse_args()
     if options.cpus is not None:
         os.sched_setaffinity(0, {options.cpus[0]})
     try:

@@ -1,6 +1,6 @@
 # `make help` lists what there is. `make run` and `make test` need nothing but a Debian machine with Rust.
 
-# Schedules of `make explore`.
+# Schedules of the tuple space that `make explore` tries; those of the membership are named by QUINTET_SEEDS=FIRST..END.
 SCHEDULES = 100000
 # Where `make install-c` installs.
 PREFIX = /usr/local
@@ -55,9 +55,10 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 	@.ci/setup
 	@.ci/fuzz
 
-explore: ## Random schedules and faults against the protocols, in the simulator
+explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, the membership
 	@.ci/setup
 	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)
+	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

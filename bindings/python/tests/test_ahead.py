@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -16,18 +16,16 @@ from quintet.ahead import Ahead
 from quintet.worker import work
 
 
-def wait_for(path):
-    """Until another task has made the file."""
-    end = time.monotonic() + LONG_S
-    while not os.path.exists(path):
-        assert time.monotonic() < end
-        time.sleep(0.001)
-    return path
+def wait_for(pipe):
+    """Until another task has written into the pipe."""
+    with open(pipe, "rb", buffering=0) as end:
+        ready, _, _ = select.select([end], [], [], LONG_S)
+        assert ready
 
 
-def touch(path):
-    open(path, "w").close()
-    return path
+def tell(pipe):
+    with open(pipe, "wb") as end:
+        end.write(b"\n")
 
 
 def die(_number):
@@ -160,12 +158,15 @@ def test_a_worker_that_is_asked_to_end_waits_once_for_room_for_all_results(monke
 def test_what_is_ahead_of_a_long_task_is_done_by_others(tmp_path):
     with quintet.Executor(2) as executor:
         for number in range(3):
-            path = str(tmp_path / str(number))
-            # Workers have got used to short ones, so that the last of these have the next ones behind them.
-            futures = [executor.submit(abs, -n) for n in range(300)]
-            futures += [executor.submit(wait_for, path), executor.submit(touch, path)]
-            for future in futures:
-                future.result(LONG_S)
+            pipe = tmp_path / str(number)
+            os.mkfifo(pipe)
+            # It has a reader and a writer from here on, so that neither task waits to open it.
+            with open(os.open(pipe, os.O_RDWR), "rb"):
+                # Workers have got used to short ones, so that the last of these have the next ones behind them.
+                futures = [executor.submit(abs, -n) for n in range(300)]
+                futures += [executor.submit(wait_for, str(pipe)), executor.submit(tell, str(pipe))]
+                for future in futures:
+                    future.result(LONG_S)
 
 
 def test_a_task_that_ends_workers_ends_none_of_those_around_it():
@@ -192,8 +193,8 @@ def test_tasks_of_a_burst_can_be_cancelled(socket):
     with quintet.connect(str(socket)) as lab:
         executor = quintet.Executor(lab)
         futures = [executor.submit(abs, -n) for n in range(1000)]
-        while lab.space.count(*ahead.TEMPLATE) < 1000:
-            threading.Event().wait(0.001)
+        for future in futures:
+            lab.space.read(tasks.TASK, str, future.number, bytes, timeout=LONG_S)
         assert all(future.cancel() for future in reversed(futures))
         executor.shutdown()
         assert lab.space.count(*ahead.TEMPLATE) == 0

@@ -257,13 +257,19 @@ def test_what_is_done_with_a_failed_future_may_end_the_executor_while_the_progra
 
 
 WITHOUT_WORKERS = """
-import os, signal, time
+import os, signal, threading
 from quintet import local
+
+class Pool:
+    def give_up(self, _failure):
+        os.kill(os.getpid(), signal.SIGKILL)
+
 local.BEGIN = "import sys; sys.stdin.read(); sys.exit(3)"
-workers = local.LocalWorkers(1)
-while workers.failure is None:
-    time.sleep(0.01)
-os.kill(os.getpid(), signal.SIGKILL)
+workers, pool = local.LocalWorkers(1), Pool()
+workers.pools.add(pool)
+if workers.failure is None:
+    threading.Event().wait()
+pool.give_up(workers.failure)
 """
 
 

@@ -14,7 +14,8 @@ the result.
 
 A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a
 pickled (pickled exception or None, its text, traceback): a failure can be read also where the exception's class is unknown.
-Large arrays of either are apart (`bulk`). Pickles are code: they are spoken only between processes of one user.
+Large arrays of either are apart (`bulk`). Pickles are code: whoever may put such tuples into the space has its workers and executors run it. Those
+who may are the processes of one user and, in a cluster's space, the members with the grant `code`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::output::{first, print_line};
+use crate::output::{first, print_json, print_line};
 use crate::whole_file;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -103,10 +103,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         _ => None,
     };
     // What was found is shown before it is stored, so that no file's failure loses it.
-    let shown = print_line(match arguments.json {
-        true => as_json(&report, small.as_ref(), per_second).to_string(),
-        false => format!("{}{per_second:.0} schedules a second", in_words(&report, small.as_ref())),
-    });
+    let shown = match arguments.json {
+        true => print_json(&as_json(&report, small.as_ref(), per_second)),
+        false => {
+            print_line(format!("{}{per_second:.0} schedules a second", in_words(&report, small.as_ref())))
+        }
+    };
     let stored = small.map_or(Ok(()), |small| small.store());
     first([unshown.or(shown.err()), stored.err()].into_iter().flatten())?;
     Ok(ExitCode::from(u8::from(report.failure.is_some())))

@@ -2,7 +2,7 @@
 
 use crate::commands::identity::{environment, refused};
 use crate::commands::token::{self, USUAL_TIME};
-use crate::output::{print, print_line};
+use crate::output::{print, print_json};
 use clap::Args;
 use quintet::{Code, Error};
 use quintet_agent::Record;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         let path = path.to_string_lossy();
         let object =
             json!({"cluster": cluster, "path": path, "days": days, "token": token.text(), "id": record.id()});
-        print_line(object)?;
+        print_json(&object)?;
     } else {
         print(&format!(
             "{}: cluster {cluster}, valid for {days} days\n\

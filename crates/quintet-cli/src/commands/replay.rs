@@ -1,7 +1,7 @@
 //! `quintet replay`.
 
 use crate::connection::refused;
-use crate::output::print_line;
+use crate::output::{print_json, print_line};
 use clap::Args;
 use quintet::{Code, Error, stack};
 use quintet_contract::Address;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 fn show(as_json: bool, object: &Value, words: impl FnOnce() -> String) -> Result<(), Error> {
-    let shown = if as_json { print_line(object) } else { print_line(words()) };
+    let shown = if as_json { print_json(object) } else { print_line(words()) };
     shown.map(drop)
 }
 

@@ -5,7 +5,7 @@ use super::cluster::refused;
 use super::supervise_child::supervised;
 use super::supervise_job;
 use crate::connection::refused as system_refused;
-use crate::output::{print_line, tell};
+use crate::output::{print_json, tell};
 use quintet::{Code, Error};
 use quintet_agent::{Invitation, Record, join};
 use rustix::process::{Pid, Signal, kill_process};
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
 /// Has the agent serve until the input ends, with the command or its link to Slurm.
 fn serve(folder: &Path) -> Result<(), Error> {
     let mut agent = OwnAgent::start(folder, None)?;
-    print_line(agent.said())?;
+    print_json(agent.said())?;
     let (tell, ended) = channel();
     thread::spawn(move || {
         // Whatever it says is nothing; if it cannot be heard, it is not there.

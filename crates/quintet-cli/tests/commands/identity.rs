@@ -34,6 +34,18 @@ fn status(address: &str, identity: &Path) -> (i32, String) {
 }
 
 #[test]
+fn what_a_terminal_would_obey_is_escaped_in_the_object_of_a_new_cluster() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.join("a\u{9b}2K\u{202e}b");
+    let (code, said) = result(quintet(["init", "lab", "--dir", text(&at), "--machine", "a", "--json"]));
+    assert!(
+        code == 0 && said.contains("a\\u009b2K\\u202eb") && !said.contains(['\u{9b}', '\u{202e}']),
+        "{said}"
+    );
+    assert!(object(&said)["path"].as_str().expect("a text").starts_with(text(&at)), "{said}");
+}
+
+#[test]
 fn a_cluster_is_made_once_and_lets_its_members_in() {
     let folder = TempDir::new().unwrap();
     let lab = cluster(&folder, "lab");

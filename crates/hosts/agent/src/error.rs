@@ -19,6 +19,8 @@ pub enum AgentError {
     Credentials(PathBuf, CredentialsError),
     /// Nobody can be reached there, or nothing be listened at.
     Link(BootstrapError),
+    /// This machine's agent could not listen where it is to, so the token was not used.
+    NotListening(BootstrapError),
     /// The folder is that of no cluster to which this machine belongs.
     NoMember(PathBuf),
     /// The others have removed this machine, which is called that, from the cluster.
@@ -77,7 +79,7 @@ impl AgentError {
             AgentError::Token(error) => error.code(),
             AgentError::NotKept { error, .. } => error.code(),
             AgentError::Credentials(..) => Code::BadFile,
-            AgentError::Link(error) => error.code(),
+            AgentError::Link(error) | AgentError::NotListening(error) => error.code(),
             AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
             AgentError::WasRemoved(_) => Code::NotAllowed,
             AgentError::NotRunning(_) | AgentError::NotRenewed { .. } => Code::Unreachable,
@@ -107,6 +109,10 @@ impl fmt::Display for AgentError {
             ),
             AgentError::Credentials(path, error) => write!(f, "{}: {error}", path.display()),
             AgentError::Link(error) => error.fmt(f),
+            AgentError::NotListening(error) => write!(
+                f,
+                "{error}. The token was not used: say where this machine's agent is to listen, with --listen HOST:PORT, and join with it"
+            ),
             AgentError::NoMember(folder) => write!(
                 f,
                 "{}: this machine belongs to no such cluster; make one with quintet init, or join one with quintet join",

@@ -31,6 +31,8 @@ pub struct Invitation {
     pub listen: Option<String>,
     /// Where others will reach that; else the address from which this machine reaches the agent, with the port of `listen`.
     pub address: Option<String>,
+    /// Whether its agent is started next: then where that will listen must be free before the token is used.
+    pub starts_agent: bool,
 }
 
 /// A machine that has joined.
@@ -47,7 +49,8 @@ pub struct Joined {
 /// Joins a cluster: makes the folder of a member. Its agent is started after that.
 ///
 /// # Errors
-/// The token is none, was used, or has expired; the agent is another cluster's; the folder is there; the name is taken.
+/// The token is none, was used, or has expired; the agent is another cluster's; the folder is there; the name is taken; its own agent, if that is
+/// started next, could not listen.
 pub fn join(invitation: &Invitation) -> Result<Joined, AgentError> {
     let folder = &invitation.folder;
     if folder.symlink_metadata().is_ok() {
@@ -101,6 +104,9 @@ fn join_at(invitation: &Invitation) -> Result<Joined, AgentError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: enrolling.request()?,
     };
+    if invitation.starts_agent {
+        look_whether_free(&listen)?;
+    }
     let Enrolled { node, certificate, authority, peers } = ask(&client, ENROL, &enrol)?;
     let members = peers.len();
     let record = Record {
@@ -136,6 +142,14 @@ fn there_already(folder: &Path) -> AgentError {
             "{path} is there already, and is no member's folder; call the cluster otherwise here, or say --dir FOLDER, or move that away"
         ),
     })
+}
+
+/// Looks whether this machine's agent could listen there. The port is given back at once, for the agent.
+fn look_whether_free(listen: &str) -> Result<(), AgentError> {
+    let place = format!("tcp:{listen}").parse::<LinkAddress>().map_err(|error| {
+        AgentError::BadValue(format!("--listen {listen}: {error}; write HOST:PORT, {LISTEN} for example"))
+    })?;
+    quintet_link::listen(&place).map(drop).map_err(AgentError::NotListening)
 }
 
 /// Whoever is not let in by a token is told by TLS alone, which says no more than that.

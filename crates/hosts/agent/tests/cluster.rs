@@ -144,6 +144,7 @@ fn invitation(from: &Running, folder: PathBuf, name: &str, token: String) -> Inv
         name: name.to_owned(),
         listen: Some(place()),
         address: None,
+        starts_agent: true,
     }
 }
 

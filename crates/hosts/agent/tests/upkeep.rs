@@ -133,6 +133,7 @@ fn joined(by: &Path, home: &TempDir, name: &str) -> PathBuf {
         name: name.to_owned(),
         listen: Some(place()),
         address: None,
+        starts_agent: true,
     };
     join(&invitation).expect("it is let in");
     invitation.folder

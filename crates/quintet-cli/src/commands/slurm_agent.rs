@@ -85,6 +85,7 @@ fn read_invitation() -> Result<Invitation, Error> {
         name: variable("SLURMD_NODENAME")?,
         listen: None,
         address: None,
+        starts_agent: true,
     })
 }
 

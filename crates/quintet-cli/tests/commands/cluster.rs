@@ -228,7 +228,18 @@ fn an_agent_whose_port_is_taken_says_so_and_comes_up_at_another() {
     let taken = taken.local_addr().unwrap().to_string();
     let at = format!("lab@{}", a.place);
     let words = ["another process listens there", "use another address"];
-    b.is_refused(&["join", &at, &a.token(), "--name", "b", "--listen", &taken], 71, &words);
+    let token = a.token();
+    let join = |listen: &str, more: &[&str]| {
+        let words = [&["join", &at, &token, "--name", "b", "--listen", listen, "--json"], more].concat();
+        b.ask(&words)
+    };
+    let (code, said) = join(&taken, &[]);
+    assert!(code == 71 && words.iter().all(|word| said.contains(word)), "{code}: {said}");
+    assert!(said.contains("The token was not used") && said.contains("--listen HOST:PORT"), "{said}");
+    assert!(!b.home.join("quintet").exists(), "no folder is left");
+    // Who does not start its agent now may have the port later; the token is as good as before.
+    let (code, said) = join(&taken, &["--no-up"]);
+    assert_eq!(code, 0, "{said}");
     b.is_refused(&["up"], 71, &words);
     b.up();
     wait_until(|| a.does(&["status"]).contains(&b.place));

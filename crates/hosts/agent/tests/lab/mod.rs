@@ -146,6 +146,7 @@ pub(crate) fn joined(from: &Running, home: &TempDir, name: &str) -> Running {
         name: name.to_owned(),
         listen: Some(place()),
         address: None,
+        starts_agent: true,
     };
     join(&invitation).expect("it is let in");
     Running::start(&invitation.folder)

@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         name: arguments.name.clone().unwrap_or_else(host_name),
         listen: arguments.places.listen.clone(),
         address: arguments.places.address.clone(),
+        starts_agent: !arguments.no_up,
     };
     let joined = join(&invitation).map_err(refused)?;
     let (name, node) = (&invitation.name, joined.node.0);
@@ -113,14 +114,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// The token is used up, and only the agent does not run: what is to be typed now is another command.
 fn joined_all_the_same(error: &Error, cluster: &str) -> Error {
-    let place = match error.code() {
-        Code::AddressInUse => " --listen HOST:PORT",
-        _ => "",
-    };
     let text = error.text();
     Error::new(
         error.code(),
-        format!("{text}. This machine has joined all the same: quintet up {cluster}{place} starts its agent"),
+        format!("{text}. This machine has joined all the same: quintet up {cluster} starts its agent"),
     )
 }
 

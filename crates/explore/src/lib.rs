@@ -55,6 +55,7 @@ pub use check::Rule;
 pub use defect::Defect;
 pub use quintet_simulate::Sequence;
 pub use report::{
-    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, replay, replay_sequence, shrink,
+    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, explore_while, replay, replay_sequence,
+    shrink,
 };
 pub use sequence::{SequenceError, read_sequence, write_sequence};

@@ -124,13 +124,21 @@ impl Options {
 
 /// Runs the schedules of all seeds, until one fails. `progress` is called after each.
 pub fn explore(options: &Options, progress: &mut dyn FnMut(Progress)) -> Report {
+    explore_while(options, &mut |at| {
+        progress(at);
+        true
+    })
+}
+
+/// The same until `progress` says no: by false.
+pub fn explore_while(options: &Options, progress: &mut dyn FnMut(Progress) -> bool) -> Report {
     let mut report = Report::default();
     for seed in options.seeds.clone() {
         let choices = Choices::drawn(seed);
         let outcomes = run(&choices, options.events_limit, options.seeded());
         report.add(Some(seed), &choices, &outcomes, options.shown_events);
-        progress(Progress { seed, schedules: report.schedules, events: report.events });
-        if report.failure.is_some() {
+        let goes_on = progress(Progress { seed, schedules: report.schedules, events: report.events });
+        if report.failure.is_some() || !goes_on {
             break;
         }
     }

@@ -2,19 +2,24 @@
 
 mod model;
 
+use super::simulate::run::setting;
+use crate::interrupt::on_interrupt;
 use crate::output::{first, print_json, print_line};
 use crate::whole_file;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::{Code, Error};
 use quintet_explore::{
-    Failure, Options, Report, Shrunk, Size, explore, read_sequence, replay, replay_sequence, shrink,
+    Failure, Options, Report, Shrunk, Size, explore_while, read_sequence, replay, replay_sequence, shrink,
     write_sequence,
 };
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// The search for a smaller schedule ends after this long, or after so many.
@@ -23,7 +28,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000"
+    after_help = "Exits with 1 when a promise was broken, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -32,6 +37,9 @@ pub(crate) struct Arguments {
     /// The model, if that is explored
     #[arg(value_name = "FILE", required_if_eq("protocol", "model"), conflicts_with_all = ["replay", "no_shrink", "save"])]
     file: Option<PathBuf>,
+    /// Another value for a parameter of the model
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "file")]
+    set: Vec<(String, f64)>,
     /// How many schedules, or runs of a model
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -77,7 +85,10 @@ fn defect(name: &str) -> Result<quintet_explore::Defect, String> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match (arguments.protocol, &arguments.file) {
-        (Protocol::Model, Some(file)) => return model::run(file, arguments.run_seeds()?, arguments.json),
+        (Protocol::Model, Some(file)) => {
+            let asked = model::Asked { file, settings: &arguments.set, seeds: arguments.run_seeds()? };
+            return model::run(&asked, arguments.json);
+        }
         (_, Some(file)) => {
             let text = format!("{} is for a model: quintet explore model {0}", file.display());
             return Err(Error::new(Code::BadValue, text));
@@ -85,6 +96,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         (_, None) => {}
     }
     let options = arguments.options()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    if arguments.is_search() {
+        let told = Arc::clone(&stop);
+        on_interrupt(move |_| told.store(true, Relaxed))?;
+    }
     let started = Instant::now();
     let mut unshown = None;
     let mut show = |line: &str| {
@@ -92,14 +108,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             unshown = print_line(line).err();
         }
     };
-    let (report, is_search) = match (&arguments.replay, arguments.seed) {
-        (Some(file), _) => (replay_sequence(&read(file)?, &options, &mut show), false),
-        (None, Some(seed)) => (replay(seed, &options, &mut show), false),
-        (None, None) => (explore_with_progress(&options), true),
+    let report = match (&arguments.replay, arguments.seed) {
+        (Some(file), _) => replay_sequence(&read(file)?, &options, &mut show),
+        (None, Some(seed)) => replay(seed, &options, &mut show),
+        (None, None) => explore_with_progress(&options, &stop),
     };
     let per_second = report.schedules as f64 / started.elapsed().as_secs_f64();
     let small = match &report.failure {
-        Some(failure) if is_search && !arguments.no_shrink => Some(arguments.make_smaller(failure, &options)),
+        Some(failure) if arguments.is_search() && !arguments.no_shrink => {
+            Some(arguments.make_smaller(failure, &options, &stop))
+        }
         _ => None,
     };
     // What was found is shown before it is stored, so that no file's failure loses it.
@@ -110,8 +128,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
     };
     let stored = small.map_or(Ok(()), |small| small.store());
-    first([unshown.or(shown.err()), stored.err()].into_iter().flatten())?;
+    let cut_short = interrupted(&report, &options).filter(|_| stop.load(Relaxed));
+    first([unshown.or(shown.err()), stored.err(), cut_short].into_iter().flatten())?;
     Ok(ExitCode::from(u8::from(report.failure.is_some())))
+}
+
+/// What is said of a search that did not come to its end.
+fn interrupted(report: &Report, options: &Options) -> Option<Error> {
+    let (made, asked) = (report.schedules, options.seeds.end - options.seeds.start);
+    let text = || format!("{made} of {asked} schedules were run; none of them breaks a promise");
+    (report.failure.is_none() && made < asked).then(|| Error::new(Code::Cancelled, text()))
 }
 
 /// A smaller failing schedule, and where it is stored.
@@ -138,6 +164,11 @@ fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
 }
 
 impl Arguments {
+    /// Whether schedules are run until one fails, and not one of them to be looked at.
+    fn is_search(&self) -> bool {
+        self.replay.is_none() && self.seed.is_none()
+    }
+
     /// Those of a model's runs.
     fn run_seeds(&self) -> Result<Range<u64>, Error> {
         match self.seed {
@@ -166,10 +197,11 @@ impl Arguments {
         Ok(options)
     }
 
-    /// Shrinks a failure.
-    fn make_smaller(&self, failure: &Failure, options: &Options) -> Small {
+    /// Shrinks a failure, until `stop` at most.
+    fn make_smaller(&self, failure: &Failure, options: &Options, stop: &AtomicBool) -> Small {
         let started = Instant::now();
-        let mut may_go_on = |attempts| attempts < ATTEMPTS && started.elapsed() < SHRINKING;
+        let mut may_go_on =
+            |attempts| attempts < ATTEMPTS && started.elapsed() < SHRINKING && !stop.load(Relaxed);
         let shrunk =
             shrink(failure, options, &mut may_go_on).expect("a failure's own choices give the failure again");
         let name = || PathBuf::from(format!("explore-{}.choices", failure.seed.unwrap_or_default()));
@@ -178,13 +210,16 @@ impl Arguments {
     }
 }
 
-fn explore_with_progress(options: &Options) -> Report {
+fn explore_with_progress(options: &Options, stop: &AtomicBool) -> Report {
     // It draws nothing where standard error is not a terminal.
     let bar = ProgressBar::new(options.seeds.end - options.seeds.start);
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} schedules, {per_sec}, {eta} left");
     bar.set_style(style.expect("the template is well-formed"));
     bar.enable_steady_tick(Duration::from_millis(500));
-    let report = explore(options, &mut |progress| bar.set_position(progress.schedules));
+    let report = explore_while(options, &mut |progress| {
+        bar.set_position(progress.schedules);
+        !stop.load(Relaxed)
+    });
     bar.finish_and_clear();
     report
 }

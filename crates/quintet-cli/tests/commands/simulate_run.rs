@@ -1,5 +1,6 @@
 //! `simulate run`: what it says of a model that can be computed by hand, and of what goes wrong.
 
+mod checks;
 mod files;
 mod trace;
 
@@ -213,7 +214,7 @@ fn the_size_of_a_group_can_be_swept() {
 }
 
 /// Returns once the process handles this signal.
-fn wait_until_handled(process: u32, signal: Signal) {
+pub(crate) fn wait_until_handled(process: u32, signal: Signal) {
     let limit = std::time::Instant::now() + LONG;
     loop {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();

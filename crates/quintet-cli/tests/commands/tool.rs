@@ -11,13 +11,13 @@ use std::time::Duration;
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// The program with these arguments, and none of the settings of whoever runs the tests.
-pub(crate) fn quintet<const N: usize>(arguments: [&str; N]) -> Child {
+pub(crate) fn quintet<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Child {
     start(arguments, &[])
 }
 
 /// The same with variables of its environment.
-pub(crate) fn start<const N: usize>(arguments: [&str; N], variables: &[(&str, &str)]) -> Child {
-    let program = arguments.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+pub(crate) fn start<'a>(arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &str)]) -> Child {
+    let program = arguments.into_iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
     let program = variables.iter().fold(program, |program, (name, value)| program.env(name, value));
     program.spawn().expect("the program starts")
 }

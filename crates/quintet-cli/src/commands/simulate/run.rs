@@ -1,6 +1,7 @@
 //! `quintet simulate run`: what is shown is shown before any file is written, so that no file's failure loses a result.
 
 mod arguments;
+mod broken;
 mod ending;
 mod pattern;
 mod plot;
@@ -13,7 +14,8 @@ use crate::connection::refused;
 use crate::interrupt::on_interrupt;
 use crate::output::{first, print, tell};
 use crate::whole_file;
-pub(crate) use arguments::Arguments;
+pub(crate) use arguments::{Arguments, setting};
+use broken::{Broken, broken};
 use indicatif::{ProgressBar, ProgressStyle};
 use pattern::Pattern;
 use quintet::Error;
@@ -40,6 +42,8 @@ struct Outcome<'a> {
     elements: bool,
     /// Which quantities; none: all.
     quantities: Option<Pattern>,
+    /// The statements of `[check]` that runs break.
+    broken: Vec<Broken>,
 }
 
 impl<'a> Outcome<'a> {
@@ -90,6 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         confidence: arguments.confidence,
         elements: arguments.elements,
         quantities: arguments.quantity.as_deref().map(Pattern::new),
+        broken: broken(&model, &arguments.axes, &cells),
     };
     outcome.check()?;
     let text = if arguments.json { rows::as_json(&outcome) } else { table::text(&outcome) };
@@ -98,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     errors.extend(ending::error(&outcome, stop.load(Relaxed)));
     errors.extend(write_files(arguments, &outcome, &stop));
     first(errors)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(u8::from(!outcome.broken.is_empty())))
 }
 
 /// What is wrong with a model, as it is.

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "docs/models.md lists every key of a model file. Exits with 65 when the model is wrong or time stands still in it, with \
-                  4 when a run ended at its limit of events, with 130 when it was interrupted; what was computed is shown in any case.\n\n\
+                  4 when a run ended at its limit of events, with 130 when it was interrupted,
+                  with 1 when a run broke a statement of the model's [check]; what was computed is shown in any case.\n\n\
                   Example:\n  \
                   quintet simulate run models/mm1.toml --seeds 30\n  \
                   quintet simulate run models/mm1.toml --sweep load=0.2,0.5,0.8 --plot load.svg --quantity module.serve.waiting\n  \
@@ -102,7 +103,8 @@ impl Arguments {
     }
 }
 
-fn setting(text: &str) -> Result<(String, f64), String> {
+/// Another value for a parameter: `NAME=VALUE`.
+pub(crate) fn setting(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), number(value)?))
 }

@@ -1,6 +1,7 @@
 //! One row a quantity: what all that is shown is made from.
 
 use super::Outcome;
+use super::broken::Broken;
 use quintet_model::{Cell, Model, Study, Subject};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -59,7 +60,25 @@ pub(super) fn as_json(outcome: &Outcome<'_>) -> String {
             let _ = writeln!(text, "{object}");
         }
     }
+    for broken in &outcome.broken {
+        let _ = writeln!(text, "{}", statement(broken));
+    }
     text
+}
+
+/// A statement of the model that runs break.
+fn statement(broken: &Broken) -> Value {
+    let parameters: Map<String, Value> =
+        broken.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    json!({
+        "check": broken.violation.check,
+        "statement": broken.violation.statement,
+        "found": broken.violation.found,
+        "seed": broken.seed,
+        "broken_runs": broken.count,
+        "runs": broken.runs,
+        "parameters": parameters,
+    })
 }
 
 pub(super) fn as_csv(outcome: &Outcome<'_>) -> String {

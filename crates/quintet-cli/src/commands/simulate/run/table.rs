@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::rows::{Row, cut_short};
 use super::scale::{Scale, number};
-use quintet_model::{Cell, ElementKind, Subject, Violation};
+use quintet_model::{Cell, ElementKind, Subject};
 use std::collections::BTreeMap;
 
 /// Columns beside each other fill so many characters at most; others come below.
@@ -59,28 +59,10 @@ fn head(outcome: &Outcome<'_>) -> String {
             counted(count, "message")
         );
     }
-    for line in broken(outcome) {
-        text += &format!("\nBROKEN: {line}");
+    for broken in &outcome.broken {
+        text += &format!("\nBROKEN: {broken}");
     }
     text + "\n"
-}
-
-/// The statements of `[check]` that runs break, each with the first seed that does. What is swept may stand in them, so that nothing is
-/// said then.
-fn broken(outcome: &Outcome<'_>) -> Vec<String> {
-    let ([], [cell]) = (outcome.axes, outcome.cells) else { return Vec::new() };
-    let found = outcome.model.violations(&cell.study.runs).unwrap_or_default();
-    let mut by_check: BTreeMap<&str, (u64, &(u64, Violation))> = BTreeMap::new();
-    for of_run in &found {
-        by_check.entry(of_run.1.check.as_str()).or_insert((0, of_run)).0 += 1;
-    }
-    let line = |(count, (seed, violation)): (u64, &(u64, Violation))| {
-        format!(
-            "{violation} with seed {seed}; in {count} of {}",
-            counted(cell.study.runs.len() as u64, "run")
-        )
-    };
-    by_check.into_values().map(line).collect()
 }
 
 /// Devices that had no room for messages, and for how many in all runs.
@@ -93,7 +75,7 @@ fn blocked(outcome: &Outcome<'_>) -> BTreeMap<String, u64> {
     found
 }
 
-fn counted(count: u64, what: &str) -> String {
+pub(super) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

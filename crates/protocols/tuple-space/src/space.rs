@@ -40,6 +40,7 @@
 //! | `near_miss.rs`, `report.rs`, `books.rs` | what a timeout says, the state of the space, what it has lent |
 //! | `listing.rs`, `clients.rs` | pages of tuples, of who waits and of who is connected; what each client has done with its leases |
 //! | `metrics.rs` | what it counts, for whoever looks from outside |
+//! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
 mod books;
@@ -61,6 +62,7 @@ mod room;
 mod scan;
 mod sender;
 mod slab;
+mod snapshot;
 mod store;
 mod stores;
 mod timers;

@@ -21,11 +21,21 @@ pub enum Wait {
 }
 
 impl Wait {
-    fn parts(self) -> (u8, u64) {
+    pub(crate) fn parts(self) -> (u8, u64) {
         match self {
             Wait::AtOnce => (0, 0),
             Wait::For(span) => (1, span.0),
             Wait::Forever => (2, 0),
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Wait, DecodeError> {
+        match (reader.u8()?, reader.u64()?) {
+            (0, 0) => Ok(Wait::AtOnce),
+            (1, span) => Ok(Wait::For(Span(span))),
+            (2, 0) => Ok(Wait::Forever),
+            (0 | 2, span) => Err(reader.invalid("span of a request without deadline", span, 8)),
+            (how, _) => Err(reader.invalid("manner of waiting", how, 9)),
         }
     }
 }
@@ -60,14 +70,7 @@ impl<'a> Query<'a> {
     }
 
     fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Self, DecodeError> {
-        let (how, span) = (reader.u8()?, reader.u64()?);
-        let wait = match (how, span) {
-            (0, 0) => Wait::AtOnce,
-            (1, span) => Wait::For(Span(span)),
-            (2, 0) => Wait::Forever,
-            (0 | 2, span) => return Err(reader.invalid("span of a request without deadline", span, 8)),
-            (how, _) => return Err(reader.invalid("manner of waiting", how, 9)),
-        };
+        let wait = Wait::read(reader)?;
         let lease = Some(reader.u64()?).filter(|ttl| *ttl != 0).map(Span);
         Ok(Query { wait, lease, template: template(reader, bulk)? })
     }
@@ -342,6 +345,11 @@ pub(crate) struct KeptTuples {
 }
 
 impl KeptTuples {
+    /// How many there are, their lengths and heads, and their bulk.
+    pub(crate) fn parts(&self) -> (u32, &[u8], &[u8]) {
+        (self.count, &self.bytes, &self.bulk)
+    }
+
     /// The tuples, as they were.
     pub(crate) fn borrow(&self) -> PutTuples<'_> {
         let KeptTuples { count, total_bytes, bytes, bulk } = self;

@@ -3,6 +3,8 @@
 //! A space keeps bytes and cannot tell a pickle from others. What programs put for those who unpickle it has a first field with a
 //! reserved prefix in front, and they take nothing else for it: so to watch over that prefix is to watch over what they run.
 
+mod saved;
+
 use super::Space;
 use super::room::ParkedKey;
 use crate::codec::{
@@ -84,9 +86,9 @@ impl Space {
         self.clients.get(who)?.link.identity
     }
 
-    /// Nobody waits with what he may not put.
-    pub(super) fn verify_grants(&self) {
-        assert!(self.parked_without_grant().is_empty(), "somebody waits with what he may not put");
+    /// Whether somebody waits with what he may not put.
+    pub(super) fn waits_without_grant(&self) -> bool {
+        self.granted.is_some() && !self.parked_without_grant().is_empty()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Leases: tuples hidden until their taker has done its work.
 
+pub(super) mod saved;
+
 use super::room::ParkedKey;
 use super::stores::Place;
 use super::{Space, Timer, seeded, stages};

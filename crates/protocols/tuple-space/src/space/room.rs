@@ -4,6 +4,8 @@
 //! own tuple leaves, in what is free of the quota, or in a reserve beyond the quota that only results may use. Acknowledgements that wait
 //! wait for the reserve, which is emptied by taking results: no tuple that was put by an `out` can keep it full. (docs/design/0011.)
 
+mod saved;
+
 use super::SpaceConfig;
 use super::index::MAX_FURTHER_INDEXES;
 use super::store::NewIndex;

@@ -5,6 +5,8 @@
 //! a count is corrected by each matching tuple that comes or goes there, a search goes back to one that returns. So when the mark
 //! has passed the last candidate, the result is that of this one instant. (docs/design/0008.)
 
+mod saved;
+
 use super::Space;
 use super::store::SearchBudget;
 use super::stores::Place;

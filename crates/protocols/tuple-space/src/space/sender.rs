@@ -169,6 +169,11 @@ impl Senders {
         self.by_address.remove(&address).map(|place| self.list.remove(place))
     }
 
+    /// All of them with their addresses, in no particular order.
+    pub(super) fn addressed(&self) -> impl Iterator<Item = (Address, &Sender)> {
+        self.by_address.iter().map(|(address, place)| (*address, &self.list[*place]))
+    }
+
     /// All of them, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Sender> {
         self.list.iter().map(|(_, sender)| sender)

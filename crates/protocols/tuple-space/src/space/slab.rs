@@ -1,5 +1,7 @@
 //! Things in numbered places, which are used again.
 
+mod saved;
+
 use super::occupied::Occupied;
 
 /// Gives each item a place, and the place back when it is removed. Adding and removing are O(1).

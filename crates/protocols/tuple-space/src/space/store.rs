@@ -1,5 +1,7 @@
 //! The tuples of one signature, and the requests that wait for one.
 
+mod saved;
+
 use super::index::{Choice, Index, IndexSet};
 use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use super::scan::{Progress, STEP_BYTES, comparisons};
@@ -138,6 +140,11 @@ impl Store {
     /// Requests filed here.
     pub(super) fn waiters(&self) -> usize {
         self.waiting.iter().map(Index::len).sum()
+    }
+
+    /// What is at that place, if something is.
+    pub(super) fn get(&self, entry: u32) -> Option<&Entry> {
+        self.entries.get(entry)
     }
 
     pub(super) fn entry(&self, entry: u32) -> &Entry {

@@ -1,5 +1,7 @@
 //! All tuples, by signature.
 
+mod saved;
+
 use super::scan::Progress;
 use super::slab::Slab;
 use super::store::{Entry, Search, SearchBudget, Store};
@@ -152,6 +154,11 @@ impl Stores {
 
     pub(super) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// The store at that place, if there is one.
+    pub(super) fn get(&self, place: u32) -> Option<&Store> {
+        self.list.get(place)
     }
 
     /// The stores, in the same order in every run.

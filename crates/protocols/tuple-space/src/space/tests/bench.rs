@@ -5,7 +5,7 @@ use crate::{Answer, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait}
 use bytes::Bytes;
 use quintet_contract::{
     Address, Disconnect, DownCause, Effects, Frame, Input, Kind, Outbox, OwnedFrame, PeerChange, Protocol,
-    SendError, Span, Stage, Time, Token,
+    SendError, Snapshot, Span, Stage, Time, Token,
 };
 use quintet_errors::Code;
 use std::collections::BTreeSet;
@@ -21,6 +21,43 @@ pub(super) struct Bench {
     pub(super) link: Link,
     /// Whether the manager is checked after every input.
     pub(super) verifies: bool,
+    /// Whether the manager becomes bytes and comes back, with another seed, before every input.
+    pub(super) moves: bool,
+    /// What it was given, if that is to be kept.
+    pub(super) history: Option<Vec<(Time, Given)>>,
+    config: SpaceConfig,
+}
+
+/// An input that was given.
+#[derive(Clone, Debug)]
+pub(super) enum Given {
+    Frame(Address, OwnedFrame),
+    Peer(Address, PeerChange),
+    Writable(Address),
+    Wake,
+    Started,
+}
+
+impl Given {
+    fn of(input: Input<'_>) -> Given {
+        match input {
+            Input::Frame(from, frame) => Given::Frame(from, frame.to_owned()),
+            Input::Peer(peer, change) => Given::Peer(peer, *change),
+            Input::Writable(to) => Given::Writable(to),
+            Input::Wake => Given::Wake,
+            Input::Started => Given::Started,
+        }
+    }
+
+    pub(super) fn input(&self) -> Input<'_> {
+        match self {
+            Given::Frame(from, frame) => Input::Frame(*from, frame.borrow()),
+            Given::Peer(peer, change) => Input::Peer(*peer, change),
+            Given::Writable(to) => Input::Writable(*to),
+            Given::Wake => Input::Wake,
+            Given::Started => Input::Started,
+        }
+    }
 }
 
 /// An outbox some of whose addresses refuse.
@@ -86,8 +123,15 @@ impl Outbox for Link {
 
 impl Bench {
     pub(super) fn new(config: SpaceConfig) -> Bench {
-        let mut bench =
-            Bench { space: Space::new(config), now: Time::ZERO, link: Link::default(), verifies: true };
+        let mut bench = Bench {
+            space: Space::new(config),
+            now: Time::ZERO,
+            link: Link::default(),
+            verifies: true,
+            moves: false,
+            history: None,
+            config,
+        };
         assert_eq!(bench.give(Input::Started), []);
         bench
     }
@@ -95,6 +139,12 @@ impl Bench {
     /// Hands an input to the manager; the answers in their order.
     pub(super) fn give(&mut self, input: Input<'_>) -> Vec<Sent> {
         self.link.matching = 0;
+        if self.moves {
+            self.move_space();
+        }
+        if let Some(history) = &mut self.history {
+            history.push((self.now, Given::of(input)));
+        }
         self.space.handle(self.now, input, &mut self.link);
         if self.verifies {
             self.space.verify();
@@ -103,6 +153,19 @@ impl Bench {
         // What is told beside the answers has its own test.
         let answers = answers.filter(|(_, frame)| frame.kind != crate::codec::NOT_GRANTED);
         answers.map(|(to, frame)| (to.node.0, frame.token.0, read(&frame))).collect()
+    }
+
+    fn move_space(&mut self) {
+        let mut bytes = Vec::new();
+        self.space.save(&mut bytes);
+        self.config.seed += 1;
+        self.space = Space::restore(&self.config, &bytes).expect("its own bytes");
+        if self.verifies {
+            self.space.verify();
+        }
+        let mut again = Vec::new();
+        self.space.save(&mut again);
+        assert!(bytes == again, "what was moved has other bytes");
     }
 
     /// Sends a request with nothing settled.

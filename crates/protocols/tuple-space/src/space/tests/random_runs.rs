@@ -3,10 +3,11 @@
 use super::bench::{Bench, Sent};
 use super::model::{Model, Purpose};
 use crate::{
-    Answer, ArrayOf, LeaseId, PageSize, Refusal, Request, SpaceConfig, Template, Tuple, Wait, template, tuple,
+    Answer, ArrayOf, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait,
+    template, tuple,
 };
 use proptest::prelude::*;
-use quintet_contract::{Input, Protocol, Span};
+use quintet_contract::{Input, Protocol, Snapshot, Span, check_snapshots};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -38,6 +39,11 @@ fn config() -> SpaceConfig {
         max_unsettled: 3,
         ..SpaceConfig::default()
     }
+}
+
+/// With room for more, of which each step looks at so many.
+fn stepwise(index_step: usize) -> SpaceConfig {
+    SpaceConfig { max_bytes: 3_000, max_tuples: 16, max_waiting: 100, index_step, ..config() }
 }
 
 fn one_tuple() -> impl Strategy<Value = Tuple> {
@@ -326,6 +332,48 @@ proptest! {
     fn the_manager_answers_as_the_model_does(steps in steps()) {
         compare(&mut Pair::new(config()), &steps)?;
     }
+
+    #[test]
+    fn a_manager_that_is_moved_before_every_input_answers_as_the_model_does(
+        steps in steps(), index_step in proptest::option::of(1..3usize),
+    ) {
+        let mut pair = Pair::new(index_step.map_or(config(), stepwise));
+        pair.bench.moves = true;
+        compare(&mut pair, &steps)?;
+    }
+
+    #[test]
+    fn equal_histories_have_equal_bytes(steps in steps(), index_step in 1..3usize) {
+        // A link that is full is not the history of a space that is moved.
+        let config = stepwise(index_step);
+        let mut pair = Pair::new(config);
+        pair.bench.history = Some(Vec::new());
+        let never_full = steps.into_iter().filter(|(_, _, step)| !matches!(step, Step::Fill)).collect();
+        compare(&mut pair, &never_full)?;
+        let history = pair.bench.history.take().expect("it was kept");
+        let inputs: Vec<_> = history.iter().map(|(at, given)| (*at, given.input())).collect();
+        prop_assert_eq!(check_snapshots(&config, |config| Space::new(*config), &inputs), Ok(()));
+    }
+
+    #[test]
+    fn changed_bytes_are_refused_or_a_space_whose_parts_agree(
+        steps in steps(), index_step in 1..3usize, changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4),
+    ) {
+        let mut pair = Pair::new(stepwise(index_step));
+        compare(&mut pair, &steps)?;
+        let mut bytes = Vec::new();
+        pair.bench.space.save(&mut bytes);
+        for (at, bit) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        if let Ok(mut space) = Space::restore(&stepwise(index_step), &bytes) {
+            space.verify();
+            let now = pair.bench.now + Span::from_secs(1);
+            space.handle(now, Input::Wake, &mut quintet_contract::Effects::default());
+            space.verify();
+        }
+    }
 }
 
 /// Where each step looks at one tuple or two, so that all of this happens while indexes are half built and searches half done.
@@ -335,9 +383,7 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
     let settings = ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() };
     let runs = (1..3usize, steps());
     let result = proptest::test_runner::TestRunner::new(settings).run(&runs, |(index_step, steps)| {
-        let config =
-            SpaceConfig { max_bytes: 3_000, max_tuples: 16, max_waiting: 100, index_step, ..config() };
-        let mut pair = Pair::new(config);
+        let mut pair = Pair::new(stepwise(index_step));
         let result = compare(&mut pair, &steps);
         half_built.set(half_built.get() + u32::from(pair.half_built));
         scanned.set(scanned.get() + u32::from(pair.is_scanned));

@@ -1,0 +1,112 @@
+//! The tuples of one signature as bytes. What stands in the indexes follows from the tuples, and is entered anew.
+
+use super::{Account, Entry, Index, IndexSet, Slab, Store};
+use crate::Signature;
+use crate::codec::View;
+use crate::keyed::HashKey;
+use crate::space::index::MAX_INDEXES;
+use bytes::Bytes;
+use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
+use quintet_wire::{DecodeError, Reader, Sink};
+
+impl Entry {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        let Entry { order, head, bulk, failed, shown, account } = self;
+        bytes.u64(*order);
+        bytes.counted(head);
+        bytes.counted(bulk.as_ref().map_or(&[], |bulk| bulk));
+        bytes.u32(*failed);
+        bytes.u8((*shown).into());
+        bytes.u8((*account == Account::Reserve).into());
+    }
+
+    fn restore(reader: &mut Reader<'_>, signature: &Signature) -> Result<Entry, DecodeError> {
+        let order = reader.u64()?;
+        let head = reader.counted("head", MAX_PAYLOAD_BYTES)?;
+        let bulk = reader.counted("bulk", MAX_BULK_BYTES)?;
+        let view = View::tuple(head, bulk)?;
+        if view.signature() != &*signature.0 {
+            return Err(reader.invalid("length of a signature", view.signature().len() as u64, 0));
+        }
+        let bulk = (!bulk.is_empty()).then(|| Box::new(Bytes::copy_from_slice(bulk)));
+        let (failed, shown) = (reader.u32()?, reader.flag("whether a tuple is shown")?);
+        let is_reserve = reader.flag("account of a tuple")?;
+        let account = if is_reserve { Account::Reserve } else { Account::Quota };
+        Ok(Entry { order, head: head.into(), bulk, failed, shown, account })
+    }
+}
+
+impl IndexSet {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        bytes.u32(u32::try_from(self.iter().len()).expect("a few indexes"));
+        for index in self.iter() {
+            bytes.u64(index.fields());
+            bytes.u8(index.built().is_some().into());
+            bytes.u32(index.built().unwrap_or(0));
+        }
+    }
+
+    /// The indexes, with nothing in them.
+    fn restore(reader: &mut Reader<'_>) -> Result<IndexSet, DecodeError> {
+        let mut indexes = IndexSet::default();
+        for _ in 0..reader.length("number of indexes", MAX_INDEXES)? {
+            let fields = reader.u64()?;
+            if indexes.position(fields).is_some() {
+                return Err(reader.invalid("fields of an index", fields, 8));
+            }
+            let is_unready = reader.flag("whether an index is built")?;
+            let built = Some(reader.u32()?).filter(|_| is_unready);
+            let mut index = Index::new(fields);
+            index.set_built(built);
+            indexes.push(index);
+        }
+        Ok(indexes)
+    }
+}
+
+impl Store {
+    pub(in crate::space) fn save(&self, bytes: &mut Vec<u8>) {
+        let Store { signature, entries, indexes, further: _, shown: _, found: _, waiting } = self;
+        bytes.counted(&signature.0);
+        entries.save(bytes, |_, entry, bytes| entry.save(bytes));
+        indexes.save(bytes);
+        waiting.save(bytes);
+    }
+
+    /// The tuples, in their indexes; nobody waits so far.
+    pub(in crate::space) fn restore(reader: &mut Reader<'_>, key: &HashKey) -> Result<Store, DecodeError> {
+        let signature = Signature(reader.counted("signature", MAX_PAYLOAD_BYTES)?.into());
+        let entries = Slab::restore(reader, |_, reader| Entry::restore(reader, &signature))?;
+        let mut indexes = IndexSet::restore(reader)?;
+        let waiting = IndexSet::restore(reader)?;
+        if waiting.iter().any(|index| !index.is_ready()) {
+            return Err(reader.invalid("index of those who wait", 1u8, 1));
+        }
+        let mut shown = 0;
+        for (place, entry) in entries.iter().filter(|(_, entry)| entry.shown) {
+            shown += 1;
+            let view = entry.view(&signature);
+            for index in indexes.iter_mut().filter(|index| index.covers(place)) {
+                let hash = index.hash(&view, key);
+                index.insert(hash, entry.order, place);
+            }
+        }
+        let further = indexes.further();
+        Ok(Store { signature, entries, indexes, further, shown, found: None, waiting })
+    }
+
+    /// Files one who waits again, under these fields, of which there is an index; the hash of them.
+    pub(in crate::space) fn file_by(
+        &mut self,
+        fields: u64,
+        template: &View<'_>,
+        order: u64,
+        waiter: u32,
+        key: &HashKey,
+    ) -> Option<u64> {
+        let position = self.waiting.position(fields)?;
+        let hash = template.hash(fields, key);
+        self.waiting[position].insert(hash, order, waiter);
+        Some(hash)
+    }
+}

@@ -43,7 +43,7 @@ pub(crate) use space::MemoryArguments;
 
 #[derive(Args)]
 #[command(
-    after_help = "Build with --release, and the peers with make -C benches/peers.\nThe figures of a row are medians over all rounds. Its ratio is the median of the ratios within each round, of ours and what was measured beside it just then: a machine's pace drifts, so that it need not be the ratio of the two medians.\nThe rows of predict say whether the machine was quiet: before, between and after the rounds of each turn a fixed loop runs on the first two processors. If it lost more than 2% of its time, took more than 1.15 times its least, or the host gave more than 1% to others, the figures say little.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
+    after_help = "Build with --release, and the peers with make -C benches/peers.\nThe figures of a row are medians over all rounds. Its ratio is the median of the ratios within each round, of ours and what was measured beside it just then: a machine's pace drifts, so that it need not be the ratio of the two medians. A case with several things beside it, each with a goal of its own, is measured once for all of them and has a row for each.\nThe rows of predict say whether the machine was quiet: before, between and after the rounds of each turn a fixed loop runs on the first two processors. If it lost more than 2% of its time, took more than 1.15 times its least, or the host gave more than 1% to others, the figures say little.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
 )]
 pub(crate) struct Arguments {
     /// Only these
@@ -99,22 +99,39 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(Error::new(Code::BadValue, text));
     }
     let mut failed = None;
-    for case in &wanted {
-        let line = if arguments.list { Ok(arguments.describe(case)) } else { arguments.measure(case) };
-        let line = match line {
-            Ok(line) => line,
+    for case in together(&wanted) {
+        let lines = match arguments.lines(&case) {
+            Ok(lines) => lines,
             Err(error) => {
                 // The other cases do not depend on it.
-                tell(format!("{}/{} failed: {error}", case.group.name(), case.name));
+                let first = case.first().map(|case| format!("{}/{} ", case.group.name(), case.name));
+                tell(format!("{}failed: {error}", first.unwrap_or_default()));
                 failed.get_or_insert(error);
                 continue;
             }
         };
-        if !print_line(line)? {
-            break;
+        for line in lines {
+            if !print_line(line)? {
+                return failed.map_or(Ok(ExitCode::SUCCESS), Err);
+            }
         }
     }
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// The cases, those that share a name together, where the first of them was.
+fn together(cases: &[Case]) -> Vec<Vec<&Case>> {
+    let mut all: Vec<Vec<&Case>> = Vec::new();
+    for case in cases {
+        let same = |other: &&mut Vec<&Case>| {
+            other.first().is_some_and(|other| (other.group, other.name) == (case.group, case.name))
+        };
+        match all.iter_mut().find(same) {
+            Some(others) => others.push(case),
+            None => all.push(vec![case]),
+        }
+    }
+    all
 }
 
 impl Arguments {
@@ -124,10 +141,16 @@ impl Arguments {
             && (self.cases.is_empty() || self.cases.iter().any(|name| name == case.name))
     }
 
-    /// A case with its figures.
-    fn measure(&self, case: &Case) -> Result<String, Error> {
-        let row = turns::measure(case, self.rounds, &self.peers)?;
-        Ok(if self.json { row.as_json().to_string() } else { row.to_string() })
+    /// What is said of cases that share a name: a line each.
+    fn lines(&self, cases: &[&Case]) -> Result<Vec<String>, Error> {
+        if self.list {
+            return Ok(cases.iter().map(|case| self.describe(case)).collect());
+        }
+        let rows = turns::measure(cases, self.rounds, &self.peers)?;
+        Ok(rows
+            .iter()
+            .map(|row| if self.json { row.as_json().to_string() } else { row.to_string() })
+            .collect())
     }
 
     /// A case without its figures.

@@ -33,7 +33,8 @@ pub(super) type Round = Box<dyn FnMut() -> Result<f64, Error>>;
 /// Makes what is measured, and warms it up.
 pub(super) type Prepare = fn() -> Result<Round, Error>;
 
-/// A case: how it is measured, and beside what. Several may share a name where there is more than one thing to compare with.
+/// A case: how it is measured, and beside what. Several of a group may share a name, and then `prepare`, where there is more than one
+/// thing to compare with, each with a goal of its own: they are measured together.
 pub(super) struct Case {
     pub(super) group: Group,
     pub(super) name: &'static str,

@@ -14,26 +14,36 @@ enum Companions<'a> {
     Itself(Round),
 }
 
-/// Measures a case so many times, each time followed by what is beside it.
+/// Measures a case so many times, each time followed by what is beside it. Of cases that share a name only the first is measured, and
+/// what is beside any of them is in each turn: a row for each.
 ///
 /// # Errors
 /// What a round of ours failed with. A peer that fails is told in the row.
-pub(super) fn measure<'a>(case: &'a Case, rounds: u64, folder: &Path) -> Result<Row<'a>, Error> {
+pub(super) fn measure<'a>(cases: &[&'a Case], rounds: u64, folder: &Path) -> Result<Vec<Row<'a>>, Error> {
+    let Some(case) = cases.first() else { return Ok(Vec::new()) };
     let mut round = (case.prepare)()?;
-    let mut companions = Companions::of(&case.beside, folder)?;
+    let beside = cases.iter().map(|case| Companions::of(&case.beside, folder));
+    let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
     // What is compared with a prediction has to have been measured undisturbed.
     let mut watch = if case.group == Group::Predict { Some(Watch::start()?) } else { None };
     let mut look = || watch.iter_mut().try_for_each(Watch::look);
-    let mut turns = Vec::new();
+    let mut turns: Vec<Vec<Turn>> = cases.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         look()?;
         let ours = if case.is_pinned { pinned(&mut round)? } else { round()? };
         look()?;
-        turns.push(Turn { ours, beside: companions.round()? });
+        for (turns, companions) in turns.iter_mut().zip(&mut beside) {
+            turns.push(Turn { ours, beside: companions.round()? });
+        }
         look()?;
     }
-    let (beside, missing) = (case.beside.names(), companions.missing());
-    Ok(Row { case, beside, turns, missing, quiet: watch.map(Watch::end) })
+    let quiet = watch.map(Watch::end);
+    let parts = cases.iter().zip(turns).zip(beside);
+    let row = |((case, turns), companions): ((&&'a Case, _), Companions<'_>)| {
+        let (beside, missing) = (case.beside.names(), companions.missing());
+        Row { case, beside, turns, missing, quiet }
+    };
+    Ok(parts.map(row).collect())
 }
 
 /// A round of ours with the asking side on the first processor. Peers choose their own.
@@ -79,4 +89,32 @@ fn figure(peer: &Peer, folder: &Path, missing: &mut Option<String>) -> Option<f6
         return None;
     }
     peer.round(folder).map_err(|why| *missing = Some(why)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::{Better, Unit};
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    static MEASURED: AtomicU32 = AtomicU32::new(0);
+
+    /// The how-manieth measurement it is.
+    fn counted() -> Result<Round, Error> {
+        Ok(Box::new(|| Ok(f64::from(MEASURED.fetch_add(1, Relaxed)))))
+    }
+
+    fn case(peer: Peer) -> Case {
+        Case::new(Group::Link, "x", Unit::Nanoseconds, Better::Lower, counted).beside(Beside::Program(peer))
+    }
+
+    #[test]
+    fn what_shares_a_name_is_measured_once_beside_everything() {
+        let (one, other) = (case(super::super::peer::UCX), case(super::super::peer::LINES));
+        let rows = measure(&[&one, &other], 3, Path::new("/nonexistent")).expect("three turns");
+        let ours = |row: &Row<'_>| row.turns.iter().map(|turn| turn.ours).collect::<Vec<_>>();
+        assert_eq!(rows.iter().map(ours).collect::<Vec<_>>(), [[0., 1., 2.]; 2]);
+        assert_eq!(rows.iter().map(|row| row.beside[0]).collect::<Vec<_>>(), ["ucx", "limit-ping-pong"]);
+        assert!(measure(&[], 3, Path::new("/nonexistent")).expect("nothing to do").is_empty());
+    }
 }

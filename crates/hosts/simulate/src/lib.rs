@@ -97,7 +97,7 @@ pub use disk::SECTOR_BYTES;
 pub use distribution::{Distribution, DistributionError, Empirical};
 pub use formula::{Formula, Function, Operation};
 pub use frame_costs::{FrameCosts, Lending, Pieces};
-pub use hosted::{Came, Hosted};
+pub use hosted::{Backlog, Came, Hosted};
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;

@@ -20,7 +20,7 @@ pub use uses::Usage;
 pub(crate) use uses::{Drawn, is_use, use_of};
 
 use crate::distribution::unit;
-use crate::hosted::{Came, Hosted};
+use crate::hosted::{Backlog, Came, Hosted};
 use crate::picos::{Picos, nearest};
 use activation::{Activation, Awaits, Ready, Suspended};
 use frames::{Asker, CANCEL, PROCEED, REPLY, SUCCEED, asker_body, asker_of};
@@ -275,6 +275,17 @@ impl Hosted for Module {
             None => self.next,
             Some(timer) => Some(self.next.map_or(timer, |next| next.min(timer))),
         }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let of_each = self.messages.iter().map(|awaited| awaited.wanted as usize).sum();
+        let waiting = self.ready.len() - usize::from(self.blocked.is_some());
+        let begins = match self.spec.instructions.first() {
+            Some(Instruction::Mark { number, .. }) => Some(*number),
+            _ => None,
+        };
+        let is_blocked = self.blocked.is_some() || self.held.is_some();
+        Backlog { is_blocked, messages: waiting * of_each, of_each, begins }
     }
 
     fn as_any(&self) -> &dyn Any {

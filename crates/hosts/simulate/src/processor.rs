@@ -28,7 +28,8 @@ pub struct ProcessorModel {
     pub io_setup: Picos,
     /// What each message from a transfer device costs if it comes while the processor executes.
     pub interrupt: Picos,
-    /// Messages from transfer devices that may wait for a node on it; those beyond are lost.
+    /// Messages from transfer devices that may wait for a node on it, also behind one that has no room for what it sends; those beyond
+    /// are lost. One that is begun at once does not wait.
     pub queue_limit: usize,
     /// Whether a node that becomes ready takes it from one of lower priority at once, which goes on later where it was. Without, it
     /// begins when what is executed is done, or its time slice is over.

@@ -322,11 +322,11 @@ impl Simulation {
     pub(super) fn admit(&mut self, place: ThreadPlace, port: Port, arrival: &Arrival) -> bool {
         let thread = &self.threads[place];
         let id = if thread.roams { self.door_of(place, port) } else { thread.processor };
-        let thread = &self.threads[place];
-        let node = thread.node;
-        let waiting: usize = self.threads.with_team(place).map(|thread| thread.inbox.len()).sum();
+        let node = self.threads[place].node;
+        let has_limit = self.processors[id.0].model.queue_limit < usize::MAX;
+        let is_full = has_limit && self.is_full(place, port, id);
         let processor = &mut self.processors[id.0];
-        if waiting + processor.door.len() >= processor.model.queue_limit {
+        if is_full {
             processor.lost += 1;
             return false;
         }
@@ -342,6 +342,31 @@ impl Simulation {
         }
         self.interrupt(id);
         true
+    }
+
+    /// Whether a message from a device would have to wait, and as many wait for its node as may. O(those that wait).
+    #[cold]
+    fn is_full(&self, place: ThreadPlace, port: Port, id: ProcessorId) -> bool {
+        let (thread, processor) = (&self.threads[place], &self.processors[id.0]);
+        let node = &self.nodes[thread.node];
+        let backlog = node.instance(port).map(|instance| instance.protocol.backlog()).unwrap_or_default();
+        let is_idle = if thread.roams {
+            node.threads.roamed().iter().any(|id| self.processors[id.0].is_free())
+        } else {
+            thread.phase == Phase::Idle && processor.is_free()
+        };
+        if is_idle && !backlog.is_blocked {
+            return false;
+        }
+        let waits = |thread: &Thread| {
+            // What is told of links and of time waits in the same place.
+            let inbox =
+                thread.inbox.iter().filter(|input| matches!(input.arrival, Arrival::Frame(_))).count();
+            let put_off = backlog.begins.map_or(0, |mark| thread.job.ahead_of(mark).count());
+            inbox + put_off * backlog.of_each
+        };
+        let inboxes: usize = self.threads.with_team(place).map(waits).sum();
+        inboxes + backlog.messages + processor.door.len() >= processor.model.queue_limit
     }
 
     /// A message interrupts what a processor executes.

@@ -139,6 +139,37 @@ fn a_full_queue_loses_messages_and_counts_them() {
 }
 
 #[test]
+fn what_is_begun_at_once_waits_in_no_queue() {
+    let (mut run, processor) = a_receiver(ProcessorModel { queue_limit: 0, ..one_cycle_a_microsecond() });
+    run.crash(NodeId(3), Span::ZERO);
+    run.run_for(Span::from_micros(200));
+    assert_eq!((ended(&run, 2), run.processor_statistics(processor).lost), (Some(11.0), 0));
+}
+
+/// Five messages, of which each is to be sent on over a link with room for one, that takes a millisecond: who waits for that has those
+/// that come meanwhile wait as well, though the processor has nothing to do.
+#[test]
+fn messages_behind_one_that_waits_for_room_are_counted() {
+    let lost = |queue_limit: usize| {
+        let mut run = Simulation::new(1);
+        placed(&mut run, one_cycle_a_microsecond(), &[1]);
+        let processor = placed(&mut run, ProcessorModel { queue_limit, ..one_cycle_a_microsecond() }, &[2]);
+        add(&mut run, 1, starter(0.0, vec![note(2, 10.0); 5]));
+        add(&mut run, 2, server(vec![work(1.0), note(3, 0.0)]));
+        add(&mut run, 3, server(vec![]));
+        let device = run.add_device(Box::new(bus()));
+        run.connect_through(device, (at(1), Station(0)), (at(2), Station(1)));
+        let delay = Span::from_millis(1);
+        let link = LinkModel { delay_min: delay, delay_max: delay, window_frames: 1, ..LinkModel::default() };
+        run.connect(at(2), at(3), link);
+        run.run_for(Span::from_millis(20));
+        run.processor_statistics(processor).lost
+    };
+    // The first is sent at once; the second waits for room, and the others behind it.
+    assert_eq!([0, 1, 2, 3].map(lost), [3, 2, 1, 0]);
+}
+
+#[test]
 fn a_slow_processor_takes_longer() {
     let mut run = Simulation::new(1);
     let processor = placed(&mut run, one_cycle_a_microsecond(), &[1]);

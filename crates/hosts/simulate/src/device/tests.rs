@@ -7,4 +7,6 @@ mod pool;
 mod properties;
 mod queueing;
 mod ring;
+mod saturation;
 mod switch;
+mod token_walk;

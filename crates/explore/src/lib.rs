@@ -18,14 +18,14 @@
 //! assert!(report.failure.is_none());
 //! ```
 //!
-//! This crate measures no time and prints nothing: its caller does. It explores no protocol but the tuple space and the layers
-//! below it.
+//! This crate measures no time and prints nothing: its caller does. Protocols of one's own are explored by [`system`].
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `run.rs`, `run/links.rs` | one schedule from its first request to the account: read this first; its links that break |
 //! | `plan.rs`, `fault.rs` | what choices make of it: links, limits, clients; what goes wrong |
-//! | `shrink.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
+//! | `shrink.rs`, `clients.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
+//! | `system.rs` and its folder | [`system`]: protocols of one's own, explored in the same way |
 //! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
 //! | `books.rs` | what was lent, and whether it came back |
@@ -38,6 +38,7 @@ mod behaviour;
 mod books;
 mod check;
 mod client;
+mod clients;
 #[cfg(feature = "seeded-defects")]
 mod defect;
 mod fault;
@@ -49,13 +50,14 @@ mod report;
 mod run;
 mod sequence;
 mod shrink;
+pub mod system;
 
 pub use check::Rule;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use quintet_simulate::Sequence;
 pub use report::{
-    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, explore_while, replay, replay_sequence,
-    shrink,
+    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, explore_while, replay,
+    replay_sequence, shrink,
 };
 pub use sequence::{SequenceError, read_sequence, write_sequence};

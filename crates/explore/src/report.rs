@@ -1,6 +1,7 @@
 //! What a caller asks for and is told.
 
 use crate::check::Rule;
+use crate::clients::Clients;
 use crate::fault::Fault;
 use crate::history::{Ask, History, Outcome, What};
 use crate::network::Seeded;
@@ -179,8 +180,8 @@ pub fn shrink(
     options: &Options,
     may_go_on: &mut dyn FnMut(u32) -> bool,
 ) -> Option<Shrunk> {
-    let limit = options.events_limit;
-    let mut shrinker = Shrinker::new(failure.choices.clone(), limit, options.seeded(), may_go_on)?;
+    let target = Clients { events_limit: options.events_limit, seeded: options.seeded() };
+    let mut shrinker = Shrinker::new(&target, failure.choices.clone(), may_go_on)?;
     shrinker.shrink();
     let Shrinker { best, outcomes, attempts, .. } = shrinker;
     let failure = Failure::of(failure.seed, best, &outcomes, usize::MAX)?;

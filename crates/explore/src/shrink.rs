@@ -3,12 +3,8 @@
 //! Choices are left out and lowered, never the schedule itself: whatever is left is a schedule again. What counts is what the
 //! run then chose, without zeros that mean nothing.
 
-use crate::check::Rule;
-use crate::fault::Who;
-use crate::network::{SERVER, Seeded, address};
 use crate::plan::streams;
-use crate::run::{Outcomes, run};
-use quintet_simulate::{Choices, Sequence, link_stream};
+use quintet_simulate::{Choices, Sequence};
 use std::ops::Range;
 
 /// Of so few groups any two are left out.
@@ -32,35 +28,52 @@ enum Reach {
     Own,
 }
 
+/// What schedules are made smaller of. Streams of its own have names from [`streams::WORLD`] on, those of links lie below.
+pub(crate) trait Target {
+    /// What comes of a run.
+    type Outcomes;
+    /// A rule that is broken.
+    type Rule: PartialEq;
+
+    fn run(&self, choices: &Choices) -> Self::Outcomes;
+
+    /// The one that a run broke.
+    fn rule(&self, outcomes: &Self::Outcomes) -> Option<Self::Rule>;
+
+    /// The number of the last of those that may be left out, a client or a node, if there are more than must be.
+    fn last_member(&self, sequence: &Sequence) -> Option<u16>;
+
+    /// Leaves out the one at `place`: `last` takes its place, with its faults.
+    fn replace_member(&self, sequence: &mut Sequence, place: u16, last: u16);
+}
+
 /// A search for smaller schedules.
-pub(crate) struct Shrinker<'a> {
-    rule: Rule,
-    events_limit: u64,
-    seeded: Seeded,
+pub(crate) struct Shrinker<'a, T: Target> {
+    target: &'a T,
+    rule: T::Rule,
     /// The smallest so far.
     pub(crate) best: Sequence,
-    pub(crate) outcomes: Outcomes,
+    pub(crate) outcomes: T::Outcomes,
     weight: Weight,
     pub(crate) attempts: u32,
     may_go_on: &'a mut dyn FnMut(u32) -> bool,
     is_stopped: bool,
 }
 
-impl<'a> Shrinker<'a> {
+impl<'a, T: Target> Shrinker<'a, T> {
     /// Begins with a sequence that breaks a rule. None if it breaks none. `may_go_on` is asked before each attempt.
     pub(crate) fn new(
+        target: &'a T,
         sequence: Sequence,
-        events_limit: u64,
-        seeded: Seeded,
         may_go_on: &'a mut dyn FnMut(u32) -> bool,
-    ) -> Option<Shrinker<'a>> {
+    ) -> Option<Shrinker<'a, T>> {
         let choices = Choices::replayed(sequence);
-        let outcomes = run(&choices, events_limit, seeded);
-        let rule = outcomes.violation.as_ref()?.rule;
+        let outcomes = target.run(&choices);
+        let rule = target.rule(&outcomes)?;
         let best = choices.made();
         let weight = weight(&best);
         let (attempts, is_stopped) = (0, false);
-        Some(Shrinker { rule, events_limit, seeded, best, outcomes, weight, attempts, may_go_on, is_stopped })
+        Some(Shrinker { target, rule, best, outcomes, weight, attempts, may_go_on, is_stopped })
     }
 
     /// Goes on until nothing gets smaller, or it may not.
@@ -68,14 +81,14 @@ impl<'a> Shrinker<'a> {
         // What is decided about first: a frame's delay matters no more when its request is left out.
         self.until_nothing_changes(|shrinker| {
             shrinker.leave_out_streams();
-            shrinker.leave_out_clients();
+            shrinker.leave_out_members();
             shrinker.change_groups(Reach::Own, |groups, which| drop(groups.drain(which)));
             shrinker.change_groups(Reach::Own, |groups, which| zero(groups, which));
         });
         self.until_nothing_changes(|shrinker| {
             shrinker.until_nothing_changes(|shrinker| {
                 shrinker.leave_out_streams();
-                shrinker.leave_out_clients();
+                shrinker.leave_out_members();
                 shrinker.change_groups(Reach::All, |groups, which| drop(groups.drain(which)));
                 shrinker.change_groups(Reach::All, |groups, which| zero(groups, which));
                 shrinker.leave_out_values();
@@ -105,8 +118,8 @@ impl<'a> Shrinker<'a> {
         let mut candidate = self.best.clone();
         change(&mut candidate);
         let choices = Choices::replayed(candidate);
-        let outcomes = run(&choices, self.events_limit, self.seeded);
-        if outcomes.violation.as_ref().is_none_or(|violation| violation.rule != self.rule) {
+        let outcomes = self.target.run(&choices);
+        if self.target.rule(&outcomes).as_ref() != Some(&self.rule) {
             return false;
         }
         let made = choices.made();
@@ -130,20 +143,16 @@ impl<'a> Shrinker<'a> {
         }
     }
 
-    /// Does without a client: the last takes the place of another.
-    fn leave_out_clients(&mut self) {
-        while let Some(last) = self.last_client() {
-            let takes_place = |place| move |sequence: &mut Sequence| replace_client(sequence, place, last);
+    /// Does without a client or a node: the last takes the place of another.
+    fn leave_out_members(&mut self) {
+        let target = self.target;
+        while let Some(last) = target.last_member(&self.best) {
+            let takes_place =
+                |place| move |sequence: &mut Sequence| target.replace_member(sequence, place, last);
             if !(1..=last).any(|place| self.attempt(takes_place(place))) {
                 return;
             }
         }
-    }
-
-    /// The last client's number, if there are several.
-    fn last_client(&self) -> Option<Who> {
-        let number = *self.best.get(&streams::WORLD)?.first()?.first()?;
-        Who::try_from(number + 1).ok().filter(|number| *number > 1)
     }
 
     fn groups(&self, stream: u64) -> usize {
@@ -255,32 +264,8 @@ fn zero(groups: &mut [Vec<u64>], which: Range<usize>) {
     groups[which].iter_mut().for_each(|values| values.fill(0));
 }
 
-/// All streams of a client.
-fn streams_of(client: Who) -> [u64; 5] {
-    let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(client));
-    let (here, there) = (address(client), SERVER);
-    [own[0], own[1], own[2], link_stream(here, there), link_stream(there, here)]
-}
-
-/// Leaves out the client `place`, which client `last` becomes, with its faults.
-fn replace_client(sequence: &mut Sequence, place: Who, last: Who) {
-    for (to, from) in streams_of(place).into_iter().zip(streams_of(last)) {
-        sequence.remove(&to);
-        if let Some(groups) = sequence.remove(&from) {
-            sequence.insert(to, groups);
-        }
-    }
-    set(sequence, (streams::WORLD, 0, 0), u64::from(last) - 2);
-    for stream in [streams::FAULTS, streams::BREAKS] {
-        for fault in sequence.get_mut(&stream).into_iter().flatten() {
-            if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
-                *who = u64::from(place) - 1;
-            }
-        }
-    }
-}
-
-fn set(sequence: &mut Sequence, (stream, group, value): (u64, usize, usize), to: u64) {
+/// Gives a choice another value, if there is one.
+pub(crate) fn set(sequence: &mut Sequence, (stream, group, value): (u64, usize, usize), to: u64) {
     let groups = sequence.get_mut(&stream).and_then(|groups| groups.get_mut(group));
     if let Some(value) = groups.and_then(|values| values.get_mut(value)) {
         *value = to;

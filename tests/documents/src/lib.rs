@@ -17,3 +17,7 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/testbed.md")]
 struct Testbeds;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/exploring.md")]
+struct Exploring;

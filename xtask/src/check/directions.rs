@@ -193,9 +193,9 @@ fn of_manifest(manifest: &File, edges: &[(&str, &[&str])]) -> Vec<String> {
     faults
 }
 
-/// Whether the tests of a crate may use another: a helper, or for documents the interface.
+/// Whether the tests of a crate may use another: a helper, or for documents what their programs use.
 fn may_test(name: &str, other: &str) -> bool {
-    FOR_TESTS.contains(&other) || name == "documents" && other == "quintet"
+    FOR_TESTS.contains(&other) || name == "documents" && ["quintet", "explore"].contains(&other)
 }
 
 /// The package's name, without what all names begin with.

@@ -1,0 +1,226 @@
+//! Protocols of one's own under random schedules and faults: what the product's own are explored by.
+//!
+//! A [`System`] says what runs on the nodes, what its callers ask, and what must hold. [`explore()`] runs it from one seed after the other: on a drawn
+//! number of nodes, all joined, whose links delay, lose, double and reorder frames, whose processes crash, stop and stand still, whose
+//! network is divided, and whose clocks are wrong, as far as [`Faults`] allow. Then all faults end, the nodes are left alone for
+//! [`System::settles_within`], and it is looked whether what must hold then does. A panic of a protocol is a finding as well.
+//!
+//! Everything random is a choice of a [`Sequence`]: [`shrink()`] leaves out and lowers choices until the schedule is small, [`replay()`] runs one
+//! again and shows what happened in it, and [`write_sequence`](crate::write_sequence) makes a file of it. `docs/exploring.md` has a whole program.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `system.rs` | [`System`], and what is asked for: read this first |
+//! | `system/report.rs` | [`Report`], [`Failure`]: what is told |
+//! | `system/run.rs` | one schedule, from its first request to rest |
+//! | `system/plan.rs` | what choices make of it: nodes, links, faults |
+//! | `system/watched.rs`, `system/noted.rs` | a node's protocol and its callers, with what they are told written down; its outbox, with what it sends |
+//! | `system/history.rs` | what happened, in words |
+//! | `system/panics.rs` | panics as findings |
+
+mod history;
+mod noted;
+mod panics;
+mod plan;
+mod report;
+mod run;
+mod watched;
+
+pub use quintet_contract as contract;
+pub use quintet_simulate::{Chooser, Sequence};
+pub use quintet_wire::registry::{PORT_CALLERS, PORT_USER, USER};
+pub use report::{
+    Failure, Options, Origin, Progress, Report, Shrunk, Size, explore, explore_while, replay, shrink,
+};
+pub use run::View;
+
+use quintet_contract::{Frame, Kind, NodeId, Port, Protocol, Span, Token};
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+
+/// Protocols that are explored together.
+pub trait System {
+    /// What each node runs: a protocol, or layers of them.
+    type Node: Protocol + 'static;
+    /// What is known from outside the nodes, such as what was asked and what was answered. Each run begins a new one.
+    type Ledger: Default;
+
+    /// How many nodes a run has: a number between the two is drawn, the smallest being the simplest. They are numbered from 1 on. Default: 2 to 4.
+    fn nodes(&self) -> RangeInclusive<u16> {
+        2..=4
+    }
+
+    /// A node at the beginning of a life, with what it is to know.
+    fn node(&self, birth: &Birth) -> Self::Node;
+
+    /// The port at which that is, on every node. Default: [`PORT_USER`].
+    fn port(&self) -> Port {
+        PORT_USER
+    }
+
+    /// What may go wrong. Default: all that there is.
+    fn faults(&self) -> Faults {
+        Faults::all()
+    }
+
+    /// What a caller at a node asks, as `draw` decides; none: nothing this time. An answer carries the call's token.
+    fn request(&self, call: Call, ledger: &mut Self::Ledger, draw: &mut Chooser) -> Option<Request>;
+
+    /// A node has sent a frame to its callers, at [`PORT_CALLERS`].
+    ///
+    /// # Errors
+    /// What must not be answered.
+    fn answered(&self, node: NodeId, answer: Frame<'_>, ledger: &mut Self::Ledger) -> Result<(), Broken>;
+
+    /// A node has crashed: it forgets all but what is on its disk, and its callers are gone with it. Default: nothing of that is written down.
+    fn crashed(&self, _node: NodeId, _ledger: &mut Self::Ledger) {}
+
+    /// What holds at every moment: it is looked at after each event. Default: nothing.
+    ///
+    /// # Errors
+    /// What does not.
+    fn always(&self, _view: &View<'_, Self::Node>, _ledger: &Self::Ledger) -> Result<(), Broken> {
+        Ok(())
+    }
+
+    /// What holds when all faults have ended, all nodes are up, and [`settles_within`](System::settles_within) has passed. Default: nothing.
+    ///
+    /// # Errors
+    /// What does not.
+    fn at_rest(&self, _view: &View<'_, Self::Node>, _ledger: &Self::Ledger) -> Result<(), Broken> {
+        Ok(())
+    }
+
+    /// How long nodes are left alone at the end. Links lose what they lose then, too. Default: 1 s.
+    fn settles_within(&self) -> Span {
+        Span::from_secs(1)
+    }
+
+    /// A frame in words, for a schedule that is shown. Default: its kind, its token and its bytes.
+    fn show(&self, frame: Frame<'_>) -> String {
+        let mut text = format!("kind {:#x}, token {}", frame.kind.0, frame.token.0);
+        let shown = frame.body.iter().take(SHOWN_BYTES);
+        for byte in shown {
+            let _ = write!(text, " {byte:02x}");
+        }
+        if frame.body.len() > SHOWN_BYTES {
+            let _ = write!(text, " and {} bytes more", frame.body.len() - SHOWN_BYTES);
+        }
+        text
+    }
+}
+
+/// Bytes of a frame that are shown unless a system shows its frames itself.
+const SHOWN_BYTES: usize = 16;
+
+/// A node's life, as it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Birth {
+    /// The node.
+    pub node: NodeId,
+    /// How many there are: numbers 1 to this.
+    pub nodes: u16,
+    /// 1, and one more after each crash.
+    pub life: u64,
+    /// Of the run: for what is random in a protocol.
+    pub seed: u64,
+}
+
+/// A call that may be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The node whose caller makes it.
+    pub node: NodeId,
+    /// How many nodes there are.
+    pub nodes: u16,
+    /// Its token: no other call of the run has it.
+    pub token: Token,
+}
+
+/// What a caller asks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The frame's kind: one of the range [`USER`] for a protocol of one's own.
+    pub kind: Kind,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What must hold and does not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// What must hold: the same text for the same rule. A smaller schedule is one that breaks the same.
+    pub rule: String,
+    /// What is the case instead.
+    pub found: String,
+}
+
+impl Broken {
+    /// A rule that does not hold, and what is the case.
+    #[must_use]
+    pub fn new(rule: &str, found: impl Into<String>) -> Broken {
+        Broken { rule: rule.to_owned(), found: found.into() }
+    }
+}
+
+/// What may go wrong in runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Nodes crash, and begin a new life. Writes to their disks that were not synced are lost, torn or there.
+    pub crashes: bool,
+    /// Nodes stop, their links break, and they go on with what they knew.
+    pub stops: bool,
+    /// Nodes stand still in the midst of a step, and their links stay.
+    pub pauses: bool,
+    /// The network is divided, or frames of one direction are lost, for a while.
+    pub cuts: bool,
+    /// Links lose single frames.
+    pub loss: bool,
+    /// Links deliver single frames twice.
+    pub duplicates: bool,
+    /// Frames overtake each other.
+    pub reordering: bool,
+    /// Clocks are wrong and run fast or slow.
+    pub clocks: bool,
+    /// Nodes that are down or stand still at once, at most.
+    pub most_down: u16,
+}
+
+impl Faults {
+    /// Everything that there is.
+    #[must_use]
+    pub const fn all() -> Faults {
+        Faults {
+            crashes: true,
+            stops: true,
+            pauses: true,
+            cuts: true,
+            loss: true,
+            duplicates: true,
+            reordering: true,
+            clocks: true,
+            most_down: u16::MAX,
+        }
+    }
+
+    /// Nothing: only delays and the order of events differ.
+    #[must_use]
+    pub const fn none() -> Faults {
+        Faults {
+            crashes: false,
+            stops: false,
+            pauses: false,
+            cuts: false,
+            loss: false,
+            duplicates: false,
+            reordering: false,
+            clocks: false,
+            most_down: u16::MAX,
+        }
+    }
+
+    /// Whether a link may lose a frame while it lasts.
+    fn lose_frames(self) -> bool {
+        self.loss || self.cuts
+    }
+}

@@ -1,0 +1,262 @@
+//! What choices make of a run: its nodes, its links and its faults.
+
+use super::Faults;
+use crate::plan::streams;
+use quintet_contract::{NodeId, Span};
+use quintet_simulate::{Choices, Chooser, LinkModel};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// The most faults of a run.
+const MOST: usize = 6;
+/// The time between the end of a fault and the next of the same node, or of the network.
+const BREATH: Span = Span::from_millis(1);
+
+/// One run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Keys what is random in the protocols.
+    pub(super) seed: u64,
+    pub(super) nodes: u16,
+    pub(super) link: LinkModel,
+    /// Offset in nanoseconds and drift in parts of a billion, of each node.
+    pub(super) clocks: Vec<(i64, i64)>,
+    /// The longest time between two requests of a node, in microseconds.
+    pub(super) gap_us: u64,
+    /// How many requests the callers of each node make, at most.
+    pub(super) requests: u64,
+    /// In order of time.
+    pub(super) faults: Vec<(Span, Fault)>,
+}
+
+/// A fault, or its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Fault {
+    /// A node ends, its peers are told after a notice. Whether it remembers what it knew when it is there again.
+    Down {
+        node: NodeId,
+        notice: Span,
+        remembers: bool,
+    },
+    Up {
+        node: NodeId,
+        remembers: bool,
+    },
+    /// A node stands still in its next step.
+    Pause {
+        node: NodeId,
+        span: Span,
+    },
+    GoOn {
+        node: NodeId,
+    },
+    /// Frames between these nodes and the others are lost.
+    Divide {
+        apart: Vec<NodeId>,
+    },
+    /// Frames from the one to the other are lost.
+    Cut {
+        from: NodeId,
+        to: NodeId,
+    },
+    Mend,
+}
+
+impl Fault {
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Fault::Up { .. } | Fault::GoOn { .. } | Fault::Mend)
+    }
+}
+
+impl Plan {
+    pub(super) fn draw(choices: &Choices, nodes: &RangeInclusive<u16>, allowed: Faults) -> Plan {
+        let world = &mut choices.stream(streams::WORLD);
+        let (least, most) = (*nodes.start().max(&1), *nodes.end());
+        // The first of all, where a search for smaller runs finds it.
+        let more = world.below(u64::from(most.saturating_sub(least)) + 1);
+        let nodes = least + u16::try_from(more).expect("it is below the largest number");
+        let link = draw_link(world, allowed);
+        let gap_us = *world.pick(&[1_000, 200, 10_000]);
+        let requests = 1 + world.below(12);
+        let seed = world.below(1 << 32);
+        let clocks = (1..=nodes).map(|node| draw_clock(choices, node, allowed)).collect();
+        let faults = Drawn::new(nodes, allowed).draw(&mut choices.stream(streams::FAULTS));
+        Plan { seed, nodes, link, clocks, gap_us, requests, faults }
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (1..=self.nodes).map(NodeId)
+    }
+}
+
+fn draw_link(world: &mut Chooser, allowed: Faults) -> LinkModel {
+    let (loss, doubled) = (*world.pick(&[0, 5_000, 50_000, 300_000]), *world.pick(&[0, 5_000, 50_000]));
+    let overtakes = world.chance(500_000);
+    let delay_max = *world.pick(&[100, 2_000, 20_000]);
+    LinkModel {
+        delay_min: Span::from_micros(50),
+        delay_max: Span::from_micros(delay_max),
+        in_order: !(allowed.reordering && overtakes),
+        // One in a million where frames may be lost otherwise: protocols are told that they may.
+        loss_per_million: if allowed.loss { loss } else { 0 }.max(u32::from(allowed.lose_frames())),
+        duplicates_per_million: if allowed.duplicates { doubled } else { 0 },
+        may_be_cut: allowed.lose_frames() || allowed.stops || allowed.crashes,
+        ..LinkModel::default()
+    }
+}
+
+fn draw_clock(choices: &Choices, node: u16, allowed: Faults) -> (i64, i64) {
+    let own = &mut choices.stream(streams::CLIENT + u64::from(node));
+    let ahead_us = i64::try_from(own.below(100_000)).unwrap_or(0);
+    let drift_ppm = *own.pick(&[0, 100, -100, 50_000, -50_000]);
+    if allowed.clocks { (ahead_us * 1_000, drift_ppm * 1_000) } else { (0, 0) }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Pause,
+    Stop,
+    Crash,
+    Divide,
+    Cut,
+}
+
+/// Faults that are drawn one after the other, so that they leave each other alone.
+struct Drawn {
+    nodes: u16,
+    allowed: Faults,
+    faults: Vec<(Span, Fault)>,
+    /// When nodes are down or still.
+    down: Vec<(NodeId, Span, Span)>,
+    /// From when on the network has no fault so far.
+    whole: Span,
+}
+
+impl Drawn {
+    fn new(nodes: u16, allowed: Faults) -> Drawn {
+        Drawn { nodes, allowed, faults: Vec::new(), down: Vec::new(), whole: Span::ZERO }
+    }
+
+    fn draw(mut self, chooser: &mut Chooser) -> Vec<(Span, Fault)> {
+        let Faults { crashes, stops, pauses, cuts, .. } = self.allowed;
+        let weight = |allowed, weight| if allowed { weight } else { 0 };
+        let sorts = [
+            (weight(pauses, 20), Sort::Pause),
+            (weight(stops, 20), Sort::Stop),
+            (weight(crashes, 40), Sort::Crash),
+            (weight(cuts, 25), Sort::Divide),
+            (weight(cuts, 15), Sort::Cut),
+        ];
+        if sorts.iter().all(|(weight, _)| *weight == 0) {
+            return self.faults;
+        }
+        for _ in 0..MOST {
+            chooser.begin();
+            if !chooser.chance(600_000) {
+                break;
+            }
+            // The second of the group, where a search for smaller runs finds it.
+            let node = 1 + u16::try_from(chooser.below(self.nodes.into())).unwrap_or(0);
+            let sort = *chooser.weighted(&sorts);
+            self.add(sort, NodeId(node), chooser);
+        }
+        self.faults.sort_by_key(|(at, _)| *at);
+        self.faults
+    }
+
+    fn add(&mut self, sort: Sort, node: NodeId, chooser: &mut Chooser) {
+        let at = Span::from_micros(500 + chooser.below(60_000));
+        let (least, most) = *chooser.pick(&[(1_000, 5_000), (5_000, 50_000), (50_000, 300_000)]);
+        let lasting = Span::from_micros(least + chooser.below(most - least));
+        match sort {
+            Sort::Pause => {
+                let pause = Fault::Pause { node, span: lasting };
+                self.strike(at, lasting, node, (pause, Fault::GoOn { node }));
+            }
+            Sort::Stop | Sort::Crash => {
+                let remembers = sort == Sort::Stop;
+                let notice = Span::from_micros(chooser.below(lasting.0 / 1_000));
+                let down = Fault::Down { node, notice, remembers };
+                self.strike(at, lasting, node, (down, Fault::Up { node, remembers }));
+            }
+            Sort::Divide => {
+                let others = (1..=self.nodes).map(NodeId).filter(|other| *other != node);
+                let apart = [node].into_iter().chain(others.filter(|_| chooser.chance(300_000))).collect();
+                self.part(at, lasting, Fault::Divide { apart });
+            }
+            Sort::Cut => {
+                let step = 1 + chooser.below(u64::from(self.nodes).saturating_sub(1));
+                let other = (u64::from(node.0) - 1 + step) % u64::from(self.nodes);
+                let to = NodeId(1 + u16::try_from(other).unwrap_or(0));
+                if to != node {
+                    self.part(at, lasting, Fault::Cut { from: node, to });
+                }
+            }
+        }
+    }
+
+    /// A fault of a node, if it is in order by then and not too many others are down meanwhile.
+    fn strike(&mut self, at: Span, lasting: Span, node: NodeId, (fault, end): (Fault, Fault)) {
+        let own = self.down.iter().filter(|(whose, ..)| *whose == node);
+        let at = own.map(|(_, _, until)| Span(until.0 + BREATH.0)).fold(at, Span::max);
+        let until = Span(at.0 + lasting.0);
+        let meanwhile = self.down.iter().filter(|(_, from, to)| *from <= until && at <= *to).count();
+        if meanwhile < usize::from(self.allowed.most_down) {
+            self.down.push((node, at, until));
+            self.faults.extend([(at, fault), (until, end)]);
+        }
+    }
+
+    /// A fault of the network. Its end mends everything, so that there is one at a time.
+    fn part(&mut self, at: Span, lasting: Span, fault: Fault) {
+        let at = at.max(self.whole);
+        let until = Span(at.0 + lasting.0);
+        self.whole = Span(until.0 + BREATH.0);
+        self.faults.extend([(at, fault), (until, Fault::Mend)]);
+    }
+}
+
+fn named(nodes: &[NodeId]) -> String {
+    nodes.iter().map(|node| format!("node {}", node.0)).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Down { node, notice, remembers: true } => {
+                write!(f, "node {} is stopped and its links break; its peers are told {notice} later", node.0)
+            }
+            Fault::Down { node, notice, .. } => {
+                write!(f, "node {} crashes; its peers are told {notice} later", node.0)
+            }
+            Fault::Up { node, remembers: true } => write!(f, "node {} goes on with what it knew", node.0),
+            Fault::Up { node, .. } => write!(f, "node {} begins a new life", node.0),
+            Fault::Pause { node, span } => write!(f, "node {} stands still for {span}", node.0),
+            Fault::GoOn { node } => write!(f, "node {} goes on", node.0),
+            Fault::Divide { apart } => write!(f, "the network is divided: {} apart", named(apart)),
+            Fault::Cut { from, to } => write!(f, "node {} no longer hears node {}", to.0, from.0),
+            Fault::Mend => f.write_str("the network is whole again"),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkModel { delay_min, delay_max, in_order, loss_per_million, duplicates_per_million, .. } =
+            self.link;
+        write!(f, "{} nodes; links delay by {delay_min} to {delay_max}", self.nodes)?;
+        if !in_order {
+            f.write_str(", reorder")?;
+        }
+        for (what, part) in [("lose", loss_per_million), ("double", duplicates_per_million)] {
+            if part > 0 {
+                write!(f, ", {what} {part} frames in a million")?;
+            }
+        }
+        for (node, (offset, drift)) in (1..).zip(&self.clocks).filter(|(_, clock)| **clock != (0, 0)) {
+            let (ahead, ppm) = (Span(offset.unsigned_abs()), drift / 1_000);
+            write!(f, "\nnode {node}: its clock is ahead by {ahead} and gains {ppm} us a second")?;
+        }
+        Ok(())
+    }
+}

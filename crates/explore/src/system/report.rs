@@ -1,0 +1,354 @@
+//! What a caller asks for and is told.
+
+use super::System;
+use super::run::{NO_PANIC, Outcomes, run};
+use crate::plan::streams;
+use crate::shrink::{Shrinker, Target, set};
+use quintet_contract::{Address, NodeId};
+use quintet_simulate::{Choices, Sequence, link_stream};
+use std::fmt;
+use std::ops::Range;
+
+/// The rule of systems that do not do the same again.
+const REPEATS: &str = "a run follows from its choices";
+
+/// What to explore.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seeds, one schedule each.
+    pub seeds: Range<u64>,
+    /// A schedule with more events than this breaks a rule of its own. Default 1,000,000.
+    pub events_limit: u64,
+    /// How many events of the history a failure shows, the last ones. Default 60.
+    pub shown_events: usize,
+}
+
+impl Options {
+    /// These seeds, and the defaults.
+    #[must_use]
+    pub fn of(seeds: Range<u64>) -> Options {
+        Options { seeds, events_limit: 1_000_000, shown_events: 60 }
+    }
+}
+
+/// How far the exploration is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// The seed that was just explored.
+    pub seed: u64,
+    /// Schedules so far.
+    pub schedules: u64,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// What was explored, and what was found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Schedules, the failed one included.
+    pub schedules: u64,
+    /// Events that the simulated host handled.
+    pub events: u64,
+    /// Requests that callers made.
+    pub requests: u64,
+    /// Frames that they were answered.
+    pub answers: u64,
+    /// Faults, their ends not counted.
+    pub faults: u64,
+    /// The same for the same seeds and the same program; another when any time, address or byte differed.
+    pub digest: u64,
+    /// The first failure, after which the exploration ended.
+    pub failure: Option<Failure>,
+}
+
+/// A rule that was broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The seed of the schedule; none if its choices were given.
+    pub seed: Option<u64>,
+    /// What did not hold.
+    pub rule: String,
+    /// What was the case instead.
+    pub found: String,
+    /// The nodes, their links and their clocks, a line each.
+    pub plan: Vec<String>,
+    /// The last events of the history, one a line: time, node, what.
+    pub history: Vec<String>,
+    /// How large the schedule is.
+    pub size: Size,
+    /// What makes the schedule again, also where a seed makes another by now.
+    pub choices: Sequence,
+}
+
+/// How large a schedule is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Its nodes.
+    pub nodes: u16,
+    /// What their callers asked.
+    pub requests: u64,
+    /// Faults, their ends not counted.
+    pub faults: usize,
+    /// Choices, without zeros at a stream's end.
+    pub choices: usize,
+}
+
+/// A failure made smaller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shrunk {
+    /// The smallest schedule found that breaks the same rule, with its whole history.
+    pub failure: Failure,
+    /// Schedules that were run to find it.
+    pub attempts: u32,
+}
+
+/// Where a schedule comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin<'a> {
+    /// It is that of a seed.
+    Seed(u64),
+    /// Its choices are given: those of a failure, or of a file.
+    Choices(&'a Sequence),
+}
+
+impl Origin<'_> {
+    fn choices(self) -> Choices {
+        match self {
+            Origin::Seed(seed) => Choices::drawn(seed),
+            Origin::Choices(sequence) => Choices::replayed(sequence.clone()),
+        }
+    }
+
+    fn seed(self) -> Option<u64> {
+        match self {
+            Origin::Seed(seed) => Some(seed),
+            Origin::Choices(_) => None,
+        }
+    }
+}
+
+/// Runs the schedules of all seeds, until one fails.
+pub fn explore<S: System>(system: &S, options: &Options) -> Report {
+    explore_while(system, options, &mut |_| true)
+}
+
+/// The same until `progress`, which is called after each, says no: by false.
+pub fn explore_while<S: System>(
+    system: &S,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Report {
+    let mut report = Report::default();
+    for seed in options.seeds.clone() {
+        let choices = Choices::drawn(seed);
+        let outcomes = run(system, &choices, options.events_limit, false);
+        report.add(&outcomes);
+        if outcomes.broken.is_some() {
+            report.failure = Some(shown(system, Some(seed), &choices.made(), &outcomes, options));
+        }
+        let goes_on = progress(Progress { seed, schedules: report.schedules, events: report.events });
+        if report.failure.is_some() || !goes_on {
+            break;
+        }
+    }
+    report
+}
+
+/// Runs one schedule (the seeds of the options do not matter) and shows its whole history, line by line.
+pub fn replay<S: System>(
+    system: &S,
+    origin: Origin<'_>,
+    options: &Options,
+    show: &mut dyn FnMut(&str),
+) -> Report {
+    let choices = origin.choices();
+    let outcomes = run(system, &choices, options.events_limit, true);
+    outcomes.plan.lines().for_each(&mut *show);
+    outcomes.history.iter().for_each(|line| show(line));
+    let mut report = Report::default();
+    report.add(&outcomes);
+    report.failure = Failure::of(origin.seed(), choices.made(), &outcomes, options.shown_events);
+    report
+}
+
+/// Searches for a smaller schedule that breaks the same rule, until none of those that are next to the smallest does, or until
+/// `may_go_on`, which is told how many were tried, says no. None if the failure's choices break no rule.
+pub fn shrink<S: System>(
+    system: &S,
+    failure: &Failure,
+    options: &Options,
+    may_go_on: &mut dyn FnMut(u32) -> bool,
+) -> Option<Shrunk> {
+    let target = Explored { system, events_limit: options.events_limit };
+    let mut shrinker = Shrinker::new(&target, failure.choices.clone(), may_go_on)?;
+    shrinker.shrink();
+    let Shrinker { best, outcomes, attempts, .. } = shrinker;
+    let whole = Options { shown_events: usize::MAX, ..options.clone() };
+    Some(Shrunk { failure: shown(system, failure.seed, &best, &outcomes, &whole), attempts })
+}
+
+/// A failure with its history, for which it is run once more: histories are not kept while it is searched.
+fn shown<S: System>(
+    system: &S,
+    seed: Option<u64>,
+    made: &Sequence,
+    first: &Outcomes,
+    options: &Options,
+) -> Failure {
+    let choices = Choices::replayed(made.clone());
+    let again = run(system, &choices, options.events_limit, true);
+    if (&again.broken, again.digest) == (&first.broken, first.digest)
+        && let Some(failure) = Failure::of(seed, made.clone(), &again, options.shown_events)
+    {
+        return failure;
+    }
+    let said = |outcomes: &Outcomes| {
+        outcomes.broken.as_ref().map_or_else(
+            || "nothing was broken".to_owned(),
+            |broken| format!("{}: {}", broken.rule, broken.found),
+        )
+    };
+    Failure {
+        rule: REPEATS.to_owned(),
+        found: format!(
+            "first {}; with the same choices again {}: a protocol or the system looks at something else, such as a clock, a HashMap's order or what an \
+             earlier run left",
+            said(first),
+            said(&again)
+        ),
+        ..Failure::of_outcomes(seed, made.clone(), &again, options.shown_events)
+    }
+}
+
+impl Failure {
+    /// None if no rule was broken.
+    fn of(seed: Option<u64>, choices: Sequence, outcomes: &Outcomes, shown_events: usize) -> Option<Failure> {
+        let broken = outcomes.broken.as_ref()?;
+        let (rule, found) = (broken.rule.clone(), broken.found.clone());
+        Some(Failure { rule, found, ..Failure::of_outcomes(seed, choices, outcomes, shown_events) })
+    }
+
+    fn of_outcomes(
+        seed: Option<u64>,
+        choices: Sequence,
+        outcomes: &Outcomes,
+        shown_events: usize,
+    ) -> Failure {
+        let Outcomes { nodes, requests, faults, ref history, .. } = *outcomes;
+        let size = Size { nodes, requests, faults, choices: choices.values().flatten().map(Vec::len).sum() };
+        Failure {
+            seed,
+            rule: String::new(),
+            found: String::new(),
+            plan: outcomes.plan.lines().map(str::to_owned).collect(),
+            history: history[history.len().saturating_sub(shown_events)..].to_vec(),
+            size,
+            choices,
+        }
+    }
+}
+
+impl Report {
+    fn add(&mut self, outcomes: &Outcomes) {
+        self.schedules += 1;
+        self.events += outcomes.events;
+        self.requests += outcomes.requests;
+        self.answers += outcomes.answers;
+        self.faults += outcomes.faults as u64;
+        self.digest = (self.digest.rotate_left(5) ^ outcomes.digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// A system whose schedules are made smaller.
+struct Explored<'a, S> {
+    system: &'a S,
+    events_limit: u64,
+}
+
+impl<S: System> Target for Explored<'_, S> {
+    type Outcomes = Outcomes;
+    type Rule = String;
+
+    fn run(&self, choices: &Choices) -> Outcomes {
+        run(self.system, choices, self.events_limit, false)
+    }
+
+    fn rule(&self, outcomes: &Outcomes) -> Option<String> {
+        let broken = outcomes.broken.as_ref()?;
+        // Of two panics only those of one place are the same.
+        let place = broken.found.rfind('(').map_or("", |at| &broken.found[at..]);
+        let is_panic = broken.rule == NO_PANIC;
+        Some(if is_panic { format!("{NO_PANIC} {place}") } else { broken.rule.clone() })
+    }
+
+    fn last_member(&self, sequence: &Sequence) -> Option<u16> {
+        let more = *sequence.get(&streams::WORLD)?.first()?.first()?;
+        let least = *self.system.nodes().start().max(&1);
+        u16::try_from(more).ok().filter(|more| *more > 0).map(|more| least + more)
+    }
+
+    fn replace_member(&self, sequence: &mut Sequence, place: u16, last: u16) {
+        let streams_of = |node: u16| {
+            let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(node));
+            let port = self.system.port();
+            let address = |node| Address { node: NodeId(node), port };
+            let others = (1..last).filter(|other| *other != place).flat_map(move |other| {
+                let (here, there) = (address(node), address(other));
+                [link_stream(here, there), link_stream(there, here)]
+            });
+            own.into_iter().chain(others).collect::<Vec<_>>()
+        };
+        for (to, from) in streams_of(place).into_iter().zip(streams_of(last)) {
+            sequence.remove(&to);
+            if let Some(groups) = sequence.remove(&from).filter(|_| place != last) {
+                sequence.insert(to, groups);
+            }
+        }
+        let more = sequence.get(&streams::WORLD).and_then(|groups| groups.first()?.first().copied());
+        set(sequence, (streams::WORLD, 0, 0), more.unwrap_or(1).saturating_sub(1));
+        for fault in sequence.get_mut(&streams::FAULTS).into_iter().flatten() {
+            if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
+                *who = u64::from(place) - 1;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { schedules, events, requests, answers, faults, .. } = self;
+        writeln!(
+            f,
+            "{schedules} schedules, {events} events, {requests} requests, {answers} answers, {faults} faults"
+        )?;
+        match &self.failure {
+            None => writeln!(f, "no rule was broken; digest {:016x}", self.digest),
+            Some(failure) => write!(f, "{failure}"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seed {
+            Some(seed) => write!(f, "seed {seed}")?,
+            None => f.write_str("this schedule")?,
+        }
+        writeln!(f, " breaks the rule \"{}\": {}", self.rule, self.found)?;
+        self.plan.iter().chain(&self.history).try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Size { nodes, requests, faults, choices } = self;
+        write!(f, "{nodes} nodes, {requests} requests, {faults} faults, {choices} choices")
+    }
+}
+
+impl fmt::Display for Shrunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "the smallest of {} schedules that were tried: {}", self.attempts, self.failure.size)?;
+        write!(f, "{}", self.failure)
+    }
+}

@@ -1,0 +1,347 @@
+//! One run: requests under faults, then rest.
+
+use super::history::{History, What};
+use super::panics::caught;
+use super::plan::{Fault, Plan};
+use super::watched::{Answers, Callers, STEP, Watched};
+use super::{Birth, Broken, Call, PORT_CALLERS, System};
+use crate::plan::streams;
+use quintet_contract::{Address, Bytes, NodeId, OwnedFrame, Port, Span, Time, Token};
+use quintet_simulate::{Choices, Chooser, Distribution, Hosted, Picos, Restart, Simulation};
+
+/// The rule of those who panic.
+pub(super) const NO_PANIC: &str = "nothing panics";
+/// The rule of those who have events without end.
+const ENDS: &str = "a run comes to its end";
+/// What a step costs, where nodes may stand still: a node that does so takes so many times as long for its next one.
+const STEP_COST: Span = Span::from_micros(1);
+/// The slowness of a node that is as fast as usual, in thousandths.
+const USUAL: u64 = 1_000;
+
+/// What came of a run.
+pub(super) struct Outcomes {
+    pub(super) broken: Option<Broken>,
+    /// What the choices made of it.
+    pub(super) plan: String,
+    pub(super) nodes: u16,
+    pub(super) faults: usize,
+    pub(super) requests: u64,
+    pub(super) answers: u64,
+    pub(super) events: u64,
+    pub(super) digest: u64,
+    /// Empty unless it was to be kept.
+    pub(super) history: Vec<String>,
+}
+
+/// Runs what the choices make of it. The run's choices are made when it ends.
+pub(super) fn run<S: System>(
+    system: &S,
+    choices: &Choices,
+    events_limit: u64,
+    keeps_history: bool,
+) -> Outcomes {
+    let plan = Plan::draw(choices, &system.nodes(), system.faults());
+    let history = History::new(keeps_history);
+    let mut counted = Counted::default();
+    let found = caught(|| {
+        let mut run = Run::new(system, choices, &plan, history.clone(), events_limit);
+        let played = run.play();
+        counted = run.counted();
+        played
+    });
+    let broken = match found {
+        Ok(played) => played.err(),
+        Err(panic) => Some(Broken::new(NO_PANIC, panic)),
+    };
+    let faults = plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count();
+    let Counted { requests, answers, events, digest } = counted;
+    let history = if keeps_history { history.lines(system) } else { Vec::new() };
+    let (nodes, plan) = (plan.nodes, plan.to_string());
+    Outcomes { broken, plan, nodes, faults, requests, answers, events, digest, history }
+}
+
+/// What was counted in a run. Nothing in one that ended by a panic.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    requests: u64,
+    answers: u64,
+    events: u64,
+    digest: u64,
+}
+
+/// A run as it is at one moment.
+pub struct View<'a, P> {
+    simulation: &'a Simulation,
+    hosted: &'a [Life],
+    port: Port,
+    protocol: core::marker::PhantomData<fn() -> P>,
+}
+
+impl<'a, P: 'static + quintet_contract::Protocol> View<'a, P> {
+    /// The simulated time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.simulation.now()
+    }
+
+    /// The nodes that are up, in the order of their numbers.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &'a P)> {
+        self.hosted
+            .iter()
+            .filter(|life| life.is_up)
+            .filter_map(|life| Some((life.node, self.protocol(life.node)?)))
+    }
+
+    /// What a node runs; none while it is down.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> Option<&'a P> {
+        let is_up = self.hosted.iter().any(|life| life.node == node && life.is_up);
+        is_up.then(|| self.protocol(node)).flatten()
+    }
+
+    /// What is on a node's disk: while it is up, with all that it has begun to write.
+    #[must_use]
+    pub fn disk(&self, node: NodeId) -> &'a [u8] {
+        self.simulation.disk_bytes(node)
+    }
+
+    fn protocol(&self, node: NodeId) -> Option<&'a P> {
+        let watched = self.simulation.get::<Watched<P>>(Address { node, port: self.port });
+        watched.map(|watched| &watched.protocol)
+    }
+}
+
+/// A node, as the run sees it.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    node: NodeId,
+    number: u64,
+    is_up: bool,
+    next_request: Time,
+    requests_left: u64,
+}
+
+struct Run<'a, S: System> {
+    system: &'a S,
+    plan: &'a Plan,
+    simulation: Simulation,
+    history: History,
+    answers: Answers,
+    ledger: S::Ledger,
+    lives: Vec<Life>,
+    wants: Vec<Chooser>,
+    counted: Counted,
+    events_limit: u64,
+}
+
+impl<'a, S: System> Run<'a, S> {
+    fn new(
+        system: &'a S,
+        choices: &Choices,
+        plan: &'a Plan,
+        history: History,
+        events_limit: u64,
+    ) -> Run<'a, S> {
+        let life = |node| Life {
+            node,
+            number: 1,
+            is_up: true,
+            next_request: Time::ZERO,
+            requests_left: plan.requests,
+        };
+        let wants = |node: NodeId| choices.stream(streams::WANTS + u64::from(node.0));
+        let mut run = Run {
+            system,
+            plan,
+            simulation: Simulation::explored(plan.seed, choices.clone()),
+            history,
+            answers: Answers::default(),
+            ledger: S::Ledger::default(),
+            lives: plan.ids().map(life).collect(),
+            wants: plan.ids().map(wants).collect(),
+            counted: Counted::default(),
+            events_limit,
+        };
+        for (node, (offset, drift)) in plan.ids().zip(&plan.clocks) {
+            let (here, born) = (run.address(node), run.born(node, 1));
+            run.simulation.add(here, born);
+            let answers = run.answers.clone();
+            run.simulation.add(Address { port: PORT_CALLERS, ..here }, Callers { node, answers });
+            run.simulation.set_clock(node, *offset, *drift);
+            run.simulation.choose_disk(node, choices.stream(streams::USES + u64::from(node.0)));
+            run.set_costs(node);
+        }
+        for (here, there) in plan.ids().flat_map(|a| (a.0 + 1..=plan.nodes).map(move |b| (a, NodeId(b)))) {
+            let (here, there) = (run.address(here), run.address(there));
+            run.simulation.connect(here, there, plan.link);
+        }
+        for index in 0..run.lives.len() {
+            run.put_off(index);
+        }
+        run
+    }
+
+    fn address(&self, node: NodeId) -> Address {
+        Address { node, port: self.system.port() }
+    }
+
+    /// A node's protocol at the beginning of a life.
+    fn born(&self, node: NodeId, life: u64) -> Watched<S::Node> {
+        let birth = Birth { node, nodes: self.plan.nodes, life, seed: self.plan.seed };
+        Watched { protocol: self.system.node(&birth), node, history: self.history.clone() }
+    }
+
+    /// Where a node may stand still in a step, steps take time.
+    fn set_costs(&mut self, node: NodeId) {
+        if self.system.faults().pauses {
+            let cost = Distribution::Constant(STEP_COST.0 as f64 * 1e3);
+            self.simulation.set_costs(self.address(node), [(STEP, cost)].into_iter().collect());
+        }
+    }
+
+    fn counted(&self) -> Counted {
+        let (events, digest) = (self.simulation.events(), self.simulation.digest());
+        Counted { events, digest, ..self.counted }
+    }
+
+    fn play(&mut self) -> Result<(), Broken> {
+        let mut faults = self.plan.faults.iter().peekable();
+        loop {
+            let fault = faults.peek().map(|(at, _)| Time::ZERO + *at);
+            let request = self.next_request();
+            let next = request.map(|(_, at)| at).into_iter().chain(fault).min();
+            let Some(next) = next else { break };
+            self.run_to(next)?;
+            if let Some((_, fault)) = faults.next_if(|(at, _)| Time::ZERO + *at <= next) {
+                self.suffer(fault);
+            } else if let Some((index, _)) = request {
+                self.ask(index);
+            }
+            self.look()?;
+        }
+        self.run_to(self.simulation.now() + self.system.settles_within())?;
+        self.system.at_rest(&self.view(), &self.ledger)
+    }
+
+    fn view(&self) -> View<'_, S::Node> {
+        View {
+            simulation: &self.simulation,
+            hosted: &self.lives,
+            port: self.system.port(),
+            protocol: core::marker::PhantomData,
+        }
+    }
+
+    /// Lets happen what happens up to then, and looks after each event whether what must hold does.
+    fn run_to(&mut self, end: Time) -> Result<(), Broken> {
+        while let Some(at) = self.simulation.next_at().filter(|at| *at <= Picos::reaching(end)) {
+            self.history.set_now(at.time());
+            let goes_on = self.simulation.step();
+            self.look()?;
+            if !goes_on || self.simulation.events() >= self.events_limit {
+                let found = format!("{} events by {}", self.simulation.events(), self.simulation.now());
+                return Err(Broken::new(ENDS, found));
+            }
+        }
+        self.simulation.run_for(end.since(self.simulation.now()));
+        self.history.set_now(self.simulation.now());
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<(), Broken> {
+        let answers = std::mem::take(&mut *self.answers.borrow_mut());
+        for (node, answer) in answers {
+            self.counted.answers += 1;
+            self.history.note(Some(node), || What::Answered(answer.clone()));
+            self.system.answered(node, answer.borrow(), &mut self.ledger)?;
+        }
+        self.system.always(&self.view(), &self.ledger)
+    }
+
+    /// Whose caller asks next, and when.
+    fn next_request(&self) -> Option<(usize, Time)> {
+        let waiting = self.lives.iter().enumerate().filter(|(_, life)| life.requests_left > 0);
+        let times = waiting.map(|(index, life)| (life.next_request, index));
+        times.min().map(|(at, index)| (index, at))
+    }
+
+    /// Draws when a node's caller asks next; never, if it asks no more.
+    fn put_off(&mut self, index: usize) {
+        let (life, wants) = (&mut self.lives[index], &mut self.wants[index]);
+        wants.begin();
+        // Certain when it is drawn; a run in which it is left out is one in which less is asked.
+        if !wants.chance(1_000_000) {
+            life.requests_left = 0;
+            return;
+        }
+        life.next_request = self.simulation.now() + Span::from_micros(1 + wants.below(self.plan.gap_us));
+    }
+
+    fn ask(&mut self, index: usize) {
+        let Life { node, is_up, .. } = self.lives[index];
+        self.lives[index].requests_left -= 1;
+        if is_up {
+            let token = Token(self.counted.requests + 1);
+            let call = Call { node, nodes: self.plan.nodes, token };
+            if let Some(request) = self.system.request(call, &mut self.ledger, &mut self.wants[index]) {
+                self.counted.requests += 1;
+                let (body, bulk) = (Bytes::from(request.body), Bytes::new());
+                let frame = OwnedFrame { kind: request.kind, token, body, bulk };
+                self.simulation.inject(self.address(node), frame);
+            }
+        }
+        if self.lives[index].requests_left > 0 {
+            self.put_off(index);
+        }
+    }
+
+    fn suffer(&mut self, fault: &Fault) {
+        self.history.note(None, || What::Fault(fault.to_string()));
+        match fault {
+            Fault::Down { node, notice, remembers } => self.end(*node, *notice, *remembers),
+            Fault::Up { node, remembers } => self.begin_again(*node, *remembers),
+            Fault::Pause { node, span } => self.slow_down(*node, span.0 * USUAL / STEP_COST.0),
+            Fault::GoOn { node } => self.slow_down(*node, USUAL),
+            Fault::Divide { apart } => {
+                let (far, near): (Vec<_>, Vec<_>) = self.plan.ids().partition(|node| apart.contains(node));
+                self.simulation.partition(&[&near, &far]);
+            }
+            Fault::Cut { from, to } => self.simulation.set_cut(*from, *to, true),
+            Fault::Mend => self.simulation.partition(&[]),
+        }
+    }
+
+    fn life(&mut self, node: NodeId) -> &mut Life {
+        &mut self.lives[usize::from(node.0) - 1]
+    }
+
+    fn end(&mut self, node: NodeId, notice: Span, remembers: bool) {
+        self.simulation.crash(node, notice);
+        self.life(node).is_up = false;
+        if !remembers {
+            self.answers.borrow_mut().retain(|(whose, _)| *whose != node);
+            self.system.crashed(node, &mut self.ledger);
+        }
+    }
+
+    fn begin_again(&mut self, node: NodeId, remembers: bool) {
+        self.life(node).is_up = true;
+        if remembers {
+            return self.simulation.restart(node, Restart::WithMemory);
+        }
+        self.life(node).number += 1;
+        let number = self.life(node).number;
+        let callers = Callers { node, answers: self.answers.clone() };
+        let instances: Vec<(Port, Box<dyn Hosted>)> =
+            vec![(self.system.port(), Box::new(self.born(node, number))), (PORT_CALLERS, Box::new(callers))];
+        self.simulation.restart(node, Restart::Fresh(instances));
+        self.set_costs(node);
+    }
+
+    /// Every step of a node takes so many thousandths of its usual time.
+    fn slow_down(&mut self, node: NodeId, per_mille: u64) {
+        for processor in self.simulation.processors_of(node) {
+            self.simulation.set_slowness(processor, per_mille);
+        }
+    }
+}

@@ -67,6 +67,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parent::end_with_parent, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::shortest_end, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::student_t_quantile, module)?)?;
     module.add("DEAD_LETTER", quintet::DEAD_LETTER)?;
     module.add("MAX_BYTES", quintet_contract::limits::MAX_BULK_BYTES)?;

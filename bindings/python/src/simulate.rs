@@ -5,17 +5,20 @@
 //! | `model.rs` | `SimulatedModel`: a model that was read and checked |
 //! | `runs.rs` | runs on all processors, which a signal ends |
 //! | `row.rs` | what a run says, as dictionaries |
+//! | `shortest.rs` | the shortest run that is still broken |
 //! | `problems.rs` | what is wrong with a model, as an exception |
 
 mod model;
 mod problems;
 mod row;
 mod runs;
+mod shortest;
 
 pub(crate) use model::{SimulatedModel, read_model};
 pub(crate) use problems::raise;
 pub(crate) use row::{PERCENTS, Row, TallyRow};
 pub(crate) use runs::run_all;
+pub(crate) use shortest::shortest_end;
 
 use pyo3::prelude::*;
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import quintet
@@ -113,3 +115,21 @@ def test_a_measure_of_the_model_keeps_its_name():
 
     model = mixed().measure("rate", throughput={"of": "serve"}).process(client, module="client")
     assert model.run()["measure.rate"] == 0
+
+
+def test_a_receive_that_is_cancelled_leaves_the_queue():
+    noted = []
+
+    def client(run):
+        program = run.program("client")
+        kept = sys.getrefcount(plain := run.event())
+        receiving = program.receive("answer")
+        noted.append(sys.getrefcount(receiving) - kept)
+        receiving.cancel()
+        noted.append(sys.getrefcount(receiving) - kept)
+        yield program.send("question")
+        noted.append((yield program.receive()).name)
+        plain.cancel()
+
+    mixed().process(client, module="client").run()
+    assert noted == [1, 0, "answer"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 from process_runs import customer, log_of, once
@@ -174,3 +175,17 @@ def test_sources_begin_as_often_as_they_are_told():
     assert begins(start="2 s", count=3) == (3, 2, 2)
     assert begins(every="3 s") == (4, 0, 9)
     assert begins(every="3 s", start="2 s", count=2) == (2, 2, 5)
+
+
+def test_what_is_cancelled_leaves_its_queue():
+    def process(run, note):
+        empty, full = run.store("empty"), run.store("full", capacity=1)
+        yield full.put("first")
+        for event in (empty.get(), full.put("second")):
+            kept = sys.getrefcount(event)
+            event.cancel()
+            note(kept - sys.getrefcount(event))
+        yield full.get()
+        note(len(full))
+
+    assert [what for _, what in log_of(process)] == [1, 1, 0]

@@ -14,7 +14,7 @@ mod names;
 mod search;
 mod statement;
 
-pub use search::{Finding, Search};
+pub use search::{Finding, Search, shortest_end};
 
 use crate::model::Model;
 use crate::plan::Plan;

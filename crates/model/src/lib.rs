@@ -67,7 +67,7 @@ mod trace;
 
 pub use action::Action;
 pub use build::Names;
-pub use check::{Finding, Search, Violation};
+pub use check::{Finding, Search, Violation, shortest_end};
 pub use dimension::{Dimension, UNITS, Unit};
 pub use driven::{Driver, Place, Sending};
 pub use expression::{ExpressionError, Fault, Measured, evaluate};

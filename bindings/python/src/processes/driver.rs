@@ -65,7 +65,7 @@ pub(crate) fn run_driven(
     let mut result = result.expect("only a failure ends a run before its end");
     result.measures.extend(measures.into_iter().map(|measured| measured.into_result()));
     let row = driver.row.expect("a run that ended has one");
-    Ok((Row::from(result), row))
+    Ok((Row::of(&model.model, result).map_err(wrong)?, row))
 }
 
 impl<'py> Resumer<'py> {

@@ -181,9 +181,29 @@ impl Event {
     }
 
     /// Withdraws it, if it has not come about: a `get` takes nothing then, a `put` puts nothing. Whoever waits for it waits for ever.
-    fn cancel(&mut self) {
-        if self.state == State::Waiting {
-            self.state = State::Cancelled;
+    fn cancel(slf: Bound<'_, Self>) {
+        let (subject, run) = {
+            let mut inner = slf.borrow_mut();
+            if inner.state != State::Waiting {
+                return;
+            }
+            inner.state = State::Cancelled;
+            (inner.subject, inner.run.clone_ref(slf.py()))
+        };
+        let world = &mut run.bind(slf.py()).borrow_mut().world;
+        match subject {
+            Subject::Get(index) | Subject::Put(index) => {
+                world.stores.get_mut(index as usize).into_iter().for_each(|kept| kept.withdraw(&slf));
+            }
+            Subject::Program(index) => {
+                let mailbox = world.mailboxes.get_mut(index as usize);
+                mailbox.into_iter().for_each(|mailbox| mailbox.withdraw(&slf));
+            }
+            Subject::Plain
+            | Subject::Timeout
+            | Subject::Process(_)
+            | Subject::Condition
+            | Subject::Resource(_) => {}
         }
     }
 

@@ -62,6 +62,11 @@ impl Mailbox {
         found.map(|(_, event)| event.into_bound(py))
     }
 
+    /// A `receive` that was cancelled leaves the queue.
+    pub(super) fn withdraw(&mut self, event: &Bound<'_, Event>) {
+        self.receivers.retain(|(_, receiver)| !receiver.is(event));
+    }
+
     fn take(&mut self, name: Option<&str>) -> Option<Message> {
         let at = self.messages.iter().position(|message| name.is_none_or(|name| message.name == name))?;
         self.messages.remove(at)

@@ -38,6 +38,12 @@ impl Kept {
         self.got = 0;
     }
 
+    /// A `get` or `put` that was cancelled leaves its queue, with what it was to put.
+    pub(super) fn withdraw(&mut self, event: &Bound<'_, Event>) {
+        self.getters.retain(|getter| !getter.is(event));
+        self.putters.retain(|(_, putter)| !putter.is(event));
+    }
+
     fn has_room(&self) -> bool {
         self.capacity.is_none_or(|capacity| (self.items.len() as u64) < capacity)
     }

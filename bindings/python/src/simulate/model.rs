@@ -52,6 +52,12 @@ impl SimulatedModel {
         self.model.name()
     }
 
+    /// Whether it states anything about its runs.
+    #[getter]
+    fn has_checks(&self) -> bool {
+        self.model.has_checks()
+    }
+
     /// The names of its parameters.
     #[getter]
     fn parameter_names(&self) -> Vec<String> {

@@ -2,7 +2,9 @@
 //! seconds, data in bytes; no number where there were no values.
 
 use pyo3::prelude::*;
-use quintet_model::{Ended, MeasureResult, ModuleResult, PoolResult, PortResult, RunResult};
+use quintet_model::{
+    Ended, MeasureResult, Model, ModelError, ModuleResult, PoolResult, PortResult, RunResult,
+};
 use quintet_simulate::device::DeviceStatistics;
 use quintet_simulate::statistics::{Quantiles, Tally};
 use std::collections::BTreeMap;
@@ -27,6 +29,8 @@ pub(crate) struct Row {
     pools: BTreeMap<String, PoolRow>,
     modules: BTreeMap<String, ModuleRow>,
     measures: BTreeMap<String, MeasureRow>,
+    /// What of the model's statements it breaks: name, statement, what was found.
+    violations: Vec<(String, String, String)>,
 }
 
 #[derive(IntoPyObject)]
@@ -99,8 +103,22 @@ pub(crate) struct TallyRow {
     largest: f64,
 }
 
-impl From<RunResult> for Row {
-    fn from(run: RunResult) -> Row {
+impl Row {
+    /// What a run of a model says.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the model.
+    pub(crate) fn of(model: &Model, run: RunResult) -> Result<Row, ModelError> {
+        let violations = match model.has_checks() {
+            true => model.violations(std::slice::from_ref(&run))?,
+            false => Vec::new(),
+        };
+        let violations =
+            violations.into_iter().map(|(_, broken)| (broken.check, broken.statement, broken.found));
+        Ok(Row { violations: violations.collect(), ..Row::without_statements(run) })
+    }
+
+    fn without_statements(run: RunResult) -> Row {
         let processor = |(name, found): (&String, &quintet_model::ProcessorResult)| {
             (name.clone(), ProcessorRow { utilisation: found.utilisation, lost: found.lost })
         };
@@ -119,6 +137,7 @@ impl From<RunResult> for Row {
             pools: run.pools.into_iter().map(|(name, found)| (name, pool(&found))).collect(),
             modules: run.modules.into_iter().map(|(name, found)| (name, module(&found))).collect(),
             measures: run.measures.into_iter().map(|(name, found)| (name, measure(&found))).collect(),
+            violations: Vec::new(),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Jobs {
     /// Does jobs until there are no more, or nobody waits for them.
     fn work(&self, done: &Sender<Done>) {
         while let Some((index, model, seed)) = self.begin() {
-            if done.send((index, model.run(seed).map(Row::from))).is_err() {
+            if done.send((index, model.run(seed).and_then(|run| Row::of(model, run)))).is_err() {
                 return;
             }
         }

@@ -84,8 +84,6 @@ impl Model {
         Ok(Finding { seed, violations, simulated, shortest })
     }
 
-    /// Halves the interval between an end with which the statement is broken and one with which it is not. A statement about a mean may be
-    /// broken, kept and broken again; what is found is broken, and a little shorter it is kept, unless it is stopped before that is known.
     fn shortest(
         &self,
         result: &RunResult,
@@ -96,19 +94,8 @@ impl Model {
         if matches!(result.ended, Ended::Stalled(_)) {
             return Ok(None);
         }
-        let grain = grain(result.simulated);
-        let (mut kept, mut found) = (0, None);
-        let mut too_long = result.simulated.0.div_ceil(grain);
-        while too_long - kept > 1 {
-            let middle = kept.midpoint(too_long);
-            let end = Picos(middle * grain);
-            match self.broken_with(end, result.seed, &broken.check, stop)? {
-                Some(violation) => (too_long, found) = (middle, Some((end, violation))),
-                None if stop.load(Ordering::Relaxed) => break,
-                None => kept = middle,
-            }
-        }
-        Ok(found)
+        let broken = |end| self.broken_with(end, result.seed, &broken.check, stop);
+        shortest_end(result.simulated, broken, || stop.load(Ordering::Relaxed))
     }
 
     /// How the statement is broken when the run ends there; an end within the warm-up is none. None as well if it was stopped.
@@ -127,6 +114,32 @@ impl Model {
         let Some((_, violations)) = look(&plan, &checks, seed, stop) else { return Ok(None) };
         Ok(violations.into_iter().find(|violation| violation.check == check))
     }
+}
+
+/// The shortest end with which a run is broken that was broken when it had come to `simulated`, and what `broken` gave for it. Halves the interval
+/// between an end with which it is and one with which it is not. What is said of a mean may be broken, kept and broken again; what is found is broken,
+/// and a little shorter it is not, unless it is stopped before that is known. None if it is broken with no shorter end that was tried.
+///
+/// # Errors
+/// Those of `broken`.
+pub fn shortest_end<T, E>(
+    simulated: Picos,
+    mut broken: impl FnMut(Picos) -> Result<Option<T>, E>,
+    is_stopped: impl Fn() -> bool,
+) -> Result<Option<(Picos, T)>, E> {
+    let grain = grain(simulated);
+    let (mut kept, mut found) = (0, None);
+    let mut too_long = simulated.0.div_ceil(grain);
+    while too_long - kept > 1 {
+        let middle = kept.midpoint(too_long);
+        let end = Picos(middle * grain);
+        match broken(end)? {
+            Some(what) => (too_long, found) = (middle, Some((end, what))),
+            None if is_stopped() => break,
+            None => kept = middle,
+        }
+    }
+    Ok(found)
 }
 
 /// None if it was stopped.

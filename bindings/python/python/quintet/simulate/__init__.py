@@ -21,11 +21,13 @@ give the same numbers on every machine.
 | `parts` | distributions and actions |
 | `processes` | processes: generators that run beside modules |
 | `results` | `Result`: what one run says |
+| `exploring` | `Exploration`: a run that breaks what the model promises |
 | `studies` | `Study`, `Sweep`: runs over seeds and values, as NumPy arrays |
 | `document` | a model as text |
 """
 
 from quintet.errors import Problem
+from quintet.simulate.exploring import Exploration, Finding
 from quintet.simulate.model import Model
 from quintet.simulate.parts import (
     beta,
@@ -71,14 +73,15 @@ from quintet.simulate.results import (
     Result,
     StoreResult,
     Tally,
+    Violation,
 )
 from quintet.simulate.studies import Interval, Sample, Study, Sweep
 
 __all__ = [
     "PERCENTS",
-    "Blocked", "DeviceResult", "Event", "Interrupt", "Interval", "Measure", "MeasureResult", "Message", "Model", "ModuleResult",
+    "Blocked", "DeviceResult", "Event", "Exploration", "Finding", "Interrupt", "Interval", "Measure", "MeasureResult", "Message", "Model", "ModuleResult",
     "PoolResult", "PortResult", "Preempted", "Problem", "Process", "ProcessesResult", "ProcessorResult", "Program", "Request",
-    "Resource", "ResourceResult", "Result", "Run", "Sample", "Store", "StoreResult", "Stream", "Study", "Sweep", "Tally",
+    "Resource", "ResourceResult", "Result", "Run", "Sample", "Store", "StoreResult", "Stream", "Study", "Sweep", "Tally", "Violation",
     "beta", "cumulative", "execute", "exponential", "gamma", "log_normal", "normal", "pareto", "poisson", "send", "uniform", "use",
     "weibull", "weighted",
 ]  # fmt: skip

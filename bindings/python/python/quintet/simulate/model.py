@@ -7,7 +7,7 @@ import itertools
 import operator
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Union
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from quintet import _native
 from quintet.errors import BadValue, Code, Problem
 from quintet.simulate.document import document, plain
+from quintet.simulate.exploring import Exploration, Promise, explored, violations
 from quintet.simulate.parts import Draw, Quantity, Table
 from quintet.simulate.processes import Function, Source, programs, run
 from quintet.simulate.results import Result, result
@@ -24,6 +25,9 @@ from quintet.simulate.studies import Study, Sweep
 
 Setting = Union[Quantity, bool, Sequence[Quantity]]
 Seeds = Union[int, Iterable[int]]
+
+_AT_ONCE = 64
+"""Runs that `explore` makes together. What it finds does not depend on it."""
 
 
 class Model:
@@ -48,13 +52,14 @@ class Model:
         """
         self._tables: dict[str, dict[str, Any]] = {
             "model": {"name": name, "end": end, "warm_up": warm_up, "event_limit": event_limit},
-            "parameters": {}, "processor": {}, "device": {}, "network": {}, "pool": {}, "module": {}, "measure": {},
+            "parameters": {}, "processor": {}, "device": {}, "network": {}, "pool": {}, "module": {}, "measure": {}, "check": {},
         }  # fmt: skip
         self._text: str | None = None
         self._file: str | None = None
         self._settings: dict[str, str] = {}
         self._values: dict[str, float] = {}
         self._sources: tuple[Source, ...] = ()
+        self._promises: tuple[Promise, ...] = ()
         self._checked: _native.SimulatedModel | None = None
 
     @classmethod
@@ -175,6 +180,18 @@ class Model:
             "time": time, "throughput": throughput, "interval": interval, "request": request,
         })  # fmt: skip
 
+    def promise(self, name: str, holds: str | Callable[[Result], Any]) -> Model:
+        """States something about the end of every run: `Result.violations` has what a run breaks, and `explore` looks for one that does.
+
+        `holds`: a statement as in `[check]` of a model file, "module.serve.waiting.longest <= 1 s" or "ended by itself", or a function of the
+        `Result`, which gives False or raises AssertionError if it does not hold. A function may be added to a model that was read, and
+        sees what processes recorded.
+        """
+        if callable(holds):
+            self._promises = (*self._promises, Promise(name, holds))
+            return self
+        return self._add("check", name, holds)
+
     def process(
         self,
         function: Function,
@@ -274,11 +291,26 @@ class Model:
         parts = (results[first : first + len(numbers)] for first in range(0, len(results), len(numbers)))
         return Sweep(parameter, at, tuple(Study(tuple(part)) for part in parts))
 
+    def explore(self, seeds: Seeds = 1000) -> Exploration:
+        """Runs it with one seed after the other until a run breaks what the model promises, or one of its processes raises.
+
+        Of the first such run the shortest end is looked for with which the same seed breaks that already. Seeds as in `replicate`, and ctrl-C
+        raises KeyboardInterrupt.
+
+        Raises BadValue as `replicate`, and for a model without processes that promises nothing.
+        """
+        numbers, model = _seeds(seeds), self._ready()
+        if not (self._sources or self._promises or model.has_checks):
+            raise BadValue(Code.BadValue, f"the model {self.name} promises nothing, so that no run breaks anything: see Model.promise")
+        return explored(self, numbers, at_once=1 if self._sources else _AT_ONCE)
+
     def _run_each(self, models: Sequence[_native.SimulatedModel], seeds: list[int]) -> list[Result]:
         """Every model with every seed, on all processors, or with processes one after the other on this thread."""
         if self._sources:
-            return [run(model, seed, self._sources) for model in models for seed in seeds]
-        return list(map(result, _native.run_all(models, seeds)))
+            rows = (run(model, seed, self._sources) for model in models for seed in seeds)
+        else:
+            rows = map(result, _native.run_all(models, seeds))
+        return [violations(found, self._promises) for found in rows]
 
     def _add(self, kind: str, name: str, value: Any) -> Model:
         if self._text is not None:

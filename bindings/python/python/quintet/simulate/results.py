@@ -198,6 +198,18 @@ class ProcessesResult:
     """The first hundred of these, in the order in which they began."""
 
 
+@dataclass(frozen=True)
+class Violation:
+    """Something that a model promises, and that a run does not keep."""
+
+    check: str
+    """Its name."""
+    statement: str
+    """What is promised: a statement as it was written, or the name of a function."""
+    found: str
+    """What was found instead."""
+
+
 class Quantities(Mapping[str, Any]):
     """Something by the names of quantities. A name that it has not raises KeyError, with the nearest it has."""
 
@@ -252,6 +264,8 @@ class Result(Quantities):
     """By name."""
     measures: dict[str, MeasureResult]
     """By name; what processes recorded among them."""
+    violations: tuple[Violation, ...] = ()
+    """What it breaks of what the model promises: see `Model.promise`."""
     resources: dict[str, ResourceResult] = field(default_factory=dict)
     """Those of processes, by name."""
     stores: dict[str, StoreResult] = field(default_factory=dict)
@@ -286,6 +300,7 @@ def result(row: dict[str, Any]) -> Result:
         "pools": {name: PoolResult(**found) for name, found in row["pools"].items()},
         "modules": {name: _module(found) for name, found in row["modules"].items()},
         "measures": {name: _measure(found) for name, found in row["measures"].items()},
+        "violations": tuple(Violation(*found) for found in row["violations"]),
     })  # fmt: skip
 
 

@@ -84,6 +84,12 @@ impl Connection {
         self.lab()?.as_ref().map(quintet::Lab::space).ok_or_else(closed)
     }
 
+    /// # Errors
+    /// `Closed`.
+    pub(crate) fn messaging(&self) -> Result<quintet::Messaging, Error> {
+        self.lab()?.as_ref().map(quintet::Lab::messaging).ok_or_else(closed)
+    }
+
     /// Begins an operation that may wait so long, waits for its outcome and makes of it what Python gets. A signal's exception, whenever it comes
     /// before that is done, cancels the operation: a tuple that has come already goes back.
     ///

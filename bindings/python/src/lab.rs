@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, connect_in_a_thread};
 use crate::error::raise;
+use crate::messaging::Messaging;
 use crate::settings::Settings;
 use crate::space::Space;
 use pyo3::prelude::*;
@@ -118,6 +119,12 @@ impl Lab {
     #[getter]
     fn space(&self) -> Space {
         Space::new(Arc::clone(&self.connection))
+    }
+
+    /// Calls of handlers in other processes that use the same space, and handlers of one's own.
+    #[getter]
+    fn messaging(&self) -> Messaging {
+        Messaging::new(Arc::clone(&self.connection))
     }
 
     /// What `quintet.connect` takes to come to the same space; None if it lives in this process.

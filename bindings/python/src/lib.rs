@@ -8,6 +8,7 @@
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
 //! | `listing.rs` | pages of what lies in a space |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
+//! | `messaging.rs` | calls of handlers, and handlers |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
@@ -29,6 +30,7 @@ mod formal;
 mod lab;
 mod lease;
 mod listing;
+mod messaging;
 mod parent;
 mod pending;
 mod processes;
@@ -51,6 +53,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lease::Lease>()?;
     module.add_class::<listing::Cursor>()?;
     module.add_class::<pending::Pending>()?;
+    module.add_class::<messaging::Messaging>()?;
+    module.add_class::<messaging::Recipient>()?;
+    module.add_class::<messaging::Handler>()?;
+    module.add_class::<messaging::Call>()?;
+    module.add_class::<messaging::PendingMessage>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<server::Server>()?;
     module.add_class::<settings::Settings>()?;

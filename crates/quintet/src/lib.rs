@@ -69,7 +69,7 @@ pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use listing::{Listed, Listing};
-pub use messaging::{Call, Handler, Messaging, PendingHandler, PendingReply, Recipient};
+pub use messaging::{Call, Handler, Messaging, PendingCall, PendingHandler, PendingReply, Recipient};
 pub use pending::{Outcome, Pending};
 pub use quintet_broker::{HandlerLimits, limits::MAX_MESSAGE_BYTES};
 pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};

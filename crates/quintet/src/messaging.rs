@@ -4,7 +4,7 @@ mod asked;
 mod handler;
 
 pub use asked::{PendingHandler, PendingReply};
-pub use handler::{Call, Handler};
+pub use handler::{Call, Handler, PendingCall};
 
 use crate::{Bytes, Code, Error, HandlerLimits, Job, Lab, MAX_MESSAGE_BYTES};
 use asked::{Asked, unexpected};

@@ -12,11 +12,12 @@ match when number, types and values of the fields are equal.
 | module | holds |
 | --- | --- |
 | `connecting` | `connect`, `serve`; read this first |
-| `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Server`, `array`, `empty`: the Rust half |
+| `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `html` | what notebooks show |
 | `errors` | one class for each error code |
-| `aio` | the same for asyncio |
+| `handling` | how a handler's thread goes on from call to call |
+| `aio`, `aio_messaging`, `progress` | the same for asyncio |
 | `executor`, `mapping`, `pool`, `tasks` | `Executor`, its `map`, its tasks under way, the tuples it speaks with |
 | `bulk` | large arrays of tasks and results |
 | `stalls` | says why nothing goes on |
@@ -35,7 +36,25 @@ Nothing here imports NumPy or joblib before it is needed.
 from typing import TYPE_CHECKING
 
 from quintet import errors
-from quintet._native import DEAD_LETTER, MAX_BYTES, MAX_FIELDS, ArrayFormal, Begin, Lab, Lease, Pending, Server, Space, array, empty
+from quintet._native import (
+    DEAD_LETTER,
+    MAX_BYTES,
+    MAX_FIELDS,
+    ArrayFormal,
+    Begin,
+    Call,
+    Handler,
+    Lab,
+    Lease,
+    Messaging,
+    Pending,
+    PendingMessage,
+    Recipient,
+    Server,
+    Space,
+    array,
+    empty,
+)
 from quintet.connecting import connect, serve
 from quintet.errors import (
     AddressInUse,
@@ -74,7 +93,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
-    "ArrayFormal", "Begin", "Executor", "Lab", "Lease", "Pending", "Server", "SignatureStatus", "Space", "Status",
+    "ArrayFormal", "Begin", "Call", "Executor", "Handler", "Lab", "Lease", "Messaging", "Pending", "PendingMessage", "Recipient", "Server",
+    "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",

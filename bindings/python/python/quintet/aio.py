@@ -14,8 +14,9 @@ from typing import Any
 
 from quintet import _native, connecting
 from quintet._native import Pending
-from quintet.errors import Closed, Code
+from quintet.aio_messaging import Messaging
 from quintet.listing import ListedTuple
+from quintet.progress import Progress
 from quintet.status import Status
 
 
@@ -28,7 +29,7 @@ async def connect(address: str | None = None) -> AsyncIterator[Lab]:
     try:
         yield lab
     finally:
-        lab.space._close()
+        lab._progress.close()
         await loop.run_in_executor(None, native.close)
 
 
@@ -37,11 +38,13 @@ class Lab:
 
     def __init__(self, native: _native.Lab) -> None:
         self.native = native
-        self.space = Space(native)
+        self._progress = Progress(native)
+        self.space = Space(native, self._progress)
+        self.messaging = Messaging(native.messaging, self._progress)
 
     def close(self) -> None:
         """Ends the connection; what is awaited ends with Closed. To be called in the event loop."""
-        self.space._close()
+        self._progress.close()
         self.native.close()
 
     def __repr__(self) -> str:
@@ -51,9 +54,9 @@ class Lab:
 class Space:
     """A tuple space whose operations are awaited. Each does and raises what `quintet.Space`'s does."""
 
-    def __init__(self, lab: _native.Lab) -> None:
+    def __init__(self, lab: _native.Lab, progress: Progress | None = None) -> None:
         self._native = lab.space
-        self._progress = _Progress(lab)
+        self._progress = progress or Progress(lab)
 
     async def out(self, *fields: Any, timeout: float | None = None) -> None:
         """Puts a tuple."""
@@ -114,70 +117,4 @@ class Space:
         return await self._run(self._native.begin().status)
 
     async def _run(self, begin: Callable[..., Pending], *fields: Any) -> Any:
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
-
-        def tell() -> None:
-            try:
-                loop.call_soon_threadsafe(done.set)
-            except RuntimeError:
-                return  # The loop was closed: nobody waits any more.
-
-        pending = begin(*fields)
-        try:
-            self._progress.begin(tell)
-            pending.notify(tell)
-            await done.wait()
-            if not pending.done():
-                raise Closed(Code.Closed, "this lab was closed by the program")
-            return pending.result()
-        finally:
-            self._progress.end(tell)
-            # Dropped, an operation that was not answered is cancelled, and a tuple that nobody got goes back. The traceback
-            # of a cancellation would keep it.
-            del pending
-
-    def _close(self) -> None:
-        self._progress.close()
-
-
-class _Progress:
-    """Lets the operations of one connection go on while the event loop runs: it watches the connection's descriptor as long
-    as something is under way.
-    """
-
-    def __init__(self, lab: _native.Lab) -> None:
-        self._lab = lab
-        self._under_way: set[Callable[[], None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._fd = -1
-
-    def begin(self, tell: Callable[[], None]) -> None:
-        """An operation begins; `tell` ends its wait. Raises Closed, or Resource without a descriptor."""
-        if self._loop is None:
-            self._fd = self._lab.fileno()
-            self._loop = asyncio.get_running_loop()
-            self._loop.add_reader(self._fd, self._go_on)
-        self._under_way.add(tell)
-
-    def end(self, tell: Callable[[], None]) -> None:
-        """An operation has ended."""
-        self._under_way.discard(tell)
-        if not self._under_way:
-            self._rest()
-
-    def close(self) -> None:
-        """The connection is closed: ends every wait."""
-        self._rest()
-        for tell in self._under_way:
-            tell()
-
-    def _go_on(self) -> None:
-        try:
-            self._lab.progress()
-        except Closed:
-            self.close()
-
-    def _rest(self) -> None:
-        loop, self._loop = self._loop, None
-        if loop is not None and not loop.is_closed():
-            loop.remove_reader(self._fd)
+        return await self._progress.run(begin, *fields)

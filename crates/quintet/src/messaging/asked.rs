@@ -45,8 +45,16 @@ impl Asked {
         Some(read(calls, received))
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.is_collected || self.lab.shared.calls.is_answered(self.slot)
+    }
+
+    /// Calls back once the answer is there: now, or on the thread that brings it.
+    pub(super) fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        if self.is_collected {
+            return callback();
+        }
+        self.lab.shared.calls.notify(self.slot, callback);
     }
 
     pub(super) fn cancel(&self) {
@@ -154,6 +162,11 @@ impl PendingReply {
     pub fn cancel(&self) {
         self.0.cancel();
     }
+
+    /// Calls `callback` once [`PendingReply::wait`] would give the reply at once: now, or on the thread that brings it. It must hand over and return.
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.0.notify(callback);
+    }
 }
 
 /// A wait for a handler under way. Dropped, it ends.
@@ -171,6 +184,22 @@ impl PendingHandler {
             Answer::Done => Ok(()),
             other => Err(unexpected(&other)),
         }))
+    }
+
+    /// Whether [`PendingHandler::wait`] would say at once, or has said. It takes nothing in from the link.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    /// Ends the wait: with [`Code::Cancelled`], or as it would have.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// As [`PendingReply::notify`].
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.0.notify(callback);
     }
 
     /// Waits until one is there.

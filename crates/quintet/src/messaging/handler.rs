@@ -30,6 +30,13 @@ pub struct Call {
     is_ended: bool,
 }
 
+/// A wait for the next call of a handler. Dropped before that was collected, it ends, and a call that had come goes to another handler, or waits on.
+#[must_use = "a wait that is dropped ends"]
+pub struct PendingCall {
+    asked: Asked,
+    lab: Lab,
+}
+
 impl Handler {
     pub(super) fn new(lab: Lab, number: u64) -> Handler {
         Handler { lab, number, has_left: AtomicBool::new(false) }
@@ -89,10 +96,10 @@ impl Handler {
         step: Duration,
         is_over: impl Fn() -> Result<(), Error>,
     ) -> Result<Call, Error> {
-        let mut asked = self.begin_next(limit)?;
+        let mut pending = self.begin_next(limit)?;
         loop {
-            if let Some(answer) = asked.wait(step) {
-                return self.call(answer?);
+            if let Some(call) = pending.wait(step) {
+                return call;
             }
             is_over()?;
         }
@@ -102,19 +109,17 @@ impl Handler {
         self.next_unless(limit, Duration::MAX, || Ok(()))
     }
 
-    fn begin_next(&self, limit: Option<Duration>) -> Result<Asked, Error> {
+    /// Begins [`next_within`](Handler::next_within).
+    ///
+    /// # Errors
+    /// [`Code::Cancelled`] once the handler has left; it could not be sent.
+    pub fn begin_next(&self, limit: impl Into<Option<Duration>>) -> Result<PendingCall, Error> {
         if self.has_left() {
             return Err(Error::new(Code::Cancelled, "the handler has left"));
         }
-        Asked::begin(&self.lab, &Request::Next { handler: self.number, wait: limit.map(Span::from) })
-    }
-
-    fn call(&self, answer: Answer) -> Result<Call, Error> {
-        let Answer::Delivered { call, wait, is_one_way, payload } = answer else {
-            return Err(unexpected(&answer));
-        };
-        let end = wait.and_then(|wait| Instant::now().checked_add(wait.into()));
-        Ok(Call { lab: self.lab.clone(), number: call, end, is_one_way, payload, is_ended: false })
+        let wait = limit.into().map(Span::from);
+        let asked = Asked::begin(&self.lab, &Request::Next { handler: self.number, wait })?;
+        Ok(PendingCall { asked, lab: self.lab.clone() })
     }
 
     /// Whether it takes no more calls.
@@ -136,6 +141,30 @@ impl Handler {
     }
 }
 
+impl PendingCall {
+    /// The call, if one comes within `limit`. It is given once; after that, `None`.
+    pub fn wait(&mut self, limit: Duration) -> Option<Result<Call, Error>> {
+        let answer = self.asked.wait(limit)?;
+        Some(answer.and_then(|answer| Call::of(&self.lab, answer)))
+    }
+
+    /// Whether [`PendingCall::wait`] would give the call at once, or has given it. It takes nothing in from the link.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.asked.is_done()
+    }
+
+    /// Ends the wait: with [`Code::Cancelled`], or as it would have.
+    pub fn cancel(&self) {
+        self.asked.cancel();
+    }
+
+    /// Calls `callback` once [`PendingCall::wait`] would give the call at once: now, or on the thread that brings it. It must hand over and return.
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.asked.notify(callback);
+    }
+}
+
 impl Drop for Handler {
     fn drop(&mut self) {
         if !*self.has_left.get_mut() {
@@ -145,6 +174,14 @@ impl Drop for Handler {
 }
 
 impl Call {
+    fn of(lab: &Lab, answer: Answer) -> Result<Call, Error> {
+        let Answer::Delivered { call, wait, is_one_way, payload } = answer else {
+            return Err(unexpected(&answer));
+        };
+        let end = wait.and_then(|wait| Instant::now().checked_add(wait.into()));
+        Ok(Call { lab: lab.clone(), number: call, end, is_one_way, payload, is_ended: false })
+    }
+
     /// What its caller has sent.
     #[must_use]
     pub fn payload(&self) -> &Bytes {

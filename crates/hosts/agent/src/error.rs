@@ -5,6 +5,7 @@ use quintet_errors::Code;
 use quintet_identity::{IdentityError, TokenError};
 use quintet_link::{BootstrapError, CredentialsError, LinkAddress};
 use quintet_membership::Refusal;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why an agent, or a command that asks one, cannot go on.
@@ -20,7 +21,12 @@ pub enum AgentError {
     /// Nobody can be reached there, or nothing be listened at.
     Link(BootstrapError),
     /// This machine's agent could not listen where it is to, so the token was not used.
-    NotListening(BootstrapError),
+    NotListening {
+        /// Where: `HOST:PORT`.
+        place: String,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// The folder is that of no cluster to which this machine belongs.
     NoMember(PathBuf),
     /// The others have removed this machine, which is called that, from the cluster.
@@ -79,7 +85,12 @@ impl AgentError {
             AgentError::Token(error) => error.code(),
             AgentError::NotKept { error, .. } => error.code(),
             AgentError::Credentials(..) => Code::BadFile,
-            AgentError::Link(error) | AgentError::NotListening(error) => error.code(),
+            AgentError::Link(error) => error.code(),
+            AgentError::NotListening { error, .. } => match error.kind() {
+                ErrorKind::AddrInUse => Code::AddressInUse,
+                ErrorKind::InvalidInput => Code::BadValue,
+                _ => Code::Resource,
+            },
             AgentError::NoMember(_) | AgentError::BadValue(_) => Code::BadValue,
             AgentError::WasRemoved(_) => Code::NotAllowed,
             AgentError::NotRunning(_) | AgentError::NotRenewed { .. } => Code::Unreachable,
@@ -109,10 +120,18 @@ impl fmt::Display for AgentError {
             ),
             AgentError::Credentials(path, error) => write!(f, "{}: {error}", path.display()),
             AgentError::Link(error) => error.fmt(f),
-            AgentError::NotListening(error) => write!(
-                f,
-                "{error}. The token was not used: say where this machine's agent is to listen, with --listen HOST:PORT, and join with it"
-            ),
+            AgentError::NotListening { place, error } => {
+                let why = match error.kind() {
+                    ErrorKind::AddrInUse => {
+                        "another process listens there; stop it or use another address".to_owned()
+                    }
+                    _ => error.to_string(),
+                };
+                write!(
+                    f,
+                    "{place}: {why}. The token was not used: say where this machine's agent is to listen, with --listen HOST:PORT, and join with it"
+                )
+            }
             AgentError::NoMember(folder) => write!(
                 f,
                 "{}: this machine belongs to no such cluster; make one with quintet init, or join one with quintet join",

@@ -11,7 +11,7 @@ use quintet_identity::{Enrolling, Token, create_member};
 use quintet_link::{BootstrapError, Credentials, LinkAddress, TlsFault};
 use quintet_stack::enrolment::{ENROL, ENROLLED, NOT_ENROLLED, NotEnrolled};
 use quintet_wire::Decode;
-use std::net::{ToSocketAddrs, UdpSocket};
+use std::net::{TcpListener, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// With what a machine joins.
@@ -146,10 +146,8 @@ fn there_already(folder: &Path) -> AgentError {
 
 /// Looks whether this machine's agent could listen there. The port is given back at once, for the agent.
 fn look_whether_free(listen: &str) -> Result<(), AgentError> {
-    let place = format!("tcp:{listen}").parse::<LinkAddress>().map_err(|error| {
-        AgentError::BadValue(format!("--listen {listen}: {error}; write HOST:PORT, {LISTEN} for example"))
-    })?;
-    quintet_link::listen(&place).map(drop).map_err(AgentError::NotListening)
+    let refused = |error| AgentError::NotListening { place: listen.to_owned(), error };
+    TcpListener::bind(listen).map(drop).map_err(refused)
 }
 
 /// Whoever is not let in by a token is told by TLS alone, which says no more than that.

@@ -243,6 +243,17 @@ fn an_agent_whose_port_is_taken_says_so_and_comes_up_at_another() {
     b.is_refused(&["up"], 71, &words);
     b.up();
     wait_until(|| a.does(&["status"]).contains(&b.place));
+    // One that listens at every address, as by default, is looked at in the same way.
+    let c = Machine::new("c");
+    let everywhere =
+        format!("0.0.0.0:{}", TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port());
+    let keeper = TcpListener::bind(&everywhere).unwrap();
+    let join =
+        ["join", &at, &a.token(), "--name", "c", "--listen", &everywhere, "--address", &c.place, "--json"];
+    c.is_refused(&join, 71, &words);
+    drop(keeper);
+    c.keep_process(&c.does(&join));
+    c.does(&["leave"]);
     a.wait_until_shown(&[("a", "up (this machine)"), ("b", "up")]);
 }
 

@@ -279,9 +279,12 @@ fn who_was_removed_is_let_in_nowhere_and_stops() {
     let text = quintet_identity::read(&b.folder).expect("it is there");
     let credentials = quintet_link::Credentials::from_pem(&text).expect("it is good");
     let address = a.address.clone().identified(Some(&credentials));
-    let asked = Client::connect(address, NodeId(0), credentials.cluster_number())
-        .and_then(|client| client.membership(false).map(drop));
-    assert!(asked.is_err(), "it was let in");
+    // b learns that it is out as soon as a, whose keeper shuts the door a moment later.
+    wait_until("it is let in nowhere", || {
+        Client::connect(address.clone(), NodeId(0), credentials.cluster_number())
+            .and_then(|client| client.membership(false).map(drop))
+            .is_err()
+    });
 }
 
 #[test]

@@ -26,6 +26,7 @@
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
+//! | `space_log.rs` | [`SpaceLog`]: where a space keeps a log of what it is given |
 //! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
 //! | `trace.rs`, `histograms.rs` | this process's part of its job's trace; how long its operations take |
 //! | `events.rs` | what a server sees that no client does |
@@ -54,6 +55,7 @@ mod pending;
 mod serve;
 mod space;
 mod space_address;
+mod space_log;
 mod trace;
 mod watch;
 
@@ -73,6 +75,7 @@ pub use messaging::{Call, Handler, Messaging, PendingCall, PendingHandler, Pendi
 pub use pending::{Outcome, Pending};
 pub use quintet_broker::{HandlerLimits, limits::MAX_MESSAGE_BYTES};
 pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
+pub use quintet_durable::LogNews;
 pub use quintet_errors::{Code, Fault, Retry};
 pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
 pub use quintet_messaging::Window;
@@ -87,4 +90,5 @@ pub use quintet_tuple_space::{
 pub use serve::{CodeWatch, ServeConfig, Server, ServerMeter};
 pub use space::Space;
 pub use space_address::SpaceAddress;
+pub use space_log::{LogSink, SpaceLog};
 pub use watch::Watch;

@@ -1,20 +1,24 @@
 //! A space for other processes.
 
 use crate::life;
+use crate::space_log::{LockedLog, LogWatch};
 use crate::stack::{self, StackConfig};
 use crate::trace;
 use crate::{
-    CodeGrants, Error, EventSink, LinkConfig, Measurement, NotGranted, Recorder, SpaceConfig, Tracer,
+    CodeGrants, Error, EventSink, LinkConfig, LogNews, Measurement, NotGranted, Recorder, SpaceConfig,
+    SpaceLog, Tracer,
 };
 use quintet_contract::{Identity, Input, Outbox, Protocol, Time, Token};
+use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
 use quintet_tuple_space::codec::NOT_GRANTED;
 use quintet_wire::Decode;
-use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
+use quintet_wire::registry::{LOG_NEWS, PORT_CALLERS, PORT_SESSION};
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -36,6 +40,8 @@ pub struct ServeConfig {
     /// Who may put tuples whose first field begins with [`RESERVED_PREFIX`](crate::RESERVED_PREFIX): those that executors and workers unpickle. Without it everybody
     /// may who is let in.
     pub code: Option<CodeWatch>,
+    /// Where the space keeps a log of all that it is given: then what it has acknowledged outlives this process. Without it the space ends with the server.
+    pub log: Option<SpaceLog>,
 }
 
 /// Who may put what others run, and who is told of refusals.
@@ -69,6 +75,14 @@ pub struct Server {
     /// The process whose thread it is.
     process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
+    log: Option<ServedLog>,
+}
+
+/// The log of a space that is served.
+struct ServedLog {
+    watch: LogWatch,
+    /// Nobody else uses the folder while this is there.
+    _locked: LockedLog,
 }
 
 impl Server {
@@ -76,7 +90,9 @@ impl Server {
     /// machine; over TLS for whoever has an identity of the same cluster. TCP is listened at on loopback only.
     ///
     /// # Errors
-    /// The address is in use, or cannot be listened at; or the system refused.
+    /// The address is in use, or cannot be listened at; or the system refused. Of a space with a log: another process uses it ([`Code::AddressInUse`]);
+    /// it cannot be used, because it is damaged, of another version or of another cluster, or the folder cannot be ([`Code::BadFile`]): then nothing in it
+    /// was changed.
     pub fn start(address: impl Into<LinkAddress>, config: &ServeConfig) -> Result<Server, Error> {
         Server::start_at(&[address.into()], config)
     }
@@ -86,13 +102,35 @@ impl Server {
     /// # Errors
     /// As [`Server::start`], of the first address that cannot be listened at: then nothing is served.
     pub fn start_at(addresses: &[LinkAddress], config: &ServeConfig) -> Result<Server, Error> {
+        let locked = config.log.as_ref().map(|log| LockedLog::open(&log.folder)).transpose()?;
         let listeners = addresses.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
         let addresses = listeners.iter().map(|listener| listener.address()).collect();
-        let mut node = node(config, listeners).map_err(refused)?;
+        let watched = config.log.as_ref().map(|log| LogWatch::new(log.told.clone()));
+        let (watch, is_open) = watched.unzip();
+        let mut node = node(config, listeners, locked.as_ref(), watch.clone()).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         let thread = Some(thread.map_err(refused)?);
-        Ok(Server { handle, addresses, process: std::process::id(), thread })
+        let log = watch.zip(locked).map(|(watch, locked)| ServedLog { watch, _locked: locked });
+        let mut server = Server { handle, addresses, process: std::process::id(), thread, log };
+        if let Some(is_open) = is_open {
+            server.wait_for_log(&is_open)?;
+        }
+        Ok(server)
+    }
+
+    /// Waits until the log is read.
+    fn wait_for_log(&mut self, is_open: &Receiver<Result<(), String>>) -> Result<(), Error> {
+        match is_open.recv() {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(text)) => {
+                // What it says of the log comes first.
+                let _ = self.end();
+                Err(Error::new(Code::BadFile, text))
+            }
+            // The thread has ended without a word.
+            Err(_) => self.end(),
+        }
     }
 
     /// Where it serves: as asked, with the port that the system gave where port 0 was asked for.
@@ -122,7 +160,7 @@ impl Server {
     /// Ends it.
     ///
     /// # Errors
-    /// The system refused to wait for links while it ran.
+    /// The system refused to wait for links while it ran; or the disk of its log had failed ([`Code::Resource`]).
     ///
     /// # Panics
     /// If the server's thread panicked.
@@ -139,7 +177,10 @@ impl Server {
         }
         self.handle.stop();
         let ended = thread.join().expect("the space's thread does not panic");
-        ended.map_err(refused)
+        match self.log.as_ref().and_then(|log| log.watch.failure()) {
+            Some(failure) => Err(failure),
+            None => ended.map_err(refused),
+        }
     }
 }
 
@@ -152,16 +193,27 @@ fn say_grants(node: &NodeHandle, grants: &CodeGrants) {
     node.send(PORT_CALLERS, PORT_SESSION, grants.frame(Token(0)));
 }
 
-/// The caller of a space's node that is told of refusals.
-struct Watchman(Arc<dyn Fn(&NotGranted) + Send + Sync>);
+/// The caller of a space's node that is told of refusals, and of the log.
+struct Watchman {
+    refused: Option<Arc<dyn Fn(&NotGranted) + Send + Sync>>,
+    log: Option<LogWatch>,
+    /// Ended where the log cannot be kept any more: who waits for an answer is not to wait for ever.
+    node: NodeHandle,
+}
 
 impl Protocol for Watchman {
     fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
-        if let Input::Frame(_, frame) = input
-            && frame.kind == NOT_GRANTED
-            && let Ok(refused) = NotGranted::decode_all(frame.body)
-        {
-            (self.0)(&refused);
+        let Input::Frame(_, frame) = input else { return };
+        match (frame.kind, &self.refused, &self.log) {
+            (NOT_GRANTED, Some(told), _) => {
+                NotGranted::decode_all(frame.body).iter().for_each(|refused| told(refused));
+            }
+            (LOG_NEWS, _, Some(log)) => {
+                if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) {
+                    self.node.stop();
+                }
+            }
+            _ => {}
         }
     }
 
@@ -171,12 +223,18 @@ impl Protocol for Watchman {
 }
 
 /// The node of a space, with everything that it listens at.
-fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Result<Node> {
+fn node(
+    config: &ServeConfig,
+    listeners: Vec<Box<dyn Listener>>,
+    locked: Option<&LockedLog>,
+    log: Option<LogWatch>,
+) -> std::io::Result<Node> {
     let space = life::keyed(config.space);
-    let stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
+    let mut stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
         .with_space(space)
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());
+    stack_config.log = locked.map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
     let mut instance = Instance::new(stack::served(&stack_config));
     if let Some(recorder) = &config.recorder {
         instance = instance.recorded(recorder, stack::SERVER, stack::SERVED, &stack_config.to_bytes());
@@ -184,12 +242,22 @@ fn node(config: &ServeConfig, listeners: Vec<Box<dyn Listener>>) -> std::io::Res
     if let Some(tracer) = &config.tracer {
         instance = instance.traced(tracer, stack::SERVER, trace::NAMES);
     }
-    let mut node = Node::new(stack::SPACE_NODE, Services::none())?;
+    let mut services = Services::none();
+    if let Some(sink) = &config.events {
+        services = services.with_events(Arc::clone(sink));
+    }
+    if let Some(locked) = locked {
+        services = services.with_disk(&locked.file)?;
+    }
+    let mut node = Node::new(stack::SPACE_NODE, services)?;
     node.set_spin(config.link.spin);
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
     node.add(PORT_SESSION, instance);
-    if let Some(CodeWatch { grants, refused }) = &config.code {
-        node.add(PORT_CALLERS, Instance::new(Watchman(Arc::clone(refused))));
+    if config.code.is_some() || log.is_some() {
+        let refused = config.code.as_ref().map(|code| Arc::clone(&code.refused));
+        node.add(PORT_CALLERS, Instance::new(Watchman { refused, log, node: node.handle() }));
+    }
+    if let Some(CodeWatch { grants, .. }) = &config.code {
         say_grants(&node.handle(), grants);
     }
     listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SESSION))?;

@@ -4,6 +4,7 @@ use crate::stacks::sessions_of;
 use quintet_broker::BrokerConfig;
 use quintet_broker::limits::MAX_MESSAGE_BYTES;
 use quintet_contract::{Address, Incarnation, NodeId, Span};
+use quintet_durable::LoggedConfig;
 use quintet_launch::LauncherConfig;
 use quintet_membership::{FIRST_CLIENT, MembershipConfig};
 use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
@@ -34,6 +35,8 @@ pub struct StackConfig {
     pub links: BTreeMap<NodeId, Reliability>,
     /// The space's limits. A client's are not used.
     pub space: SpaceConfig,
+    /// With what the space keeps a log of its inputs on the host's disk; none: it ends with its process.
+    pub log: Option<LoggedConfig>,
     /// The member of the cluster that the node is, if it is one.
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
@@ -87,6 +90,7 @@ impl StackConfig {
             liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
+            log: None,
             membership: None,
             launcher: None,
             broker: BrokerConfig::default(),

@@ -62,6 +62,6 @@ pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};
 pub use stacks::{
     BROKER, CLIENT, EMBEDDED, EMBEDDED_BROKER, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack,
-    asking_space, client, client_of, launcher, make, member, node, served, sessions_of, space,
+    asking_space, client, client_of, launcher, logged_space, make, member, node, served, sessions_of, space,
     without_messages,
 };

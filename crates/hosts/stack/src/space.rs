@@ -2,11 +2,12 @@
 
 use crate::config::StackConfig;
 use crate::service::Service;
-use quintet_contract::{Kind, Protocol};
+use quintet_contract::{Address, Kind, Protocol};
+use quintet_durable::LoggedConfig;
 use quintet_messaging::Class;
 use quintet_tuple_space::{Space, SpaceConfig, codec};
 use quintet_wire::registry::{PORT_SPACE, TUPLE_SPACE};
-use quintet_wire::{DecodeError, Reader, Sink};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// The tuple space's row.
 pub(crate) const SERVICE: Service =
@@ -27,37 +28,41 @@ fn make(config: &StackConfig) -> Box<dyn Protocol> {
     Box::new(Space::new(config.space))
 }
 
+/// The limits, and behind them, where the space keeps a log, whose it is: cluster u128, address u32, spare bytes u64.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
-    let space = &config.space;
-    to.u64(space.max_bytes);
-    to.u64(space.max_tuples);
-    to.u32(space.max_attempts);
-    to.u64(space.max_waiting as u64);
-    to.u64(space.max_waiting_bytes);
-    to.u64(space.max_unsettled as u64);
-    to.u64(space.index_step as u64);
-    to.u64(space.seed);
+    config.space.encode(to);
+    if let Some(log) = &config.log {
+        to.bytes(&log.cluster.to_le_bytes());
+        to.u32(log.me.to_bits());
+        to.u64(log.spare_log_bytes);
+    }
 }
 
-#[expect(clippy::field_reassign_with_default, reason = "a space built for tests has one field more")]
 fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
-    let count = |reader: &mut Reader<'_>| Ok(usize::try_from(reader.u64()?).unwrap_or(usize::MAX));
-    let mut space = SpaceConfig::default();
-    space.max_bytes = reader.u64()?;
-    space.max_tuples = reader.u64()?;
-    space.max_attempts = reader.u32()?;
-    space.max_waiting = count(reader)?;
-    space.max_waiting_bytes = reader.u64()?;
-    space.max_unsettled = count(reader)?;
-    space.index_step = count(reader)?;
-    space.seed = reader.u64()?;
-    config.space = space;
+    config.space = SpaceConfig::decode(reader)?;
+    config.log = None;
+    if reader.left() > 0 {
+        let cluster = u128::from_le_bytes(reader.array()?);
+        let me = Address::from_bits(reader.u32()?);
+        config.log = Some(LoggedConfig { spare_log_bytes: reader.u64()?, ..LoggedConfig::new(cluster, me) });
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quintet_contract::Incarnation;
+
+    #[test]
+    fn a_space_with_a_log_comes_back() {
+        let mut config = StackConfig::of_server(7, Incarnation(2), 42);
+        let without = config.to_bytes();
+        config.log = Some(LoggedConfig { spare_log_bytes: 9, ..LoggedConfig::new(7, crate::SPACE) });
+        let bytes = config.to_bytes();
+        assert!(bytes.len() > without.len());
+        assert_eq!(StackConfig::from_bytes(&bytes), Ok(config));
+    }
 
     #[test]
     fn requests_answers_and_what_is_urgent_are_told_apart() {

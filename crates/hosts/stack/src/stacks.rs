@@ -6,6 +6,7 @@ use crate::service::{self, class};
 use crate::space::SERVICE;
 use quintet_broker::Broker;
 use quintet_contract::{Address, NodeId, Port, Protocol};
+use quintet_durable::Logged;
 use quintet_launch::Launcher;
 use quintet_membership::Membership;
 use quintet_messaging::{Messages, relay::Relay};
@@ -82,6 +83,17 @@ pub fn space(config: &StackConfig) -> Placed<Space> {
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 
+/// The same with a log of its inputs.
+///
+/// # Panics
+/// The configuration has none.
+#[must_use]
+pub fn logged_space(config: &StackConfig) -> Placed<Logged<Space>> {
+    let log = config.log.expect("the space keeps a log");
+    let protocol = Logged::new(log, config.space, |space| Space::new(*space));
+    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[PORT_DISK], protocol }
+}
+
 /// The broker at its port.
 fn broker(config: &StackConfig) -> Placed<Broker> {
     let protocol = Broker::new(config.broker);
@@ -126,7 +138,8 @@ pub fn asking_space<P>(port: Port, protocol: P) -> Placed<P> {
 /// The stack of a space that serves other processes, and of the broker beside it.
 #[must_use]
 pub fn served(config: &StackConfig) -> Stack<Box<dyn Protocol + Send>> {
-    node(SPACE_NODE, config, vec![boxed(space(config)), boxed(broker(config))])
+    let space = if config.log.is_some() { boxed(logged_space(config)) } else { boxed(space(config)) };
+    node(SPACE_NODE, config, vec![space, boxed(broker(config))])
 }
 
 fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Protocol + Send>> {

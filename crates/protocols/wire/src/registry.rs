@@ -129,6 +129,8 @@ pub const DISK_REPLACE: Kind = HOST_SERVICES.kind(11);
 /// From the host's links, which are asked nothing, to the instance that the host was told to tell: body is a
 /// [`LinkNews`](crate::services::LinkNews).
 pub const LINK_NEWS: Kind = HOST_SERVICES.kind(12);
+/// From a protocol that keeps a log on the disk to the callers of its node: how it goes with the log. It answers nothing, and goes over no link.
+pub const LOG_NEWS: Kind = HOST_SERVICES.kind(13);
 /// A service could not read the request. No body.
 pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 

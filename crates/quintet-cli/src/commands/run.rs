@@ -239,8 +239,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (space, link) = (space_config(&settings), link_config(&settings));
     let trace = arguments.trace.as_deref().map(|path| Trace::begin(path, room.folder.path())).transpose()?;
     let tracer = trace.as_ref().map(Trace::tracer);
-    let config =
-        ServeConfig { cluster, space, link, recorder: recorder.clone(), tracer, events: None, code: None };
+    let config = ServeConfig {
+        cluster,
+        space,
+        link,
+        recorder: recorder.clone(),
+        tracer,
+        events: None,
+        code: None,
+        log: None,
+    };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();

@@ -8,17 +8,18 @@ use crate::interrupt::on_interrupt;
 use crate::metrics::Part;
 use crate::output::tell;
 use crate::telemetry::TelemetryArguments;
-use clap::Args;
-use quintet::{Error, LinkAddress, Recorder, ServeConfig, Server};
+use clap::{Args, ValueEnum};
+use quintet::{Code, Error, LinkAddress, LogNews, LogSink, Recorder, ServeConfig, Server, SpaceLog};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 
 #[derive(Args)]
 #[command(
-    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464"
+    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464\n  quintet serve --policy logged --log-dir /var/lib/quintet/orders"
 )]
 pub(crate) struct Arguments {
     /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; several times for several; else at the setting space.address
@@ -32,6 +33,12 @@ pub(crate) struct Arguments {
     /// Bytes of tuples it holds; else the setting space.max_bytes
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<u64>,
+    /// What outlives the process: nothing, or with `logged` all that the space has acknowledged
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Volatile)]
+    policy: Policy,
+    /// The folder of the log of a logged space; made where it is not there
+    #[arg(long, value_name = "DIR")]
+    log_dir: Option<PathBuf>,
     #[command(flatten)]
     telemetry: TelemetryArguments,
     /// Say where it serves as a JSON object
@@ -39,14 +46,31 @@ pub(crate) struct Arguments {
     pub(crate) json: bool,
 }
 
+/// What outlives the process of a space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Policy {
+    /// Nothing: the space ends with its process
+    Volatile,
+    /// All that it has acknowledged: every request is in a log on the disk before it is answered
+    Logged,
+}
+
+/// Why the command ends.
+enum End {
+    Interrupted,
+    /// The disk has failed.
+    Failed,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let cluster = arguments.cluster.load()?;
     descriptors::raise();
     let (_log, metrics) = arguments.telemetry.start(&cluster.settings)?;
     let (interrupted, interrupts) = channel();
-    on_interrupt(move |signal| {
+    let failed = interrupted.clone();
+    on_interrupt(move |_| {
         // It fails when the command is over.
-        let _ = interrupted.send(signal);
+        let _ = interrupted.send(End::Interrupted);
     })?;
     let mut space = space_config(&cluster.settings);
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
@@ -68,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         space,
         link,
         recorder: recorder.clone(),
+        log: log(arguments, failed)?,
         ..ServeConfig::default()
     };
     let server = Server::start_at(&listen, &config)?;
@@ -79,6 +104,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     server.stop()?;
     finish(recorder.as_ref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the space keeps its log, if it keeps one. What is told of it goes to the standard error.
+fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, Error> {
+    let folder = match (arguments.policy, &arguments.log_dir) {
+        (Policy::Volatile, None) => return Ok(None),
+        (Policy::Logged, Some(folder)) => folder.clone(),
+        (Policy::Logged, None) => {
+            let text = "a logged space needs a folder for its log: --log-dir DIR";
+            return Err(Error::new(Code::BadValue, text));
+        }
+        (Policy::Volatile, Some(folder)) => {
+            let folder = folder.display();
+            let text = format!("a volatile space keeps no log in {folder}: --policy logged, or no --log-dir");
+            return Err(Error::new(Code::BadValue, text));
+        }
+    };
+    let told: LogSink = Arc::new(move |news| match news {
+        LogNews::Reading { read, of } => tell(format!("the log is read: {read} of {of} bytes")),
+        LogNews::Open { life: 1, .. } => tell("a new log begins"),
+        LogNews::Open { life, inputs, torn_bytes: 0 } => {
+            tell(format!("the log is read: life {life} begins, {inputs} inputs were done again"));
+        }
+        LogNews::Open { life, inputs, torn_bytes } => tell(format!(
+            "the log is read: life {life} begins, {inputs} inputs were done again; {torn_bytes} bytes at its end were not whole, of which nobody was told"
+        )),
+        // Said by the error that ends the command.
+        LogNews::Refused(_) => {}
+        LogNews::Failed(_) => drop(failed.send(End::Failed)),
+    });
+    Ok(Some(SpaceLog { told: Some(told), ..SpaceLog::new(folder) }))
 }
 
 /// Begins a recording if one is asked for.

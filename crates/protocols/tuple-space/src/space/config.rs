@@ -1,5 +1,7 @@
 //! What a space is made with.
 
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
 /// The limits of a space and the seed of its hashing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpaceConfig {
@@ -40,5 +42,37 @@ impl Default for SpaceConfig {
             #[cfg(feature = "seeded-defects")]
             defect: None,
         }
+    }
+}
+
+/// As a recording and a log keep it: each number as u64, but the attempts as u32, in the order of the fields.
+impl Encode for SpaceConfig {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.max_bytes);
+        sink.u64(self.max_tuples);
+        sink.u32(self.max_attempts);
+        sink.u64(self.max_waiting as u64);
+        sink.u64(self.max_waiting_bytes);
+        sink.u64(self.max_unsettled as u64);
+        sink.u64(self.index_step as u64);
+        sink.u64(self.seed);
+    }
+}
+
+impl Decode<'_> for SpaceConfig {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let count = |reader: &mut Reader<'_>| Ok(usize::try_from(reader.u64()?).unwrap_or(usize::MAX));
+        Ok(SpaceConfig {
+            max_bytes: reader.u64()?,
+            max_tuples: reader.u64()?,
+            max_attempts: reader.u32()?,
+            max_waiting: count(reader)?,
+            max_waiting_bytes: reader.u64()?,
+            max_unsettled: count(reader)?,
+            index_step: count(reader)?,
+            seed: reader.u64()?,
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
+        })
     }
 }

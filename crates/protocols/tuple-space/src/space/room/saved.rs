@@ -55,10 +55,9 @@ impl Room {
             parked,
             waiting_bytes: _,
             max_waiting_bytes: _,
-            freed,
+            freed: _,
         } = self;
         bytes.u64(*most_indexes);
-        bytes.u8((*freed).into());
         bytes.u64(parked.len() as u64);
         for (key, parked) in parked {
             bytes.u64(key.order);
@@ -76,7 +75,8 @@ impl Room {
         if room.most_indexes > super::MAX_FURTHER_INDEXES {
             return Err(reader.invalid("most further indexes", room.most_indexes, 8));
         }
-        room.freed = reader.flag("whether something was freed")?;
+        // Whoever waits is looked at once more: the limits may be others than those under which it began to wait.
+        room.freed = true;
         for _ in 0..reader.u64()? {
             let order = reader.u64()?;
             let parked = Parked::restore(reader)?;

@@ -19,6 +19,7 @@
 //! | --- | --- |
 //! | `opening.rs` | reads the log back, and begins a life |
 //! | `replay.rs` | gives the protocol again what it was given |
+//! | `state.rs` | the protocol, and whom it knows |
 //! | `held.rs` | what waits for a sync, or for a link |
 //! | `given.rs` | inputs that came before the log was read |
 
@@ -27,6 +28,7 @@ mod held;
 mod metrics;
 mod opening;
 mod replay;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -38,16 +40,14 @@ use crate::news::LogNews;
 use crate::record::{Kept, Life, PART_BYTES, Record};
 use bytes::Bytes;
 use given::Given;
-use held::{Held, Holding};
+use held::Held;
 use metrics::Counters;
 use opening::Opening;
-use quintet_contract::{
-    Address, Frame, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Snapshot, Time, Token,
-};
+use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, Snapshot, Time, Token};
 use quintet_wire::registry::{DISK_DONE, LOG_NEWS, PORT_CALLERS, PORT_DISK};
 use quintet_wire::services::DiskDone;
 use quintet_wire::{Decode, Encode, encode_to_vec, send};
-use std::collections::BTreeSet;
+use state::State;
 
 /// Under which the disk is asked to write.
 const WRITING: Token = Token(2);
@@ -83,16 +83,6 @@ struct Open<P> {
     /// What is told once the first batch is durable.
     opened: Option<LogNews>,
     counters: Counters,
-}
-
-/// The protocol, and whom it knows.
-#[derive(Debug)]
-struct State<P> {
-    protocol: P,
-    /// What is known of the links of those who are connected.
-    links: PeerMap<LinkInfo>,
-    /// Who has said something or was connected, and has not gone.
-    known: BTreeSet<Address>,
 }
 
 impl<P: Snapshot> Logged<P>
@@ -215,8 +205,7 @@ where
 
     /// Has the next batch take the place of the whole log.
     fn write_anew(&mut self, config: &LoggedConfig, protocol: &P::Config, now: Time) {
-        let mut bytes = Vec::new();
-        self.state.protocol.save(&mut bytes);
+        let bytes = self.state.save();
         let (number, time) = (self.life, self.clock.of_log(now));
         self.writer.begin_anew();
         keep_state(&mut self.writer, config, protocol, (number, time), &bytes);
@@ -240,37 +229,6 @@ fn keep_state(
     let last = state.len().saturating_sub(1) / PART_BYTES;
     for (number, part) in (0..=last).zip(state.chunks(PART_BYTES).chain([&[][..]])) {
         writer.keep(|to| Record::Snapshot(number == last, part).encode(to));
-    }
-}
-
-impl<P: Protocol> State<P> {
-    fn new(protocol: P) -> State<P> {
-        State { protocol, links: PeerMap::new(), known: BTreeSet::new() }
-    }
-
-    /// Gives the protocol an input. What it does is the same whenever it is given that.
-    fn give(
-        &mut self,
-        config: &LoggedConfig,
-        time: Time,
-        input: Input<'_>,
-        held: &mut Held,
-        out: &mut dyn Outbox,
-    ) {
-        match input {
-            Input::Frame(from, _) => drop(self.known.insert(from)),
-            Input::Peer(peer, PeerChange::Up { link, .. }) => {
-                self.known.insert(peer);
-                self.links.insert(peer, *link);
-            }
-            Input::Peer(peer, PeerChange::Down(_)) => {
-                self.known.remove(&peer);
-                self.links.remove(peer);
-            }
-            Input::Started | Input::Wake | Input::Writable(_) => {}
-        }
-        let mut holding = Holding::new(config.me, &self.links, held, out);
-        self.protocol.handle(time, input, &mut holding);
     }
 }
 

@@ -1,1 +1,139 @@
+use super::{Format, Recovery, Unreadable, Writer};
+use proptest::prelude::*;
+use quintet_contract::{Address, Effects, Token};
+use quintet_wire::registry::{DISK_REPLACE, DISK_WRITE};
 
+const FORMAT: Format = Format { magic: *b"LOGTESTS", version: 3, max_record_bytes: 3_000 };
+const DISK: Address = Address::new(0, 2);
+
+/// A file as a writer leaves it: the first batch sealed, each durable before the next; and where each begins.
+fn file(batches: &[Vec<Vec<u8>>]) -> (Vec<u8>, Vec<usize>) {
+    let (mut writer, mut out, mut bytes) =
+        (Writer::new(FORMAT, DISK, Token(9)), Effects::default(), Vec::new());
+    let mut begins = Vec::new();
+    for batch in batches {
+        for record in batch {
+            writer.keep(|to| to.extend_from_slice(record));
+        }
+        begins.push(bytes.len());
+        writer.begin(&mut out).expect("it is taken");
+        for (to, frame) in out.frames() {
+            assert_eq!((to, frame.token), (DISK, Token(9)));
+            let kind = if bytes.is_empty() { DISK_REPLACE } else { DISK_WRITE };
+            assert_eq!(frame.kind, kind);
+            bytes.extend_from_slice(&frame.bulk);
+        }
+        assert!(!writer.is_durable(writer.batch()) || batch.is_empty());
+        writer.synced();
+        assert_eq!(writer.length(), bytes.len() as u64);
+    }
+    begins.push(bytes.len());
+    (bytes, begins)
+}
+
+/// The records, and up to where the file is whole.
+fn read(bytes: &[u8], piece: usize) -> Result<(Vec<Vec<u8>>, u64), Unreadable> {
+    let (mut recovery, mut records) = (Recovery::new(FORMAT), Vec::new());
+    for part in bytes.chunks(piece) {
+        recovery.take(part, bytes.len() as u64, &mut |record| {
+            records.push(record.to_vec());
+            Ok(())
+        })?;
+    }
+    assert!(recovery.is_complete());
+    Ok((records, recovery.whole()))
+}
+
+fn batches() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
+    let record = proptest::collection::vec(any::<u8>(), 1..1_500);
+    proptest::collection::vec(proptest::collection::vec(record, 1..4), 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_kept_is_read_in_pieces_of_any_length(batches in batches(), piece in 1..3_000usize) {
+        let (bytes, _) = file(&batches);
+        prop_assert_eq!(read(&bytes, piece), Ok((batches.concat(), bytes.len() as u64)));
+    }
+
+    #[test]
+    fn a_last_batch_that_is_cut_or_whose_sectors_were_not_written_is_torn(
+        batches in batches(), piece in 1..3_000usize, at in any::<prop::sample::Index>(), is_cut: bool,
+    ) {
+        prop_assume!(batches.len() > 1);
+        let (mut bytes, begins) = file(&batches);
+        let last = begins[begins.len() - 2];
+        let at = last + at.index(bytes.len() - last);
+        if is_cut {
+            bytes.truncate(at);
+        } else {
+            let sector = (at / 512 * 512).max(last);
+            bytes[sector..].fill(0);
+        }
+        let durable = batches[..batches.len() - 1].concat();
+        let (records, whole) = read(&bytes, piece).expect("it is torn");
+        prop_assert!(records.starts_with(&durable) && batches.concat().starts_with(&records));
+        prop_assert!(whole >= last as u64);
+    }
+
+    #[test]
+    fn a_byte_that_has_changed_before_the_last_batch_is_named_and_nothing_is_guessed(
+        batches in batches(), piece in 1..3_000usize, at in any::<prop::sample::Index>(), bit in 0..8u8,
+    ) {
+        let (mut bytes, begins) = file(&batches);
+        // All of a file that holds only what was put in place as a whole.
+        let end = if batches.len() == 1 { bytes.len() } else { begins[begins.len() - 2] };
+        let at = at.index(end);
+        bytes[at] ^= 1 << bit;
+        match read(&bytes, piece) {
+            Err(Unreadable::Damage { offset, .. }) => prop_assert!(offset <= at as u64),
+            Err(Unreadable::OtherFile) => prop_assert!(at < 8),
+            Err(Unreadable::Version { found, read: 3 }) => prop_assert!(found != 3 && (8..12).contains(&at)),
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_within_what_was_put_in_place_as_a_whole_is_damaged() {
+    let (bytes, _) = file(&[vec![vec![1; 100], vec![2; 700]]]);
+    for length in 1..bytes.len() {
+        let error = read(&bytes[..length], 64).expect_err("it is no log");
+        assert!(matches!(error, Unreadable::Damage { offset: 0, .. }), "{length}: {error}");
+    }
+    assert_eq!(read(&[], 1), Ok((vec![], 0)), "no file so far");
+}
+
+#[test]
+fn a_file_is_long_when_it_is_twice_its_first_part_and_some() {
+    let (mut writer, mut out) = (Writer::new(FORMAT, DISK, Token(1)), Effects::default());
+    let mut grow = |writer: &mut Writer, bytes: usize| {
+        writer.keep(|to| to.resize(to.len() + bytes, 7));
+        writer.begin(&mut out).expect("it is taken");
+        assert!(!writer.is_long(0), "not while a batch is on its way");
+        writer.synced();
+    };
+    grow(&mut writer, 1_000 - 24 - 16);
+    assert!(!writer.is_long(0) && writer.length() == 1_000);
+    grow(&mut writer, 1_000 - 16);
+    assert!(!writer.is_long(0));
+    grow(&mut writer, 1);
+    assert!(writer.is_long(0) && writer.is_long(16) && !writer.is_long(17));
+    writer.begin_anew();
+    grow(&mut writer, 10);
+    assert!(!writer.is_long(0) && writer.length() == 50);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let errors = [
+        Unreadable::Damage { offset: 77, problem: "the check of a record does not fit it".to_owned() },
+        Unreadable::Version { found: 9, read: 3 },
+        Unreadable::OtherFile,
+    ];
+    let texts = errors.map(|error| error.to_string());
+    assert!(texts[0].contains("at byte 77") && texts[1].contains("version 9"), "{texts:?}");
+    assert_eq!(texts[2], "the file is no log of this kind");
+}

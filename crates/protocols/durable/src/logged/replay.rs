@@ -94,8 +94,7 @@ where
     fn restore(&mut self) -> Result<(), String> {
         let config = self.config.as_deref().unwrap_or_default();
         let config = P::Config::decode_all(config).map_err(|error| error.to_string())?;
-        let protocol = P::restore(&config, &core::mem::take(&mut self.parts));
-        self.state = Some(State::new(protocol.map_err(|error| error.to_string())?));
+        self.state = Some(State::restore(&config, &core::mem::take(&mut self.parts))?);
         Ok(())
     }
 
@@ -139,15 +138,14 @@ where
             None => return Err("it ends within the snapshot".to_owned()),
         };
         if !seeded!(config, HoldersKept) {
-            for address in core::mem::take(&mut state.known) {
+            for address in state.known() {
                 let down = PeerChange::Down(DownCause::Died);
                 state.give(config, self.time, Input::Peer(address, &down), &mut self.sent, out);
             }
         }
-        let mut saved = Vec::new();
-        state.protocol.save(&mut saved);
+        let saved = state.save();
         if !is_known {
-            state.protocol = P::restore(protocol, &saved).map_err(|error| error.to_string())?;
+            state = State::restore(protocol, &saved)?;
         }
         let Replay { life, time, inputs, .. } = self;
         Ok(Ended { life, time, state, saved, inputs })

@@ -1,0 +1,96 @@
+//! A space with a log, served again from the same folder.
+
+use quintet::{Code, Lab, LogNews, ServeConfig, Server, SpaceConfig, SpaceLog, template, tuple};
+use quintet_testbed::TempDir;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn config(folder: &Path) -> ServeConfig {
+    ServeConfig { log: Some(SpaceLog::new(folder)), ..ServeConfig::default() }
+}
+
+fn connect(socket: &Path) -> Lab {
+    Lab::connect(socket, 0, Duration::from_secs(10)).expect("the space is there")
+}
+
+#[test]
+fn what_was_acknowledged_is_there_in_the_next_life() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let server = Server::start(&socket, &config(&log)).expect("a new log");
+    let space = connect(&socket).space();
+    for number in 0..100i64 {
+        space.out(tuple!["task", number]).expect("there is room");
+    }
+    assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 0i64]);
+    let held = space.lease(&template!["task", ?i64]).expect("there is one");
+    held.acknowledge_with(&[tuple!["done", 1i64]]).expect("it is held");
+    let lost = space.lease(&template!["task", ?i64]).expect("there is one");
+    server.stop().expect("it ends");
+    drop(lost);
+    let told = Arc::<Mutex<Vec<LogNews>>>::default();
+    let sink = Arc::clone(&told);
+    let mut config = config(&log);
+    config.log.as_mut().expect("it has one").told =
+        Some(Arc::new(move |news| sink.lock().expect("no panic").push(news.clone())));
+    let server = Server::start(&socket, &config).expect("the log is read");
+    assert!(matches!(told.lock().expect("no panic")[..], [LogNews::Open { life: 2, torn_bytes: 0, .. }]));
+    let space = connect(&socket).space();
+    assert_eq!(space.count(&template!["task", ?i64]).expect("it counts"), 98);
+    assert_eq!(space.count(&template!["done", 1i64]).expect("it counts"), 1);
+    assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 2i64]);
+    server.stop().expect("it ends");
+}
+
+#[test]
+fn a_log_is_one_servers_own() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let log = folder.join("log");
+    let first = Server::start(folder.join("a"), &config(&log)).expect("a new log");
+    let error = Server::start(folder.join("b"), &config(&log)).err().expect("it is in use");
+    assert_eq!(error.code(), Code::AddressInUse);
+    first.stop().expect("it ends");
+    let other = ServeConfig { cluster: 9, ..config(&log) };
+    let error = Server::start(folder.join("b"), &other).err().expect("it is another cluster's");
+    assert_eq!(error.code(), Code::BadFile);
+    assert!(error.to_string().contains("of cluster 0, not of port"), "{error}");
+    Server::start(folder.join("a"), &config(&log)).expect("it is as it was").stop().expect("it ends");
+}
+
+#[test]
+fn a_damaged_log_is_named_with_its_place_and_not_touched() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let server = Server::start(&socket, &config(&log)).expect("a new log");
+    connect(&socket).space().out(tuple!["x"]).expect("there is room");
+    server.stop().expect("it ends");
+    let file = log.join("space.log");
+    let mut bytes = std::fs::read(&file).expect("it is there");
+    bytes[60] ^= 4;
+    std::fs::write(&file, &bytes).expect("it is ours");
+    let error = Server::start(&socket, &config(&log)).err().expect("it is damaged");
+    assert_eq!(error.code(), Code::BadFile);
+    assert!(error.to_string().contains("damaged at byte 24"), "{error}");
+    assert_eq!(std::fs::read(&file).expect("it is there"), bytes, "nothing was changed");
+}
+
+#[test]
+fn a_full_space_goes_on_with_more_room() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let small = SpaceConfig { max_tuples: 3, ..SpaceConfig::default() };
+    let server = Server::start(&socket, &ServeConfig { space: small, ..config(&log) }).expect("a new log");
+    let space = connect(&socket).space();
+    for number in 0..3i64 {
+        space.out(tuple![number]).expect("there is room");
+    }
+    let full = space.within(Duration::ZERO).out(tuple![3i64]).expect_err("it is full");
+    assert_eq!(full.code(), Code::SpaceFull);
+    server.stop().expect("it ends");
+    let server = Server::start(&socket, &config(&log)).expect("the log is read");
+    let space = connect(&socket).space();
+    space.out(tuple![3i64]).expect("there is room");
+    assert_eq!(space.count(&template![?i64]).expect("it counts"), 4);
+    server.stop().expect("it ends");
+}

@@ -81,8 +81,8 @@ pub struct Server {
 /// The log of a space that is served.
 struct ServedLog {
     watch: LogWatch,
-    /// Nobody else uses the folder while this is there.
-    _locked: LockedLog,
+    /// Tells, by its end, that nothing is written to the folder any more.
+    is_released: Receiver<()>,
 }
 
 impl Server {
@@ -107,11 +107,12 @@ impl Server {
         let addresses = listeners.iter().map(|listener| listener.address()).collect();
         let watched = config.log.as_ref().map(|log| LogWatch::new(log.told.clone()));
         let (watch, is_open) = watched.unzip();
-        let mut node = node(config, listeners, locked.as_ref(), watch.clone()).map_err(refused)?;
+        let (locked, is_released) = locked.map(LockedLog::until_released).unzip();
+        let mut node = node(config, listeners, locked, watch.clone()).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         let thread = Some(thread.map_err(refused)?);
-        let log = watch.zip(locked).map(|(watch, locked)| ServedLog { watch, _locked: locked });
+        let log = watch.zip(is_released).map(|(watch, is_released)| ServedLog { watch, is_released });
         let mut server = Server { handle, addresses, process: std::process::id(), thread, log };
         if let Some(is_open) = is_open {
             server.wait_for_log(&is_open)?;
@@ -177,6 +178,10 @@ impl Server {
         }
         self.handle.stop();
         let ended = thread.join().expect("the space's thread does not panic");
+        if let Some(log) = &self.log {
+            // Whoever serves from this folder next finds nobody else in it.
+            let _ = log.is_released.recv();
+        }
         match self.log.as_ref().and_then(|log| log.watch.failure()) {
             Some(failure) => Err(failure),
             None => ended.map_err(refused),
@@ -226,7 +231,7 @@ impl Protocol for Watchman {
 fn node(
     config: &ServeConfig,
     listeners: Vec<Box<dyn Listener>>,
-    locked: Option<&LockedLog>,
+    locked: Option<LockedLog>,
     log: Option<LogWatch>,
 ) -> std::io::Result<Node> {
     let space = life::keyed(config.space);
@@ -234,7 +239,7 @@ fn node(
         .with_space(space)
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());
-    stack_config.log = locked.map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
+    stack_config.log = locked.as_ref().map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
     let mut instance = Instance::new(stack::served(&stack_config));
     if let Some(recorder) = &config.recorder {
         instance = instance.recorded(recorder, stack::SERVER, stack::SERVED, &stack_config.to_bytes());
@@ -247,7 +252,7 @@ fn node(
         services = services.with_events(Arc::clone(sink));
     }
     if let Some(locked) = locked {
-        services = services.with_disk(&locked.file)?;
+        services = services.with_disk(&locked.file)?.with_disk_guard(locked);
     }
     let mut node = Node::new(stack::SPACE_NODE, services)?;
     node.set_spin(config.link.spin);

@@ -39,6 +39,8 @@ impl SpaceLog {
 pub(crate) struct LockedLog {
     pub(crate) file: PathBuf,
     _lock: File,
+    /// Whoever waits for the release learns of it by the end of this.
+    _released: Option<Sender<()>>,
 }
 
 impl LockedLog {
@@ -49,7 +51,7 @@ impl LockedLog {
             Error::new(Code::BadFile, format!("no log can be kept in {}: {error}", folder.display()))
         })?;
         match lock.try_lock() {
-            Ok(()) => Ok(LockedLog { file: folder.join(LOG_FILE), _lock: lock }),
+            Ok(()) => Ok(LockedLog { file: folder.join(LOG_FILE), _lock: lock, _released: None }),
             Err(TryLockError::WouldBlock) => {
                 let text = format!("another process keeps the log in {}: end it first", folder.display());
                 Err(Error::new(Code::AddressInUse, text))
@@ -59,6 +61,14 @@ impl LockedLog {
                 Err(Error::new(Code::BadFile, text))
             }
         }
+    }
+}
+
+impl LockedLog {
+    /// With what tells, by its end, that it was released.
+    pub(crate) fn until_released(self) -> (LockedLog, Receiver<()>) {
+        let (released, is_released) = channel();
+        (LockedLog { _released: Some(released), ..self }, is_released)
     }
 }
 
@@ -85,6 +95,7 @@ impl LogWatch {
 
     /// Takes news. Whether nothing is served any more.
     pub(crate) fn hear(&self, news: &LogNews) -> bool {
+        self.told.iter().for_each(|told| told(news));
         // Whoever started the server may have given up.
         match news {
             LogNews::Reading { .. } => {}
@@ -95,7 +106,6 @@ impl LogWatch {
                 let _ = self.opened.send(Err(text.clone()));
             }
         }
-        self.told.iter().for_each(|told| told(news));
         matches!(news, LogNews::Refused(_) | LogNews::Failed(_))
     }
 

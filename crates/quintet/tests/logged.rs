@@ -24,9 +24,9 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
         space.out(tuple!["task", number]).expect("there is room");
     }
     assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 0i64]);
-    let held = space.lease(&template!["task", ?i64]).expect("there is one");
-    held.acknowledge_with(&[tuple!["done", 1i64]]).expect("it is held");
-    let lost = space.lease(&template!["task", ?i64]).expect("there is one");
+    let held = space.lease(&template!["task", ?i64], None).expect("there is one");
+    held.acknowledge(&[tuple!["done", 1i64]]).expect("it is held");
+    let lost = space.lease(&template!["task", ?i64], None).expect("there is one");
     server.stop().expect("it ends");
     drop(lost);
     let told = Arc::<Mutex<Vec<LogNews>>>::default();
@@ -47,15 +47,15 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
 fn a_log_is_one_servers_own() {
     let folder = TempDir::new().expect("a temporary directory");
     let log = folder.join("log");
-    let first = Server::start(folder.join("a"), &config(&log)).expect("a new log");
-    let error = Server::start(folder.join("b"), &config(&log)).err().expect("it is in use");
+    let first = Server::start(&folder.join("a"), &config(&log)).expect("a new log");
+    let error = Server::start(&folder.join("b"), &config(&log)).err().expect("it is in use");
     assert_eq!(error.code(), Code::AddressInUse);
     first.stop().expect("it ends");
     let other = ServeConfig { cluster: 9, ..config(&log) };
-    let error = Server::start(folder.join("b"), &other).err().expect("it is another cluster's");
+    let error = Server::start(&folder.join("b"), &other).err().expect("it is another cluster's");
     assert_eq!(error.code(), Code::BadFile);
     assert!(error.to_string().contains("of cluster 0, not of port"), "{error}");
-    Server::start(folder.join("a"), &config(&log)).expect("it is as it was").stop().expect("it ends");
+    Server::start(&folder.join("a"), &config(&log)).expect("it is as it was").stop().expect("it ends");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_full_space_goes_on_with_more_room() {
     for number in 0..3i64 {
         space.out(tuple![number]).expect("there is room");
     }
-    let full = space.within(Duration::ZERO).out(tuple![3i64]).expect_err("it is full");
+    let full = space.out_many(&[tuple![3i64]], Some(Duration::ZERO)).expect_err("it is full");
     assert_eq!(full.code(), Code::SpaceFull);
     server.stop().expect("it ends");
     let server = Server::start(&socket, &config(&log)).expect("the log is read");

@@ -19,6 +19,7 @@ use quintet_wire::registry::{
     DEVICE_DONE, DEVICE_LAUNCH, PORT_DEVICE, PORT_DISK, PORT_PROCESS, SERVICE_REFUSED, is_service,
 };
 use quintet_wire::services::Launch;
+use std::any::Any;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -33,6 +34,8 @@ pub type Device = Box<dyn FnMut(&[u8]) -> Vec<u8> + Send>;
 pub struct Services {
     events: Option<EventSink>,
     disk: Option<Disk>,
+    /// Dropped when the disk does nothing any more.
+    disk_guard: Option<Box<dyn Any + Send>>,
     device: Option<Device>,
     processes: Option<ProcessService>,
 }
@@ -100,6 +103,13 @@ impl Services {
         Ok(Services { disk: Some(Disk::open(path)?), ..self })
     }
 
+    /// Has something dropped once the disk does nothing any more, which may be a moment after the node is gone: what keeps others from its
+    /// file, say.
+    #[must_use]
+    pub fn with_disk_guard(self, guard: impl Any + Send) -> Self {
+        Services { disk_guard: Some(Box::new(guard)), ..self }
+    }
+
     /// With a device.
     #[must_use]
     pub fn with_device(self, device: Device) -> Self {
@@ -117,9 +127,13 @@ impl Services {
     pub(crate) fn start(self, node: NodeId, mailbox: &Mailbox) -> RunningServices {
         let reply = |port| Reply { from: Address { node, port }, mailbox: mailbox.clone() };
         let events = self.events.unwrap_or_else(|| Arc::new(move |event: &Event| event.log(node)));
+        let guard = self.disk_guard;
         let disk = self.disk.map(|disk| {
             let reply = reply(PORT_DISK);
-            serve(move |requests| disk.serve(requests, &reply, &events))
+            serve(move |requests| {
+                disk.serve(requests, &reply, &events);
+                drop(guard);
+            })
         });
         let device = self.device.map(|mut device| {
             let reply = reply(PORT_DEVICE);

@@ -16,6 +16,7 @@ mod job;
 mod kill_one;
 mod known_holes;
 mod log;
+mod logged;
 mod metrics;
 mod output;
 mod own_workers;

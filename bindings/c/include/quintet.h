@@ -106,6 +106,7 @@ typedef enum {
     QUINTET_ADDRESS_IN_USE = 21,
     QUINTET_NO_HANDLER = 22,
     QUINTET_BUSY = 23,
+    QUINTET_CONFLICT = 24,
     /**
      * A defect of the library.
      */
@@ -144,6 +145,11 @@ typedef struct quintet_buffer quintet_buffer;
  * A call that a handler was given. One thread uses it at a time.
  */
 typedef struct quintet_call quintet_call;
+
+/**
+ * A group. Any threads may use it at once.
+ */
+typedef struct quintet_group quintet_group;
 
 /**
  * Takes calls of a name. Any threads may use it at once.
@@ -869,6 +875,82 @@ quintet_status quintet_lease_release(quintet_lease *lease);
  * Frees a lease. If it was not ended, its tuple returns to the space. NULL is left alone.
  */
 void quintet_lease_free(quintet_lease *lease);
+
+/**
+ * Begins a group, which lasts so long at most: `QUINTET_FOREVER` without end. To be freed with `quintet_group_free`.
+ */
+quintet_status quintet_space_group(quintet_space *space,
+                                   int64_t timeout_ms,
+                                   quintet_group **group);
+
+/**
+ * Takes the oldest matching tuple, waiting for one while the group lasts. To be freed with `quintet_tuple_free`.
+ *
+ * Fails with `QUINTET_TIMED_OUT`, whose text says what nearly matched; `QUINTET_LEASE_LOST` if the group was told to end;
+ * `QUINTET_TOO_LARGE` for more tuples than a group may take; `QUINTET_BAD_VALUE` for what is no template; `QUINTET_RESOURCE` if there is
+ * no thread to renew what it has.
+ */
+quintet_status quintet_group_take(quintet_group *group,
+                                  const quintet_tuple *wanted,
+                                  int64_t timeout_ms,
+                                  quintet_tuple **tuple);
+
+/**
+ * Takes the oldest matching tuple if there is one. Else `tuple` is NULL, and the status `QUINTET_OK`.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_take_if(quintet_group *group,
+                                     const quintet_tuple *wanted,
+                                     quintet_tuple **tuple);
+
+/**
+ * Reads the oldest matching tuple, waiting for one while the group lasts. It stays where it is, and has to be there at the end. To be freed with
+ * `quintet_tuple_free`.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_read(quintet_group *group,
+                                  const quintet_tuple *wanted,
+                                  int64_t timeout_ms,
+                                  quintet_tuple **tuple);
+
+/**
+ * Reads the oldest matching tuple if there is one; as `quintet_group_take_if`. That there is none is no promise for the end.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_read_if(quintet_group *group,
+                                     const quintet_tuple *wanted,
+                                     quintet_tuple **tuple);
+
+/**
+ * Puts a tuple when the group ends. It may be changed or freed at once.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if the group was told to end; `QUINTET_BAD_VALUE` for what is no tuple.
+ */
+quintet_status quintet_group_out(quintet_group *group, const quintet_tuple *tuple);
+
+/**
+ * Ends the group: what it took is gone and what it puts is there, at one instant. Waits while the space has no room for what it puts, and the
+ * group lasts.
+ *
+ * Fails with `QUINTET_CONFLICT` if somebody else took what it has read, and with `QUINTET_LEASE_LOST` if its time was over: nothing of it has
+ * happened, and it may be done again. `QUINTET_TIMED_OUT`, `QUINTET_SPACE_FULL` and `QUINTET_TOO_LARGE`: it has not happened either.
+ */
+quintet_status quintet_group_commit(quintet_group *group);
+
+/**
+ * Ends the group, which has not happened: what it took is back when this returns.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if it was told to end before.
+ */
+quintet_status quintet_group_abort(quintet_group *group);
+
+/**
+ * Frees a group. If it was not told to end, it is aborted. NULL is left alone.
+ */
+void quintet_group_free(quintet_group *group);
 
 /**
  * Waits for the outcome, and says by `is_done` whether it is there. It stays to be collected.

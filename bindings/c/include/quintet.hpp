@@ -99,6 +99,35 @@ inline lease pending::lease() const {
     return quintet::lease(detail::made<quintet_lease>([&](auto place) { return quintet_pending_lease(handle_.get(), place); }));
 }
 
+/// Takes, reads and puts that happen at one instant, at `commit`. Destroyed before that, also by an exception, nothing of it happens.
+class group {
+public:
+    explicit group(quintet_group *handle) noexcept : handle_(handle) {}
+    tuple take(const tuple &wanted, timeout limit = forever) const {
+        return tuple(found(quintet_group_take, wanted, detail::milliseconds(limit)));
+    }
+    tuple read(const tuple &wanted, timeout limit = forever) const {
+        return tuple(found(quintet_group_read, wanted, detail::milliseconds(limit)));
+    }
+    std::optional<tuple> take_if(const tuple &wanted) const { return perhaps(found(quintet_group_take_if, wanted)); }
+    std::optional<tuple> read_if(const tuple &wanted) const { return perhaps(found(quintet_group_read_if, wanted)); }
+    void out(const tuple &put) const { detail::check(quintet_group_out(handle_.get(), put.handle())); }
+    void commit() const { detail::check(quintet_group_commit(handle_.get())); }
+    void abort() const { detail::check(quintet_group_abort(handle_.get())); }
+    quintet_group *handle() const noexcept { return handle_.get(); }
+
+private:
+    template <typename Look, typename... Limit>
+    quintet_tuple *found(Look look, const tuple &wanted, Limit... limit) const {
+        return detail::made<quintet_tuple>([&](auto place) { return look(handle_.get(), wanted.handle(), limit..., place); });
+    }
+    static std::optional<tuple> perhaps(quintet_tuple *found) {
+        return found ? std::optional<tuple>(std::in_place, found) : std::nullopt;
+    }
+
+    detail::owned<quintet_group, quintet_group_free> handle_;
+};
+
 /// A tuple as a listing shows it.
 struct listed {
     quintet_row row;
@@ -159,6 +188,11 @@ public:
     std::optional<tuple> read_if(const tuple &wanted) const { return perhaps(found<quintet_tuple>(quintet_space_read_if, wanted)); }
     quintet::lease lease(const tuple &wanted, timeout limit = forever) const {
         return quintet::lease(found<quintet_lease>(quintet_space_lease, wanted, detail::milliseconds(limit)));
+    }
+    /// A group, which lasts so long at most.
+    quintet::group group(timeout limit = std::chrono::minutes(1)) const {
+        return quintet::group(detail::made<quintet_group>(
+            [&](auto place) { return quintet_space_group(handle_, detail::milliseconds(limit), place); }));
     }
     std::uint64_t count(const tuple &wanted) const {
         std::uint64_t number = 0;

@@ -23,12 +23,19 @@ impl Connection {
         Connection { lab, space, interrupt: Interrupt::default(), has_leased: AtomicBool::new(false) }
     }
 
-    /// Begins to lease a tuple. The first time that starts a thread.
+    /// Begins to lease a tuple.
     ///
     /// # Errors
     /// It could not be sent; `Resource`.
     pub(crate) fn begin_lease(&self, template: &Template, limit: Option<Duration>) -> Result<Pending, Error> {
-        let begin = || self.space.begin().within(limit).lease(template);
+        self.leasing(|| self.space.begin().within(limit).lease(template))
+    }
+
+    /// Begins what may lease a tuple. The first time that starts a thread.
+    ///
+    /// # Errors
+    /// It could not be sent; `Resource`.
+    pub(crate) fn leasing(&self, begin: impl FnOnce() -> Result<Pending, Error>) -> Result<Pending, Error> {
         if self.has_leased.load(Ordering::Acquire) {
             return begin();
         }

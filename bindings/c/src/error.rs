@@ -47,6 +47,7 @@ pub enum quintet_status {
     QUINTET_ADDRESS_IN_USE = 21,
     QUINTET_NO_HANDLER = 22,
     QUINTET_BUSY = 23,
+    QUINTET_CONFLICT = 24,
     /// A defect of the library.
     QUINTET_INTERNAL = 255,
 }
@@ -81,7 +82,7 @@ use quintet_status::*;
 
 impl quintet_status {
     /// By number, after 0.
-    const OF_CODES: [quintet_status; 23] = [
+    const OF_CODES: [quintet_status; 24] = [
         QUINTET_TIMED_OUT,
         QUINTET_CANCELLED,
         QUINTET_SPACE_FULL,
@@ -105,6 +106,7 @@ impl quintet_status {
         QUINTET_ADDRESS_IN_USE,
         QUINTET_NO_HANDLER,
         QUINTET_BUSY,
+        QUINTET_CONFLICT,
     ];
 
     pub(crate) fn of(code: Code) -> quintet_status {
@@ -208,6 +210,7 @@ fn name(status: i32) -> &'static CStr {
         Some(Code::AddressInUse) => c"QUINTET_ADDRESS_IN_USE",
         Some(Code::NoHandler) => c"QUINTET_NO_HANDLER",
         Some(Code::Busy) => c"QUINTET_BUSY",
+        Some(Code::Conflict) => c"QUINTET_CONFLICT",
         None if status == 0 => c"QUINTET_OK",
         None => c"QUINTET_INTERNAL",
     }

@@ -8,6 +8,7 @@
 //! | `listing.rs` | what lies in a space, without taking it |
 //! | `buffer.rs` | memory for large data that is copied nowhere |
 //! | `lease.rs` | tuples taken until they are acknowledged |
+//! | `group.rs` | takes, reads and puts that happen at one instant, or not at all |
 //! | `pending.rs`, `begin.rs` | operations under way, and how they are begun |
 //! | `messaging.rs`, `handler.rs` | calls of handlers in other processes; calls that this process handles |
 //! | `server.rs` | spaces for other processes |
@@ -31,6 +32,7 @@ mod boundary;
 pub mod buffer;
 mod connection;
 pub mod error;
+pub mod group;
 pub mod handler;
 pub mod interrupt;
 pub mod job;

@@ -64,6 +64,25 @@ void what_fails_is_thrown(quintet::space space) {
     CHECK(thrown([] { quintet::server("pigeon:7"); }).status() == QUINTET_BAD_VALUE);
 }
 
+void a_group_happens_whole_or_not_at_all(quintet::space space) {
+    const quintet::tuple any("counter", quintet::any<int>);
+    space.out({"counter", 1});
+    thrown([&] {
+        auto group = space.group();
+        group.take(any);
+        group.out({"counter", 2});
+        group.take({"nothing"}, 1ms);
+    });
+    CHECK(space.read(any).get<int>(1) == 1);
+    auto group = space.group(1min);
+    const int next = group.take(any).get<int>(1) + 1;
+    CHECK(!group.take_if(any) && !group.read_if(any));
+    group.out({"counter", next});
+    group.commit();
+    CHECK(thrown([&] { group.abort(); }).status() == QUINTET_LEASE_LOST);
+    CHECK(space.take(any).get<int>(1) == 2);
+}
+
 void leases_return_by_themselves(quintet::space space) {
     const quintet::tuple any("task", quintet::any<int>);
     space.out({"task", 7});
@@ -182,6 +201,7 @@ int main(int, char **arguments) {
     values_keep_their_types(space);
     what_fails_is_thrown(space);
     leases_return_by_themselves(space);
+    a_group_happens_whole_or_not_at_all(space);
     operations_are_begun(lab, space);
     buffers_are_shared();
     a_server_is_found(arguments[1]);

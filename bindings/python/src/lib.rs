@@ -27,6 +27,7 @@ mod connection;
 mod error;
 mod fork;
 mod formal;
+mod group;
 mod lab;
 mod lease;
 mod listing;
@@ -51,6 +52,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<space::Space>()?;
     module.add_class::<begin::Begin>()?;
     module.add_class::<lease::Lease>()?;
+    module.add_class::<group::Group>()?;
     module.add_class::<listing::Cursor>()?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<messaging::Messaging>()?;

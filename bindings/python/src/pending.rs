@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Pending {
     connection: Arc<Connection>,
+    /// Whose operation it is, if it is a group's.
+    group: Option<Arc<quintet::Group>>,
     state: Mutex<State>,
 }
 
@@ -121,11 +123,19 @@ impl State {
 
 impl Pending {
     pub(crate) fn new(connection: Arc<Connection>, pending: quintet::Pending) -> Self {
-        Pending { connection, state: Mutex::new(State::UnderWay(pending)) }
+        Pending { connection, group: None, state: Mutex::new(State::UnderWay(pending)) }
+    }
+
+    pub(crate) fn of_group(
+        connection: Arc<Connection>,
+        group: Arc<quintet::Group>,
+        pending: quintet::Pending,
+    ) -> Self {
+        Pending { connection, group: Some(group), state: Mutex::new(State::UnderWay(pending)) }
     }
 
     pub(crate) fn acknowledging(connection: Arc<Connection>, under_way: quintet::Acknowledgement) -> Self {
-        Pending { connection, state: Mutex::new(State::Acknowledging(under_way)) }
+        Pending { connection, group: None, state: Mutex::new(State::Acknowledging(under_way)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -160,8 +170,8 @@ impl Pending {
             Seen::Done(done) => return done,
             Seen::Outcome(outcome) => outcome,
         };
-        // A lease goes back whenever it is dropped, and is made once it is kept.
-        let is_lease = matches!(outcome, Ok(Outcome::Tuple(_, Some(_))));
+        // A lease goes back whenever it is dropped, and is made once it is kept; a group's goes back with the group.
+        let is_lease = matches!(outcome, Ok(Outcome::Tuple(_, Some(_)))) || self.group.is_some();
         let early = if is_lease { None } else { Some(self.converted(py, outcome.clone())) };
         py.check_signals()?;
         py.detach(|| {
@@ -176,8 +186,17 @@ impl Pending {
     }
 
     fn converted(&self, py: Python<'_>, outcome: Result<Outcome, Error>) -> PyResult<Py<PyAny>> {
-        match outcome.map_err(raise)? {
-            Outcome::Tuple(tuple, None) => Ok(from_tuple(py, tuple)?.into_any().unbind()),
+        let outcome = outcome.map_err(raise)?;
+        if let Some(group) = &self.group {
+            return match py.detach(|| group.accept(outcome)).map_err(raise)? {
+                Some(tuple) => Ok(from_tuple(py, tuple)?.into_any().unbind()),
+                None => Ok(py.None()),
+            };
+        }
+        match outcome {
+            Outcome::Tuple(tuple, None) | Outcome::Witnessed(tuple, _) => {
+                Ok(from_tuple(py, tuple)?.into_any().unbind())
+            }
             leased @ Outcome::Tuple(_, Some(_)) => {
                 Ok(Py::new(py, Lease::new(py, Arc::clone(&self.connection), leased)?)?.into_any())
             }
@@ -195,6 +214,7 @@ impl Drop for Pending {
             self.state.get_mut().unwrap_or_else(PoisonError::into_inner),
             State::Done(Err(pyo3::exceptions::PyRuntimeError::new_err(()))),
         );
-        Python::attach(|py| self.connection.let_go(py, state));
+        let group = self.group.take();
+        Python::attach(|py| self.connection.let_go(py, (state, group)));
     }
 }

@@ -4,6 +4,7 @@ use crate::begin::Begin;
 use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::formal::to_template;
+use crate::group::Group;
 use crate::lease::Lease;
 use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
@@ -104,6 +105,17 @@ impl Space {
         let kept = |_, outcome| Ok(outcome);
         let outcome = self.connection.run(py, limit, |begin| begin.lease(&template), kept)?;
         Lease::new(py, Arc::clone(&self.connection), outcome)
+    }
+
+    /// Begins a group: takes, reads and puts that happen at one instant, at the end of `with space.group() as g:`, or not at all. It lasts
+    /// `timeout` seconds at most; then what it took has returned.
+    ///
+    /// Raises Closed.
+    #[pyo3(signature = (timeout = Some(60.0)))]
+    fn group(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Group> {
+        let limit = limit(timeout)?;
+        let group = self.connection.ask(py, |space| Ok(space.group().within(limit)))?;
+        Ok(Group::new(Arc::clone(&self.connection), group))
     }
 
     /// How many tuples match now.

@@ -132,6 +132,8 @@ codes! {
     NoHandler = 22, "nobody handles calls of that name", System, Safe, exit 69;
     /// As many calls wait for the handlers of the name as they allow.
     Busy = 23, "too many calls wait already", Limit, Safe, exit 75;
+    /// What a group had read was taken by somebody else before its end. Nothing of the group has happened.
+    Conflict = 24, "a tuple that was read is gone", System, Safe, exit 75;
 }
 
 impl fmt::Display for Code {

@@ -229,6 +229,9 @@ fn send(
 fn outcome(frame: &Frame<'_>) -> Outcome {
     match Answer::decode(frame.kind, frame.body, frame.bulk) {
         Ok(Answer::Done) => Outcome::Done,
+        Ok(Answer::Witnessed(tuple, _)) => {
+            Outcome::Garbage(format!("a group's read of {tuple}, which nobody asked for"))
+        }
         Ok(Answer::Tuple(tuple, attempt)) => match Item::of(&tuple) {
             Some(seen) => Outcome::Tuple(seen, attempt),
             None => Outcome::Garbage(tuple.to_string()),

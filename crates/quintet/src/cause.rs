@@ -23,6 +23,8 @@ pub enum Cause {
     Closed,
     /// The lease had ended before.
     LeaseLost,
+    /// What a group had read was taken by somebody else before its end.
+    Conflict,
     /// A task, a live tuple or a handler ended with an error of its own.
     Task,
     /// No process handles calls of that name, or the one that did left before it began.
@@ -118,6 +120,7 @@ impl Cause {
             Cause::Cancelled => Code::Cancelled,
             Cause::Closed => Code::Closed,
             Cause::LeaseLost => Code::LeaseLost,
+            Cause::Conflict => Code::Conflict,
             Cause::Task => Code::TaskFailed,
             Cause::NoHandler => Code::NoHandler,
             Cause::System(_) => Code::Resource,
@@ -138,6 +141,7 @@ impl From<Code> for Cause {
             Code::TooLarge => Cause::Limit(Limit::Size(Size::Told)),
             Code::BadValue => Cause::Misuse(None),
             Code::LeaseLost => Cause::LeaseLost,
+            Code::Conflict => Cause::Conflict,
             Code::PeerDied => Cause::PeerGone(PeerGone::Died),
             Code::PeerSilent => Cause::PeerGone(PeerGone::Silent),
             Code::Unreachable => Cause::PeerGone(PeerGone::Unreachable),

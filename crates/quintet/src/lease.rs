@@ -1,5 +1,6 @@
 //! A tuple taken until it is acknowledged.
 
+use crate::group;
 use crate::heartbeat::Renewal;
 use crate::pending::Pending;
 use crate::trace::begin_task;
@@ -63,7 +64,7 @@ impl Lease {
     /// It could not be sent; then the tuple has returned to the space.
     pub fn begin_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
         let ack = Request::Ack { lease: self.granted.attempt.lease, deadline: None, tuples: results };
-        Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, lease: self })
+        Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, held: Held::Lease(self) })
     }
 
     /// Returns the tuple to its place now; the attempt counts.
@@ -90,27 +91,48 @@ impl Drop for Lease {
     }
 }
 
-/// An acknowledgement under way. Dropped before it is done, it is called off, and the tuple returns to the space; unless it
-/// was just done, either way both or neither of its effects have happened.
+/// An acknowledgement under way, or the end of a [`Group`](crate::Group). Dropped before it is done, it is called off, and what was taken
+/// returns to the space; unless it was just done, either way all or none of its effects have happened.
 #[must_use = "an acknowledgement that is dropped is called off"]
 pub struct Acknowledgement {
-    // Dropped before the lease: what is still under way is called off before the tuple is given back.
+    // Dropped before the tuples: what is still under way is called off before they are given back.
     pending: Pending,
-    lease: Lease,
+    held: Held,
+}
+
+/// What is given back unless the acknowledgement is done.
+enum Held {
+    Lease(Lease),
+    Group(group::Held),
+}
+
+impl Held {
+    fn end(&self) {
+        match self {
+            Held::Lease(lease) => lease.ended.store(true, Ordering::Release),
+            Held::Group(group) => group.has_happened(),
+        }
+    }
 }
 
 impl Acknowledgement {
+    pub(crate) fn of_group(pending: Pending, held: group::Held) -> Acknowledgement {
+        Acknowledgement { pending, held: Held::Group(held) }
+    }
+
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
         let outcome = self.pending.wait(limit)?;
-        *self.lease.ended.get_mut() |= outcome.is_ok();
+        if outcome.is_ok() {
+            self.held.end();
+        }
         Some(outcome.map(|_| ()))
     }
 
     /// The outcome, however long it takes.
     ///
     /// # Errors
-    /// As [`Lease::acknowledge`].
+    /// As [`Lease::acknowledge`], or as [`Group::commit`](crate::Group::commit).
     pub fn finish(mut self) -> Result<(), Error> {
         loop {
             if let Some(outcome) = self.wait(Duration::MAX) {
@@ -122,7 +144,9 @@ impl Acknowledgement {
     /// Makes an outcome final that a [`Pending::peek`] at [`Acknowledgement::pending`] has shown. Before there is one it does nothing.
     pub fn keep(&self) {
         if let Some(outcome) = self.pending.peek(Duration::ZERO) {
-            self.lease.ended.fetch_or(outcome.is_ok(), Ordering::AcqRel);
+            if outcome.is_ok() {
+                self.held.end();
+            }
             self.pending.keep();
         }
     }

@@ -18,6 +18,7 @@
 //! | `begin.rs` | [`Begin`]: operations that are begun, and waited for later |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
+//! | `group.rs` | [`Group`]: takes, reads and puts that happen at one instant, or not at all |
 //! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
@@ -41,6 +42,7 @@ mod connect_config;
 mod error;
 mod eval;
 mod events;
+mod group;
 mod heartbeat;
 mod histograms;
 mod identity;
@@ -65,6 +67,7 @@ pub use connect_config::ConnectConfig;
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
 pub use events::to_standard_error;
+pub use group::Group;
 pub use identity::{identified, identity};
 pub use job::Job;
 pub use lab::{Lab, SHORTEST_LEASE};
@@ -83,9 +86,10 @@ pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Awaited, Bytes, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element, ElementType,
-    Field, Glimpse, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_TUPLE_FIELDS, NotGranted,
-    Operation, Page, PageSize, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, State, Subject,
-    Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, template, tuple,
+    Field, Glimpse, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TUPLE_FIELDS,
+    NotGranted, Operation, Page, PageSize, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig,
+    State, Subject, Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, Witness, template,
+    tuple,
 };
 pub use serve::{CodeWatch, ServeConfig, Server, ServerMeter};
 pub use space::Space;

@@ -8,7 +8,7 @@ use crate::{Error, Granted, Lab};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::{Answer, Attempt, Page, Request, State, Tuple};
+use quintet_tuple_space::{Answer, Attempt, Page, Request, State, Tuple, Witness};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub enum Outcome {
     Done,
     /// A tuple, and its lease if one was asked for.
     Tuple(Tuple, Option<Granted>),
+    /// A tuple that a [`Group`](crate::Group) has read, and which it was.
+    Witnessed(Tuple, Witness),
     /// No tuple matched.
     NoMatch,
     /// A count.
@@ -241,6 +243,7 @@ fn outcome(
             let granted = lease.zip(renewal.cloned());
             Outcome::Tuple(tuple, granted.map(|(attempt, renewal)| Granted { attempt, renewal }))
         }
+        Answer::Witnessed(tuple, witness) => Outcome::Witnessed(tuple, witness),
         Answer::NoMatch => Outcome::NoMatch,
         Answer::Count(count) => Outcome::Count(count),
         Answer::State(state) => Outcome::State(state),

@@ -1,7 +1,7 @@
 //! The tuple space's operations.
 
 use crate::pending::{Outcome, Pending};
-use crate::{Begin, Error, Evaluation, Lab, Lease, Listing, LiveTuple};
+use crate::{Begin, Error, Evaluation, Group, Lab, Lease, Listing, LiveTuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
 use quintet_tuple_space::{
@@ -120,6 +120,12 @@ impl Space {
             Outcome::Tuple(tuple, Some(granted)) => Ok(Lease::new(self.lab.clone(), tuple, granted)),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Begins a group: takes, reads and puts that happen at one instant, at its [`Group::commit`], or not at all. It lasts a minute
+    /// at most unless [`Group::within`] says otherwise.
+    pub fn group(&self) -> Group {
+        Group::new(self.lab.clone())
     }
 
     /// How many tuples match now.

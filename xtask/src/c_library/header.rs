@@ -4,10 +4,11 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 9] = [
+const HANDLES: [&str; 10] = [
     "quintet_lab",
     "quintet_space",
     "quintet_lease",
+    "quintet_group",
     "quintet_listing",
     "quintet_pending",
     "quintet_server",

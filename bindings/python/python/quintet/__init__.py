@@ -43,6 +43,7 @@ from quintet._native import (
     ArrayFormal,
     Begin,
     Call,
+    Group,
     Handler,
     Lab,
     Lease,
@@ -64,6 +65,7 @@ from quintet.errors import (
     Cancelled,
     Closed,
     Code,
+    Conflict,
     DuplicateNode,
     Error,
     IntegerOverflow,
@@ -93,10 +95,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
-    "ArrayFormal", "Begin", "Call", "Executor", "Handler", "Lab", "Lease", "Messaging", "Pending", "PendingMessage", "Recipient", "Server",
+    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "Lab", "Lease", "Messaging", "Pending", "PendingMessage", "Recipient", "Server",
     "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
-    "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
+    "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip

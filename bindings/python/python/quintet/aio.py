@@ -97,6 +97,15 @@ class Space:
         """
         await self._run(lease.begin_acknowledge, *results)
 
+    @asynccontextmanager
+    async def group(self, timeout: float | None = 60.0) -> AsyncIterator[Group]:
+        """`async with space.group() as g`: what it takes, reads and puts happens at one instant, at the end; after an exception, none of it."""
+        group = Group(self, self._native.group(timeout))
+        with group.native:
+            yield group
+            if not group.native.ended:
+                await group.commit()
+
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
         return await self._run(self._native.begin().count, *template)
@@ -118,3 +127,39 @@ class Space:
 
     async def _run(self, begin: Callable[..., Pending], *fields: Any) -> Any:
         return await self._progress.run(begin, *fields)
+
+
+class Group:
+    """A group whose operations are awaited. Each does and raises what `quintet.Group`'s does; `native` is the one it stands on."""
+
+    def __init__(self, space: Space, native: _native.Group) -> None:
+        self.native = native
+        self._space = space
+
+    async def take(self, *template: Any, timeout: float | None = None) -> tuple[Any, ...]:
+        """Takes the oldest matching tuple."""
+        return await self._space._run(partial(self.native.begin_take, timeout=timeout), *template)
+
+    async def take_if(self, *template: Any) -> tuple[Any, ...] | None:
+        """Takes the oldest matching tuple if there is one."""
+        return await self._space._run(self.native.begin_take_if, *template)
+
+    async def read(self, *template: Any, timeout: float | None = None) -> tuple[Any, ...]:
+        """Reads the oldest matching tuple, which has to be there at the end."""
+        return await self._space._run(partial(self.native.begin_read, timeout=timeout), *template)
+
+    async def read_if(self, *template: Any) -> tuple[Any, ...] | None:
+        """Reads the oldest matching tuple if there is one."""
+        return await self._space._run(self.native.begin_read_if, *template)
+
+    def out(self, *fields: Any) -> None:
+        """Puts a tuple when the group ends."""
+        self.native.out(*fields)
+
+    async def commit(self) -> None:
+        """Ends the group: what it took is gone and what it puts is there, at one instant."""
+        await self._space._run(self.native.begin_commit)
+
+    def abort(self) -> None:
+        """Ends the group, which has not happened."""
+        self.native.abort()

@@ -38,6 +38,7 @@ class Code(enum.IntEnum):
     AddressInUse = 21
     NoHandler = 22
     Busy = 23
+    Conflict = 24
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,10 @@ class NoHandler(Error):
 
 class Busy(Error):
     """As many calls wait for the handlers of the name as they allow."""
+
+
+class Conflict(Error):
+    """What a group had read was taken by somebody else before its end. Nothing of the group has happened; it may be done again."""
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

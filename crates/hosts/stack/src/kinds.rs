@@ -8,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 42] = [
+const NAMES: [(Kind, &str); 43] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -37,6 +37,7 @@ const NAMES: [(Kind, &str); 42] = [
     (space::RENEW, "renew"),
     (space::COUNT, "count"),
     (space::STATUS, "status"),
+    (space::COMMIT, "commit"),
     (space::DONE, "done"),
     (space::TUPLE, "tuple"),
     (space::NO_MATCH, "no match"),

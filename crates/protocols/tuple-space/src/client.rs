@@ -1,9 +1,9 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
 use crate::codec::{
-    ACK, BULK_ALIGNMENT, CANCEL, COUNT, CodeGrants, Cursor, Encoded, GRANT, LIST, LeaseId, ListView, OUT,
-    PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE, TooLarge,
-    TupleLengths, Wait,
+    ACK, BULK_ALIGNMENT, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, GRANT, LIST, LeaseId, ListView,
+    OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE,
+    TooLarge, TupleLengths, Wait, Witness, encode_uses, uses_len,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -14,6 +14,9 @@ use quintet_contract::{
 };
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
+
+/// A span that never ends.
+const WITHOUT_END: Span = Span(u64::MAX);
 
 /// What a program asks of a space.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +82,41 @@ pub enum Request<'a> {
         /// Of tuples: which; none: all.
         template: Option<&'a Template>,
     },
+    /// Takes the oldest matching tuple for a group: hidden under a lease whose end, but by [`Request::Commit`], is no failure.
+    Hold {
+        /// How long to wait for one.
+        wait: Wait,
+        /// How long the lease lives unless renewed.
+        lease: Span,
+        /// How long it lives at most; none: without end.
+        limit: Option<Span>,
+        /// What to take.
+        template: &'a Template,
+    },
+    /// Reads the oldest matching tuple for a group: the answer says which it was.
+    Witness {
+        /// How long to wait for one.
+        wait: Wait,
+        /// What to read.
+        template: &'a Template,
+    },
+    /// Ends a group: removes what it took and puts `tuples`, at one instant at which all that it read is still there. Waits for room as
+    /// `Out` does.
+    Commit {
+        /// What it took, going up; at most [`MAX_GROUP_USES`](crate::MAX_GROUP_USES).
+        leases: &'a [LeaseId],
+        /// What it read; as many at most.
+        witnesses: &'a [Witness],
+        /// How long it may wait; none: without end.
+        deadline: Option<Span>,
+        /// What it puts, if anything.
+        tuples: &'a [Tuple],
+    },
+    /// Ends a group, of which nothing happens: what it took and still has returns to its place.
+    Abort {
+        /// What it took, going up; at most [`MAX_GROUP_USES`](crate::MAX_GROUP_USES).
+        leases: &'a [LeaseId],
+    },
     /// Says who may put what others run. Callers of the space's own node may say it.
     Grant {
         /// In the place of all that was said of that before; before the first time everybody may.
@@ -113,8 +151,8 @@ impl Request<'_> {
     pub fn kind(&self) -> Kind {
         match self {
             Request::Out { .. } => OUT,
-            Request::Take { .. } => TAKE,
-            Request::Read { .. } => READ,
+            Request::Take { .. } | Request::Hold { .. } => TAKE,
+            Request::Read { .. } | Request::Witness { .. } => READ,
             Request::Cancel => CANCEL,
             Request::Return => RETURN,
             Request::Ack { .. } => ACK,
@@ -124,6 +162,7 @@ impl Request<'_> {
             Request::Status => STATUS,
             Request::List { .. } => LIST,
             Request::Grant { .. } => GRANT,
+            Request::Commit { .. } | Request::Abort { .. } => COMMIT,
         }
     }
 
@@ -158,9 +197,16 @@ impl Request<'_> {
             Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
                 Plan::One(Encoded::tuple(tuple)?)
             }
-            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => Plan::several(tuples)?,
+            Request::Out { tuples, .. } | Request::Ack { tuples, .. } => {
+                Plan::several(tuples, REQUEST_BYTES)?
+            }
+            Request::Commit { leases, witnesses, tuples, .. } => {
+                Plan::several(tuples, REQUEST_BYTES + uses_len(leases.len(), witnesses.len()))?
+            }
             Request::Take { template, .. }
             | Request::Read { template, .. }
+            | Request::Hold { template, .. }
+            | Request::Witness { template, .. }
             | Request::Count { template }
             | Request::List { template: Some(template), .. } => match template.head()? {
                 Some(head) => Plan::Head(head),
@@ -211,15 +257,15 @@ enum Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans several tuples, or none.
-    fn several(tuples: &'a [Tuple]) -> Result<Self, TooLarge> {
+    /// Plans several tuples, or none, behind so many bytes at most.
+    fn several(tuples: &'a [Tuple], front: usize) -> Result<Self, TooLarge> {
         let (mut heads, mut bulk) = (0usize, 0usize);
         for tuple in tuples {
             let encoded = Encoded::tuple(tuple)?;
             heads += TupleLengths::BYTES + encoded.encoded_len();
             bulk = bulk.next_multiple_of(BULK_ALIGNMENT) + encoded.bulk_len();
         }
-        let fits = REQUEST_BYTES + heads <= MAX_PAYLOAD_BYTES;
+        let fits = front + heads <= MAX_PAYLOAD_BYTES;
         let (bytes, limit) = (if fits { bulk } else { bulk + heads + size_of::<u32>() }, MAX_BULK_BYTES);
         match (bytes > limit, fits) {
             (true, _) => Err(TooLarge::Request { tuples: tuples.len(), bytes, limit }),
@@ -308,12 +354,28 @@ impl Encode for Body<'_> {
                 self.plan.encode_tuples(*deadline, sink);
             }
             Request::Take { wait, lease, .. } => {
-                Query::encode_front(*wait, *lease, sink);
+                Query::encode_front(*wait, *lease, None, sink);
                 self.plan.encode_template(sink);
             }
             Request::Read { wait, .. } => {
-                Query::encode_front(*wait, None, sink);
+                Query::encode_front(*wait, None, None, sink);
                 self.plan.encode_template(sink);
+            }
+            Request::Hold { wait, lease, limit, .. } => {
+                Query::encode_front(*wait, Some(*lease), Some(limit.unwrap_or(WITHOUT_END)), sink);
+                self.plan.encode_template(sink);
+            }
+            Request::Witness { wait, .. } => {
+                Query::encode_front(*wait, None, Some(WITHOUT_END), sink);
+                self.plan.encode_template(sink);
+            }
+            Request::Commit { leases, witnesses, deadline, .. } => {
+                encode_uses(true, leases, witnesses, sink);
+                self.plan.encode_tuples(*deadline, sink);
+            }
+            Request::Abort { leases } => {
+                encode_uses(false, leases, &[], sink);
+                self.plan.encode_tuples(None, sink);
             }
             Request::Count { .. } => self.plan.encode_template(sink),
             Request::List { subject, from, size, template } => {

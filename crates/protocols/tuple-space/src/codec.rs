@@ -21,7 +21,7 @@
 //! | request | body after `settled` | answer |
 //! | --- | --- | --- |
 //! | [`OUT`] | deadline span u64, then n u32 and n tuples | [`DONE`] |
-//! | [`TAKE`] | how it waits u8, span u64, time to live of the lease u64 (0: plain), template | [`TUPLE`], [`NO_MATCH`] |
+//! | [`TAKE`] | how it waits u8, span u64, time to live of the lease u64 (0: plain), for a group how long it may last u64, template | [`TUPLE`], [`NO_MATCH`] |
 //! | [`READ`] | as [`TAKE`], the lease 0 | the same |
 //! | [`CANCEL`] | nothing; the token is that of the request to cancel | none of its own |
 //! | [`RETURN`] | nothing; the token is that of the take to undo | none |
@@ -32,6 +32,7 @@
 //! | [`STATUS`] | nothing | [`STATE`] |
 //! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
 //! | [`GRANT`] | [`CodeGrants`]; from callers of the space's own node only | [`DONE`] |
+//! | [`COMMIT`] | what a group ends with: see `group.rs`; then as [`OUT`] with n from 0 | [`DONE`] |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
@@ -41,6 +42,7 @@ mod answer;
 mod fields;
 mod glimpse;
 mod grants;
+mod group;
 mod listing;
 mod request;
 #[cfg(test)]
@@ -51,6 +53,7 @@ mod write;
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
 pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
 pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX};
+pub use group::{MAX_GROUP_USES, Witness};
 pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
@@ -61,6 +64,7 @@ pub use write::{Encoded, TooLarge};
 pub(crate) use answer::TupleFront;
 pub(crate) use glimpse::write_fields;
 pub(crate) use grants::is_reserved;
+pub(crate) use group::{Uses, encode_uses, uses_len};
 pub(crate) use listing::{ListView, write_end, write_page_front};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use view::{Layout, View};
@@ -92,10 +96,12 @@ pub const STATUS: Kind = TUPLE_SPACE.kind(9);
 pub const LIST: Kind = TUPLE_SPACE.kind(10);
 /// Says who may put what others run, in the place of all that was said of that before.
 pub const GRANT: Kind = TUPLE_SPACE.kind(11);
+/// Ends a group, all or nothing: removes what it took if what it read is still there, and puts, at one instant; or returns what it took.
+pub const COMMIT: Kind = TUPLE_SPACE.kind(12);
 
 /// The request had its effect. No body.
 pub const DONE: Kind = TUPLE_SPACE.kind(16);
-/// A tuple: lease u64 (0: none), attempt u32, head; its bulk is the frame's.
+/// A tuple: lease u64 (0: none), attempt u32, head; its bulk is the frame's. To a group's read: its age u64, 0u32, its place u64, head.
 pub const TUPLE: Kind = TUPLE_SPACE.kind(17);
 /// No tuple matched at that instant. No body.
 pub const NO_MATCH: Kind = TUPLE_SPACE.kind(18);

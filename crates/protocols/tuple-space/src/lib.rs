@@ -56,8 +56,8 @@ pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
     Answer, Attempt, Awaited, ClientState, CodeGrants, Cursor, FAILED, Glimpse, LeaseId, ListedLease,
-    ListedTuple, MAX_GLIMPSE_BYTES, NotGranted, Operation, Page, PageSize, RESERVED_PREFIX, Refusal, Rows,
-    SignatureState, State, Subject, TooLarge, Wait, WaitingRequest,
+    ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, NotGranted, Operation, Page, PageSize, RESERVED_PREFIX,
+    Refusal, Rows, SignatureState, State, Subject, TooLarge, Wait, WaitingRequest, Witness,
 };
 pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};

@@ -22,6 +22,9 @@
 //!   renewals that came in time are read first. Requests that wait have their deadlines all the same.
 //! - **What others run is watched over**, where its host has said who may put it: tuples whose first field begins with a reserved prefix are
 //!   refused of everybody else, whichever request has them; so are leased takes of such, as their results would be.
+//! - **All or nothing.** What a group takes is hidden under leases whose end is no failure; its puts come with its end, in one request that
+//!   removes what it took and puts at one instant, at which all that it read is there. Else nothing of it happens, and what it took
+//!   is where it was.
 //! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
 //!   letter: `("quintet.dead-letter", reason, attempts, original fields...)`, a tuple like any other. A dead letter
 //!   that fails again stays what it is.
@@ -32,6 +35,7 @@
 //! | `query.rs`, `waiter.rs` | takes and reads, and those that wait |
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
+//! | `group.rs` | groups: what several takes, reads and puts come to at one instant |
 //! | `code.rs` | who may put what others run |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
 //! | `index.rs`, `slab.rs`, `occupied.rs` | how they are found, where they lie |
@@ -48,6 +52,7 @@ mod clients;
 mod code;
 mod config;
 mod defect;
+mod group;
 mod index;
 mod lease;
 mod listing;
@@ -227,11 +232,16 @@ impl Space {
         match request {
             RequestView::Out(put) => self.out(now, from, token, put, out),
             RequestView::Take(query) => {
-                let operation = query.lease.map_or(Operation::Take, Operation::Lease);
+                let operation = match (query.lease, query.group) {
+                    (None, _) => Operation::Take,
+                    (Some(ttl), None) => Operation::Lease(ttl),
+                    (Some(ttl), Some(limit)) => Operation::Hold { ttl, limit },
+                };
                 self.query(now, Requester { address: from, token, operation }, query, frame.bulk, out);
             }
             RequestView::Read(query) => {
-                let requester = Requester { address: from, token, operation: Operation::Read };
+                let operation = if query.group.is_some() { Operation::Witness } else { Operation::Read };
+                let requester = Requester { address: from, token, operation };
                 self.query(now, requester, query, frame.bulk, out);
             }
             RequestView::Cancel => self.cancel(now, from, token, out),
@@ -241,12 +251,14 @@ impl Space {
             RequestView::Renew => self.renew(now, from),
             RequestView::Count(template) => {
                 let requester = Requester { address: from, token, operation: Operation::Count };
-                let query = Query { wait: Wait::AtOnce, lease: None, template: *template };
+                let query = Query { wait: Wait::AtOnce, lease: None, group: None, template: *template };
                 self.query(now, requester, &query, frame.bulk, out);
             }
             RequestView::Status => self.status(from, token, out),
             RequestView::List(list) => self.list(now, from, token, list, out),
             RequestView::Grant(grants) => self.grant(now, from, token, grants, out),
+            RequestView::Commit(uses, put) if uses.is_commit => self.commit(now, from, token, uses, put, out),
+            RequestView::Commit(uses, _) => self.abort(now, from, token, uses, out),
         }
     }
 

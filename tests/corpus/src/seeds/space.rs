@@ -3,8 +3,8 @@
 use super::{Seed, named};
 use quintet_contract::{Address, Effects, Span, Token};
 use quintet_tuple_space::{
-    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, codec, template,
-    tuple,
+    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, Witness, codec,
+    template, tuple,
 };
 
 /// The length of the head, the head, the bulk.
@@ -115,6 +115,24 @@ pub(super) fn requests() -> Vec<Seed> {
                 ]
                 .concat(),
             ),
+            ("group", {
+                let hold = |token| {
+                    let (lease, limit) = (Span(10), Some(Span(50)));
+                    step(Request::Hold { wait: Wait::AtOnce, lease, limit, template: &any }, 1, token)
+                };
+                let end = |leases, witnesses, tuples, token| {
+                    step(Request::Commit { leases, witnesses, deadline: None, tuples }, 1, token)
+                };
+                [
+                    [out(0, 1), out(0, 2), hold(3)].concat(),
+                    step(Request::Witness { wait: Wait::AtOnce, template: &any }, 1, 4),
+                    end(&[LeaseId(3)], &[Witness { age: 2, place: 1 }], &rows, 5),
+                    [hold(6), step(Request::Abort { leases: &[LeaseId(5)] }, 1, 7)].concat(),
+                    [hold(8), end(&[LeaseId(6)], &[Witness { age: 9, place: 0 }], &[], 9)].concat(),
+                    [SENDER_DOWN.to_vec(), LATER.to_vec()].concat(),
+                ]
+                .concat()
+            }),
             (
                 "code-refused",
                 [

@@ -2,7 +2,8 @@
 
 use super::fields::check_signature;
 use super::{
-    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, STATE, TUPLE,
+    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, STATE,
+    TUPLE, Witness,
 };
 use crate::{Signature, Tuple};
 use bytes::Bytes;
@@ -18,6 +19,8 @@ pub enum Answer {
     Done,
     /// A tuple, and its lease if one was asked for.
     Tuple(Tuple, Option<Attempt>),
+    /// A tuple that a group has read, and which it was.
+    Witnessed(Tuple, Witness),
     /// No tuple matched at that instant.
     NoMatch,
     /// How many tuples matched.
@@ -90,7 +93,12 @@ pub struct SignatureState {
 
 /// What stands before the head in a [`TUPLE`] answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TupleFront(pub(crate) Option<Attempt>);
+pub(crate) enum TupleFront {
+    /// Of a plain take or a read.
+    Plain,
+    Leased(Attempt),
+    Witnessed(Witness),
+}
 
 impl State {
     /// Rows a [`State`] has at most.
@@ -113,7 +121,12 @@ impl Answer {
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
             TUPLE => {
                 let front = TupleFront::decode(&mut reader)?;
-                Answer::Tuple(Tuple::decode(reader.bytes(reader.left())?, bulk)?, front.0)
+                let tuple = Tuple::decode(reader.bytes(reader.left())?, bulk)?;
+                match front {
+                    TupleFront::Plain => Answer::Tuple(tuple, None),
+                    TupleFront::Leased(attempt) => Answer::Tuple(tuple, Some(attempt)),
+                    TupleFront::Witnessed(witness) => Answer::Witnessed(tuple, witness),
+                }
             }
             Kind(value) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: value.into() }),
         };
@@ -149,9 +162,16 @@ impl Decode<'_> for Refusal {
 
 impl Encode for TupleFront {
     fn encode(&self, sink: &mut impl Sink) {
-        let (lease, attempt) = self.0.map_or((0, 0), |held| (held.lease.0, held.attempt));
-        sink.u64(lease);
+        let (name, attempt) = match self {
+            TupleFront::Plain => (0, 0),
+            TupleFront::Leased(held) => (held.lease.0, held.attempt),
+            TupleFront::Witnessed(witness) => (witness.age, 0),
+        };
+        sink.u64(name);
         sink.u32(attempt);
+        if let TupleFront::Witnessed(witness) = self {
+            sink.u64(witness.place);
+        }
     }
 }
 
@@ -159,9 +179,10 @@ impl Decode<'_> for TupleFront {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (lease, attempt) = (reader.u64()?, reader.u32()?);
         match (lease, attempt) {
-            (0, 0) => Ok(TupleFront(None)),
-            (0, _) | (_, 0) => Err(reader.invalid("attempt", attempt, 4)),
-            _ => Ok(TupleFront(Some(Attempt { lease: LeaseId(lease), attempt }))),
+            (0, 0) => Ok(TupleFront::Plain),
+            (0, _) => Err(reader.invalid("attempt", attempt, 4)),
+            (age, 0) => Ok(TupleFront::Witnessed(Witness { age, place: reader.u64()? })),
+            _ => Ok(TupleFront::Leased(Attempt { lease: LeaseId(lease), attempt })),
         }
     }
 }

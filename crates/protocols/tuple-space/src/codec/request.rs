@@ -1,8 +1,8 @@
 //! The bodies of requests.
 
 use super::{
-    ACK, CANCEL, COUNT, CodeGrants, DONE, GRANT, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE, RENEW,
-    RETURN, STATUS, TAKE, View, aligned,
+    ACK, CANCEL, COMMIT, COUNT, CodeGrants, DONE, GRANT, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE,
+    RENEW, RETURN, STATUS, TAKE, Uses, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -29,8 +29,9 @@ impl Wait {
         }
     }
 
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Wait, DecodeError> {
-        match (reader.u8()?, reader.u64()?) {
+    /// Reads the rest of what says how to wait, whose first byte is `how`.
+    pub(crate) fn read(how: u8, reader: &mut Reader<'_>) -> Result<Wait, DecodeError> {
+        match (how, reader.u64()?) {
             (0, 0) => Ok(Wait::AtOnce),
             (1, span) => Ok(Wait::For(Span(span))),
             (2, 0) => Ok(Wait::Forever),
@@ -39,6 +40,9 @@ impl Wait {
         }
     }
 }
+
+/// Added to how a request waits where it is a group's.
+const FOR_GROUP: u8 = 0x10;
 
 /// The word every request begins with.
 #[derive(Clone, Copy, Debug)]
@@ -56,23 +60,34 @@ pub(crate) struct Query<'a> {
     pub(crate) wait: Wait,
     /// For how long the tuple is leased unless renewed; none for a plain take and for a read.
     pub(crate) lease: Option<Span>,
+    /// It is a group's. How long that may last: what it takes returns by then; `u64::MAX` for a read, and without end.
+    pub(crate) group: Option<Span>,
     pub(crate) template: View<'a>,
 }
 
 impl<'a> Query<'a> {
     /// Writes what stands in front of the template.
-    pub(crate) fn encode_front(wait: Wait, lease: Option<Span>, sink: &mut impl Sink) {
+    pub(crate) fn encode_front(wait: Wait, lease: Option<Span>, group: Option<Span>, sink: &mut impl Sink) {
         let (how, span) = wait.parts();
-        sink.u8(how);
+        sink.u8(if group.is_some() { how | FOR_GROUP } else { how });
         sink.u64(span);
         // 0 stands for a plain take: the shortest lease lives a nanosecond.
         sink.u64(lease.map_or(0, |ttl| ttl.0.max(1)));
+        if let (Some(_), Some(limit)) = (lease, group) {
+            sink.u64(limit.0);
+        }
     }
 
     fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Self, DecodeError> {
-        let wait = Wait::read(reader)?;
+        let how = reader.u8()?;
+        let wait = Wait::read(how & !FOR_GROUP, reader)?;
         let lease = Some(reader.u64()?).filter(|ttl| *ttl != 0).map(Span);
-        Ok(Query { wait, lease, template: template(reader, bulk)? })
+        let group = match (how & FOR_GROUP, lease) {
+            (0, _) => None,
+            (_, Some(_)) => Some(Span(reader.u64()?)),
+            (_, None) => Some(Span(u64::MAX)),
+        };
+        Ok(Query { wait, lease, group, template: template(reader, bulk)? })
     }
 }
 
@@ -96,6 +111,7 @@ pub(crate) enum RequestView<'a> {
     Status,
     List(ListView<'a>),
     Grant(CodeGrants),
+    Commit(Uses<'a>, Put<'a>),
 }
 
 impl<'a> RequestView<'a> {
@@ -115,6 +131,9 @@ impl<'a> RequestView<'a> {
             TAKE | READ | COUNT | LIST => true,
             OUT => frame.body.len() == HEADLESS_OUT_BYTES,
             ACK => frame.body.len() == HEADLESS_OUT_BYTES + size_of::<LeaseId>(),
+            COMMIT => {
+                Uses::len_in(frame.body).is_some_and(|uses| frame.body.len() == HEADLESS_OUT_BYTES + uses)
+            }
             _ => false,
         }
     }
@@ -125,7 +144,7 @@ impl<'a> RequestView<'a> {
         let settled = Token(reader.u64()?);
         let request = RequestView::decode_rest(frame, &mut reader)?;
         reader.finish()?;
-        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT | LIST);
+        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT | LIST | COMMIT);
         if !takes_bulk && !frame.bulk.is_empty() {
             return Err(DecodeError::Trailing { at: 0, left: frame.bulk.len() });
         }
@@ -141,7 +160,13 @@ impl<'a> RequestView<'a> {
                 }
                 RequestView::Out(put)
             }
-            TAKE => RequestView::Take(Query::decode(reader, frame.bulk)?),
+            TAKE => {
+                let query = Query::decode(reader, frame.bulk)?;
+                if query.group.is_some() && query.lease.is_none() {
+                    return Err(reader.invalid("lease of a group's take", 0u64, 8));
+                }
+                RequestView::Take(query)
+            }
             READ => {
                 let query = Query::decode(reader, frame.bulk)?;
                 match query.lease {
@@ -158,6 +183,7 @@ impl<'a> RequestView<'a> {
             STATUS => RequestView::Status,
             LIST => RequestView::List(ListView::decode(reader, frame.bulk)?),
             GRANT => RequestView::Grant(CodeGrants::decode(reader)?),
+            COMMIT => RequestView::Commit(Uses::decode(reader)?, Put::decode(reader, frame.bulk)?),
             Kind(other) => return Err(reader.invalid("kind", other, 0)),
         })
     }

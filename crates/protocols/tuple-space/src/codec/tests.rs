@@ -148,6 +148,22 @@ fn a_small_request() -> impl Strategy<Value = (u8, Vec<u8>)> {
             body(Request::Ack { lease: LeaseId(n), deadline: None, tuples: &[tuple!["a", 1i64]] })
         }),
         Just(body(Request::Status)),
+        Just(body(Request::Hold {
+            wait: Wait::AtOnce,
+            lease: quintet_contract::Span(9),
+            limit: Some(quintet_contract::Span(20)),
+            template: &wanted()
+        })),
+        Just(body(Request::Witness { wait: Wait::Forever, template: &wanted() })),
+        (1..20u64, any::<bool>(), 0..3u64).prop_map(move |(n, is_abort, age)| {
+            let (leases, witnesses) = ([LeaseId(n), LeaseId(n + 1)], [Witness { age, place: 0 }]);
+            if is_abort {
+                return body(Request::Abort { leases: &leases });
+            }
+            let tuples = [tuple!["a", 1i64]];
+            let witnesses = &witnesses[usize::from(age == 0)..];
+            body(Request::Commit { leases: &leases[..1], witnesses, deadline: None, tuples: &tuples })
+        }),
     ]
 }
 

@@ -94,7 +94,9 @@ impl Space {
 
 fn asks_for_code(request: &RequestView<'_>) -> bool {
     match request {
-        RequestView::Out(put) | RequestView::Ack(_, put) => puts_code(&put.tuples),
+        RequestView::Out(put) | RequestView::Ack(_, put) | RequestView::Commit(_, put) => {
+            puts_code(&put.tuples)
+        }
         // Whoever does a task hands in its result. Who may not is told so before the task is done.
         RequestView::Take(Query { lease: Some(_), template, .. }) => is_code(template),
         _ => false,

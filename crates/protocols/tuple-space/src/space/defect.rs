@@ -27,6 +27,10 @@ pub enum Defect {
     FailedLeaseGoesToTheEnd,
     /// A lease without an end outlives its holder.
     EndlessLeaseKept,
+    /// A group happens although what it has read is gone.
+    WitnessNotChecked,
+    /// Of what a group has taken only the first is removed at its end, and the rest returns later.
+    GroupEndsHalf,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

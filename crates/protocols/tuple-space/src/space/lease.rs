@@ -23,13 +23,25 @@ pub(super) struct Lease {
     /// When it began.
     pub(super) since: Time,
     /// How long it lives unless renewed.
-    pub(super) ttl: Span,
+    ttl: Span,
+    /// It is a group's: its end is no failure.
+    pub(super) for_group: bool,
+    /// When it ends although renewed.
+    until: Option<Time>,
     /// When it ends unless renewed; none while its acknowledgement waits for room, as the work is done then.
     pub(super) due: Option<Time>,
     /// It was put off since it began or was renewed, because the manager was woken late.
     put_off: bool,
     /// The acknowledgement that waits for room.
     pub(super) parked: Option<ParkedKey>,
+}
+
+impl Lease {
+    /// When it ends if it is renewed now.
+    fn renewed(&self, now: Time) -> Option<Time> {
+        let ttl = (self.ttl.0 != u64::MAX).then(|| now + self.ttl);
+        ttl.into_iter().chain(self.until).min()
+    }
 }
 
 /// All leases, by their number.
@@ -64,12 +76,25 @@ impl Space {
         self.leases.get(&id.0).filter(|lease| anyone || lease.holder == holder).copied()
     }
 
-    /// Hides a tuple under a lease named by the next age: the caller has said so in its answer.
-    pub(super) fn hold_under_lease(&mut self, now: Time, place: Place, holder: Address, ttl: Span) {
+    /// Hides a tuple under a lease named by the next age: the caller has said so in its answer. `group`: how long it lives at most, for a
+    /// group.
+    pub(super) fn hold_under_lease(
+        &mut self,
+        now: Time,
+        place: Place,
+        holder: Address,
+        ttl: Span,
+        group: Option<Span>,
+    ) {
         let id = self.order();
         self.hide(place);
-        let due = (ttl.0 != u64::MAX).then(|| now + ttl);
-        self.leases.insert(id, Lease { holder, place, since: now, ttl, due, put_off: false, parked: None });
+        let until = group.filter(|limit| limit.0 != u64::MAX).map(|limit| now + limit);
+        let (for_group, put_off, parked) = (group.is_some(), false, None);
+        let mut lease =
+            Lease { holder, place, since: now, ttl, for_group, until, due: None, put_off, parked };
+        lease.due = lease.renewed(now);
+        let due = lease.due;
+        self.leases.insert(id, lease);
         if due.is_some() || !seeded!(self.config, EndlessLeaseKept) {
             self.senders.get_or_add(holder).leases.insert(id);
         }
@@ -84,11 +109,11 @@ impl Space {
         for id in &sender.leases {
             let Some(lease) = self.leases.get_mut(id) else { continue };
             let is_left_out = seeded!(self.config, RenewalSkipsPutOff) && lease.put_off;
-            if let Some(due) = lease.due.filter(|_| !is_left_out) {
+            if let (Some(due), Some(renewed)) = (lease.due.filter(|_| !is_left_out), lease.renewed(now)) {
                 self.timers.remove(due, *id);
-                lease.due = Some(now + lease.ttl);
+                lease.due = Some(renewed);
                 lease.put_off = false;
-                self.timers.add(now + lease.ttl, *id, Timer::Lease(*id));
+                self.timers.add(renewed, *id, Timer::Lease(*id));
             }
         }
     }
@@ -119,7 +144,7 @@ impl Space {
     pub(super) fn resume_lease(&mut self, now: Time, id: LeaseId) {
         let Some(lease) = self.leases.get_mut(&id.0) else { return };
         (lease.parked, lease.put_off) = (None, false);
-        lease.due = (lease.ttl.0 != u64::MAX).then(|| now + lease.ttl);
+        lease.due = lease.renewed(now);
         if let Some(due) = lease.due {
             self.timers.add(due, id.0, Timer::Lease(id.0));
         }
@@ -128,7 +153,9 @@ impl Space {
     /// Ends a lease for good: its tuple is gone.
     pub(super) fn finish_lease(&mut self, now: Time, id: LeaseId, lease: &Lease) {
         self.end_lease(id.0);
-        self.note_acknowledged(now, lease);
+        if !lease.for_group {
+            self.note_acknowledged(now, lease);
+        }
         let entry = self.stores[lease.place.store].remove(lease.place.entry);
         self.room.free(entry.bytes(), entry.account());
     }
@@ -172,6 +199,9 @@ impl Space {
     /// Ends a lease without an acknowledgement: its tuple returns to its old place, or becomes a dead letter.
     pub(super) fn fail_lease(&mut self, now: Time, id: u64, failure: Failure, out: &mut dyn Outbox) {
         let Some(lease) = self.end_lease(id) else { return };
+        if lease.for_group {
+            return self.bring_back(now, lease.place, out);
+        }
         self.redone += 1;
         self.note_given_up(&lease);
         let entry = self.stores[lease.place.store].entry_mut(lease.place.entry);
@@ -184,6 +214,13 @@ impl Space {
                 let order = self.order();
                 self.stores[lease.place.store].entry_mut(lease.place.entry).order = order;
             }
+            self.bring_back(now, lease.place, out);
+        }
+    }
+
+    /// Ends a lease whose end is no failure: its tuple returns to its old place.
+    pub(super) fn return_to_space(&mut self, now: Time, id: u64, out: &mut dyn Outbox) {
+        if let Some(lease) = self.end_lease(id) {
             self.bring_back(now, lease.place, out);
         }
     }

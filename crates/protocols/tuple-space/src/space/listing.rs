@@ -129,11 +129,11 @@ impl Space {
         let next = match list.template {
             Some(template) => {
                 let store = self.stores.find(template.signature())?;
-                self.list_store(store, entry_of(from.place), Some(&template), rows)
+                self.list_store(store, Place::of_number(from.place).entry, Some(&template), rows)
             }
             None => self.list_all_stores(from.place, rows),
         };
-        next.map(|place| Cursor { part: SHOWN, place: place_number(place) })
+        next.map(|place| Cursor { part: SHOWN, place: place.number() })
     }
 
     fn list_leased(&self, now: Time, list: &ListView<'_>, rows: &mut Rows) -> Option<u64> {
@@ -157,12 +157,12 @@ impl Space {
     }
 
     fn list_all_stores(&self, from: u64, rows: &mut Rows) -> Option<Place> {
-        let first = store_of(from);
+        let first = Place::of_number(from).store;
         for (store, _) in self.stores.iter_from(first) {
             if !rows.has_room() {
                 return Some(Place { store, entry: 0 });
             }
-            let entry = if store == first { entry_of(from) } else { 0 };
+            let entry = if store == first { Place::of_number(from).entry } else { 0 };
             let before = rows.looked_at;
             if let Some(next) = self.list_store(store, entry, None, rows) {
                 return Some(next);
@@ -302,9 +302,9 @@ fn write_tuple(rows: &mut Rows, entry: &Entry, lease: Option<&ListedLease>, view
 
 fn operation(waiter: &Waiter) -> Operation {
     match waiter.requester.operation {
-        waiter::Operation::Read => Operation::Read,
+        waiter::Operation::Read | waiter::Operation::Witness => Operation::Read,
         waiter::Operation::Take => Operation::Take,
-        waiter::Operation::Lease(_) => Operation::Lease,
+        waiter::Operation::Lease(_) | waiter::Operation::Hold { .. } => Operation::Lease,
         waiter::Operation::Count => Operation::Count,
     }
 }
@@ -317,17 +317,4 @@ fn awaited(senders: &super::Senders, waiter: &Waiter) -> Awaited {
         None if is_blocked => Awaited::Link,
         None => Awaited::Turn,
     }
-}
-
-/// A place as one number, store before entry.
-fn place_number(place: Place) -> u64 {
-    u64::from(place.store) << 32 | u64::from(place.entry)
-}
-
-fn store_of(number: u64) -> u32 {
-    u32::try_from(number >> 32).expect("32 bits are left")
-}
-
-fn entry_of(number: u64) -> u32 {
-    u32::try_from(number & u64::from(u32::MAX)).expect("32 bits are left")
 }

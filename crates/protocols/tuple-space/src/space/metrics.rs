@@ -12,7 +12,7 @@ const fn requests(operation: &'static str) -> Metric {
 }
 
 /// What clients may ask, in the order of [`index`].
-static REQUESTS: [Metric; 12] = [
+static REQUESTS: [Metric; 14] = [
     requests("out"),
     requests("take"),
     requests("lease"),
@@ -25,6 +25,8 @@ static REQUESTS: [Metric; 12] = [
     requests("status"),
     requests("list"),
     requests("grant"),
+    requests("commit"),
+    requests("abort"),
 ];
 
 static METRICS: [Metric; 10] = [
@@ -64,6 +66,8 @@ pub(super) fn index(request: &RequestView<'_>) -> usize {
         RequestView::Status => 9,
         RequestView::List(_) => 10,
         RequestView::Grant(_) => 11,
+        RequestView::Commit(uses, _) if uses.is_commit => 12,
+        RequestView::Commit(..) => 13,
     }
 }
 

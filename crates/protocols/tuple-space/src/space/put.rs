@@ -1,6 +1,7 @@
 //! Puts: `out`, and the results that come with an acknowledgement.
 
-use super::lease::Lease;
+use super::group::Ends;
+use super::lease::Leases;
 use super::room::{Account, Counted, Parked, ParkedKey, Size, TUPLE_BYTES};
 use super::stores::{Place, Stores};
 use super::{Space, Timer, Unanswered, seeded, stages};
@@ -24,8 +25,8 @@ impl Space {
         if (passes || !self.room.has_parked()) && self.room.fits(size) {
             self.put_all(now, &put.tuples, Account::Quota, out);
             self.reply(from, DONE, token, out);
-        } else if self.may_park(from, token, put, size, out) {
-            self.park(now, Parked::new(from, token, None, put.deadline, &put.tuples));
+        } else if self.may_park(from, token, put, 0, out) {
+            self.park(now, Parked::new(from, token, Ends::default(), put.deadline, &put.tuples));
         }
     }
 
@@ -43,31 +44,31 @@ impl Space {
             return self.refuse_lost(from, token, id, out);
         };
         let size = Size::of(&put.tuples);
-        if let Some(account) = self.room.for_results(size, self.counted(lease.place)) {
+        let ends = Ends::of_lease(id);
+        if let Some(account) = self.room.for_results(size, self.counted(&ends)) {
             self.finish_lease(now, id, &lease);
             self.put_all(now, &put.tuples, account, out);
             self.reply(from, DONE, token, out);
-        } else if self.may_park(from, token, put, size, out) {
-            let key = self.park(now, Parked::new(from, token, Some(id), put.deadline, &put.tuples));
-            self.suspend_lease(id, key);
+        } else if self.may_park(from, token, put, ends.bytes(), out) {
+            self.park(now, Parked::new(from, token, ends, put.deadline, &put.tuples));
         }
     }
 
-    /// What the tuple at `place` counts for, and where.
-    fn counted(&self, place: Place) -> Counted {
-        counted(&self.stores, place)
+    /// What the tuples under these leases count for.
+    pub(super) fn counted(&self, ends: &Ends) -> Counted {
+        counted(&self.stores, &self.leases, ends)
     }
 
-    /// Whether a put may wait for room; if not, it is answered.
-    fn may_park(
+    /// Whether a put may wait for room, with so many bytes more; if not, it is answered.
+    pub(super) fn may_park(
         &mut self,
         from: Address,
         token: Token,
         put: &Put<'_>,
-        size: Size,
+        more: u64,
         out: &mut dyn Outbox,
     ) -> bool {
-        let limit = self.room.limit();
+        let (size, limit) = (Size::of(&put.tuples), self.room.limit());
         if !self.room.could_fit(size) {
             let text = format!(
                 "{} tuples of {} bytes never fit a space of {} tuples and {} bytes",
@@ -81,22 +82,25 @@ impl Space {
             self.refuse(from, token, Code::SpaceFull, text, out);
             return false;
         }
-        self.may_wait(from, token, put.tuples.kept_bytes(), out)
+        self.may_wait(from, token, put.tuples.kept_bytes() + more, out)
     }
 
-    fn park(&mut self, now: Time, mut parked: Parked) -> ParkedKey {
-        let key = ParkedKey { is_out: parked.lease.is_none(), order: self.order() };
+    /// Lets a put wait for room. The leases that it is to end live on without end meanwhile.
+    pub(super) fn park(&mut self, now: Time, mut parked: Parked) {
+        let key = ParkedKey { is_out: parked.ends.leases.is_empty(), order: self.order() };
         parked.since = now;
         parked.due = (parked.waits.0 != u64::MAX).then(|| now + parked.waits);
         if let Some(due) = parked.due {
             self.timers.add(due, key.order, Timer::Parked(key));
         }
         self.senders.get_or_add(parked.address).unanswered.insert(parked.token, Unanswered::Parked(key));
+        for lease in &parked.ends.leases {
+            self.suspend_lease(*lease, key);
+        }
         self.room.park(key, parked);
-        key
     }
 
-    /// Removes a parked request from everywhere. The lease that it would have ended lives again from now.
+    /// Removes a parked request from everywhere. The leases that it would have ended live again from now.
     pub(super) fn drop_parked(&mut self, now: Time, key: ParkedKey) -> Option<Parked> {
         let parked = self.room.unpark(key)?;
         if let Some(due) = parked.due {
@@ -105,8 +109,8 @@ impl Space {
         if let Some(sender) = self.senders.get_mut(parked.address) {
             sender.unanswered.remove(&parked.token);
         }
-        if let Some(lease) = parked.lease {
-            self.resume_lease(now, lease);
+        for lease in &parked.ends.leases {
+            self.resume_lease(now, *lease);
         }
         Some(parked)
     }
@@ -123,10 +127,11 @@ impl Space {
     pub(super) fn serve_parked(&mut self, now: Time, out: &mut dyn Outbox) {
         while let Some((key, account)) = self.next_parked() {
             let Some(parked) = self.drop_parked(now, key) else { return };
-            if let Some((id, lease)) = parked.lease.and_then(|id| Some((id, self.held(parked.address, id)?)))
-            {
-                self.finish_lease(now, id, &lease);
+            if let Some(age) = self.first_gone(&parked.ends) {
+                self.refuse_conflict(parked.address, parked.token, age, out);
+                continue;
             }
+            self.finish_leases(now, &parked.ends);
             self.put_all(now, &parked.tuples(), account, out);
             self.reply(parked.address, DONE, parked.token, out);
         }
@@ -134,13 +139,16 @@ impl Space {
 
     fn next_parked(&mut self) -> Option<(ParkedKey, Account)> {
         let (stores, leases) = (&self.stores, &self.leases);
-        self.room.next_parked(|lease| {
-            let lease: &Lease = leases.get(&lease.0).expect("a lease lives while its acknowledgement waits");
-            counted(stores, lease.place)
-        })
+        self.room.next_parked(|ends| counted(stores, leases, ends))
     }
 
-    fn put_all(&mut self, now: Time, tuples: &PutTuples<'_>, account: Account, out: &mut dyn Outbox) {
+    pub(super) fn put_all(
+        &mut self,
+        now: Time,
+        tuples: &PutTuples<'_>,
+        account: Account,
+        out: &mut dyn Outbox,
+    ) {
         out.work(stages::STORE, tuples.len());
         for (tuple, bulk) in tuples.iter() {
             self.put(now, &tuple, bulk, account, out);
@@ -164,7 +172,12 @@ impl Space {
     }
 }
 
-fn counted(stores: &Stores, place: Place) -> Counted {
-    let entry = stores.entry(place);
-    Counted { size: Size { bytes: entry.bytes(), tuples: 1 }, account: entry.account() }
+fn counted(stores: &Stores, leases: &Leases, ends: &Ends) -> Counted {
+    let mut counted = Counted::default();
+    // A lease lives while what is to end it waits.
+    for lease in ends.leases.iter().filter_map(|lease| leases.get(&lease.0)) {
+        let entry = stores.entry(lease.place);
+        counted.add(Size { bytes: entry.bytes(), tuples: 1 }, entry.account());
+    }
+    counted
 }

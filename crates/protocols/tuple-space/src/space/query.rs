@@ -183,7 +183,7 @@ impl Space {
             sent => {
                 self.drop_waiter(waiter);
                 self.conclude(&requester, sent, out);
-                sent.is_ok() && requester.operation != Operation::Read
+                sent.is_ok() && !requester.operation.leaves()
             }
         }
     }

@@ -4,7 +4,7 @@ use super::sender::Reply;
 use super::stores::Place;
 use super::waiter::{Operation, Requester};
 use super::{Space, seeded};
-use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront};
+use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront, Witness};
 use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
@@ -80,12 +80,16 @@ impl Space {
         requester: &Requester,
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
-        if seeded!(self.config, LostBetweenRemovalAndReply) && requester.operation != Operation::Read {
+        if seeded!(self.config, LostBetweenRemovalAndReply) && !requester.operation.leaves() {
             self.hide(place);
         }
         let entry = self.stores.entry(place);
         let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
-        let front = TupleFront(matches!(requester.operation, Operation::Lease(_)).then_some(attempt));
+        let front = match requester.operation {
+            Operation::Take | Operation::Read | Operation::Count => TupleFront::Plain,
+            Operation::Lease(_) | Operation::Hold { .. } => TupleFront::Leased(attempt),
+            Operation::Witness => TupleFront::Witnessed(Witness { age: entry.order, place: place.number() }),
+        };
         let body = TupleBody { front, head: entry.head() };
         match entry.bulk() {
             bulk if bulk.is_empty() => send(out, requester.address, TUPLE, requester.token, &body)?,
@@ -96,9 +100,12 @@ impl Space {
             }
         }
         match requester.operation {
-            Operation::Read | Operation::Count => {}
+            Operation::Read | Operation::Witness | Operation::Count => {}
             Operation::Take => self.hold_until_settled(place, requester),
-            Operation::Lease(ttl) => self.hold_under_lease(now, place, requester.address, ttl),
+            Operation::Lease(ttl) => self.hold_under_lease(now, place, requester.address, ttl, None),
+            Operation::Hold { ttl, limit } => {
+                self.hold_under_lease(now, place, requester.address, ttl, Some(limit));
+            }
         }
         Ok(())
     }

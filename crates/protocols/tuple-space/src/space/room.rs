@@ -7,9 +7,10 @@
 mod saved;
 
 use super::SpaceConfig;
+use super::group::Ends;
 use super::index::MAX_FURTHER_INDEXES;
 use super::store::NewIndex;
-use crate::codec::{KeptTuples, LeaseId, PutTuples};
+use crate::codec::{KeptTuples, PutTuples};
 use quintet_contract::{Address, Span, Time, Token};
 use std::collections::BTreeMap;
 
@@ -29,11 +30,11 @@ pub(super) enum Account {
     Reserve,
 }
 
-/// What a tuple counts for, and where.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What tuples count for, in each account.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counted {
-    pub(super) size: Size,
-    pub(super) account: Account,
+    pub(super) quota: Size,
+    pub(super) reserve: Size,
 }
 
 /// What a tuple takes beside its head and bulk: its place (40 bytes, up to twice that while the places grow), its head's allocation, and
@@ -65,8 +66,8 @@ pub(super) struct ParkedKey {
 pub(super) struct Parked {
     pub(super) address: Address,
     pub(super) token: Token,
-    /// The lease that it ends, if it is an acknowledgement.
-    pub(super) lease: Option<LeaseId>,
+    /// What it ends, if it is an acknowledgement or a group's.
+    pub(super) ends: Ends,
     pub(super) since: Time,
     pub(super) due: Option<Time>,
     pub(super) waits: Span,
@@ -99,16 +100,32 @@ impl Parked {
     pub(super) fn new(
         address: Address,
         token: Token,
-        lease: Option<LeaseId>,
+        ends: Ends,
         waits: Span,
         tuples: &PutTuples<'_>,
     ) -> Parked {
         let (size, tuples) = (Size::of(tuples), tuples.keep());
-        Parked { address, token, lease, since: Time::ZERO, due: None, waits, size, tuples }
+        Parked { address, token, ends, since: Time::ZERO, due: None, waits, size, tuples }
     }
 
     pub(super) fn tuples(&self) -> PutTuples<'_> {
         self.tuples.borrow()
+    }
+
+    /// Bytes for which it counts while it waits.
+    fn kept_bytes(&self) -> u64 {
+        self.tuples().kept_bytes() + self.ends.bytes()
+    }
+}
+
+impl Counted {
+    /// With one more tuple.
+    pub(super) fn add(&mut self, size: Size, account: Account) {
+        let counted = match account {
+            Account::Quota => &mut self.quota,
+            Account::Reserve => &mut self.reserve,
+        };
+        *counted = counted.plus(size);
     }
 }
 
@@ -121,6 +138,11 @@ impl Size {
     /// With an entry for each tuple in so many further indexes.
     fn indexed(self, indexes: u64) -> Size {
         Size { bytes: self.bytes + self.tuples * indexes * INDEX_ENTRY_BYTES, ..self }
+    }
+
+    /// Whether it needs no more than what goes, if anything does.
+    fn leaves(self, going: Size) -> bool {
+        going.tuples > 0 && self.is_within(going)
     }
 
     fn is_within(self, limit: Size) -> bool {
@@ -249,23 +271,16 @@ impl Room {
 
     /// The account in which results find room without taking of the reserve: none of them, whoever waits, is kept from that.
     fn without_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
-        let left = match ending.account {
-            Account::Quota => self.used.minus(ending.size),
-            Account::Reserve => self.used,
-        };
-        if self.fits_beside(left, results) {
+        // Or they need no more than they leave.
+        if self.fits_beside(self.used.minus(ending.quota), results) || results.leaves(ending.quota) {
             return Some(Account::Quota);
         }
-        // They need no more than they leave.
-        results.is_within(ending.size).then_some(ending.account)
+        results.leaves(ending.reserve).then_some(Account::Reserve)
     }
 
     /// Whether results find room in the reserve. An empty one takes any request, so that none waits for ever.
     fn in_reserve(&self, results: Size, ending: Counted) -> Option<Account> {
-        let left = match ending.account {
-            Account::Quota => self.reserve_used,
-            Account::Reserve => self.reserve_used.minus(ending.size),
-        };
+        let left = self.reserve_used.minus(ending.reserve);
         let reserve =
             Size { bytes: self.limit.bytes / RESERVE_SHARE, tuples: self.limit.tuples / RESERVE_SHARE };
         let fits =
@@ -347,7 +362,7 @@ impl Room {
 
     pub(super) fn unpark(&mut self, key: ParkedKey) -> Option<Parked> {
         let parked = self.parked.remove(&key)?;
-        self.unkeep(parked.tuples().kept_bytes());
+        self.unkeep(parked.kept_bytes());
         // Whoever comes next may fit where this one did not.
         self.freed = true;
         Some(parked)
@@ -363,12 +378,9 @@ impl Room {
     }
 
     /// The request to serve next, and where it finds room: any acknowledgement for which the quota has room, or the oldest, for which
-    /// the reserve has; where none waits, the oldest put if it fits. `ending` says what the end of a lease gives back. Looks only if
+    /// the reserve has; where none waits, the oldest put if it fits. `ending` says what the end of leases gives back. Looks only if
     /// something was freed since it last found none.
-    pub(super) fn next_parked(
-        &mut self,
-        ending: impl Fn(LeaseId) -> Counted,
-    ) -> Option<(ParkedKey, Account)> {
+    pub(super) fn next_parked(&mut self, ending: impl Fn(&Ends) -> Counted) -> Option<(ParkedKey, Account)> {
         if !self.freed {
             return None;
         }
@@ -381,9 +393,9 @@ impl Room {
         next
     }
 
-    fn next_results(&self, ending: impl Fn(LeaseId) -> Counted) -> Option<(ParkedKey, Account)> {
-        let waiting = self.parked.iter().map_while(|(key, parked)| Some((*key, parked.size, parked.lease?)));
-        let mut waiting = waiting.map(|(key, size, lease)| (key, size, ending(lease)));
+    fn next_results(&self, ending: impl Fn(&Ends) -> Counted) -> Option<(ParkedKey, Account)> {
+        let waiting = self.parked.iter().take_while(|(key, _)| !key.is_out);
+        let mut waiting = waiting.map(|(key, parked)| (*key, parked.size, ending(&parked.ends)));
         let (oldest, size, freed) = waiting.next()?;
         let without = |(key, size, freed)| Some((key, self.without_reserve(size, freed)?));
         without((oldest, size, freed))

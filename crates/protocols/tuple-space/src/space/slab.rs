@@ -52,6 +52,14 @@ impl<T> Slab<T> {
         })
     }
 
+    /// What is at that place, if it is in use.
+    pub(super) fn get(&self, place: u32) -> Option<&T> {
+        match self.places.get(place as usize) {
+            Some(Place::Used(item)) => Some(item),
+            Some(Place::Free(_)) | None => None,
+        }
+    }
+
     pub(super) fn add(&mut self, item: T) -> u32 {
         self.used += 1;
         let Some(place) = self.places.get_mut(self.free as usize) else {

@@ -102,11 +102,13 @@ impl Snapshot for Space {
 impl Space {
     fn save_waiter(&self, place: u32, waiter: &Waiter, bytes: &mut Vec<u8>) {
         let Waiter { requester, order, wait, since, filed, .. } = waiter;
-        let (operation, ttl) = match requester.operation {
-            Operation::Read => (0, 0),
-            Operation::Take => (1, 0),
-            Operation::Lease(ttl) => (2, ttl.0),
-            Operation::Count => (3, 0),
+        let (operation, ttl, limit) = match requester.operation {
+            Operation::Read => (0, 0, 0),
+            Operation::Take => (1, 0, 0),
+            Operation::Lease(ttl) => (2, ttl.0, 0),
+            Operation::Count => (3, 0, 0),
+            Operation::Witness => (4, 0, 0),
+            Operation::Hold { ttl, limit } => (5, ttl.0, limit.0),
         };
         let (how, span) = wait.parts();
         let (awaited, store, fields) = match filed {
@@ -118,8 +120,7 @@ impl Space {
         bytes.u32(requester.address.to_bits());
         bytes.u64(requester.token.0);
         bytes.u8(operation);
-        bytes.u64(ttl);
-        [*order, since.0].into_iter().for_each(|number| bytes.u64(number));
+        [ttl, limit, *order, since.0].into_iter().for_each(|number| bytes.u64(number));
         bytes.u8(how);
         bytes.u64(span);
         bytes.counted(waiter.template().head());
@@ -274,7 +275,7 @@ impl Space {
             return wrong("number of hidden tuples", hidden.len() as u64);
         }
         for (key, parked) in room.parked_from(ParkedKey { is_out: false, order: 0 }) {
-            if let Some(id) = parked.lease {
+            for id in &parked.ends.leases {
                 let lease = self.leases.get_mut(&id.0).filter(|lease| lease.holder == parked.address);
                 let Some(lease) = lease.filter(|lease| lease.parked.is_none() && lease.due.is_none()) else {
                     return wrong("lease of an acknowledgement", id.0);
@@ -294,8 +295,7 @@ impl Space {
     }
 
     fn hidden_at(&self, place: Place) -> Option<&Entry> {
-        let store = self.stores.get(place.store)?;
-        store.get(place.entry).filter(|entry| !entry.is_shown())
+        self.stores.get(place).filter(|entry| !entry.is_shown())
     }
 
     /// What is not so by the way in which it was read.
@@ -349,15 +349,17 @@ impl Space {
 impl Waiting {
     fn restore(reader: &mut Reader<'_>) -> Result<Waiting, DecodeError> {
         let (address, token) = (Address::from_bits(reader.u32()?), Token(reader.u64()?));
-        let operation = match (reader.u8()?, reader.u64()?) {
-            (0, 0) => Operation::Read,
-            (1, 0) => Operation::Take,
-            (2, ttl) => Operation::Lease(Span(ttl)),
-            (3, 0) => Operation::Count,
-            (other, _) => return Err(reader.invalid("operation", other, 9)),
+        let operation = match (reader.u8()?, reader.u64()?, reader.u64()?) {
+            (0, 0, 0) => Operation::Read,
+            (1, 0, 0) => Operation::Take,
+            (2, ttl, 0) => Operation::Lease(Span(ttl)),
+            (3, 0, 0) => Operation::Count,
+            (4, 0, 0) => Operation::Witness,
+            (5, ttl, limit) => Operation::Hold { ttl: Span(ttl), limit: Span(limit) },
+            (other, ..) => return Err(reader.invalid("operation", other, 17)),
         };
         let (order, since) = (reader.u64()?, Time(reader.u64()?));
-        let wait = Wait::read(reader)?;
+        let wait = Wait::read(reader.u8()?, reader)?;
         let head = reader.counted("template", MAX_PAYLOAD_BYTES)?;
         let bulk = Bytes::copy_from_slice(reader.counted("bulk", MAX_BULK_BYTES)?);
         let template = View::template(head, &bulk)?;

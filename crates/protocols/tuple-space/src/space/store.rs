@@ -142,13 +142,13 @@ impl Store {
         self.waiting.iter().map(Index::len).sum()
     }
 
+    pub(super) fn entry(&self, entry: u32) -> &Entry {
+        &self.entries[entry]
+    }
+
     /// What is at that place, if something is.
     pub(super) fn get(&self, entry: u32) -> Option<&Entry> {
         self.entries.get(entry)
-    }
-
-    pub(super) fn entry(&self, entry: u32) -> &Entry {
-        &self.entries[entry]
     }
 
     pub(super) fn entry_mut(&mut self, entry: u32) -> &mut Entry {

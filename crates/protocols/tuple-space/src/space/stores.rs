@@ -19,6 +19,19 @@ pub(super) struct Place {
     pub(super) entry: u32,
 }
 
+impl Place {
+    /// As one number, store before entry.
+    pub(super) fn number(self) -> u64 {
+        u64::from(self.store) << 32 | u64::from(self.entry)
+    }
+
+    /// The place of this number, in use or not.
+    pub(super) fn of_number(number: u64) -> Place {
+        let half = |half: u64| u32::try_from(half & u64::from(u32::MAX)).expect("32 bits are left");
+        Place { store: half(number >> 32), entry: half(number) }
+    }
+}
+
 /// All stores, by signature.
 #[derive(Debug)]
 pub(super) struct Stores {
@@ -156,11 +169,6 @@ impl Stores {
         self.list.len()
     }
 
-    /// The store at that place, if there is one.
-    pub(super) fn get(&self, place: u32) -> Option<&Store> {
-        self.list.get(place)
-    }
-
     /// The stores, in the same order in every run.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Store> {
         self.list.iter().map(|(_, store)| store)
@@ -173,6 +181,11 @@ impl Stores {
 
     pub(super) fn view(&self, place: Place) -> View<'_> {
         self[place.store].view(place.entry)
+    }
+
+    /// What lies at a place that somebody named, if anything.
+    pub(super) fn get(&self, place: Place) -> Option<&Entry> {
+        self.list.get(place.store)?.get(place.entry)
     }
 
     pub(super) fn entry(&self, place: Place) -> &Entry {

@@ -5,6 +5,7 @@ mod bench;
 mod books;
 mod code;
 mod collisions;
+mod groups;
 mod indexes;
 mod leases;
 mod listing;

@@ -13,8 +13,19 @@ pub(super) enum Operation {
     Take,
     /// It is hidden under a lease that lives this long unless renewed.
     Lease(Span),
+    /// It stays, and the answer says which it is.
+    Witness,
+    /// It is hidden for a group, under a lease that lives this long unless renewed, and at most so long.
+    Hold { ttl: Span, limit: Span },
     /// It stays, and so do all others that match: they are counted.
     Count,
+}
+
+impl Operation {
+    /// Whether the tuple stays.
+    pub(super) fn leaves(self) -> bool {
+        matches!(self, Operation::Read | Operation::Witness | Operation::Count)
+    }
 }
 
 /// Who asks, and for what use.

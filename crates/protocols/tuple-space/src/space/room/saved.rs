@@ -1,6 +1,6 @@
 //! What waits for room as bytes. What is used follows from the tuples and the requests, and is counted anew.
 
-use super::{Account, KeptTuples, LeaseId, Parked, ParkedKey, Room, Size};
+use super::{Account, Ends, KeptTuples, Parked, ParkedKey, Room, Size};
 use crate::codec::Put;
 use crate::space::SpaceConfig;
 use crate::space::snapshot::{read_optional, write_optional};
@@ -11,10 +11,10 @@ use quintet_wire::{DecodeError, Reader, Sink};
 
 impl Parked {
     fn save(&self, bytes: &mut Vec<u8>) {
-        let Parked { address, token, lease, since, due, waits, size: _, tuples } = self;
+        let Parked { address, token, ends, since, due, waits, size: _, tuples } = self;
         bytes.u32(address.to_bits());
         bytes.u64(token.0);
-        bytes.u64(lease.map_or(0, |lease| lease.0));
+        ends.save(bytes);
         bytes.u64(since.0);
         write_optional(due.map(|due| due.0), bytes);
         tuples.save(*waits, bytes);
@@ -22,13 +22,13 @@ impl Parked {
 
     fn restore(reader: &mut Reader<'_>) -> Result<Parked, DecodeError> {
         let (address, token) = (Address::from_bits(reader.u32()?), Token(reader.u64()?));
-        let lease = Some(reader.u64()?).filter(|lease| *lease != 0).map(LeaseId);
+        let ends = Ends::restore(reader)?;
         let (since, due) = (Time(reader.u64()?), read_optional(reader)?.map(Time));
         let body = reader.counted("tuples", MAX_PAYLOAD_BYTES + MAX_BULK_BYTES)?;
         let bulk = Bytes::copy_from_slice(reader.counted("bulk", MAX_BULK_BYTES)?);
         let mut body = Reader::new(body);
         let Put { deadline: waits, tuples } = Put::decode(&mut body, &bulk)?;
-        Ok(Parked { since, due, ..Parked::new(address, token, lease, waits, &tuples) })
+        Ok(Parked { since, due, ..Parked::new(address, token, ends, waits, &tuples) })
     }
 }
 
@@ -80,8 +80,8 @@ impl Room {
         for _ in 0..reader.u64()? {
             let order = reader.u64()?;
             let parked = Parked::restore(reader)?;
-            let key = ParkedKey { is_out: parked.lease.is_none(), order };
-            room.count_waiting(parked.tuples().kept_bytes());
+            let key = ParkedKey { is_out: parked.ends.leases.is_empty(), order };
+            room.count_waiting(parked.kept_bytes());
             if room.parked.insert(key, parked).is_some() {
                 return Err(reader.invalid("age of what waits for room", order, 0));
             }

@@ -48,14 +48,6 @@ impl<T> Slab<T> {
         Ok(slab)
     }
 
-    /// What is at a place, if it is in use.
-    pub(in crate::space) fn get(&self, place: u32) -> Option<&T> {
-        match self.places.get(place as usize)? {
-            Place::Used(item) => Some(item),
-            Place::Free(_) => None,
-        }
-    }
-
     /// The same places with other things in them.
     pub(in crate::space) fn map<U>(self, mut other: impl FnMut(u32, T) -> U) -> Slab<U> {
         let Slab { places, occupied, free, used, trim_below } = self;

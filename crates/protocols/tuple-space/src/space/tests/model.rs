@@ -1,12 +1,12 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
+mod group;
+mod leases;
 mod listing;
 mod quota;
 
 use super::bench::Sent;
-use crate::{
-    Answer, Attempt, DEAD_LETTER, LeaseId, Refusal, Signature, SpaceConfig, Template, Tuple, Value, Wait,
-};
+use crate::{Answer, Refusal, Signature, SpaceConfig, Template, Tuple, Wait, Witness};
 use quintet_contract::{Span, Time};
 use quintet_errors::Code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,21 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Place {
     Shown,
     Taken { by: u16, token: u64 },
-    Leased { by: u16, lease: u64, ttl: Span, due: Option<Time>, put_off: bool, is_acknowledging: bool },
+    Leased { by: u16, lease: u64, life: Life, due: Option<Time>, put_off: bool, is_acknowledging: bool },
+}
+
+/// How long a lease lives unless renewed, and until when although renewed; and whether it is a group's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Life {
+    ttl: Span,
+    until: Option<Time>,
+    for_group: bool,
+}
+
+impl Life {
+    fn due(self, now: Time) -> Time {
+        self.until.map_or(now + self.ttl, |until| until.min(now + self.ttl))
+    }
 }
 
 struct Stored {
@@ -46,6 +60,15 @@ pub(super) enum Purpose {
     Take,
     Lease(Span),
     Count,
+    Witness,
+    /// For a group: how long it lives unless renewed, and at most.
+    Hold(Span, Option<Span>),
+}
+
+impl Purpose {
+    fn leaves(self) -> bool {
+        matches!(self, Purpose::Read | Purpose::Count | Purpose::Witness)
+    }
 }
 
 #[derive(Clone)]
@@ -53,7 +76,10 @@ struct Parked {
     order: u64,
     from: u16,
     token: u64,
-    lease: Option<u64>,
+    /// Those that it ends.
+    leases: Vec<u64>,
+    /// What has to be there, by age.
+    witnesses: Vec<u64>,
     due: Option<Time>,
     tuples: Vec<Tuple>,
 }
@@ -134,11 +160,11 @@ impl Model {
             return;
         }
         for stored in &mut self.stored {
-            if let Place::Leased { ttl, due: Some(due), put_off, .. } = &mut stored.place
+            if let Place::Leased { life, due: Some(due), put_off, .. } = &mut stored.place
                 && *due <= self.now
                 && !*put_off
             {
-                (*due, *put_off) = (self.now + late.min(*ttl), true);
+                (*due, *put_off) = (self.now + late.min(life.ttl), true);
             }
         }
     }
@@ -161,12 +187,16 @@ impl Model {
     pub(super) fn end(&mut self) {
         while let Some(at) = self.next_parked() {
             let parked = self.parked.remove(at);
-            let is_reserve = match parked.lease {
-                None => false,
-                Some(lease) => {
-                    let is_reserve = self.room_for_results(&parked.tuples, lease, true).unwrap();
-                    self.stored
-                        .retain(|s| !matches!(s.place, Place::Leased { lease: id, .. } if id == lease));
+            if self.is_conflict(&parked.leases, &parked.witnesses) {
+                self.resume(&parked);
+                self.refuse(parked.from, parked.token, Code::Conflict);
+                continue;
+            }
+            let is_reserve = match &parked.leases[..] {
+                [] => false,
+                leases => {
+                    let is_reserve = self.room_for_results(&parked.tuples, leases, true).unwrap();
+                    self.remove_leased(leases);
                     is_reserve
                 }
             };
@@ -176,13 +206,12 @@ impl Model {
     }
 
     fn next_parked(&self) -> Option<usize> {
-        let oldest = self.parked.iter().position(|p| p.lease.is_some());
+        let oldest = self.parked.iter().position(|p| !p.leases.is_empty());
         let fits = |at: &usize| {
-            let parked = &self.parked[*at];
-            let lease = parked.lease.filter(|_| oldest.is_some());
-            lease.is_some_and(|id| self.room_for_results(&parked.tuples, id, Some(*at) == oldest).is_some())
+            let Parked { leases, tuples, .. } = &self.parked[*at];
+            !leases.is_empty() && self.room_for_results(tuples, leases, Some(*at) == oldest).is_some()
         };
-        let is_fitting_out = |p: &&Parked| oldest.is_none() && self.fits(&p.tuples, None);
+        let is_fitting_out = |p: &&Parked| oldest.is_none() && self.fits(&p.tuples, &[]);
         (0..self.parked.len()).find(fits).or(self.parked.first().filter(is_fitting_out).map(|_| 0))
     }
 
@@ -205,7 +234,7 @@ impl Model {
             }
             if self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
                 self.waiting.retain(|w| w.order != waiting.order);
-                if waiting.purpose != Purpose::Read {
+                if !waiting.purpose.leaves() {
                     return;
                 }
             } else {
@@ -222,13 +251,18 @@ impl Model {
         let mut held = None;
         match purpose {
             Purpose::Read | Purpose::Count => {}
+            Purpose::Witness => {
+                let witness = Witness { age: self.stored[at].order, place: 0 };
+                self.sent.push((to, token, Answer::Witnessed(tuple, witness)));
+                return true;
+            }
             Purpose::Take => self.stored[at].place = Place::Taken { by: to, token },
             Purpose::Lease(ttl) => {
-                let lease = self.order();
-                held = Some(Attempt { lease: LeaseId(lease), attempt: self.stored[at].failed + 1 });
-                let due = Some(self.now + ttl);
-                self.stored[at].place =
-                    Place::Leased { by: to, lease, ttl, due, put_off: false, is_acknowledging: false };
+                held = Some(self.lease(at, to, Life { ttl, until: None, for_group: false }));
+            }
+            Purpose::Hold(ttl, limit) => {
+                let until = limit.map(|limit| self.now + limit);
+                held = Some(self.lease(at, to, Life { ttl, until, for_group: true }));
             }
         }
         self.sent.push((to, token, Answer::Tuple(tuple, held)));
@@ -297,11 +331,11 @@ impl Model {
     }
 
     pub(super) fn out(&mut self, from: u16, token: u64, tuples: &[Tuple], deadline: Option<Span>) {
-        if self.parked.is_empty() && self.fits(tuples, None) {
+        if self.parked.is_empty() && self.fits(tuples, &[]) {
             self.put_all(tuples, false);
             self.reply(from, token, Answer::Done);
         } else {
-            self.park(from, token, None, tuples, deadline);
+            self.park(from, token, (vec![], vec![]), tuples, deadline);
         }
     }
 
@@ -309,95 +343,33 @@ impl Model {
         &mut self,
         from: u16,
         token: u64,
-        lease: Option<u64>,
-        tuples: &[Tuple],
-        deadline: Option<Span>,
-    ) -> bool {
-        if !quota::could_fit(&self.config, tuples) {
-            self.refuse(from, token, Code::TooLarge);
-            return false;
-        }
-        if deadline == Some(Span::ZERO) {
-            self.refuse(from, token, Code::SpaceFull);
-            return false;
-        }
-        let may = self.may_wait(from, token);
-        if may {
-            let (order, due) = (self.order(), deadline.map(|span| self.now + span));
-            self.parked.push(Parked { order, from, token, lease, due, tuples: tuples.to_vec() });
-        }
-        may
-    }
-
-    pub(super) fn acknowledge(
-        &mut self,
-        from: u16,
-        token: u64,
-        id: u64,
+        (leases, witnesses): (Vec<u64>, Vec<u64>),
         tuples: &[Tuple],
         deadline: Option<Span>,
     ) {
-        let Some(at) = self.held(from, id) else { return self.refuse(from, token, Code::LeaseLost) };
-        let is_oldest = self.parked.iter().all(|p| p.lease.is_none());
-        if let Some(is_reserve) = self.room_for_results(tuples, id, is_oldest) {
-            self.stored.remove(at);
-            self.put_all(tuples, is_reserve);
-            self.reply(from, token, Answer::Done);
-        } else if self.park(from, token, Some(id), tuples, deadline)
-            && let Place::Leased { due, is_acknowledging, .. } = &mut self.stored[at].place
-        {
-            (*due, *is_acknowledging) = (None, true);
+        if !quota::could_fit(&self.config, tuples) {
+            return self.refuse(from, token, Code::TooLarge);
         }
-    }
-
-    fn held(&self, from: u16, id: u64) -> Option<usize> {
-        self.stored.iter().position(|s| {
-            matches!(s.place, Place::Leased { by, lease, is_acknowledging: false, .. } if (by, lease) == (from, id))
-        })
-    }
-
-    fn resume(&mut self, parked: &Parked) {
+        if deadline == Some(Span::ZERO) {
+            return self.refuse(from, token, Code::SpaceFull);
+        }
+        if !self.may_wait(from, token) {
+            return;
+        }
+        let (order, due) = (self.order(), deadline.map(|span| self.now + span));
         for stored in &mut self.stored {
-            if let Place::Leased { lease, ttl, due, put_off, is_acknowledging, .. } = &mut stored.place
-                && Some(*lease) == parked.lease
+            if let Place::Leased { lease, due, is_acknowledging, .. } = &mut stored.place
+                && leases.contains(lease)
             {
-                (*due, *put_off, *is_acknowledging) = (Some(self.now + *ttl), false, false);
+                (*due, *is_acknowledging) = (None, true);
             }
         }
+        self.parked.push(Parked { order, from, token, leases, witnesses, due, tuples: tuples.to_vec() });
     }
 
-    pub(super) fn release(&mut self, from: u16, token: u64, id: u64) {
-        if self.held(from, id).is_none() {
-            return self.refuse(from, token, Code::LeaseLost);
-        }
-        self.fail(id, "released by its holder");
-        self.reply(from, token, Answer::Done);
-    }
-
-    fn fail(&mut self, id: u64, reason: &str) {
-        let is_it = |s: &Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
-        let at = self.stored.iter().position(is_it).unwrap();
-        self.stored[at].failed += 1;
-        let Stored { order, failed, ref tuple, .. } = self.stored[at];
-        if failed < self.config.max_attempts || tuple[0] == Value::from(DEAD_LETTER) {
-            self.stored[at].place = Place::Shown;
-            return self.offer(order);
-        }
-        let mut values: Vec<Value> = vec![DEAD_LETTER.into(), reason.into(), i64::from(failed).into()];
-        let Stored { tuple, is_reserve, .. } = self.stored.remove(at);
-        values.extend(tuple);
-        self.put_all(&[Tuple::new(values).unwrap()], is_reserve);
-    }
-
-    pub(super) fn renew(&mut self, from: u16) {
-        let now = self.now;
-        for stored in &mut self.stored {
-            if let Place::Leased { by, ttl, due: Some(due), put_off, .. } = &mut stored.place
-                && *by == from
-            {
-                (*due, *put_off) = (now + *ttl, false);
-            }
-        }
+    fn show(&mut self, at: usize) {
+        self.stored[at].place = Place::Shown;
+        self.offer(self.stored[at].order);
     }
 
     pub(super) fn cancel(&mut self, from: u16, token: u64) {

@@ -3,11 +3,12 @@
 use super::bench::{Bench, Sent};
 use super::model::{Model, Purpose};
 use crate::{
-    Answer, ArrayOf, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait,
+    Answer, ArrayOf, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Tuple, Wait, Witness,
     template, tuple,
 };
 use proptest::prelude::*;
 use quintet_contract::{Input, Protocol, Snapshot, Span, check_snapshots};
+use quintet_errors::Code;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -18,6 +19,9 @@ enum Step {
     Return(u64),
     Ack(usize, Vec<Tuple>, Option<Span>),
     Release(usize),
+    /// The end of a group that took and read these, counted back as well.
+    Commit(Vec<usize>, Vec<usize>, Vec<Tuple>, Option<Span>),
+    Abort(Vec<usize>),
     Renew,
     Count(Template),
     /// All tuples, or those that match, so many in a page.
@@ -87,7 +91,12 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Purpose::Take),
         2 => (1..40u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
         1 => (500..3000u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
+        1 => Just(Purpose::Witness),
+        2 => (1..200u64, proptest::option::of(1..300u64)).prop_map(|(ttl, limit)| {
+            Purpose::Hold(Span::from_micros(ttl), limit.map(Span::from_micros))
+        }),
     ];
+    let some = |most| proptest::collection::vec(0..3usize, 0..most);
     prop_oneof![
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
         10 => (purpose, wait, a_template()).prop_map(|(p, w, t)| Step::Query(p, w, t)),
@@ -95,6 +104,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (1..6u64).prop_map(Step::Return),
         3 => (0..4usize, tuples(0), deadline()).prop_map(|(l, t, d)| Step::Ack(l, t, d)),
         2 => (0..4usize).prop_map(Step::Release),
+        4 => (some(3), some(3), tuples(0), deadline()).prop_map(|(l, w, t, d)| Step::Commit(l, w, t, d)),
+        2 => some(3).prop_map(Step::Abort),
         1 => Just(Step::Renew),
         4 => a_template().prop_map(Step::Count),
         2 => (proptest::option::of(a_template()), 1..5u32).prop_map(|(t, n)| Step::List(t, n)),
@@ -114,6 +125,9 @@ struct Pair {
     /// The last token of each sender.
     tokens: [u64; 4],
     leases: Vec<u64>,
+    witnesses: Vec<Witness>,
+    /// How many groups have happened that took something, and how many that did not as something was gone.
+    groups: [u32; 2],
     /// Whether a request has waited for an index.
     half_built: bool,
     /// Whether a request has had to go on in another turn.
@@ -127,6 +141,8 @@ impl Pair {
             model: Model::new(config),
             tokens: [0; 4],
             leases: vec![],
+            witnesses: vec![],
+            groups: [0; 2],
             half_built: false,
             is_scanned: false,
         }
@@ -134,6 +150,45 @@ impl Pair {
 
     fn lease(&self, back: usize) -> LeaseId {
         LeaseId(self.leases.iter().rev().nth(back).copied().unwrap_or(1_000_000))
+    }
+
+    /// The leases that were counted back, going up.
+    fn some_leases(&self, back: &[usize]) -> Vec<LeaseId> {
+        let mut leases: Vec<_> = back.iter().map(|back| self.lease(*back)).collect();
+        leases.sort_unstable();
+        leases.dedup();
+        leases
+    }
+
+    fn end_group(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
+        match step {
+            Step::Commit(leases, witnesses, tuples, deadline) => {
+                let (leases, deadline) = (self.some_leases(leases), *deadline);
+                let known = |back: &usize| self.witnesses.iter().rev().nth(*back).copied();
+                let witnesses: Vec<_> = witnesses.iter().filter_map(known).collect();
+                let ids: Vec<_> = leases.iter().map(|lease| lease.0).collect();
+                let ages: Vec<_> = witnesses.iter().map(|witness| witness.age).collect();
+                self.model.commit(from, token, (&ids, &ages), tuples, deadline);
+                let commit = Request::Commit { leases: &leases, witnesses: &witnesses, deadline, tuples };
+                let sent = self.bench.ask_settled(from, token, settled, commit);
+                let is_answer = |answer: &Answer| match answer {
+                    Answer::Done => leases.len() > 1,
+                    Answer::Error(refusal) => refusal.code == Code::Conflict,
+                    _ => false,
+                };
+                for (_, _, answer) in sent.iter().filter(|sent| sent.1 == token && is_answer(&sent.2)) {
+                    self.groups[usize::from(*answer != Answer::Done)] += 1;
+                }
+                sent
+            }
+            Step::Abort(leases) => {
+                let leases = self.some_leases(leases);
+                let ids: Vec<_> = leases.iter().map(|lease| lease.0).collect();
+                self.model.abort(from, token, &ids);
+                self.bench.ask_settled(from, token, settled, Request::Abort { leases: &leases })
+            }
+            other => unreachable!("{other:?} ends no group"),
+        }
     }
 
     /// Does one step on both; what each answered.
@@ -245,6 +300,10 @@ impl Pair {
                     Purpose::Take => Request::Take { wait, lease: None, template },
                     Purpose::Lease(ttl) => Request::Take { wait, lease: Some(*ttl), template },
                     Purpose::Count => Request::Count { template },
+                    Purpose::Witness => Request::Witness { wait, template },
+                    Purpose::Hold(lease, limit) => {
+                        Request::Hold { wait, lease: *lease, limit: *limit, template }
+                    }
                 };
                 let sent = bench.ask_settled(from, token, settled, request);
                 self.look();
@@ -269,6 +328,7 @@ impl Pair {
                 self.model.count(from, token, template);
                 sent
             }
+            Step::Commit(..) | Step::Abort(_) => self.end_group(from, token, settled, step),
             Step::Ack(..) | Step::Release(_) => self.ask_about_lease(from, token, settled, step),
             other => unreachable!("{other:?} is no request"),
         }
@@ -295,13 +355,20 @@ impl Pair {
             Answer::Tuple(_, Some(attempt)) => Some(attempt.lease.0),
             _ => None,
         }));
+        self.witnesses.extend(sent.iter().filter_map(|(_, _, answer)| match answer {
+            Answer::Witnessed(_, witness) => Some(*witness),
+            _ => None,
+        }));
     }
 }
 
-/// Errors are compared by their codes.
+/// Errors are compared by their codes, witnesses by their ages: where a tuple lies is the manager's own affair.
 fn without_texts(sent: &[Sent]) -> Vec<Sent> {
     let without = |answer: &Answer| match answer {
         Answer::Error(Refusal { code, .. }) => Answer::Error(Refusal::new(*code, "")),
+        Answer::Witnessed(tuple, witness) => {
+            Answer::Witnessed(tuple.clone(), Witness { place: 0, ..*witness })
+        }
         other => other.clone(),
     };
     sent.iter().map(|(to, token, answer)| (*to, *token, without(answer))).collect()
@@ -376,6 +443,45 @@ proptest! {
     }
 }
 
+/// With more groups than else, in a space with more room, so that many happen and some do not as something was gone.
+#[test]
+fn groups_end_as_those_of_the_model() {
+    let groups = core::cell::Cell::new([0u32; 2]);
+    let settings = ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() };
+    let result = proptest::test_runner::TestRunner::new(settings).run(&group_steps(), |steps| {
+        let mut pair = Pair::new(SpaceConfig { max_bytes: 5_000, max_tuples: 20, ..config() });
+        let result = compare(&mut pair, &steps);
+        let [done, gone] = groups.get();
+        groups.set([done + pair.groups[0], gone + pair.groups[1]]);
+        result
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    let [done, gone] = groups.get();
+    assert!(done > 50, "{done} groups happened that took several tuples");
+    assert!(gone > 200, "{gone} groups did not happen as something was gone");
+}
+
+/// One sender or two that put, take and read for groups, and end them.
+fn group_steps() -> impl Strategy<Value = Steps> {
+    let purpose = prop_oneof![
+        3 => Just(Purpose::Hold(Span::from_millis(1), None)),
+        1 => Just(Purpose::Hold(Span::from_millis(1), Some(Span::from_micros(20)))),
+        2 => Just(Purpose::Witness),
+        1 => Just(Purpose::Take),
+    ];
+    let some = |most| proptest::collection::vec(0..3usize, 0..most);
+    let tuples = || proptest::collection::vec(one_tuple(), 0..3);
+    let step = prop_oneof![
+        3 => tuples().prop_map(|tuples| Step::Out([tuples, vec![tuple!["a", 1i64]]].concat(), None)),
+        6 => (purpose, a_template()).prop_map(|(p, t)| Step::Query(p, Wait::AtOnce, t)),
+        4 => (some(4), some(3), tuples()).prop_map(|(l, w, t)| Step::Commit(l, w, t, None)),
+        1 => some(3).prop_map(Step::Abort),
+        2 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
+        1 => Just(Step::Renew),
+    ];
+    proptest::collection::vec((1..3u16, 0..2u64, step), 10..60)
+}
+
 /// Where each step looks at one tuple or two, so that all of this happens while indexes are half built and searches half done.
 #[test]
 fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
@@ -399,8 +505,16 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
 #[cfg(feature = "seeded-defects")]
 #[test]
 fn every_seeded_defect_is_found() {
-    use crate::Defect::{CreditCountedTwice, LeaseNeverReturned, LostBetweenRemovalAndReply, LostWakeUp};
-    for defect in [LostWakeUp, LeaseNeverReturned, CreditCountedTwice, LostBetweenRemovalAndReply] {
+    use crate::Defect::{CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned};
+    use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, WitnessNotChecked};
+    for defect in [
+        LostWakeUp,
+        LeaseNeverReturned,
+        CreditCountedTwice,
+        LostBetweenRemovalAndReply,
+        WitnessNotChecked,
+        GroupEndsHalf,
+    ] {
         let settings = ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() };
         let found = proptest::test_runner::TestRunner::new(settings).run(&steps(), |steps| {
             let mut pair = Pair::new(SpaceConfig { defect: Some(defect), ..config() });

@@ -25,17 +25,17 @@ pub(super) fn could_fit(config: &SpaceConfig, tuples: &[Tuple]) -> bool {
 }
 
 impl Model {
-    /// Number and bytes of what counts in the quota or the reserve, without the tuple under the lease `ending`.
-    fn counted(&self, is_reserve: bool, ending: Option<u64>) -> (u64, u64) {
+    /// Number and bytes of what counts in the quota or the reserve, without the tuples under the leases `ending`.
+    fn counted(&self, is_reserve: bool, ending: &[u64]) -> (u64, u64) {
         let counted = self.stored.iter().filter(|s| match s.place {
             Place::Shown => true,
             Place::Taken { .. } => false,
-            Place::Leased { lease, .. } => Some(lease) != ending,
+            Place::Leased { lease, .. } => !ending.contains(&lease),
         });
         size(counted.filter(|s| s.is_reserve == is_reserve).map(|s| &s.tuple))
     }
 
-    pub(super) fn fits(&self, tuples: &[Tuple], ending: Option<u64>) -> bool {
+    pub(super) fn fits(&self, tuples: &[Tuple], ending: &[u64]) -> bool {
         let ((held, held_bytes), (number, bytes)) = (self.counted(false, ending), size(tuples));
         let of = |tuple: &Tuple| self.indexes.get(&signature(tuple)).copied().unwrap_or(0);
         let shown = self.stored.iter().filter(|s| s.place == Place::Shown);
@@ -45,17 +45,20 @@ impl Model {
     }
 
     /// Whether results count in the reserve; none: there is no room for them.
-    pub(super) fn room_for_results(&self, tuples: &[Tuple], id: u64, is_oldest: bool) -> Option<bool> {
-        if self.fits(tuples, Some(id)) {
+    pub(super) fn room_for_results(&self, tuples: &[Tuple], ids: &[u64], is_oldest: bool) -> Option<bool> {
+        if self.fits(tuples, ids) {
             return Some(false);
         }
-        let is_it = |s: &&Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
-        let ending = self.stored.iter().find(is_it).unwrap();
-        let ((number, bytes), (room, room_bytes)) = (size(tuples), size([&ending.tuple]));
-        if number <= room && bytes <= room_bytes {
-            return Some(ending.is_reserve);
+        let is_ending = |s: &&Stored| matches!(s.place, Place::Leased { lease, .. } if ids.contains(&lease));
+        let (number, bytes) = size(tuples);
+        for is_reserve in [false, true] {
+            let ending = self.stored.iter().filter(is_ending).filter(|s| s.is_reserve == is_reserve);
+            let (room, room_bytes) = size(ending.map(|s| &s.tuple));
+            if room > 0 && number <= room && bytes <= room_bytes {
+                return Some(is_reserve);
+            }
         }
-        let (held, held_bytes) = self.counted(true, Some(id));
+        let (held, held_bytes) = self.counted(true, ids);
         let SpaceConfig { max_tuples, max_bytes, .. } = self.config;
         let fits = held + number <= max_tuples / 4 && held_bytes + bytes <= max_bytes / 4;
         let alone = held == 0 && could_fit(&self.config, tuples);

@@ -1,0 +1,172 @@
+//! quintet_group - takes, reads and puts that happen at one instant, or not at all
+//!
+//! Until a group is committed others see nothing of it: what it has taken is hidden, what it has read stays where it is, and what it puts is kept
+//! in this process. At its end all of it happens at one instant. A group that is aborted, freed, out of its time, or whose process died
+//! has not happened: what it took is in its old place, and no attempt is counted. It sees the space as others do: neither what it has taken nor
+//! what it is going to put.
+//!
+//! What was read has to be in the space still when the group ends, or be among what it took; else the end fails with `QUINTET_CONFLICT`, and
+//! the group is to be done again.
+//!
+//! Of two groups that take the same tuples in different orders each may have what the other waits for. Both end when their time is over:
+//! give them one. Groups that take in one order never come to that.
+//!
+//! Any threads may use a group at once; of two that end it one fails with `QUINTET_LEASE_LOST`.
+//!
+//! ```c
+//! quintet_group *group;
+//! quintet_space_group(space, 60000, &group);
+//! if (quintet_group_take(group, any_counter, QUINTET_FOREVER, &counter) == QUINTET_OK &&
+//!     quintet_group_out(group, next) == QUINTET_OK && quintet_group_commit(group) == QUINTET_OK) puts("counted");
+//! quintet_group_free(group);
+//! ```
+
+use crate::boundary::{Tagged, free, give, guarded, handle, limit, place, value};
+use crate::connection::{Connection, done};
+use crate::error::quintet_status;
+use crate::space::quintet_space;
+use crate::tuple::{quintet_tuple, received, to_match, to_put};
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, null_mut};
+use quintet::{Error, Pending, Template};
+use std::sync::Arc;
+
+/// A group. Any threads may use it at once.
+pub struct quintet_group(Tagged<Uses>);
+handle!(quintet_group, Uses, b"grou", "group");
+
+/// What is behind it.
+pub struct Uses {
+    connection: Arc<Connection>,
+    group: quintet::Group,
+}
+
+type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_tuple>>;
+
+/// Begins a group, which lasts so long at most: `QUINTET_FOREVER` without end. To be freed with `quintet_group_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_group(
+    space: Option<&quintet_space>,
+    timeout_ms: i64,
+    group: Option<&mut MaybeUninit<*mut quintet_group>>,
+) -> quintet_status {
+    guarded(|| {
+        let group = place(group, "group", null_mut())?;
+        let connection: &Arc<Connection> = value(space)?;
+        let begun = connection.space.group().within(limit(timeout_ms));
+        *group = give(Uses { connection: Arc::clone(connection), group: begun });
+        Ok(())
+    })
+}
+
+/// Takes the oldest matching tuple, waiting for one while the group lasts. To be freed with `quintet_tuple_free`.
+///
+/// Fails with `QUINTET_TIMED_OUT`, whose text says what nearly matched; `QUINTET_LEASE_LOST` if the group was told to end;
+/// `QUINTET_TOO_LARGE` for more tuples than a group may take; `QUINTET_BAD_VALUE` for what is no template; `QUINTET_RESOURCE` if there is
+/// no thread to renew what it has.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_take(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    look(group, wanted, tuple, |group, template| group.begin_take(template, limit(timeout_ms)))
+}
+
+/// Takes the oldest matching tuple if there is one. Else `tuple` is NULL, and the status `QUINTET_OK`.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_take_if(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    look(group, wanted, tuple, quintet::Group::begin_take_if)
+}
+
+/// Reads the oldest matching tuple, waiting for one while the group lasts. It stays where it is, and has to be there at the end. To be freed with
+/// `quintet_tuple_free`.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_read(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    look(group, wanted, tuple, |group, template| group.begin_read(template, limit(timeout_ms)))
+}
+
+/// Reads the oldest matching tuple if there is one; as `quintet_group_take_if`. That there is none is no promise for the end.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_read_if(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    look(group, wanted, tuple, quintet::Group::begin_read_if)
+}
+
+/// Puts a tuple when the group ends. It may be changed or freed at once.
+///
+/// Fails with `QUINTET_LEASE_LOST` if the group was told to end; `QUINTET_BAD_VALUE` for what is no tuple.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_out(
+    group: Option<&quintet_group>,
+    tuple: Option<&quintet_tuple>,
+) -> quintet_status {
+    guarded(|| value(group)?.group.out(to_put(tuple)?.clone()))
+}
+
+/// Ends the group: what it took is gone and what it puts is there, at one instant. Waits while the space has no room for what it puts, and the
+/// group lasts.
+///
+/// Fails with `QUINTET_CONFLICT` if somebody else took what it has read, and with `QUINTET_LEASE_LOST` if its time was over: nothing of it has
+/// happened, and it may be done again. `QUINTET_TIMED_OUT`, `QUINTET_SPACE_FULL` and `QUINTET_TOO_LARGE`: it has not happened either.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_commit(group: Option<&quintet_group>) -> quintet_status {
+    guarded(|| {
+        let uses = value(group)?;
+        let under_way = uses.group.begin_commit()?;
+        // An interrupt ends the wait, and the group with it.
+        let outcome = uses.connection.outcome(under_way.pending())?;
+        under_way.keep();
+        done(outcome?)
+    })
+}
+
+/// Ends the group, which has not happened: what it took is back when this returns.
+///
+/// Fails with `QUINTET_LEASE_LOST` if it was told to end before.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_abort(group: Option<&quintet_group>) -> quintet_status {
+    guarded(|| value(group)?.group.abort())
+}
+
+/// Frees a group. If it was not told to end, it is aborted. NULL is left alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_free(group: Option<NonNull<quintet_group>>) {
+    free(group);
+}
+
+/// Asks, waits, and makes what came the group's own.
+fn look(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    tuple: Place<'_>,
+    begin: impl FnOnce(&quintet::Group, &Template) -> Result<Pending, Error>,
+) -> quintet_status {
+    guarded(|| {
+        let tuple = place(tuple, "tuple", null_mut())?;
+        let (uses, template) = (value(group)?, to_match(wanted)?);
+        let pending = uses.connection.leasing(|| begin(&uses.group, template))?;
+        let accepted = uses.group.accept(uses.connection.finish(pending)?)?;
+        *tuple = accepted.map_or(null_mut(), received);
+        Ok(())
+    })
+}

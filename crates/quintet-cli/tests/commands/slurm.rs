@@ -1,7 +1,8 @@
 //! `quintet run` inside an allocation of Slurm, with a program of the test's own for `srun`; `.ci/slurm` does the same with Slurm itself.
 
-use crate::tool::{result, script, text, wait_until};
+use crate::tool::{result, script, state, text, wait_until};
 use quintet_testbed::{Child, Program, TempDir};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,22 @@ fn a_command_that_is_killed_leaves_nothing_on_the_machines_of_its_allocation() {
     job.kill().expect("killed");
     let marker = [text(allocation.room.path()).to_owned()];
     wait_until(|| shown(&marker).is_empty() && allocation.left() == 0);
+}
+
+#[test]
+fn ctrl_z_stops_a_command_that_waits_for_the_machines_of_its_allocation() {
+    let waits = format!("while [ ! -e \"$SRUN_SAID.go\" ]; do sleep 0.05; done\n{SRUN}");
+    let allocation = Allocation::new(&waits, "exit 3");
+    let job = allocation.run(&[], &[]);
+    let process = Pid::from_raw(job.id().cast_signed()).expect("it runs");
+    // Before that a signal is nobody's but the system's.
+    wait_until(|| !shown(&[text(&allocation.room.join("bin/srun")).to_owned()]).is_empty());
+    kill_process(process, Signal::TSTP).expect("it is there");
+    wait_until(|| state(job.id()) == Some('T'));
+    fs::write(allocation.room.join("said.go"), "").expect("written");
+    kill_process(process, Signal::CONT).expect("it is there");
+    let (code, said) = result(job);
+    assert!(code == 3 && said.contains("on the machines of Slurm's allocation: n1, n2"), "{said}");
 }
 
 #[test]

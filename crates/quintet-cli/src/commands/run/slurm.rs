@@ -17,7 +17,7 @@ use crate::connection::refused;
 use clap::ValueEnum;
 use quintet::{Code, Error};
 use quintet_identity::Grants;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -249,11 +249,15 @@ fn wait_for_agents(
     told: &Receiver<Told>,
     happenings: &Receiver<Happening>,
 ) -> Result<Vec<String>, Error> {
-    let limit = Instant::now() + START_LIMIT;
+    let mut limit = Instant::now() + START_LIMIT;
     let (mut names, mut words) = (Vec::new(), Vec::new());
     while names.len() < count as usize {
-        if happenings.try_iter().any(|happening| matches!(happening, Happening::Interrupt(_))) {
-            return Err(Error::new(Code::Cancelled, "interrupted"));
+        for happening in happenings.try_iter() {
+            match happening {
+                Happening::Interrupt(_) => return Err(Error::new(Code::Cancelled, "interrupted")),
+                Happening::Pause => limit += stop_here(),
+                _ => {}
+            }
         }
         match told.recv_timeout(PAUSE) {
             Ok(Told::Agent(line)) => {
@@ -275,6 +279,14 @@ fn wait_for_agents(
         }
     }
     Ok(names)
+}
+
+/// Stops this process until it is told to go on, and says for how long: the step goes on meanwhile, as others wait for its machines.
+fn stop_here() -> Duration {
+    let begun = Instant::now();
+    // A process may always stop itself.
+    let _ = kill_process(getpid(), Signal::STOP);
+    begun.elapsed()
 }
 
 #[cfg(test)]

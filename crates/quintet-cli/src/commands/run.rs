@@ -173,16 +173,30 @@ fn module_path(script: &OsStr) -> OsString {
     path
 }
 
-/// Looks whether a script, or a program that a path names, is there: before anything is started for it.
+/// Looks whether a script or a program is there: before anything is started for it.
 fn check_program(program: &OsStr) -> Result<(), Error> {
     let path = Path::new(program);
     let is_searched = !program.as_encoded_bytes().contains(&b'/') && !crate::python::is_script(path);
     match path.metadata() {
-        _ if is_searched => Ok(()),
         Ok(found) if found.is_file() => Ok(()),
+        _ if is_searched => check_path(program, std::env::var_os("PATH").unwrap_or_default()),
         Ok(_) => Err(Error::new(Code::BadFile, format!("{} is no file", path.display()))),
         Err(error) => Err(Error::new(Code::BadFile, format!("{}: {error}", path.display()))),
     }
+}
+
+/// Looks whether a program is in one of the folders of `PATH`.
+fn check_path(program: &OsStr, folders: OsString) -> Result<(), Error> {
+    let can_be_started =
+        |file: PathBuf| file.is_file() && rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok();
+    if std::env::split_paths(&folders).any(|folder| can_be_started(folder.join(program))) {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: there is no such file here, and no such program in the folders of PATH",
+        program.display()
+    );
+    Err(Error::new(Code::BadFile, text))
 }
 
 /// Whether the program is its own worker.

@@ -73,7 +73,7 @@ fn what_is_no_filter_of_events_is_refused() {
 #[test]
 fn a_script_that_is_not_there_starts_nothing() {
     let a = Machine::new("a");
-    for missing in ["nothere.py", "./nothere", "/"] {
+    for missing in ["nothere.py", "./nothere", "/", "no-such-program"] {
         let (code, said) = a.ask(&["run", "-n", "2", missing]);
         assert!(code == 65 && said.contains(missing) && !said.contains("worker"), "{code}: {said}");
     }

@@ -147,7 +147,7 @@ impl Launch {
     }
 
     fn start(&self, mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
-        command.envs(self.variables(&self.address)).env(self.job.0, &self.job.1);
+        command.envs(self.variables(who, &self.address)).env(self.job.0, &self.job.1);
         if let Some(identity) = &self.identity {
             command.env("QUINTET_IDENTITY", identity);
         }
@@ -161,8 +161,8 @@ impl Launch {
         Child::start(command, who, own_group)
     }
 
-    /// What everybody of the job is told, who reaches the space there.
-    fn variables(&self, address: &LinkAddress) -> Vec<(String, String)> {
+    /// What a process of the job is told, which reaches the space there.
+    fn variables(&self, who: Who, address: &LinkAddress) -> Vec<(String, String)> {
         let link = &self.link;
         let mut variables = vec![
             ("QUINTET_SPACE".to_owned(), address.to_string()),
@@ -180,9 +180,11 @@ impl Launch {
             ("QUINTET_EVENTS".to_owned(), "1".to_owned()),
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
         ];
-        // Workers fill the processors by being many; more threads in each would only be in each other's way.
-        let threads = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
-        variables.extend(threads.map(|variable| (variable.to_owned(), "1".to_owned())));
+        if who != Who::Master {
+            // Workers fill the processors by being many; more threads in each would only be in each other's way.
+            let threads = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+            variables.extend(threads.map(|variable| (variable.to_owned(), "1".to_owned())));
+        }
         variables
     }
 
@@ -198,7 +200,7 @@ impl Launch {
     /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.
     fn start_elsewhere(&self, rank: u64) -> Start {
         let (program, arguments) = self.program_elsewhere();
-        let mut variables = self.variables(&self.address_elsewhere);
+        let mut variables = self.variables(Who::Worker(rank), &self.address_elsewhere);
         variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
         let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
         Start {

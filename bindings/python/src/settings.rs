@@ -82,7 +82,7 @@ fn cluster(number: &str) -> PyResult<u128> {
     number.parse().map_err(|_| {
         let number = if number.is_empty() { "empty" } else { number };
         let text =
-            format!("environment variable {CLUSTER}: it is {number}, expected a whole number below 2**128");
+            format!("environment variable {CLUSTER}: it is {number}, expected a whole number below 2**128; a cluster's name goes into QUINTET_IDENTITY, or into QUINTET_SPACE as quintet://NAME");
         raise(Error::new(Code::BadValue, text))
     })
 }

@@ -29,8 +29,8 @@ pub(crate) struct SettingArguments {
 /// Which cluster, and all settings.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ClusterArguments {
-    /// The number of its cluster; else the setting cluster.id
-    #[arg(long, env = "QUINTET_CLUSTER", value_name = "N")]
+    /// The number that peers of this space must say; else the setting cluster.id
+    #[arg(long = "cluster-id", alias = "cluster", env = "QUINTET_CLUSTER", value_name = "N", value_parser = cluster_id)]
     cluster: Option<u128>,
     #[command(flatten)]
     settings: SettingArguments,
@@ -122,6 +122,14 @@ fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
     };
     let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
     Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
+}
+
+/// The number of a cluster, or in words what to write for a name.
+fn cluster_id(text: &str) -> Result<u128, String> {
+    text.parse().map_err(|_| {
+        "it is a whole number below 2**128; a cluster is named without an option, or with --space quintet://NAME, or by QUINTET_IDENTITY"
+            .to_owned()
+    })
 }
 
 /// An address, or in words why it is none.

@@ -12,7 +12,7 @@
 //! | `bench.rs` | `quintet bench`: measurements beside peers |
 //! | `chart.rs` | lines in a diagram, as SVG |
 //! | `companion.rs` | another process of this program |
-//! | `connection.rs` | `--space`, `--cluster` and settings, for the commands that share them |
+//! | `connection.rs` | `--space`, `--cluster-id` and settings, for the commands that share them |
 //! | `core_dumps.rs` | no core dumps of what holds keys |
 //! | `descriptors.rs` | how many descriptors this process may have |
 //! | `interrupt.rs` | ctrl-C and its kin |

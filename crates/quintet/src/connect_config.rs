@@ -100,7 +100,7 @@ fn cluster(number: &str) -> Result<u128, Error> {
     number.parse().map_err(|_| {
         let number = if number.is_empty() { "empty" } else { number };
         let text =
-            format!("environment variable {CLUSTER}: it is {number}, expected a whole number below 2**128");
+            format!("environment variable {CLUSTER}: it is {number}, expected a whole number below 2**128; a cluster's name goes into QUINTET_IDENTITY, or into QUINTET_SPACE as quintet://NAME");
         Error::new(Code::BadValue, text)
     })
 }
@@ -160,6 +160,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (variable, value, text) in [
             ("QUINTET_CLUSTER", "", "environment variable QUINTET_CLUSTER: it is empty"),
+            ("QUINTET_CLUSTER", "lab", "a cluster's name goes into QUINTET_IDENTITY"),
             ("QUINTET_SPACE", "pigeon:7", "space.address: "),
             ("QUINTET_SPACE_LEASE_MS", "1", "QUINTET_SPACE_LEASE_MS"),
         ] {

@@ -17,7 +17,7 @@ fn object(said: &str) -> Value {
 
 /// A served space that says that it is ready.
 fn served(socket: &str, record: &str) -> Child {
-    let server = quintet(["serve", "--listen", socket, "--cluster", "7", "--record", record, "--json"]);
+    let server = quintet(["serve", "--listen", socket, "--cluster-id", "7", "--record", record, "--json"]);
     let ready = server.output().next_line(LONG).expect("it says that it serves");
     assert_eq!(
         (object(&ready)["addresses"][0].as_str(), object(&ready)["cluster"].as_str()),
@@ -42,9 +42,9 @@ fn a_served_space_shows_its_state_and_its_recording_replays() {
     let (socket, record) = (folder.join("space"), folder.join("space.rec"));
     let server = served(text(&socket), text(&record));
     let lab = traffic(text(&socket));
-    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "7", "--json"]));
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster-id", "7", "--json"]));
     assert_eq!((code, &object(&said)["tuples"]), (0, &Value::from(2)), "{said}");
-    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "7"]));
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster-id", "7"]));
     assert!(code == 0 && said.contains("(text, i64)"), "{said}");
     let (code, said) = result(quintet(["status", "--space", text(&socket), "--cluster", "8"]));
     assert_eq!(code, 77, "another cluster: {said}");
@@ -97,7 +97,7 @@ fn one_space_is_served_over_three_kinds_of_link_at_once() {
     let [first, second, third] = [text(&memory), &unix, "tcp:127.0.0.1:0"];
     let server = quintet([
         "serve",
-        "--cluster",
+        "--cluster-id",
         "7",
         "--json",
         "--listen",
@@ -126,9 +126,9 @@ fn one_space_is_served_over_three_kinds_of_link_at_once() {
             assert_eq!(large, tuple!["large", n, vec![5u8; 3_000_000]]);
         }
     }
-    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster", "7"]));
+    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster-id", "7"]));
     assert!(code == 0 && said.contains("(text, i64)"), "{said}");
-    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster", "8"]));
+    let (code, said) = result(quintet(["status", "--space", &addresses[2], "--cluster-id", "8"]));
     assert!(code == 77 && !said.contains("cluster 0"), "nobody is told the number: {said}");
     drop(labs);
     server.terminate().unwrap();

@@ -77,7 +77,7 @@ fn serve(listen: &LinkAddress, identity: Option<&str>) -> Result<(Companion, Lin
     let listen = listen.to_string().into();
     let identity = identity.map(|path| format!("--set=cluster.identity={path}").into());
     let arguments =
-        ["serve".into(), "--cluster".into(), "0".into(), "--json".into(), "--listen".into(), listen];
+        ["serve".into(), "--cluster-id".into(), "0".into(), "--json".into(), "--listen".into(), listen];
     let mut server = Companion::start(arguments.into_iter().chain(identity))?;
     let mut line = String::new();
     if let Some(output) = server.output() {

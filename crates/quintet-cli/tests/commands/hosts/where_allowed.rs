@@ -55,7 +55,7 @@ fn a_machine_that_is_removed_in_the_middle_loses_the_jobs_space() {
         line.expect("it is said").1.to_owned()
     };
     let (space, cluster) = (word("space"), word("cluster"));
-    let status = ["status", "--json", "--space", &space, "--cluster", &cluster];
+    let status = ["status", "--json", "--space", &space, "--cluster-id", &cluster];
     // A member of the cluster reaches it.
     lab.does("b", &status);
     lab.does("a", &["leave", "b"]);
@@ -84,7 +84,7 @@ fn who_is_a_member_is_known_by_the_others_where_the_own_agent_has_ended() {
     let said = job.output().text();
     let word =
         |name: &str| said.lines().find_map(|line| line.split_once(&format!("on b] {name} "))).unwrap().1;
-    let status = ["status", "--json", "--space", word("space"), "--cluster", word("cluster")];
+    let status = ["status", "--json", "--space", word("space"), "--cluster-id", word("cluster")];
     lab.does("d", &status);
     lab.kill("a");
     // Those who are left elect another leader first.

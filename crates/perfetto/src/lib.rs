@@ -3,8 +3,13 @@
 //! <https://protobuf.dev/programming-guides/encoding/>).
 //!
 //! Nothing is kept but the packet at hand. The first failure of the file ends the writing; [`Perfetto::finish`] tells it. Files of several
-//! writers, one after the other, are one trace, if each was given numbers of its own ([`Perfetto::part`]).
+//! writers, one after the other, are one trace, if each was given numbers of its own ([`Perfetto::part`]). Those of another machine have
+//! another clock, and are read and written anew: `part.rs`.
 #![forbid(unsafe_code)]
+
+mod part;
+
+pub use part::{BadPart, CAME_FROM, Moment, Move, moments, moved};
 
 use std::io::{self, Write};
 

@@ -9,6 +9,7 @@ mod space;
 mod stack;
 mod stream;
 mod tls;
+mod traces;
 mod wire;
 
 /// An input with a name that says what it reaches.
@@ -45,6 +46,7 @@ pub fn seeds() -> Vec<Seed> {
         broker::messages(),
         models::files(),
         stack::configurations(),
+        traces::parts(),
     ]
     .into_iter()
     .flatten()

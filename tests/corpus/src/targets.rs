@@ -4,6 +4,7 @@ use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
 use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
 use quintet_model::Model;
+use quintet_perfetto::{Move, moments, moved};
 use quintet_stack::StackConfig;
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
@@ -19,7 +20,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -39,6 +40,7 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "broker_messages", run: quintet_broker::fuzzing::decode },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
+    Target { name: "trace_part", run: trace_part },
 ];
 
 /// Events of a run of a model that some input happens to be.
@@ -113,6 +115,17 @@ pub fn journal_entry(bytes: &[u8]) {
     if let Ok(entry) = Entry::decode_all(bytes) {
         let again = encode_to_vec(&entry);
         assert_eq!(Entry::decode_all(&again), Ok(entry));
+    }
+}
+
+/// Reads the bytes as a part of a trace. What can be read is written as it was under its own numbers, and keeps its moments under others.
+///
+/// # Panics
+/// If it is or does not: a defect.
+pub fn trace_part(bytes: &[u8]) {
+    let how = Move { time: &|at| at, machine: 3, sequence: 9, suffix: " on b" };
+    if let (Ok(before), Ok(other)) = (moments(bytes), moved(bytes, &how)) {
+        assert_eq!(moments(&other), Ok(before));
     }
 }
 

@@ -144,6 +144,7 @@ const EDGES: [(&str, &[&str]); 34] = [
             "link",
             "stack",
             "model",
+            "perfetto",
         ],
     ),
     ("documents", &[]),

@@ -8,7 +8,7 @@ use crate::tracer::{Group, Place, Tracer};
 use crate::watching::{OwnedCall, WatchingOutbox};
 use quintet_clock::monotonic;
 use quintet_contract::{Address, Frame, Input, Kind, NodeId, Outbox, PeerChange, Token};
-use quintet_perfetto::{Detail, Flow, Track};
+use quintet_perfetto::{CAME_FROM, Detail, Flow, Track};
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -127,7 +127,7 @@ impl Traced {
             let mut details = Vec::new();
             if let Some((from, frame)) = came {
                 let bytes = (frame.body.len() + frame.bulk.len()) as u64;
-                details.push(("from node", Detail::Number(from.0.into())));
+                details.push((CAME_FROM, Detail::Number(from.0.into())));
                 details.push(("bytes", Detail::Number(bytes)));
             }
             if !sent.text.is_empty() {

@@ -8,10 +8,11 @@ use crate::interrupt::on_interrupt;
 use crate::metrics::Part;
 use crate::output::tell;
 use crate::telemetry::TelemetryArguments;
+use crate::whole_file;
 use clap::{Args, ValueEnum};
-use quintet::{Code, Error, LinkAddress, LogNews, LogSink, Recorder, ServeConfig, Server, SpaceLog};
+use quintet::{Code, Error, LinkAddress, LogNews, LogSink, Recorder, ServeConfig, Server, SpaceLog, Tracer};
 use serde_json::json;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,6 +31,9 @@ pub(crate) struct Arguments {
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write a trace of the space for Perfetto (https://ui.perfetto.dev), as it goes on, in the place of any such file. That of a program is beside it with QUINTET_TRACE=FOLDER, and files one behind the other are one trace
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Bytes of tuples it holds; else the setting space.max_bytes
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<u64>,
@@ -76,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
     let recorder = recorder(arguments.record.as_deref())?;
     let chosen = !arguments.listen.is_empty() || cluster.has_chosen_address();
+    let tracer = arguments.trace.as_deref().map(tracer).transpose()?;
     let listen = if arguments.listen.is_empty() {
         vec![cluster.address_to_serve()?]
     } else {
@@ -93,6 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         link,
         recorder: recorder.clone(),
         log: log(arguments, failed)?,
+        tracer,
         ..ServeConfig::default()
     };
     let server = Server::start_at(&listen, &config)?;
@@ -140,6 +146,15 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
 /// Begins a recording if one is asked for.
 pub(crate) fn recorder(path: Option<&Path>) -> Result<Option<Recorder>, Error> {
     path.map(Recorder::create).transpose().map_err(refused("begin the recording"))
+}
+
+/// Begins the space's trace, in a new file.
+fn tracer(path: &Path) -> Result<Tracer, Error> {
+    let removed = match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed.and_then(|()| Tracer::create(path, "space")).map_err(|error| whole_file::refused(path, &error))
 }
 
 /// Ends a recording if there is one.

@@ -1,20 +1,22 @@
 //! `quintet run --trace` and `--histograms`: what viewers read of them.
 
 use crate::protobuf::Fields;
-use crate::tool::{quintet, result, text};
+use crate::tool::{LONG, quintet, result, text};
+use quintet::{Lab, tuple};
+use quintet_perfetto::whole_packets;
 use quintet_testbed::TempDir;
 use std::collections::BTreeMap;
 use std::env;
 
 /// A slice: the process, the track's name, its own, its times, its flows.
 #[derive(Debug)]
-struct Slice {
-    process: String,
-    track: String,
-    name: String,
-    begins: u64,
-    ends: Option<u64>,
-    flows: Vec<u64>,
+pub(crate) struct Slice {
+    pub(crate) process: String,
+    pub(crate) track: String,
+    pub(crate) name: String,
+    pub(crate) begins: u64,
+    pub(crate) ends: Option<u64>,
+    pub(crate) flows: Vec<u64>,
 }
 
 /// A track: its process, its name.
@@ -23,7 +25,7 @@ type Tracks = BTreeMap<u64, (String, String)>;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 
-fn slices(file: &[u8]) -> Vec<Slice> {
+pub(crate) fn slices(file: &[u8]) -> Vec<Slice> {
     let (mut tracks, mut slices, mut open) = (Tracks::new(), Vec::new(), BTreeMap::new());
     for packet in Fields::of(file).all(1).map(Fields::of) {
         packet.all(60).map(Fields::of).for_each(|track| describe(&track, &mut tracks));
@@ -179,4 +181,23 @@ fn each_process_keeps_how_long_its_operations_take() {
             assert!(fields[4].starts_with("HISTFAAAA"), "{line}");
         }
     }
+}
+
+#[test]
+fn a_served_space_writes_its_trace_as_it_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let (path, socket) = (folder.join("space.pftrace"), folder.join("space"));
+    std::fs::write(&path, "an earlier one").unwrap();
+    let mut server = quintet(["serve", "--listen", text(&socket), "--trace", text(&path)]);
+    assert!(server.output().wait_for("serving at", LONG).is_some(), "{}", server.output().text());
+    let lab = Lab::connect(&*socket, 0, LONG).expect("it is served");
+    lab.space().out(tuple!["row"]).unwrap();
+    // It has written what it did before it answered the next.
+    assert_eq!(lab.space().status().unwrap().tuples, 1);
+    let seen = slices(whole_packets(&std::fs::read(&path).expect("it is there")));
+    assert!(seen.iter().any(|slice| slice.process == "space" && slice.name == "out"), "{seen:?}");
+    server.kill().unwrap();
+    let nowhere = "/nobody/is/here/space.pftrace";
+    let (code, said) = result(quintet(["serve", "--listen", text(&socket), "--trace", nowhere]));
+    assert!(code == 71 && said.contains(&format!("{nowhere} cannot be written")), "{code}: {said}");
 }

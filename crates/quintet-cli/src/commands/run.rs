@@ -21,7 +21,7 @@
 //! | `run/files.rs` | what workers on other machines need of the program |
 //! | `run/ledger.rs` | which task is where, from the event tuples |
 //! | `run/killing.rs` | `--kill-one` |
-//! | `run/trace.rs` | `--trace` |
+//! | `run/trace.rs` | `--trace` and `--histograms` |
 //! | `run/counts.rs` | what `--metrics` tells of the job |
 //! | `run/display.rs`, `run/summary.rs` | what is shown meanwhile; what is said in the end |
 
@@ -107,10 +107,10 @@ pub(crate) struct Arguments {
     /// Record everything the space is given and does, for `quintet replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Write a trace of the job for Perfetto (https://ui.perfetto.dev): what each process of this machine asked of the space, and the frames between them
+    /// Write a trace of the job for Perfetto (https://ui.perfetto.dev): what each process asked of the space, and the frames between them; those of other machines by this one's clock
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Keep how long the operations of each process of this machine take, as interval logs of HdrHistogram in this folder
+    /// Keep how long the operations of each process take, as interval logs of HdrHistogram in this folder
     #[arg(long, value_name = "FOLDER")]
     histograms: Option<PathBuf>,
     /// How master and workers are linked with the space
@@ -266,9 +266,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
-    if trace.is_some() && elsewhere.hosts.are_several() {
-        printer.say("the trace shows the processes of this machine; workers on others are not in it");
-    }
     let server = Server::start_at(&listen, &config)?;
     let served = (server.addresses(), cluster, workers);
     let launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
@@ -276,10 +273,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
+    // Before the job's folders on other machines are removed.
+    let there = trace::gather(&launch.hosts, room.folder.path(), launch.histograms.as_deref());
     let unreached = launch.hosts.end();
     drop((lab, agents));
     let stopped = server.stop();
-    let traced = trace.map_or(Ok(()), Trace::finish);
+    let traced = trace.map_or(Ok(()), |trace| trace.finish(&there));
     let tidied = [stopped, traced, finish(recorder.as_ref()), room.close()];
     // Whatever failed beside the job, its result is what it is.
     let failures: Vec<Error> = tidied.into_iter().filter_map(Result::err).collect();

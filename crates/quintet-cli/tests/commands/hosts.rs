@@ -8,6 +8,7 @@ mod files;
 pub(crate) mod lab;
 mod output;
 mod redone;
+mod traced;
 mod where_allowed;
 
 use crate::tool::{LONG, result, script, text, wait_until};

@@ -5,7 +5,7 @@ use super::counts::JobCounts;
 use super::display::Printer;
 use super::files::Sent;
 use super::hosts::{Hosts, Place};
-use super::machine::{BUSY_PAUSE, Started};
+use super::machine::{BUSY_PAUSE, Machine, Started};
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
@@ -22,6 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ impl Launch {
             let mut busy = None;
             for place in self.hosts.of(rank) {
                 let Place::There(machine) = place else { return self.worker_here(rank) };
-                match machine.start(rank, self.start_elsewhere(rank)) {
+                match machine.start(rank, self.start_elsewhere(rank, machine)) {
                     Started::Running(there) => return Ok(Child::there(Who::Worker(rank), there)),
                     Started::Busy(why) => busy = Some(format!("{}: {why}", machine.name())),
                     Started::LeftOut => {}
@@ -198,14 +199,18 @@ impl Launch {
     }
 
     /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.
-    fn start_elsewhere(&self, rank: u64) -> Start {
+    fn start_elsewhere(&self, rank: u64, machine: &Arc<Machine>) -> Start {
         let (program, arguments) = self.program_elsewhere();
         let mut variables = self.variables(Who::Worker(rank), &self.address_elsewhere);
         variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
         let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
+        let kept = [("QUINTET_TRACE", &self.trace), ("QUINTET_HISTOGRAMS", &self.histograms)];
+        let kept = kept.into_iter().filter(|(_, folder)| folder.is_some()).filter_map(|(name, _)| {
+            Some((name.as_bytes().to_vec(), machine.parts()?.as_os_str().as_bytes().to_vec()))
+        });
         Start {
             arguments,
-            environment: variables.into_iter().map(as_bytes).collect(),
+            environment: variables.into_iter().map(as_bytes).chain(kept).collect(),
             files: self.files.iter().map(|(file, _)| file.clone()).collect(),
             ..Start::new(Who::Worker(rank).to_string(), program)
         }

@@ -1,5 +1,8 @@
 //! Another machine that runs workers of a job: its agent starts them, and tells what they say and how they end.
 
+mod errand;
+mod parts;
+
 use super::child::Who;
 use super::display::{Printer, Stream};
 use super::files::Sent;
@@ -7,6 +10,7 @@ use super::happening::Happening;
 use super::pieces::Pieces;
 use super::sight::Sight;
 use crate::commands::cluster::refused;
+use errand::Errands;
 use quintet::{Code, Error};
 use quintet_agent::{AgentError, Client};
 use quintet_contract::{NodeId, Span};
@@ -15,7 +19,10 @@ use quintet_launch::{Answer, End, FileHash, Reason, Request, Start, What};
 use quintet_membership::Suspicion;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -52,6 +59,10 @@ pub(super) struct Machine {
     tell: Sender<Happening>,
     /// The ranks of the workers that run there, by their numbers at the agent.
     workers: Mutex<BTreeMap<u64, u64>>,
+    /// Other processes of the job there.
+    errands: Errands,
+    /// Where workers there leave their parts of the trace and their histograms, once that was asked for; none if there is no such place.
+    parts: OnceLock<Option<PathBuf>>,
     is_followed: AtomicBool,
     /// Whether it did not seem to be there, by what was seen last.
     is_suspected: AtomicBool,
@@ -111,6 +122,8 @@ impl Machine {
             printer,
             tell,
             workers: Mutex::default(),
+            errands: Errands::default(),
+            parts: OnceLock::new(),
             is_followed: AtomicBool::new(false),
             is_suspected: AtomicBool::new(false),
             loss: OnceLock::new(),
@@ -192,11 +205,16 @@ impl Machine {
         };
         workers.insert(process, rank);
         drop(workers);
+        self.follow_if_new();
+        Started::Running(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
+    }
+
+    /// Hears from now on what happens in the job there.
+    fn follow_if_new(self: &Arc<Self>) {
         if !self.is_followed.swap(true, Ordering::AcqRel) {
             let machine = Arc::clone(self);
             thread::spawn(move || machine.follow());
         }
-        Started::Running(There { machine: Arc::clone(self), process, status: ExitStatus::from_raw(LOST) })
     }
 
     fn is_not_started(&self, error: AgentError) {
@@ -266,6 +284,7 @@ impl Machine {
         let _ = self.loss.set(if has_ended { Loss::Ended } else { Loss::Unreached });
         let error = refused(error);
         self.leave_out(error.text());
+        self.errands.lose();
         let left = std::mem::take(&mut *self.workers());
         // A job that is over has no process left to wait for.
         if !left.is_empty() {
@@ -279,7 +298,7 @@ impl Machine {
     /// `said`: what is no whole line so far, by process. Nothing is locked while who reads is waited for.
     fn happened(&self, process: u64, what: What, said: &mut BTreeMap<u64, Said>) {
         let known = self.workers().get(&process).copied();
-        let Some(rank) = known else { return };
+        let Some(rank) = known else { return self.errands.happened(process, what) };
         match what {
             What::Output { stream, bytes } => {
                 let said = said.entry(process).or_insert_with(|| Said {
@@ -341,6 +360,10 @@ impl Machine {
     fn workers(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn as_path(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
 }
 
 /// Whether it may succeed soon, for who asks again.

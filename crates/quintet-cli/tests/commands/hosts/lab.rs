@@ -16,6 +16,8 @@ pub(crate) struct Machines {
     machines: Vec<Machine>,
     /// Their network, where that is not loopback.
     pub(crate) bed: Option<Testbed>,
+    /// A machine whose clock is ahead of that of the others, and the words that start a program there.
+    ahead: Option<(String, Vec<String>)>,
 }
 
 /// A machine: its agent, unless that has ended.
@@ -32,7 +34,29 @@ impl Machines {
 
     /// The same; each may do what stands beside it, save the first, which may do everything.
     pub(crate) fn with_grants(machines: &[(&str, &str)]) -> Machines {
-        Machines::on(None, machines)
+        Machines::on(None, None, machines)
+    }
+
+    /// Two machines, all with all grants. What runs on the second one reads a clock, of those that count from the machine's start, that is so many seconds
+    /// ahead. None: there can be none here, and why was printed.
+    pub(crate) fn with_a_clock_ahead(names: [&str; 2], seconds: u64) -> Option<Machines> {
+        let words = ["unshare", "--time", "--monotonic", &seconds.to_string(), "--fork", "--kill-child"];
+        let words = words.map(str::to_owned).to_vec();
+        let probe = words[1..].iter().fold(Program::new(&words[0]), Program::arg).arg("true").spawn();
+        let why = match probe.map(result) {
+            Ok((0, _)) => {
+                return Some(Machines::on(
+                    None,
+                    Some((names[1].to_owned(), words)),
+                    &names.map(|name| (name, ALL)),
+                ));
+            }
+            Ok((_, said)) => said,
+            Err(error) => error.to_string(),
+        };
+        writeln!(stderr(), "SKIPPED, with a clock ahead: no time namespaces here: {why}")
+            .expect("standard error is open");
+        None
     }
 
     /// The same, all with all grants, on a network that can be cut. None: there can be none here, and why was printed.
@@ -45,12 +69,12 @@ impl Machines {
             return None;
         }
         let bed = Testbed::up(&Plan::unnamed(names.iter().copied())).expect("it is made");
-        Some(Machines::on(Some(bed), &names.iter().map(|name| (*name, ALL)).collect::<Vec<_>>()))
+        Some(Machines::on(Some(bed), None, &names.iter().map(|name| (*name, ALL)).collect::<Vec<_>>()))
     }
 
-    fn on(bed: Option<Testbed>, machines: &[(&str, &str)]) -> Machines {
+    fn on(bed: Option<Testbed>, ahead: Option<(String, Vec<String>)>, machines: &[(&str, &str)]) -> Machines {
         let room = TempDir::new().expect("a temporary directory");
-        let mut lab = Machines { room, machines: Vec::new(), bed };
+        let mut lab = Machines { room, machines: Vec::new(), bed, ahead };
         for (name, allowed) in machines {
             let (folder, place) = (lab.folder(name), lab.place(name));
             for path in [lab.home(name).join("tmp"), lab.bin(name)] {
@@ -118,7 +142,13 @@ impl Machines {
 
     pub(crate) fn program(&self, name: &str, words: &[&str]) -> Program {
         let path = std::env::var("PATH").unwrap_or_default();
-        let program = words.iter().fold(Program::new(env!("CARGO_BIN_EXE_quintet")), Program::arg);
+        let prefix = self.ahead.iter().filter(|(machine, _)| machine == name).flat_map(|(_, words)| words);
+        let all: Vec<&str> = prefix
+            .map(String::as_str)
+            .chain([env!("CARGO_BIN_EXE_quintet")])
+            .chain(words.iter().copied())
+            .collect();
+        let program = all[1..].iter().fold(Program::new(all[0]), Program::arg);
         let program = match &self.bed {
             None => program,
             Some(bed) => program.on(&bed.machine(name).expect("it is one")).expect("it is there"),

@@ -188,10 +188,7 @@ impl Handler {
     /// the reply; an exception fails the call, whose caller gets its text. One that is no Exception, ctrl-C say, goes on from here.
     ///
     /// Raises PeerDied, PeerSilent.
-    fn serve<'py>(
-        this: &Bound<'py, Self>,
-        function: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn serve<'py>(this: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("quintet.handling")?.call_method1("serve", (this, function))
     }
 
@@ -318,7 +315,8 @@ impl Call {
 
     fn take(&self) -> PyResult<quintet::Call> {
         self.connection.check_maker().map_err(raise)?;
-        let ended = || raise(Error::new(Code::BadValue, "this call has ended: it was replied to, or has failed"));
+        let ended =
+            || raise(Error::new(Code::BadValue, "this call has ended: it was replied to, or has failed"));
         self.held().take().ok_or_else(ended)
     }
 }

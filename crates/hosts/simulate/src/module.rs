@@ -130,7 +130,9 @@ impl Module {
 
     #[inline]
     fn tick(&mut self, now: Time) {
-        self.suspended.expire(now);
+        if self.decides {
+            self.suspended.expire(now);
+        }
         let Some(next) = self.next.filter(|next| *next <= now) else { return };
         self.came = self.came.min(Picos::reaching(next));
         (self.due, self.times) = (self.due + 1, self.times + 1);
@@ -154,7 +156,9 @@ impl Module {
                 self.cause = (asker_of(frame), 0);
             }
             kind if message_class(kind).is_some() => {
-                let (message, asker, bytes) = (MessageType(number), asker_of(frame), modelled_bytes(frame));
+                // Only what decides looks at it.
+                let bytes = if self.decides { modelled_bytes(frame) } else { 0 };
+                let (message, asker) = (MessageType(number), asker_of(frame));
                 self.take_message(Early { message, asker, bytes });
             }
             _ => {}
@@ -266,8 +270,12 @@ impl Hosted for Module {
             Input::Writable(_) => {}
             Input::Peer(..) => return,
         }
-        self.make_ready();
-        self.run(now, out);
+        if self.decides {
+            self.make_ready();
+            self.run_deciding(now, out);
+        } else {
+            self.run_through(out);
+        }
     }
 
     fn wakes_at(&self) -> Option<Time> {

@@ -40,30 +40,56 @@ struct Turn<'a> {
 }
 
 impl Module {
-    /// Goes on with what waits for room or may go on, and begins what is ready, as far as it goes.
-    pub(super) fn run(&mut self, now: Time, out: &mut dyn Outbox) {
-        if !self.decides {
-            return self.run_through(out);
-        }
+    /// Of a program that decides: goes on with what waits for room or may go on, and begins what is ready, as far as it goes.
+    pub(super) fn run_deciding(&mut self, now: Time, out: &mut dyn Outbox) {
         // Taken out meanwhile, so that executing it may change everything else.
         let program = std::mem::take(&mut self.spec.instructions);
         self.run_program(&program, &mut Turn { now, out, worked: false });
         self.spec.instructions = program;
     }
 
-    /// The same of a program that decides nothing.
-    fn run_through(&mut self, out: &mut dyn Outbox) {
-        while let Some(&Ready { at, asker, .. }) = self.ready.front() {
-            for index in self.blocked.take().unwrap_or(0)..self.spec.instructions.len() {
-                let instruction = &self.spec.instructions[index];
-                if act(instruction, &mut self.random, (asker, at), out) == Err(SendError::Full) {
-                    self.blocked = Some(index);
-                    return;
-                }
+    /// Of a program that decides nothing: goes on with the activation that waits for room, and does those that are ready, as far as it goes.
+    #[inline]
+    pub(super) fn run_through(&mut self, out: &mut dyn Outbox) {
+        if !self.ready.is_empty() {
+            return self.run_held(out);
+        }
+        // One input is the last condition of one activation at most, which needs no place in the queue as a rule.
+        if self.waits() && self.is_activated() {
+            let (asker, bytes) = self.cause;
+            let ready = Ready { at: self.came, asker, bytes };
+            self.blocked = self.pass(&ready, 0, out);
+            if self.blocked.is_some() {
+                self.ready.push_back(ready);
+            }
+        }
+    }
+
+    /// The same where activations wait.
+    #[inline(never)]
+    fn run_held(&mut self, out: &mut dyn Outbox) {
+        self.make_ready();
+        while let Some(&ready) = self.ready.front() {
+            let from = self.blocked.take().unwrap_or(0);
+            self.blocked = self.pass(&ready, from, out);
+            if self.blocked.is_some() {
+                return;
             }
             self.ready.pop_front();
-            self.succeed(asker, out);
         }
+    }
+
+    /// Does an activation from an instruction on; which one waits for room, if one does.
+    #[inline(always)]
+    fn pass(&mut self, ready: &Ready, from: usize, out: &mut dyn Outbox) -> Option<usize> {
+        let whose = (ready.asker, ready.at);
+        for (index, instruction) in self.spec.instructions.iter().enumerate().skip(from) {
+            if act(instruction, &mut self.random, whose, out) == Err(SendError::Full) {
+                return Some(index);
+            }
+        }
+        self.succeed(ready.asker, out);
+        None
     }
 
     #[inline(never)]

@@ -39,7 +39,8 @@ fn ports_lose_what_they_do_not_send_and_a_desk_is_a_queue_of_its_own() {
         for never in ["router.core", "hall.server", "building.desk"] {
             assert!(port(never, "dropped") == 0.0, "{never}");
         }
-        let lost: f64 = ["building.up", "hall.core", "router.up"].map(|name| port(name, "dropped")).iter().sum();
+        let lost: f64 =
+            ["building.up", "hall.core", "router.up"].map(|name| port(name, "dropped")).iter().sum();
         let (answered, asked) = (quantities["measure.page.count"], quantities["module.ask.activations"]);
         assert!((asked - answered - lost).abs() < 300.0, "{asked} asked, {answered} answered, {lost} lost");
     }

@@ -38,6 +38,8 @@ pub fn seeds() -> Vec<Seed> {
         layers::sessions(),
         layers::ports(),
         layers::messages(),
+        space::snapshots(),
+        space::logs(),
         membership::driven(),
         membership::messages(),
         launch::driven(),

@@ -6,6 +6,7 @@ use quintet_link::Credentials;
 use quintet_model::Model;
 use quintet_perfetto::{Move, moments, moved};
 use quintet_stack::StackConfig;
+use quintet_tuple_space::{Space, SpaceConfig};
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
 use std::sync::OnceLock;
@@ -20,7 +21,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 22] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -32,6 +33,8 @@ pub const TARGETS: [Target; 20] = [
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "ports", run: quintet_session::fuzzing::drive_ports },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
+    Target { name: "space_snapshot", run: quintet_tuple_space::fuzzing::snapshot },
+    Target { name: "space_log", run: space_log },
     Target { name: "membership", run: quintet_membership::fuzzing::drive },
     Target { name: "membership_messages", run: quintet_membership::fuzzing::decode },
     Target { name: "launch", run: quintet_launch::fuzzing::drive },
@@ -42,6 +45,11 @@ pub const TARGETS: [Target; 20] = [
     Target { name: "stack_config", run: stack_config },
     Target { name: "trace_part", run: trace_part },
 ];
+
+/// Reads the bytes as the records of a space's log, and goes on where they end.
+pub fn space_log(bytes: &[u8]) {
+    quintet_durable::fuzzing::log(bytes, &SpaceConfig::default(), |config| Space::new(*config));
+}
 
 /// Events of a run of a model that some input happens to be.
 const MODEL_EVENTS: u32 = 300;

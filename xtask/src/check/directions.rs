@@ -6,7 +6,7 @@ use crate::tree::File;
 ///
 /// A row may name rows above it only, so that there is no way up. A new crate adds its row; a new edge is added where it is needed, and
 /// looked at in review like any other line.
-const EDGES: [(&str, &[&str]); 34] = [
+const EDGES: [(&str, &[&str]); 35] = [
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
@@ -138,6 +138,7 @@ const EDGES: [(&str, &[&str]); 34] = [
             "session",
             "messaging",
             "tuple-space",
+            "durable",
             "membership",
             "launch",
             "broker",

@@ -27,6 +27,15 @@ mod recovery;
 mod tests;
 mod writer;
 
+/// A file of these records, as if each had been appended.
+pub(crate) fn file_of<'a>(format: &Format, records: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut bytes = header::header(format, header::HEADER_BYTES as u64).to_vec();
+    for record in records {
+        frame::write(format, 0, |to| to.extend_from_slice(record), &mut bytes);
+    }
+    bytes
+}
+
 pub use header::Format;
 pub use recovery::{Recovery, Unreadable};
 pub use writer::Writer;

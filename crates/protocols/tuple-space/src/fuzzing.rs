@@ -5,7 +5,7 @@ use crate::{NotGranted, Space, SpaceConfig, Template, Tuple};
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, PeerChange, Protocol,
-    Span, Time, Token,
+    Snapshot, Span, Time, Token,
 };
 use quintet_wire::Decode;
 
@@ -42,13 +42,40 @@ pub fn tuple(data: &[u8]) {
 /// # Panics
 /// If the manager panics, contradicts itself, or answers what cannot be read: a defect of the manager.
 pub fn requests(data: &[u8]) {
-    let limits = SpaceConfig {
-        max_bytes: 512,
-        max_tuples: 8,
-        max_attempts: 2,
-        max_waiting: 4,
-        ..SpaceConfig::default()
-    };
+    drive(data);
+}
+
+/// Restores a space from any bytes. One that comes back is whole, can be saved and restored again, and goes on.
+///
+/// # Panics
+/// If it is not so: a defect of the manager.
+pub fn snapshot(data: &[u8]) {
+    let Ok(mut space) = Space::restore(&limits(), data) else { return };
+    space.verify();
+    let saved = save(&space);
+    assert_eq!(save(&Space::restore(&limits(), &saved).expect("its own bytes")), saved);
+    space.handle(Time(u64::MAX / 2), Input::Wake, &mut Effects::default());
+    space.verify();
+}
+
+/// What a space becomes that was given such [`requests`].
+#[must_use]
+pub fn saved(data: &[u8]) -> Vec<u8> {
+    save(&drive(data))
+}
+
+fn save(space: &Space) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    space.save(&mut bytes);
+    bytes
+}
+
+fn limits() -> SpaceConfig {
+    SpaceConfig { max_bytes: 512, max_tuples: 8, max_attempts: 2, max_waiting: 4, ..SpaceConfig::default() }
+}
+
+fn drive(data: &[u8]) -> Space {
+    let limits = limits();
     let (mut space, mut now, mut effects) = (Space::new(limits), Time::ZERO, Effects::default());
     let mut rest = data;
     while let Some((&[what, who, token], after)) = rest.split_first_chunk::<3>() {
@@ -85,4 +112,5 @@ pub fn requests(data: &[u8]) {
             assert!(answer.is_ok(), "{answer:?}");
         }
     }
+    space
 }

@@ -12,6 +12,8 @@ use crate::whole_file;
 use clap::{Args, ValueEnum};
 use quintet::{Code, Error, LinkAddress, LogNews, LogSink, Recorder, ServeConfig, Server, SpaceLog, Tracer};
 use serde_json::json;
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -127,6 +129,8 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
             return Err(Error::new(Code::BadValue, text));
         }
     };
+    // A limit on the length of files is a full disk like others: it ends no server.
+    flag::register(SIGXFSZ, Arc::default()).map_err(refused("handle signals"))?;
     let told: LogSink = Arc::new(move |news| match news {
         LogNews::Reading { read, of } => tell(format!("the log is read: {read} of {of} bytes")),
         LogNews::Open { life: 1, .. } => tell("a new log begins"),

@@ -1,10 +1,12 @@
 //! Tuples, templates and requests to a space.
 
 use super::{Seed, named};
-use quintet_contract::{Address, Effects, Span, Token};
+use quintet_contract::{
+    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Span, Time, Token,
+};
 use quintet_tuple_space::{
-    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Subject, Template, Tuple, Wait, Witness, codec,
-    template, tuple,
+    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Space, SpaceConfig, Subject, Template, Tuple,
+    Wait, Witness, codec, fuzzing, template, tuple,
 };
 
 /// The length of the head, the head, the bulk.
@@ -145,4 +147,31 @@ pub(super) fn requests() -> Vec<Seed> {
             ),
         ],
     )
+}
+
+/// Spaces with tuples, leases and requests that wait.
+pub(super) fn snapshots() -> Vec<Seed> {
+    let saved = |seed: Seed| (seed.name, fuzzing::saved(&seed.bytes));
+    named("space_snapshot", requests().into_iter().map(saved).collect())
+}
+
+/// A log of a life in which a tuple is put and taken, and one without inputs.
+pub(super) fn logs() -> Vec<Seed> {
+    let (config, client) = (SpaceConfig::default(), Address::new(1, 16));
+    let space = Space::new(config);
+    let mut link = Effects::default();
+    let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
+    let put = Request::Out { deadline: None, tuples: &rows };
+    let take = Request::Take { wait: Wait::Forever, lease: None, template: &any };
+    for (token, request) in [(1, put), (2, take)] {
+        request.send(&mut link, Address::new(0, 16), Token(token), Token(0)).expect("a small request");
+    }
+    let frames = link.frames();
+    let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
+    let mut inputs = vec![(Time(2), Input::Peer(client, &up))];
+    inputs.extend(frames.iter().map(|(_, frame)| (Time(3), Input::Frame(client, frame.borrow()))));
+    inputs
+        .extend([(Time(4), Input::Wake), (Time(5), Input::Peer(client, &PeerChange::Down(DownCause::Died)))]);
+    let log = |inputs: &[(Time, Input<'_>)]| quintet_durable::fuzzing::seed(&config, &space, inputs);
+    named("space_log", vec![("life", log(&inputs)), ("empty", log(&[]))])
 }

@@ -55,10 +55,11 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 	@.ci/setup
 	@.ci/fuzz
 
-explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, the membership
+explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log, the membership
 	@.ci/setup
 	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
+	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

@@ -44,6 +44,9 @@ pub struct ServeConfig {
     pub log: Option<SpaceLog>,
 }
 
+/// Is told whom a space has refused.
+type RefusalSink = Arc<dyn Fn(&NotGranted) + Send + Sync>;
+
 /// Who may put what others run, and who is told of refusals.
 #[derive(Clone)]
 pub struct CodeWatch {
@@ -200,7 +203,7 @@ fn say_grants(node: &NodeHandle, grants: &CodeGrants) {
 
 /// The caller of a space's node that is told of refusals, and of the log.
 struct Watchman {
-    refused: Option<Arc<dyn Fn(&NotGranted) + Send + Sync>>,
+    refused: Option<RefusalSink>,
     log: Option<LogWatch>,
     /// Ended where the log cannot be kept any more: who waits for an answer is not to wait for ever.
     node: NodeHandle,
@@ -213,10 +216,8 @@ impl Protocol for Watchman {
             (NOT_GRANTED, Some(told), _) => {
                 NotGranted::decode_all(frame.body).iter().for_each(|refused| told(refused));
             }
-            (LOG_NEWS, _, Some(log)) => {
-                if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) {
-                    self.node.stop();
-                }
+            (LOG_NEWS, _, Some(log)) if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) => {
+                self.node.stop();
             }
             _ => {}
         }

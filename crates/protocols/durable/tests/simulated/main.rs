@@ -260,14 +260,24 @@ struct Item {
     done_left: u32,
 }
 
-#[test]
-fn what_was_acknowledged_is_there_whenever_the_server_ends() {
-    let schedules = std::env::var("QUINTET_SCHEDULES").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
-    for seed in 0..schedules {
+fn explore_all(seeds: core::ops::Range<u64>) {
+    for seed in seeds {
         if let Err(problem) = explore(Style::new(seed)) {
             panic!("seed {seed}: {problem}");
         }
     }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_whenever_the_server_ends() {
+    explore_all(0..400);
+}
+
+/// Many more, for `make explore`.
+#[test]
+#[ignore = "takes a minute"]
+fn what_was_acknowledged_is_there_in_many_more_schedules() {
+    explore_all(400..40_000);
 }
 
 #[cfg(feature = "seeded-defects")]

@@ -1,6 +1,7 @@
 //! What a client wants: requests of its own accord, and what becomes of the tuples it gets.
 
 use crate::client::Client;
+use crate::group::{self, Group};
 use crate::history::{Ask, ENDLESS, Outcome};
 use crate::item::{Item, Pattern};
 use crate::plan::ClientPlan;
@@ -34,6 +35,8 @@ pub(crate) struct Workload {
     /// Leases without an end that it has: these it gives back in the end, whatever became of them.
     endless: Vec<LeaseId>,
     undecided: Vec<Undecided>,
+    /// What its next group has taken and read so far.
+    group: Group,
     /// It makes no more requests of its own, renews nothing and returns nothing.
     finishes: bool,
 }
@@ -87,6 +90,7 @@ impl Workload {
             held: Vec::new(),
             endless: Vec::new(),
             undecided: Vec::new(),
+            group: Group::default(),
             finishes: false,
         }
     }
@@ -112,6 +116,7 @@ impl Workload {
         self.paused_until = Time::ZERO;
         self.held.clear();
         self.undecided.clear();
+        self.group = Group::default();
     }
 
     /// The session is over: it holds nothing any more.
@@ -119,6 +124,7 @@ impl Workload {
         self.held.clear();
         self.endless.clear();
         self.undecided.clear();
+        self.group = Group::default();
     }
 
     /// The leases without an end that it has, which it has no more.
@@ -148,13 +154,23 @@ impl Workload {
         self.note_endless(ask, outcome);
         let Some(will) = self.will.as_mut().filter(|_| !self.finishes) else { return };
         match (ask, outcome) {
+            (Ask::Take { for_group: true, .. }, Outcome::Tuple(_, Some(attempt))) => {
+                if self.held.is_empty() && self.group.is_empty() {
+                    self.next_renewal = now + RENEWAL;
+                }
+                self.group.take(now, attempt.lease, &mut will.uses);
+            }
+            (Ask::Read { for_group: true, .. }, Outcome::Witnessed(_, witness)) => {
+                self.group.read(now, *witness, &mut will.uses);
+            }
+            (Ask::Commit { leases, .. }, Outcome::Refused(_)) => self.group.refused(leases),
             (Ask::Take { .. }, Outcome::Tuple(_, Some(attempt))) => {
                 will.uses.begin();
                 let fates = [(2, Fate::Acknowledge), (1, Fate::Release), (1, Fate::Abandon)];
                 let fate = *will.uses.weighted(&fates);
                 let later = if will.uses.chance(500_000) { will.uses.below(20_000) } else { 0 };
                 let at = now + Span::from_micros(later);
-                if self.held.is_empty() {
+                if self.held.is_empty() && self.group.is_empty() {
                     self.next_renewal = now + RENEWAL;
                 }
                 self.held.push(Held { lease: attempt.lease, fate, at });
@@ -175,10 +191,11 @@ impl Workload {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let will = self.will.as_ref().filter(|_| !self.finishes)?;
         let request = (will.requests > 0).then_some(self.next_request);
-        let renewal = (will.plan.renews && !self.held.is_empty()).then_some(self.next_renewal);
+        let holds = !self.held.is_empty() || self.group.has_leases();
+        let renewal = (will.plan.renews && holds).then_some(self.next_renewal);
         let held = self.held.iter().filter(|held| held.fate != Fate::Abandon).map(|held| held.at);
         let undecided = self.undecided.iter().map(|undecided| undecided.at);
-        let next = held.chain(undecided).chain(request).chain(renewal).min()?;
+        let next = held.chain(undecided).chain(request).chain(renewal).chain(self.group.due()).min()?;
         Some(next.max(self.paused_until))
     }
 }
@@ -225,6 +242,9 @@ enum Sort {
     Status,
     /// To end a lease that another has.
     Meddle,
+    /// To take or read for the next group.
+    Hold,
+    Witness,
 }
 
 /// How often each is made.
@@ -238,6 +258,20 @@ const SORTS: [(u32, Sort); 9] = [
     (1, Sort::List),
     (2, Sort::Status),
     (2, Sort::Meddle),
+];
+/// The same where clients form groups.
+const SORTS_WITH_GROUPS: [(u32, Sort); 11] = [
+    (34, Sort::Out),
+    (10, Sort::Take),
+    (10, Sort::Lease),
+    (6, Sort::Read),
+    (8, Sort::Cancel),
+    (1, Sort::Count),
+    (1, Sort::List),
+    (2, Sort::Status),
+    (2, Sort::Meddle),
+    (24, Sort::Hold),
+    (12, Sort::Witness),
 ];
 /// So many leases last granted to others are those that a client may try to end.
 const MEDDLED: usize = 4;
@@ -261,6 +295,7 @@ impl Behaviour<'_> {
         let Some(mut will) = workload.will.take() else { return };
         self.decide();
         self.use_leases(&mut will);
+        self.end_groups(&mut will);
         self.renew(&mut will);
         self.make_requests(&mut will);
         self.client.workload.will = Some(will);
@@ -293,13 +328,36 @@ impl Behaviour<'_> {
         }
     }
 
+    fn end_groups(&mut self, will: &mut Will) {
+        for leases in self.client.workload.group.take_refused() {
+            self.client.ask(Ask::Abort { leases });
+        }
+        let Some(group) = self.client.workload.group.take_due(self.now) else { return };
+        will.uses.begin();
+        let (leases, witnesses) = group.into_uses();
+        match group::draw_end(&mut will.uses) {
+            group::End::Commit => {
+                let count = will.uses.below(4);
+                let items = draw_items(self.client, &mut will.uses, count);
+                let within = draw_within(&mut will.uses);
+                self.client.ask(Ask::Commit { leases, witnesses, items, within });
+            }
+            group::End::Abort => {
+                self.client.ask(Ask::Abort { leases });
+            }
+            // What it took returns by itself.
+            group::End::None => {}
+        }
+    }
+
     fn renew(&mut self, will: &mut Will) {
         let workload = &mut self.client.workload;
-        let renews = will.plan.renews && !workload.held.is_empty();
+        let renews = will.plan.renews && (!workload.held.is_empty() || workload.group.has_leases());
         if renews && workload.next_renewal <= self.now {
             workload.next_renewal = self.now + RENEWAL;
             // A client with nothing but abandoned leases stops one day, so that others get the tuples.
-            if workload.held.iter().all(|held| held.fate == Fate::Abandon) {
+            let is_abandoned = workload.held.iter().all(|held| held.fate == Fate::Abandon);
+            if is_abandoned && !workload.group.has_leases() {
                 will.uses.begin();
                 if !will.uses.chance(900_000) {
                     workload.held.clear();
@@ -321,25 +379,38 @@ impl Behaviour<'_> {
             will.requests -= 1;
             let gap = if will.wants.chance(850_000) { 1 + will.wants.below(will.plan.gap_us) } else { 0 };
             self.client.workload.next_request = self.now + Span::from_micros(gap);
-            self.request(&mut will.wants);
+            let sorts = if will.plan.forms_groups { &SORTS_WITH_GROUPS[..] } else { &SORTS };
+            self.request(sorts, &mut will.wants);
         }
     }
 
-    fn request(&mut self, wants: &mut Chooser) {
+    fn request(&mut self, sorts: &[(u32, Sort)], wants: &mut Chooser) {
         let is_busy = self.client.queue.len() >= MAX_QUEUED || self.client.pending.len() >= MAX_PENDING;
         // A client that waits for ever for others would never say another word: it gives one of them up.
-        let sort = if is_busy { Sort::Cancel } else { *wants.weighted(&SORTS) };
+        let sort = if is_busy { Sort::Cancel } else { *wants.weighted(sorts) };
         let ask = match sort {
             Sort::Out => {
                 let count = if wants.chance(300_000) { 1 + wants.below(4) } else { 1 };
                 Ask::Out { items: draw_items(self.client, wants, count), within: draw_within(wants) }
             }
-            Sort::Take => Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: None },
+            Sort::Take => Ask::Take {
+                pattern: Pattern::draw(wants),
+                wait: draw_wait(wants),
+                lease: None,
+                for_group: false,
+            },
             Sort::Lease => {
-                let ttl = draw_ttl(wants);
-                Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease: Some(ttl) }
+                let lease = Some(draw_ttl(wants));
+                Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease, for_group: false }
             }
-            Sort::Read => Ask::Read { pattern: Pattern::draw(wants), wait: draw_wait(wants) },
+            Sort::Hold => {
+                let lease = Some(Span::from_micros(TTL_US.0 + wants.below(TTL_US.1 - TTL_US.0)));
+                Ask::Take { pattern: Pattern::draw(wants), wait: draw_wait(wants), lease, for_group: true }
+            }
+            Sort::Read | Sort::Witness => {
+                let for_group = matches!(sort, Sort::Witness);
+                Ask::Read { pattern: Pattern::draw(wants), wait: draw_wait(wants), for_group }
+            }
             Sort::Cancel => return self.cancel(wants),
             Sort::Meddle => return self.meddle(wants),
             Sort::Count => Ask::Count { pattern: Pattern::draw(wants) },

@@ -9,6 +9,7 @@
 //! back: a request belongs to the life of the manager to which its session is, and only that life's tuples may answer it.
 
 mod account;
+mod groups;
 mod holders;
 mod order;
 mod presence;
@@ -61,6 +62,9 @@ pub enum Rule {
     SaysWhatIs,
     /// Nobody but its holder ends a lease.
     OnlyItsHolder,
+    /// A group happens at one instant at which all that it took is its own and all that it read is there; and is refused for what is gone only
+    /// if something is.
+    AllOrNothing,
     /// When all is quiet, what was lent has come back: credit, room for answers, memory of what waited and of what was kept.
     BooksBalance,
     /// A session goes on over the next link if that comes within the time to resume, and is over on both sides after it.
@@ -96,6 +100,7 @@ impl fmt::Display for Rule {
             Rule::OldestFirst => "the oldest comes first",
             Rule::SaysWhatIs => "what the space says is so",
             Rule::OnlyItsHolder => "only its holder ends a lease",
+            Rule::AllOrNothing => "a group happens whole or not at all",
             Rule::BooksBalance => "what was lent comes back",
             Rule::SessionsOutliveCuts => "sessions outlive cuts, for as long as they may",
             Rule::ComesToRest => "everything is answered after a while",
@@ -183,13 +188,17 @@ fn check_answer(request: &Request<'_>, is_whole: bool) -> Result<(), Violation> 
         Fate::Open => return Ok(()),
     };
     let is_right = match (request.ask, outcome) {
-        (Ask::Out { .. } | Ask::Ack { .. } | Ask::Release { .. }, Outcome::Done)
+        (
+            Ask::Out { .. } | Ask::Ack { .. } | Ask::Release { .. } | Ask::Commit { .. } | Ask::Abort { .. },
+            Outcome::Done,
+        )
         | (Ask::Read { wait: Wait::AtOnce, .. } | Ask::Take { wait: Wait::AtOnce, .. }, Outcome::NoMatch)
         | (Ask::Count { .. }, Outcome::Count(_))
         | (Ask::List { .. }, Outcome::Listed(_))
         | (Ask::Status, Outcome::State(_)) => true,
         (Ask::Take { lease, .. }, Outcome::Tuple(_, held)) => lease.is_some() == held.is_some(),
-        (Ask::Read { .. }, Outcome::Tuple(_, held)) => held.is_none(),
+        (Ask::Read { for_group, .. }, Outcome::Tuple(_, held)) => held.is_none() && !for_group,
+        (Ask::Read { for_group, .. }, Outcome::Witnessed(..)) => *for_group,
         (ask, Outcome::Refused(code)) => may_refuse(ask, *code),
         _ => false,
     };
@@ -204,9 +213,10 @@ fn may_refuse(ask: &Ask, code: Code) -> bool {
             Code::Cancelled => true,
             _ => false,
         },
-        Ask::Out { within, .. } | Ask::Ack { within, .. } => match code {
+        Ask::Out { within, .. } | Ask::Ack { within, .. } | Ask::Commit { within, .. } => match code {
             Code::SpaceFull => within.is_some(),
-            Code::LeaseLost => matches!(ask, Ask::Ack { .. }),
+            Code::LeaseLost => ask.is_final(),
+            Code::Conflict => matches!(ask, Ask::Commit { witnesses, .. } if !witnesses.is_empty()),
             Code::TooLarge | Code::Cancelled => true,
             _ => false,
         },

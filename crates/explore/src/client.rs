@@ -205,14 +205,25 @@ fn send(
     let mut send = |request: Request<'_>| request.send(out, space, token, settled);
     match ask {
         Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples }),
-        Ask::Take { pattern, wait, lease } => {
+        Ask::Take { pattern, wait, lease: Some(lease), for_group: true } => {
+            let (wait, lease, limit) = (*wait, *lease, None);
+            send(Request::Hold { wait, lease, limit, template: &pattern.template() })
+        }
+        Ask::Take { pattern, wait, lease, .. } => {
             send(Request::Take { wait: *wait, lease: *lease, template: &pattern.template() })
         }
-        Ask::Read { pattern, wait } => send(Request::Read { wait: *wait, template: &pattern.template() }),
+        Ask::Read { pattern, wait, for_group: true } => {
+            send(Request::Witness { wait: *wait, template: &pattern.template() })
+        }
+        Ask::Read { pattern, wait, .. } => send(Request::Read { wait: *wait, template: &pattern.template() }),
         Ask::Cancel => send(Request::Cancel),
         Ask::Return => send(Request::Return),
         Ask::Ack { lease, within, .. } => send(Request::Ack { lease: *lease, deadline: *within, tuples }),
         Ask::Release { lease } => send(Request::Release { lease: *lease }),
+        Ask::Commit { leases, witnesses, within, .. } => {
+            send(Request::Commit { leases, witnesses, deadline: *within, tuples })
+        }
+        Ask::Abort { leases } => send(Request::Abort { leases }),
         Ask::Renew => send(Request::Renew),
         Ask::Count { pattern } => send(Request::Count { template: &pattern.template() }),
         Ask::List { pattern } => send(Request::List {
@@ -229,9 +240,10 @@ fn send(
 fn outcome(frame: &Frame<'_>) -> Outcome {
     match Answer::decode(frame.kind, frame.body, frame.bulk) {
         Ok(Answer::Done) => Outcome::Done,
-        Ok(Answer::Witnessed(tuple, _)) => {
-            Outcome::Garbage(format!("a group's read of {tuple}, which nobody asked for"))
-        }
+        Ok(Answer::Witnessed(tuple, witness)) => match Item::of(&tuple) {
+            Some(seen) => Outcome::Witnessed(seen, witness),
+            None => Outcome::Garbage(tuple.to_string()),
+        },
         Ok(Answer::Tuple(tuple, attempt)) => match Item::of(&tuple) {
             Some(seen) => Outcome::Tuple(seen, attempt),
             None => Outcome::Garbage(tuple.to_string()),

@@ -25,6 +25,10 @@ pub enum Defect {
     FailedLeaseGoesToTheEnd,
     /// A lease without an end outlives its holder.
     EndlessLeaseKept,
+    /// A group happens although what it has read is gone.
+    WitnessNotChecked,
+    /// Of what a group has taken only the first is removed at its end, and the rest returns later.
+    GroupEndsHalf,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
     /// A message that goes alone passes those that gather in a pack.
@@ -61,6 +65,8 @@ impl Defect {
         Defect::AcknowledgedByAnyone,
         Defect::FailedLeaseGoesToTheEnd,
         Defect::EndlessLeaseKept,
+        Defect::WitnessNotChecked,
+        Defect::GroupEndsHalf,
         Defect::HeldCreditLost,
         Defect::PackOvertaken,
         Defect::RefusedPackDropped,
@@ -88,6 +94,8 @@ impl Defect {
             Defect::AcknowledgedByAnyone => "acknowledged-by-anyone",
             Defect::FailedLeaseGoesToTheEnd => "failed-lease-goes-to-the-end",
             Defect::EndlessLeaseKept => "endless-lease-kept",
+            Defect::WitnessNotChecked => "witness-not-checked",
+            Defect::GroupEndsHalf => "group-ends-half",
             Defect::HeldCreditLost => "held-credit-lost",
             Defect::PackOvertaken => "pack-overtaken",
             Defect::RefusedPackDropped => "refused-pack-dropped",
@@ -120,6 +128,8 @@ impl Defect {
             Defect::AcknowledgedByAnyone => Some(OfSpace::AcknowledgedByAnyone),
             Defect::FailedLeaseGoesToTheEnd => Some(OfSpace::FailedLeaseGoesToTheEnd),
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
+            Defect::WitnessNotChecked => Some(OfSpace::WitnessNotChecked),
+            Defect::GroupEndsHalf => Some(OfSpace::GroupEndsHalf),
             Defect::CreditCountedTwice
             | Defect::HeldCreditLost
             | Defect::PackOvertaken

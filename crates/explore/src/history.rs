@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::item::{Item, Pattern, Seen};
 use quintet_contract::{DownCause, Incarnation, Span, Time, Token};
 use quintet_errors::Code;
-use quintet_tuple_space::{Attempt, LeaseId, State, Wait};
+use quintet_tuple_space::{Attempt, LeaseId, State, Wait, Witness};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -18,16 +18,48 @@ pub(crate) const QUIET: &str = "all is quiet: does anybody wait for what is ther
 /// A request as a client makes it.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
-    Out { items: Vec<Item>, within: Option<Span> },
-    Take { pattern: Pattern, wait: Wait, lease: Option<Span> },
-    Read { pattern: Pattern, wait: Wait },
+    Out {
+        items: Vec<Item>,
+        within: Option<Span>,
+    },
+    Take {
+        pattern: Pattern,
+        wait: Wait,
+        lease: Option<Span>,
+        for_group: bool,
+    },
+    Read {
+        pattern: Pattern,
+        wait: Wait,
+        for_group: bool,
+    },
     Cancel,
     Return,
-    Ack { lease: LeaseId, items: Vec<Item>, within: Option<Span> },
-    Release { lease: LeaseId },
+    Ack {
+        lease: LeaseId,
+        items: Vec<Item>,
+        within: Option<Span>,
+    },
+    Release {
+        lease: LeaseId,
+    },
+    /// The end of a group that took and read these.
+    Commit {
+        leases: Vec<LeaseId>,
+        witnesses: Vec<Witness>,
+        items: Vec<Item>,
+        within: Option<Span>,
+    },
+    Abort {
+        leases: Vec<LeaseId>,
+    },
     Renew,
-    Count { pattern: Pattern },
-    List { pattern: Pattern },
+    Count {
+        pattern: Pattern,
+    },
+    List {
+        pattern: Pattern,
+    },
     Status,
 }
 
@@ -36,6 +68,7 @@ pub(crate) enum Ask {
 pub(crate) enum Outcome {
     Done,
     Tuple(Seen, Option<Attempt>),
+    Witnessed(Seen, Witness),
     NoMatch,
     Count(u64),
     Listed(Listing),
@@ -176,7 +209,9 @@ impl Ask {
     pub(crate) fn is_endless(&self) -> bool {
         match self {
             Ask::Take { wait, .. } | Ask::Read { wait, .. } => *wait == Wait::Forever,
-            Ask::Out { within, .. } | Ask::Ack { within, .. } => within.is_none(),
+            Ask::Out { within, .. } | Ask::Ack { within, .. } | Ask::Commit { within, .. } => {
+                within.is_none()
+            }
             _ => false,
         }
     }
@@ -189,7 +224,7 @@ impl Ask {
                 Wait::For(span) => Some(*span),
                 Wait::Forever => None,
             },
-            Ask::Out { within, .. } | Ask::Ack { within, .. } => *within,
+            Ask::Out { within, .. } | Ask::Ack { within, .. } | Ask::Commit { within, .. } => *within,
             _ => Some(Span::ZERO),
         }
     }
@@ -210,9 +245,30 @@ impl Ask {
     /// What it puts.
     pub(crate) fn items(&self) -> &[Item] {
         match self {
-            Ask::Out { items, .. } | Ask::Ack { items, .. } => items,
+            Ask::Out { items, .. } | Ask::Ack { items, .. } | Ask::Commit { items, .. } => items,
             _ => &[],
         }
+    }
+}
+
+impl Ask {
+    /// The leases that it ends, for good or not.
+    pub(crate) fn ended(&self) -> &[LeaseId] {
+        match self {
+            Ask::Ack { lease, .. } | Ask::Release { lease } => std::slice::from_ref(lease),
+            Ask::Commit { leases, .. } | Ask::Abort { leases } => leases,
+            _ => &[],
+        }
+    }
+
+    /// Whether what it ends is gone for good.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Ask::Ack { .. } | Ask::Commit { .. })
+    }
+
+    /// Whether it takes under a lease of a group.
+    pub(crate) fn is_hold(&self) -> bool {
+        matches!(self, Ask::Take { for_group: true, .. })
     }
 }
 
@@ -245,11 +301,17 @@ impl fmt::Display for Ask {
                 write_items(f, items)?;
                 write!(f, " {patience}")
             }
+            Ask::Take { pattern, lease: Some(ttl), for_group: true, .. } => {
+                write!(f, "take {pattern:?} for a group under a lease of {ttl} {patience}")
+            }
             Ask::Take { pattern, lease: Some(ttl), .. } => {
                 let ttl = if *ttl == ENDLESS { "any length".to_owned() } else { ttl.to_string() };
                 write!(f, "take {pattern:?} under a lease of {ttl} {patience}")
             }
             Ask::Take { pattern, .. } => write!(f, "take {pattern:?} {patience}"),
+            Ask::Read { pattern, for_group: true, .. } => {
+                write!(f, "read {pattern:?} for a group {patience}")
+            }
             Ask::Read { pattern, .. } => write!(f, "read {pattern:?} {patience}"),
             Ask::Cancel => f.write_str("cancel"),
             Ask::Return => f.write_str("return"),
@@ -259,6 +321,17 @@ impl fmt::Display for Ask {
                 write!(f, " {patience}")
             }
             Ask::Release { lease } => write!(f, "release lease {}", lease.0),
+            Ask::Commit { leases, witnesses, items, .. } => {
+                let leases: Vec<_> = leases.iter().map(|lease| lease.0).collect();
+                let ages: Vec<_> = witnesses.iter().map(|witness| witness.age).collect();
+                write!(f, "commit the group that took leases {leases:?} and read ages {ages:?}, out")?;
+                write_items(f, items)?;
+                write!(f, " {patience}")
+            }
+            Ask::Abort { leases } => {
+                let leases: Vec<_> = leases.iter().map(|lease| lease.0).collect();
+                write!(f, "abort the group that took leases {leases:?}")
+            }
             Ask::Renew => f.write_str("renew"),
             Ask::Count { pattern } => write!(f, "count {pattern:?}"),
             Ask::List { pattern } => write!(f, "list {pattern:?}"),
@@ -275,6 +348,7 @@ impl fmt::Display for Outcome {
                 write!(f, "{}{}", if seen.is_dead { "dead letter: " } else { "" }, seen.item)?;
                 lease.map_or(Ok(()), |held| write!(f, ", lease {}, attempt {}", held.lease.0, held.attempt))
             }
+            Outcome::Witnessed(seen, witness) => write!(f, "{}, age {}", seen.item, witness.age),
             Outcome::NoMatch => f.write_str("no match"),
             Outcome::Count(count) => write!(f, "{count} match"),
             Outcome::Listed(listing) => {

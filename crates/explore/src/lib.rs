@@ -26,7 +26,7 @@
 //! | `plan.rs`, `fault.rs` | what choices make of it: links, limits, clients; what goes wrong |
 //! | `shrink.rs`, `clients.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `system.rs` and its folder | [`system`]: protocols of one's own, explored in the same way |
-//! | `client.rs`, `behaviour.rs` | a client as a protocol; what it wants |
+//! | `client.rs`, `behaviour.rs`, `group.rs` | a client as a protocol; what it wants; its groups |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
 //! | `books.rs` | what was lent, and whether it came back |
 //! | `item.rs`, `history.rs` | the tuples and templates of a run; what happened |
@@ -42,6 +42,7 @@ mod clients;
 #[cfg(feature = "seeded-defects")]
 mod defect;
 mod fault;
+mod group;
 mod history;
 mod item;
 mod network;

@@ -93,6 +93,8 @@ pub(crate) struct ClientPlan {
     pub(crate) is_good: bool,
     /// Whether the manager dials it as it dials the manager, so that both say HELLO over every link.
     pub(crate) is_dialled: bool,
+    /// Whether it takes and reads for groups too.
+    pub(crate) forms_groups: bool,
 }
 
 impl Plan {
@@ -115,6 +117,7 @@ impl Plan {
             windows.fragments = *world.pick(&[1, 2, 3]);
         }
         clock.tick = draw_tick(world);
+        let forms_groups = world.chance(400_000);
         let mut clients: Vec<_> = (1..=number)
             .map(|client| ClientPlan::draw(requests, &mut choices.stream(streams::CLIENT + client)))
             .collect();
@@ -128,6 +131,7 @@ impl Plan {
             clients.iter_mut().for_each(|client| client.clock.tick = Span::ZERO);
         }
         for (index, client) in clients.iter_mut().enumerate() {
+            client.forms_groups = forms_groups;
             client.is_good &= client.clock.tick == Span::ZERO;
             client.is_steady &= client.is_good;
             let is_disturbed = faults.iter().any(|(_, fault)| fault.concerns(index));
@@ -298,6 +302,7 @@ impl ClientPlan {
             is_steady: !is_bad && !is_narrow && !retransmits,
             is_good: !is_bad && !is_narrow,
             is_dialled: false,
+            forms_groups: false,
         };
         if !retransmits && own.chance(500_000) {
             client.link.may_be_cut = true;
@@ -422,6 +427,9 @@ impl fmt::Display for ClientPlan {
         }
         if self.renews {
             f.write_str(", renews its leases")?;
+        }
+        if self.forms_groups {
+            f.write_str(", forms groups")?;
         }
         self.clock.fmt(f)
     }

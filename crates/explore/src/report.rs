@@ -233,7 +233,9 @@ impl Report {
                     let What::Sent { ask, .. } = &history.events[*request].what else { continue };
                     match (ask, outcome) {
                         (Ask::Take { .. }, Outcome::Tuple(..)) => self.takes += 1,
-                        (Ask::Out { .. } | Ask::Ack { .. }, Outcome::Done) => self.acknowledged_outs += 1,
+                        (Ask::Out { .. } | Ask::Ack { .. } | Ask::Commit { .. }, Outcome::Done) => {
+                            self.acknowledged_outs += 1;
+                        }
                         _ => {}
                     }
                 }

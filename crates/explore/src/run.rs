@@ -385,7 +385,12 @@ impl<'a> Run<'a> {
         let (mut tuples, mut bytes) = (0, Some(0));
         let mut left = EVERYTHING.to_vec();
         while !left.is_empty() {
-            let take = |pattern: &Pattern| Ask::Take { pattern: *pattern, wait: Wait::AtOnce, lease: None };
+            let take = |pattern: &Pattern| Ask::Take {
+                pattern: *pattern,
+                wait: Wait::AtOnce,
+                lease: None,
+                for_group: false,
+            };
             let outcomes = self.inspect(left.iter().map(take).collect())?;
             let mut taken = outcomes.into_iter();
             left.retain(|_| {

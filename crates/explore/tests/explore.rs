@@ -23,9 +23,9 @@ fn every_defect_is_found() {
     // Within so many schedules: several times those that it takes.
     let expected = [
         (Defect::LostWakeUp, 100, &[Rule::NoLostWakeUp, Rule::OldestFirst, Rule::SaysWhatIs][..]),
-        (Defect::LeaseNeverReturned, 100, &[Rule::CountsReturn, Rule::NothingLost]),
+        (Defect::LeaseNeverReturned, 100, &[Rule::CountsReturn, Rule::NothingLost, Rule::SaysWhatIs]),
         (Defect::QuotaCountedTwice, 100, &[Rule::CountsReturn]),
-        (Defect::LostBetweenRemovalAndReply, 100, &[Rule::CountsReturn, Rule::NothingLost]),
+        (Defect::LostBetweenRemovalAndReply, 100, &[Rule::CountsReturn, Rule::NothingLost, Rule::SaysWhatIs]),
         (Defect::CreditCountedTwice, 100, &[Rule::BooksBalance, Rule::NobodyCutOff]),
         (Defect::RenewalSkipsPutOff, 6_000, &[Rule::DeadlinesKept, Rule::NothingTwice]),
         (Defect::WaitingBytesKept, 100, &[Rule::BooksBalance]),
@@ -33,6 +33,8 @@ fn every_defect_is_found() {
         (Defect::AcknowledgedByAnyone, 100, &[Rule::OnlyItsHolder]),
         (Defect::FailedLeaseGoesToTheEnd, 100, &[Rule::OldestFirst]),
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
+        (Defect::WitnessNotChecked, 1_000, &[Rule::AllOrNothing]),
+        (Defect::GroupEndsHalf, 300, &[Rule::NothingTwice, Rule::CountsReturn, Rule::OldestFirst]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
         (Defect::PackOvertaken, 6_000, &[Rule::OldestFirst]),
         (Defect::RefusedPackDropped, 6_000, &[Rule::NoLostWakeUp]),

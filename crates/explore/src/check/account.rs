@@ -1,10 +1,10 @@
 //! The account of every tuple: where it came from, who got it, and where it is.
 
 use super::holders::{self, Holdings};
-use super::order;
 use super::presence::Presence;
 use super::records::{Fate, Records, Request};
 use super::{Rule, Violation};
+use super::{groups, order};
 use crate::history::{Ask, Listing, Outcome};
 use crate::item::{Item, Pattern, Seen};
 use crate::plan::Plan;
@@ -62,6 +62,7 @@ pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Resul
     }
     let presence = Presence::new(plan, records, &lives, &holdings);
     presence.check()?;
+    groups::check(records, &lives, &presence)?;
     order::check(plan, records, &presence)
 }
 
@@ -79,7 +80,8 @@ fn put<'a>(records: &'a Records<'a>) -> Lives<'a> {
 fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Violation> {
     for request in &records.requests {
         let (at, seen, attempt) = match &request.fate {
-            Fate::Answered(at, Outcome::Tuple(seen, attempt)) => (at, seen, attempt),
+            Fate::Answered(at, Outcome::Tuple(seen, attempt)) => (at, seen, *attempt),
+            Fate::Answered(at, Outcome::Witnessed(seen, _)) => (at, seen, None),
             Fate::Answered(at, Outcome::Listed(listing)) => {
                 deliver_listed(request, *at, listing, lives)?;
                 continue;
@@ -91,7 +93,7 @@ fn deliver<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>) -> Result<(), Vi
         let (pattern, kind) = match (request.ask, attempt) {
             (Ask::Read { pattern, .. }, _) => (*pattern, Kind::Read),
             (Ask::Take { pattern, lease: Some(ttl), .. }, Some(attempt)) => {
-                (*pattern, Kind::Leased(*attempt, *ttl))
+                (*pattern, Kind::Leased(attempt, *ttl))
             }
             (Ask::Take { pattern, .. }, _) => (*pattern, Kind::Plain { returned: records.returned(request) }),
             _ => continue,
@@ -136,12 +138,12 @@ fn invented(request: &Request<'_>, seen: Seen) -> Violation {
 /// Enters the acknowledgements of holders that were not refused.
 fn acknowledge<'a>(records: &'a Records<'a>, lives: &mut Lives<'a>, holdings: &Holdings<'a>) {
     for request in &records.requests {
-        let Ask::Ack { lease, .. } = request.ask else { continue };
         let is_refused = matches!(request.fate, Fate::Answered(_, Outcome::Refused(_)));
-        let holding = holdings.get(&(request.life, *lease)).filter(|held| held.is_of(request.session));
-        let life = holding.and_then(|holding| lives.get_mut(&holding.number));
-        if let Some(life) = life.filter(|_| !is_refused) {
-            life.acknowledged.push(request);
+        for lease in request.ask.ended().iter().filter(|_| request.ask.is_final() && !is_refused) {
+            let holding = holdings.get(&(request.life, *lease)).filter(|held| held.is_of(request.session));
+            if let Some(life) = holding.and_then(|holding| lives.get_mut(&holding.number)) {
+                life.acknowledged.push(request);
+            }
         }
     }
 }
@@ -193,7 +195,9 @@ impl Life<'_> {
             if !delivery.is_dead && attempt.attempt > most {
                 return twice(format!("it was leased as attempt {} of {most}", attempt.attempt));
             }
-            if attempts.insert((delivery.is_dead, attempt.attempt), attempt.lease).is_some() {
+            // The end of a group's lease counts no attempt.
+            let counts = !delivery.request.ask.is_hold();
+            if counts && attempts.insert((delivery.is_dead, attempt.attempt), attempt.lease).is_some() {
                 return twice(format!("it was leased twice as attempt {}", attempt.attempt));
             }
             if let Some(other) = self.intruder(records, delivery, attempt, holdings) {

@@ -66,7 +66,10 @@ pub(super) fn read<'a>(
 pub(super) fn check(records: &Records<'_>, holdings: &Holdings<'_>) -> Result<(), Violation> {
     let mut tried = BTreeSet::new();
     for request in &records.requests {
-        let (Ask::Ack { lease, .. } | Ask::Release { lease }) = request.ask else { continue };
+        let (Ask::Ack { lease, .. } | Ask::Release { lease }) = request.ask else {
+            check_group(records, request, holdings, &mut tried)?;
+            continue;
+        };
         // A holder ends a lease once, unless it had meant another's of the same number before.
         let is_first = tried.insert((request.session, *lease));
         let Some(holding) = holdings.get(&(request.life, *lease)) else { continue };
@@ -96,6 +99,37 @@ pub(super) fn check(records: &Records<'_>, holdings: &Holdings<'_>) -> Result<()
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// The end of a group is that of all of its leases.
+fn check_group(
+    records: &Records<'_>,
+    request: &Request<'_>,
+    holdings: &Holdings<'_>,
+    tried: &mut BTreeSet<(SessionNumber, LeaseId)>,
+) -> Result<(), Violation> {
+    let (Ask::Commit { leases, .. } | Ask::Abort { leases }) = request.ask else { return Ok(()) };
+    let are_first =
+        leases.iter().filter(|lease| tried.insert((request.session, **lease))).count() == leases.len();
+    let held = leases.iter().map(|lease| holdings.get(&(request.life, *lease)));
+    let Some(held) = held.collect::<Option<Vec<_>>>().filter(|_| are_first) else { return Ok(()) };
+    let Fate::Answered(at, outcome) = &request.fate else { return Ok(()) };
+    let is_lost = matches!(outcome, Outcome::Refused(Code::LeaseLost));
+    let lives = |holding: &&Holding<'_>| {
+        holding.is_of(request.session) && request.sent >= holding.granted && *at < holding.lives_until
+    };
+    if is_lost && held.iter().all(lives) && records.lasted(request.session) {
+        let text = format!("{request}: a lease was lost at {at}, and all of them live longer");
+        return Err(Violation::new(Rule::DeadlinesKept, text));
+    }
+    let has_ended = |holding: &&&Holding<'_>| holding.ends_by.is_some_and(|end| request.sent > end);
+    if let (Outcome::Done, Some(ended)) = (outcome, held.iter().find(has_ended))
+        && request.ask.is_final()
+    {
+        let text = format!("{request}: done, and the lease of {} has ended", ended.take);
+        return Err(Violation::new(Rule::AllOrNothing, text));
     }
     Ok(())
 }

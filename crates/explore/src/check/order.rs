@@ -15,7 +15,7 @@ pub(super) fn check(plan: &Plan, records: &Records<'_>, presence: &Presence<'_>)
     for request in &records.requests {
         let Fate::Answered(at, outcome) = &request.fate else { continue };
         match (request.ask, outcome) {
-            (_, Outcome::Tuple(seen, _)) => {
+            (_, Outcome::Tuple(seen, _) | Outcome::Witnessed(seen, _)) => {
                 if let Some(pattern) = request.ask.pattern().filter(|_| !seen.is_dead) {
                     check_oldest(request, *seen, pattern, *at, presence)?;
                 }
@@ -85,7 +85,7 @@ fn check_turn(
 /// No put passes another that waits for room, nor an acknowledgement.
 fn check_room(plan: &Plan, records: &Records<'_>, put: &Request<'_>, at: Time) -> Result<(), Violation> {
     let passed_by = records.requests.iter().take_while(|other| other.sent < put.sent).find(|other| {
-        matches!(other.ask, Ask::Out { .. } | Ask::Ack { .. })
+        matches!(other.ask, Ask::Out { .. } | Ask::Ack { .. } | Ask::Commit { .. })
             && records.comes_before(other, put)
             && waits_until(plan, records, other, at)
     });

@@ -62,7 +62,9 @@ impl<'a> Presence<'a> {
     fn returned(&self, delivery: &super::account::Delivery<'_>) -> Option<Time> {
         let request = delivery.request;
         match delivery.kind {
-            Kind::Leased(attempt, _) if attempt.attempt < self.plan.space.max_attempts => {
+            Kind::Leased(attempt, _)
+                if attempt.attempt < self.plan.space.max_attempts || request.ask.is_hold() =>
+            {
                 let (session, lease) = (request.session, attempt.lease);
                 if self.records.is_left_to_end(session, lease) {
                     self.holdings.get(&(request.life, lease))?.ends_by
@@ -78,7 +80,7 @@ impl<'a> Presence<'a> {
     }
 
     /// Whether a tuple is sure to be there for all from `from` to `to`.
-    fn is_there(&self, tuple: &Life<'_>, from: Time, to: Time) -> bool {
+    pub(super) fn is_there(&self, tuple: &Life<'_>, from: Time, to: Time) -> bool {
         let is_put = matches!(tuple.put.fate, Fate::Answered(at, Outcome::Done) if at <= from);
         is_put && self.is_free(tuple, from, to)
     }
@@ -96,7 +98,7 @@ impl<'a> Presence<'a> {
                 }
                 (
                     Ask::Take { pattern, wait: Wait::For(span), .. }
-                    | Ask::Read { pattern, wait: Wait::For(span) },
+                    | Ask::Read { pattern, wait: Wait::For(span), .. },
                     Outcome::Refused(Code::TimedOut),
                 ) if self.plan.is_direct() => {
                     let due = request.sent + self.plan.shortest(*span);

@@ -109,11 +109,11 @@ impl<'a> Records<'a> {
             }
             What::Sent { session, token, ask } if ask.is_answered() => {
                 let life = self.lives[session];
-                if let Ask::Release { lease } = ask {
-                    self.released.entry((*session, *lease)).or_default();
-                }
-                if let Ask::Ack { lease, .. } | Ask::Release { lease } = ask {
+                for lease in ask.ended() {
                     self.ended_leases.insert((*session, *lease));
+                    if !ask.is_final() {
+                        self.released.entry((*session, *lease)).or_default();
+                    }
                 }
                 let (client, session, token, sent) = (event.client, *session, *token, event.at);
                 self.places.insert(index, self.requests.len());
@@ -131,8 +131,10 @@ impl<'a> Records<'a> {
             What::Answered { request, outcome } => {
                 let request = &mut self.requests[self.places[request]];
                 request.fate = Fate::Answered(event.at, outcome);
-                if let (Ask::Release { lease }, Outcome::Done) = (request.ask, outcome) {
-                    self.released.insert((request.session, *lease), Some(event.at));
+                if let (false, Outcome::Done) = (request.ask.is_final(), outcome) {
+                    for lease in request.ask.ended() {
+                        self.released.insert((request.session, *lease), Some(event.at));
+                    }
                 }
                 let last = self.last_answered.entry(request.session).or_default();
                 *last = request.index.max(*last);

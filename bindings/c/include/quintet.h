@@ -29,6 +29,11 @@
 #define QUINTET_MAX_FIELDS 61
 
 /**
+ * Fields that a template may have: a dead letter has three more than its tuple.
+ */
+#define QUINTET_MAX_TEMPLATE_FIELDS 64
+
+/**
  * Dimensions that an array may have.
  */
 #define QUINTET_MAX_DIMENSIONS 32

@@ -24,10 +24,10 @@
 use crate::boundary::{Tagged, free, give, guarded, handle, milliseconds, place, value};
 use crate::error::quintet_status;
 use crate::space::quintet_space;
-use crate::tuple::{quintet_tuple, received, to_match};
+use crate::tuple::{quintet_tuple, received_values, to_match};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
-use quintet::{Error, Glimpse, ListedLease, ListedTuple, Listing, Tuple, Type, Value};
+use quintet::{Glimpse, ListedLease, ListedTuple, Listing, Type, Value};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ pub extern "C" fn quintet_listing_next(
         if let Some(row) = row {
             *row = numbers(&listed);
         }
-        *tuple = received(shown(listed.fields)?);
+        *tuple = received_values(shown(listed.fields));
         Ok(())
     })
 }
@@ -118,11 +118,8 @@ fn numbers(listed: &ListedTuple) -> quintet_row {
     }
 }
 
-/// A tuple of what is shown of the fields.
-///
-/// # Errors
-/// The space showed what is no tuple.
-fn shown(fields: Vec<Glimpse>) -> Result<Tuple, Error> {
+/// What is shown of the fields.
+fn shown(fields: Vec<Glimpse>) -> Vec<Value> {
     let values = fields.into_iter().map(|field| match field {
         Glimpse::Value(value) => value,
         Glimpse::Beginning { field: Type::Text, beginning, .. } => {
@@ -132,5 +129,5 @@ fn shown(fields: Vec<Glimpse>) -> Result<Tuple, Error> {
         // A stored tuple has none.
         Glimpse::Formal(_) => Value::Binary(quintet::Bytes::new()),
     });
-    Ok(Tuple::new(values.collect())?)
+    values.collect()
 }

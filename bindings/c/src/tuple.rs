@@ -92,16 +92,19 @@ pub const QUINTET_NUL_TERMINATED: usize = usize::MAX;
 pub const QUINTET_ANY_LENGTH: u64 = u64::MAX;
 /// Fields that a tuple may have.
 pub const QUINTET_MAX_FIELDS: usize = 61;
+/// Fields that a template may have: a dead letter has three more than its tuple.
+pub const QUINTET_MAX_TEMPLATE_FIELDS: usize = 64;
 /// Dimensions that an array may have.
 pub const QUINTET_MAX_DIMENSIONS: usize = 32;
 
 const _: () = assert!(QUINTET_MAX_FIELDS == quintet::MAX_TUPLE_FIELDS);
+const _: () = assert!(QUINTET_MAX_TEMPLATE_FIELDS == quintet_contract::limits::MAX_FIELDS);
 const _: () = assert!(QUINTET_MAX_DIMENSIONS == quintet_contract::limits::MAX_DIMENSIONS);
 
 impl Contents {
     /// What the space gave.
-    fn received(tuple: Tuple) -> Contents {
-        let fields = tuple.into_values().into_iter().map(|value| Kept::new(Field::Actual(value)));
+    fn received(values: Vec<Value>) -> Contents {
+        let fields = values.into_iter().map(|value| Kept::new(Field::Actual(value)));
         Contents { fields: fields.collect(), ..Contents::default() }
     }
 
@@ -172,12 +175,17 @@ impl Contents {
 
 /// A tuple that the space gave, for C.
 pub(crate) fn received(tuple: Tuple) -> *mut quintet_tuple {
-    give(Contents::received(tuple))
+    received_values(tuple.into_values())
+}
+
+/// A tuple of these values, which the space gave: a dead letter has more than a program may put.
+pub(crate) fn received_values(values: Vec<Value>) -> *mut quintet_tuple {
+    give(Contents::received(values))
 }
 
 /// The same, within another handle.
 pub(crate) fn received_within(tuple: Tuple) -> quintet_tuple {
-    crate::boundary::tagged(Contents::received(tuple))
+    crate::boundary::tagged(Contents::received(tuple.into_values()))
 }
 
 /// The tuple to put behind a handle.
@@ -220,10 +228,10 @@ fn add(tuple: Option<&mut quintet_tuple>, make: impl FnOnce() -> Result<Field, E
         let contents = &mut tuple.0.value;
         contents.check()?;
         let added = make().and_then(|field| {
-            // A dead letter that the space gave has a few more, and nothing is added to it.
-            let is_full = contents.fields.len() >= QUINTET_MAX_FIELDS;
+            // Whether it is a tuple, which has fewer, is not known before it is put.
+            let is_full = contents.fields.len() >= QUINTET_MAX_TEMPLATE_FIELDS;
             if is_full {
-                Err(misuse(format!("a tuple has at most {QUINTET_MAX_FIELDS} fields")))
+                Err(misuse(format!("a template has at most {QUINTET_MAX_TEMPLATE_FIELDS} fields")))
             } else {
                 Ok(field)
             }

@@ -200,8 +200,8 @@ static void what_cannot_be_a_field_is_refused(void) {
     REFUSED("tuple is NULL", quintet_tuple_add_int8(NULL, 1));
     REFUSED("tuple is NULL", quintet_tuple_new(NULL));
     t = empty();
-    for (int i = 0; i < QUINTET_MAX_FIELDS; i++) OK(quintet_tuple_add_uint8(t, (uint8_t)i));
-    refuse_with("at most 61 fields", quintet_tuple_add_uint8(t, 0), t);
+    for (int i = 0; i < QUINTET_MAX_TEMPLATE_FIELDS; i++) OK(quintet_tuple_add_uint8(t, (uint8_t)i));
+    refuse_with("at most 64 fields", quintet_tuple_add_uint8(t, 0), t);
 }
 
 static void a_field_may_be_added_to_its_own_tuple(void) {

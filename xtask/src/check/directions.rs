@@ -148,6 +148,7 @@ const EDGES: [(&str, &[&str]); 35] = [
             "perfetto",
         ],
     ),
+    ("conformance", &["identity", "testbed", "simulate", "quintet"]),
     ("documents", &[]),
     ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
     ("fuzz", &["session", "messaging", "tuple-space", "membership", "launch", "broker", "link", "corpus"]),

@@ -1,0 +1,303 @@
+/* The driver of the C library. What it is told and says is in docs/conformance.md. */
+
+#include "fields.h"
+#include <ctype.h>
+
+enum { CLIENTS = 26, STEPS = 256, MOST_TUPLES = 4096 };
+
+/* What a step left behind. */
+static struct {
+    quintet_lease *lease;
+    quintet_pending *pending;
+    /* What was begun. */
+    char verb[16];
+} steps[STEPS];
+static quintet_lab *connections[CLIENTS], *embedded;
+static quintet_space *spaces[CLIENTS];
+static unsigned long step;
+
+/* The words of a line that were not read so far. */
+static char *words;
+
+static char *next_word(void) {
+    char *word = words;
+    if (word == NULL) return NULL;
+    words = strchr(word, ' ');
+    if (words != NULL) *words++ = 0;
+    return word;
+}
+
+static unsigned long next_step(void) {
+    unsigned long number = strtoul(next_word(), NULL, 10);
+    if (number >= STEPS) fail("too many steps");
+    return number;
+}
+
+static int64_t next_limit(void) {
+    char *word = next_word();
+    return *word == '-' ? QUINTET_FOREVER : strtoll(word, NULL, 10);
+}
+
+/* "QUINTET_TIMED_OUT" is `TimedOut`. */
+static void say_error(quintet_status status) {
+    printf("%lu error ", step);
+    const char *name = quintet_status_name((int)status) + strlen("QUINTET");
+    for (; *name != 0; name++) {
+        if (*name == '_') putchar(*++name);
+        else putchar(tolower((unsigned char)*name));
+    }
+    putchar('\n');
+}
+
+static void say_done(quintet_status status, const char *otherwise) {
+    if (status != QUINTET_OK) say_error(status);
+    else printf("%lu %s\n", step, otherwise);
+}
+
+static void say_tuple(quintet_status status, quintet_tuple *tuple) {
+    if (status != QUINTET_OK) {
+        say_error(status);
+    } else if (tuple == NULL) {
+        printf("%lu nothing\n", step);
+    } else {
+        printf("%lu tuple ", step);
+        write_fields(tuple, 0);
+        putchar('\n');
+        quintet_tuple_free(tuple);
+    }
+}
+
+static void say_lease(quintet_status status, quintet_lease *lease, unsigned long of) {
+    const quintet_tuple *tuple;
+    uint32_t attempt;
+    if (status != QUINTET_OK) {
+        say_error(status);
+        return;
+    }
+    if (quintet_lease_tuple(lease, &tuple) != QUINTET_OK || quintet_lease_attempt(lease, &attempt) != QUINTET_OK) fail("no lease");
+    steps[of].lease = lease;
+    printf("%lu leased %u ", step, attempt);
+    write_fields(tuple, 0);
+    putchar('\n');
+}
+
+static void say_status(quintet_space *space) {
+    quintet_state state;
+    quintet_status status = quintet_space_status(space, &state);
+    if (status != QUINTET_OK) {
+        say_error(status);
+        return;
+    }
+#define NUMBER(NAME) printf(" " #NAME "=%llu", (unsigned long long)state.NAME)
+    printf("%lu status", step);
+    NUMBER(tuples), NUMBER(hidden), NUMBER(waiters), NUMBER(leases), NUMBER(parked), NUMBER(redone), NUMBER(dead_letters), NUMBER(signatures);
+    putchar('\n');
+}
+
+static void list(quintet_space *space, const quintet_tuple *wanted) {
+    quintet_listing *listing;
+    quintet_tuple *tuple = NULL;
+    quintet_row row;
+    quintet_status status = quintet_space_list(space, wanted, &listing);
+    if (status != QUINTET_OK) {
+        say_error(status);
+        return;
+    }
+    printf("%lu rows", step);
+    while ((status = quintet_listing_next(listing, &row, &tuple)) == QUINTET_OK && tuple != NULL) {
+        fputs(row.is_leased ? " !" : " ", stdout);
+        write_fields(tuple, row.cut);
+        quintet_tuple_free(tuple);
+    }
+    if (status != QUINTET_OK) fail("a listing failed in its midst");
+    putchar('\n');
+    quintet_listing_free(listing);
+}
+
+/* The tuples of a line; how many. They are to be freed. */
+static size_t read_tuples(quintet_tuple **tuples, quintet_status *status) {
+    size_t count = 0;
+    for (char *word; *status == QUINTET_OK && (word = next_word()) != NULL;) {
+        if (count == MOST_TUPLES) fail("too many tuples");
+        *status = read_fields(word, &tuples[count]);
+        count += *status == QUINTET_OK;
+    }
+    return count;
+}
+
+static void free_tuples(quintet_tuple **tuples, size_t count) {
+    for (size_t i = 0; i < count; i++) quintet_tuple_free(tuples[i]);
+}
+
+static void open_client(int client) {
+    char *address = next_word();
+    if (words != NULL) {
+        printf("%lu cannot limits of a space that is embedded: C has none\n", step);
+        return;
+    }
+    quintet_status status = QUINTET_OK;
+    if (strcmp(address, "embedded") != 0) status = quintet_lab_connect(address, &connections[client]);
+    else if (embedded == NULL) status = quintet_lab_embedded(&embedded);
+    if (status == QUINTET_OK) status = quintet_lab_space(connections[client] != NULL ? connections[client] : embedded, &spaces[client]);
+    say_done(status, "done");
+}
+
+static void close_client(int client) {
+    quintet_lab_free(connections[client]);
+    connections[client] = NULL, spaces[client] = NULL;
+}
+
+static void reset(void) {
+    for (int i = 0; i < STEPS; i++) {
+        quintet_lease_free(steps[i].lease), quintet_pending_free(steps[i].pending);
+        steps[i].lease = NULL, steps[i].pending = NULL;
+    }
+    for (int client = 0; client < CLIENTS; client++) close_client(client);
+    quintet_lab_free(embedded);
+    embedded = NULL;
+}
+
+/* An operation that is answered before anything else is done. */
+static void call(quintet_space *space, const char *verb) {
+    static quintet_tuple *tuples[MOST_TUPLES];
+    int64_t limit = next_limit();
+    quintet_status status = QUINTET_OK;
+    quintet_tuple *found = NULL;
+    quintet_lease *lease;
+    uint64_t number;
+    size_t count = read_tuples(tuples, &status);
+    if (status != QUINTET_OK) {
+        say_error(status);
+    } else if (strcmp(verb, "out") == 0) {
+        say_done(quintet_space_out(space, tuples[0], limit), "done");
+    } else if (strcmp(verb, "out_many") == 0) {
+        say_done(quintet_space_out_many(space, (const quintet_tuple *const *)tuples, count, limit), "done");
+    } else if (strcmp(verb, "take") == 0) {
+        status = quintet_space_take(space, tuples[0], limit, &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "read") == 0) {
+        status = quintet_space_read(space, tuples[0], limit, &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "take_if") == 0) {
+        status = quintet_space_take_if(space, tuples[0], &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "read_if") == 0) {
+        status = quintet_space_read_if(space, tuples[0], &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "lease") == 0) {
+        status = quintet_space_lease(space, tuples[0], limit, &lease);
+        say_lease(status, lease, step);
+    } else if (strcmp(verb, "count") == 0) {
+        status = quintet_space_count(space, tuples[0], &number);
+        if (status != QUINTET_OK) say_error(status);
+        else printf("%lu count %llu\n", step, (unsigned long long)number);
+    } else if (strcmp(verb, "list") == 0) {
+        list(space, count == 0 ? NULL : tuples[0]);
+    } else if (strcmp(verb, "status") == 0) {
+        say_status(space);
+    } else {
+        printf("%lu cannot %s: there is no such operation\n", step, verb);
+    }
+    free_tuples(tuples, count);
+}
+
+/* An operation that is answered later. */
+static void begin(quintet_space *space, const char *verb) {
+    static quintet_tuple *tuples[MOST_TUPLES];
+    bool acknowledges = strcmp(verb, "acknowledge") == 0;
+    unsigned long of = acknowledges ? next_step() : 0;
+    int64_t limit = next_limit();
+    quintet_status status = QUINTET_OK;
+    quintet_pending **pending = &steps[step].pending;
+    size_t count = read_tuples(tuples, &status);
+    const quintet_tuple *const *all = (const quintet_tuple *const *)tuples;
+    snprintf(steps[step].verb, sizeof steps[step].verb, "%s", verb);
+    if (status != QUINTET_OK) {
+        say_error(status);
+        free_tuples(tuples, count);
+        return;
+    }
+    if (acknowledges) status = quintet_lease_begin_acknowledge(steps[of].lease, all, count, pending);
+    else if (strncmp(verb, "out", 3) == 0) status = quintet_space_begin_out(space, all, count, limit, pending);
+    else if (strcmp(verb, "take") == 0) status = quintet_space_begin_take(space, tuples[0], limit, pending);
+    else if (strcmp(verb, "read") == 0) status = quintet_space_begin_read(space, tuples[0], limit, pending);
+    else if (strcmp(verb, "lease") == 0) status = quintet_space_begin_lease(space, tuples[0], limit, pending);
+    else fail("it does not wait");
+    free_tuples(tuples, count);
+    say_done(status, "waits");
+}
+
+static void collect(unsigned long of) {
+    quintet_pending *pending = steps[of].pending;
+    quintet_tuple *tuple = NULL;
+    quintet_lease *lease = NULL;
+    quintet_status status;
+    if (strcmp(steps[of].verb, "take") == 0 || strcmp(steps[of].verb, "read") == 0) {
+        status = quintet_pending_tuple(pending, &tuple);
+        say_tuple(status, tuple);
+    } else if (strcmp(steps[of].verb, "lease") == 0) {
+        status = quintet_pending_lease(pending, &lease);
+        say_lease(status, lease, of);
+    } else {
+        say_done(quintet_pending_result(pending), "done");
+    }
+    quintet_pending_free(pending);
+    steps[of].pending = NULL;
+}
+
+static void acknowledge(void) {
+    static quintet_tuple *results[MOST_TUPLES];
+    quintet_lease *lease = steps[next_step()].lease;
+    next_limit();
+    quintet_status status = QUINTET_OK;
+    size_t count = read_tuples(results, &status);
+    if (status == QUINTET_OK) status = quintet_lease_acknowledge(lease, (const quintet_tuple *const *)results, count);
+    say_done(status, "done");
+    free_tuples(results, count);
+}
+
+static void does(int client, const char *verb) {
+    if (strcmp(verb, "open") == 0) {
+        open_client(client);
+    } else if (strcmp(verb, "close") == 0) {
+        close_client(client);
+        say_done(QUINTET_OK, "done");
+    } else if (strcmp(verb, "reset") == 0) {
+        reset();
+        say_done(QUINTET_OK, "done");
+    } else if (strcmp(verb, "peek") == 0) {
+        bool is_done;
+        quintet_status status = quintet_pending_wait(steps[next_step()].pending, 0, &is_done);
+        say_done(status, is_done ? "done" : "waits");
+    } else if (strcmp(verb, "collect") == 0) {
+        collect(next_step());
+    } else if (strcmp(verb, "cancel") == 0) {
+        say_done(quintet_pending_cancel(steps[next_step()].pending), "done");
+    } else if (strcmp(verb, "acknowledge") == 0) {
+        acknowledge();
+    } else if (strcmp(verb, "release") == 0) {
+        say_done(quintet_lease_release(steps[next_step()].lease), "done");
+    } else if (strcmp(verb, "begin") == 0) {
+        begin(spaces[client], next_word());
+    } else {
+        call(spaces[client], verb);
+    }
+}
+
+int main(void) {
+    char *line = NULL;
+    size_t room = 0;
+    puts("ready");
+    fflush(stdout);
+    while (getline(&line, &room, stdin) > 0) {
+        line[strcspn(line, "\n")] = 0;
+        words = line;
+        step = next_step();
+        const char *client = next_word();
+        does(*client == '-' ? 0 : *client - 'a', next_word());
+        fflush(stdout);
+    }
+    free(line);
+    reset();
+    return 0;
+}

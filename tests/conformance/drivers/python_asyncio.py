@@ -1,0 +1,173 @@
+"""The driver of the Python front end for asyncio. What it is told and says is in docs/conformance.md."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from typing import Any
+
+import fields
+from python_sync import Cannot, say
+
+import quintet
+from quintet import aio
+
+
+class HeldLease:
+    """A lease that is held in a task of its own, within `async with`, until it is told how to end."""
+
+    def __init__(self, space: aio.Space, template: tuple[Any, ...], timeout: float | None) -> None:
+        self.given = asyncio.get_running_loop().create_future()
+        self.orders: asyncio.Queue[Any] = asyncio.Queue()
+        self.task = asyncio.ensure_future(self._hold(space, template, timeout))
+
+    async def _hold(self, space: aio.Space, template: tuple[Any, ...], timeout: float | None) -> None:
+        try:
+            async with space.lease(*template, timeout=timeout) as lease:
+                self.given.set_result(lease)
+                while (order := await self.orders.get()) is not None:
+                    await order
+                raise Unended
+        except Unended:
+            return
+        except BaseException as error:
+            if self.given.done():
+                raise
+            self.given.set_exception(error)
+
+    async def let_go(self) -> None:
+        self.orders.put_nowait(None)
+        await self.task
+
+
+class Unended(Exception):
+    """Leaves the block as an error does: what was not acknowledged returns."""
+
+
+class Clients:
+    """All clients of this process."""
+
+    def __init__(self) -> None:
+        self.labs: dict[str, aio.Lab] = {}
+        self.embedded: aio.Lab | None = None
+        self.closing = contextlib.AsyncExitStack()
+        self.held: dict[str, tuple[aio.Space, HeldLease, quintet.Lease]] = {}
+        self.begun: dict[str, asyncio.Future[Any]] = {}
+        self.holding: dict[str, tuple[aio.Space, HeldLease]] = {}
+
+    async def does(self, step: str, client: str, verb: str, *words: str) -> str:
+        if verb == "open":
+            return await self.open(client, *words)
+        if verb == "close":
+            self.labs.pop(client).close()
+            return "done"
+        if verb == "reset":
+            return await self.reset()
+        if verb == "peek":
+            await self.labs[client].space.status()  # Takes in what has come.
+            return "done" if self.begun[words[0]].done() else "waits"
+        if verb == "collect":
+            return self.said(words[0], await self.begun.pop(words[0]))
+        if verb == "cancel":
+            self.begun[words[0]].cancel()
+            if words[0] in self.holding:
+                self.holding[words[0]][1].task.cancel()
+            return "done"
+        if verb == "acknowledge":
+            space, _, lease = self.held[words[0]]
+            await space.acknowledge(lease, *map(fields.read, words[2:]))
+            return "done"
+        if verb == "release":
+            self.held[words[0]][2].release()
+            return "done"
+        space = self.labs[client].space
+        if verb == "begin":
+            self.begin(step, space, *words)
+            return "waits"
+        tuples = [fields.read(word) for word in words[1:]]
+        return self.said(step, await self.call(step, space, verb, fields.limit(words[0]), tuples))
+
+    async def open(self, client: str, address: str, *limits: str) -> str:
+        if limits:
+            raise Cannot("limits of a space that is embedded: Python has none")
+        if address == "embedded" and self.embedded is not None:
+            self.labs[client] = self.embedded
+            return "done"
+        connect = aio.connect(None if address == "embedded" else address)
+        self.labs[client] = await self.closing.enter_async_context(connect)
+        if address == "embedded":
+            self.embedded = self.labs[client]
+        return "done"
+
+    async def reset(self) -> str:
+        for task in self.begun.values():
+            task.cancel()
+        await asyncio.gather(*self.begun.values(), return_exceptions=True)
+        for _, held, _ in self.held.values():
+            with contextlib.suppress(quintet.Error):
+                await held.let_go()
+        await self.closing.aclose()
+        self.__init__()
+        return "done"
+
+    async def call(
+        self, step: str, space: aio.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]
+    ) -> Any:
+        if verb == "out_many":
+            return await space.out_many(tuples, timeout=timeout)
+        if verb == "status":
+            return await space.status()
+        template = tuples[0] if tuples else ()
+        if verb == "list":
+            return [row async for row in space.list(*template)]
+        if verb == "lease":
+            return await self.lease(step, space, template, timeout)
+        if verb in ("take_if", "read_if", "count"):
+            return await getattr(space, verb)(*template)
+        return await getattr(space, verb)(*template, timeout=timeout)
+
+    def lease(
+        self, step: str, space: aio.Space, template: tuple[Any, ...], timeout: float | None
+    ) -> asyncio.Future[quintet.Lease]:
+        held = HeldLease(space, template, timeout)
+        self.holding[step] = space, held
+        return held.given
+
+    def begin(self, step: str, space: aio.Space, verb: str, *words: str) -> None:
+        if verb == "acknowledge":
+            acknowledging, _, lease = self.held[words[0]]
+            operation = acknowledging.acknowledge(lease, *map(fields.read, words[2:]))
+        else:
+            tuples = [fields.read(word) for word in words[1:]]
+            operation = self.call(step, space, verb, fields.limit(words[0]), tuples)
+        self.begun[step] = asyncio.ensure_future(operation)
+
+    def said(self, step: str, result: Any) -> str:
+        if isinstance(result, quintet.Lease):
+            self.held[step] = (*self.holding.pop(step), result)
+            return f"leased {result.attempt} {fields.write(result.fields)}"
+        return say(result)
+
+
+async def main() -> None:
+    clients = Clients()
+    loop = asyncio.get_running_loop()
+    print("ready", flush=True)
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        step, client, *words = line.rstrip("\n").split(" ")
+        try:
+            said = await clients.does(step, client, *words)
+            if said == "done" and words[0].endswith("_if"):
+                said = "nothing"
+        except Cannot as reason:
+            said = f"cannot {reason}"
+        except quintet.Error as error:
+            said = f"error {error.code.name}"
+        except asyncio.CancelledError:
+            said = "error Cancelled"
+        print(step, said, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

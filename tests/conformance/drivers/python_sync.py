@@ -1,0 +1,125 @@
+"""The driver of the Python front end. What it is told and says is in docs/conformance.md."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import fields
+
+import quintet
+
+
+class Cannot(Exception):
+    """This front end cannot say that."""
+
+
+class Clients:
+    """All clients of this process."""
+
+    def __init__(self) -> None:
+        self.labs: dict[str, quintet.Lab] = {}
+        self.embedded: quintet.Lab | None = None
+        self.leases: dict[str, quintet.Lease] = {}
+        self.begun: dict[str, Any] = {}
+
+    def does(self, step: str, client: str, verb: str, *words: str) -> str:
+        if verb == "open":
+            return self.open(client, *words)
+        if verb == "close":
+            self.labs.pop(client).close()
+            return "done"
+        if verb == "reset":
+            for lab in self.labs.values():
+                lab.close()
+            self.__init__()
+            return "done"
+        if verb == "peek":
+            return self.peek(client, words[0])
+        if verb == "collect":
+            return self.said(words[0], self.begun.pop(words[0]).result())
+        if verb == "cancel":
+            self.begun[words[0]].cancel()
+            return "done"
+        if verb == "acknowledge":
+            self.leases[words[0]].acknowledge(*map(fields.read, words[2:]))
+            return "done"
+        if verb == "release":
+            self.leases[words[0]].release()
+            return "done"
+        space = self.labs[client].space
+        if verb == "begin":
+            self.begun[step] = self.begin(space, *words)
+            return "waits"
+        return self.said(step, self.call(space, verb, fields.limit(words[0]), [fields.read(word) for word in words[1:]]))
+
+    def open(self, client: str, address: str, *limits: str) -> str:
+        if limits:
+            raise Cannot("limits of a space that is embedded: Python has none")
+        if address == "embedded":
+            self.embedded = self.embedded or quintet.connect()
+            self.labs[client] = self.embedded
+        else:
+            self.labs[client] = quintet.connect(address)
+        return "done"
+
+    def call(self, space: quintet.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]) -> Any:
+        if verb == "out_many":
+            return space.out_many(tuples, timeout=timeout)
+        if verb == "status":
+            return space.status()
+        template = tuples[0] if tuples else ()
+        if verb == "list":
+            return list(space.list(*template))
+        if verb in ("take_if", "read_if", "count"):
+            return getattr(space, verb)(*template)
+        return getattr(space, verb)(*template, timeout=timeout)
+
+    def begin(self, space: quintet.Space, verb: str, *words: str) -> Any:
+        if verb == "acknowledge":
+            return self.leases[words[0]].begin_acknowledge(*map(fields.read, words[2:]))
+        begin, tuples = space.begin(fields.limit(words[0])), [fields.read(word) for word in words[1:]]
+        return begin.out_many(tuples) if verb == "out_many" else getattr(begin, verb)(*tuples[0])
+
+    def peek(self, client: str, step: str) -> str:
+        self.labs[client].space.status()  # Takes in what has come.
+        return "done" if self.begun[step].done() else "waits"
+
+    def said(self, step: str, result: Any) -> str:
+        if isinstance(result, quintet.Lease):
+            self.leases[step] = result
+            return f"leased {result.attempt} {fields.write(result.fields)}"
+        return say(result)
+
+
+def say(result: Any) -> str:
+    """What an operation gave, as it is answered. `None` is "nothing" where a tuple was asked for: see `main`."""
+    if result is None:
+        return "done"
+    if isinstance(result, tuple):
+        return f"tuple {fields.write(result)}"
+    if isinstance(result, list):
+        return " ".join(["rows", *map(fields.write_row, result)])
+    if isinstance(result, int):
+        return f"count {result}"
+    return fields.write_status(result)
+
+
+def main() -> None:
+    clients = Clients()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        step, client, *words = line.rstrip("\n").split(" ")
+        try:
+            said = clients.does(step, client, *words)
+            if said == "done" and words[0].endswith("_if"):
+                said = "nothing"
+        except Cannot as reason:
+            said = f"cannot {reason}"
+        except quintet.Error as error:
+            said = f"error {error.code.name}"
+        print(step, said, flush=True)
+
+
+if __name__ == "__main__":
+    main()

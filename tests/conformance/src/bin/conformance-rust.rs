@@ -1,0 +1,277 @@
+//! The driver of the Rust front end. What it is told and says is in `docs/conformance.md`.
+
+use quintet::{Error, Lab, Lease, Outcome, Pending, Rows, Space, SpaceConfig, State, Template, Tuple};
+use quintet_conformance::field::Fields;
+use quintet_conformance::rust_fields::{self, CannotSay};
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
+
+/// What a line comes to, as it is answered.
+type Said = Result<String, Refusal>;
+
+/// Why there is no other answer.
+enum Refusal {
+    /// The space's error.
+    Error(Error),
+    /// What this front end cannot say.
+    Cannot(String),
+}
+
+impl<E: Into<Error>> From<E> for Refusal {
+    fn from(error: E) -> Refusal {
+        Refusal::Error(error.into())
+    }
+}
+
+/// What was begun.
+enum Begun {
+    Operation(Pending),
+    Lease(Pending, Space),
+    Acknowledgement(quintet::Acknowledgement),
+}
+
+/// All clients of this process.
+#[derive(Default)]
+struct Clients {
+    labs: BTreeMap<String, Lab>,
+    embedded: Option<Lab>,
+    leases: BTreeMap<String, Lease>,
+    begun: BTreeMap<String, Begun>,
+}
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut clients = Clients::default();
+    writeln!(out, "ready")?;
+    out.flush()?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = match clients.does(&words) {
+            Ok(said) => said,
+            Err(Refusal::Error(error)) => format!("error {:?}", error.code()),
+            Err(Refusal::Cannot(text)) => format!("cannot {text}"),
+        };
+        writeln!(out, "{} {said}", words[0])?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+impl Clients {
+    /// Does what a line says: the step's number, the client, and what.
+    fn does(&mut self, words: &[&str]) -> Said {
+        let (step, client) = (words[0], words[1]);
+        match words[2] {
+            "open" => self.open(client, words[3], &words[4..]),
+            "close" => {
+                self.labs.remove(client).iter().for_each(Lab::close);
+                Ok("done".to_owned())
+            }
+            "reset" => {
+                self.labs.values().for_each(Lab::close);
+                *self = Clients::default();
+                Ok("done".to_owned())
+            }
+            "peek" => Ok(if self.is_answered(words[3]) { "done" } else { "waits" }.to_owned()),
+            "collect" => self.collect(words[3]),
+            "cancel" => {
+                match self.begun.get(words[3]) {
+                    Some(Begun::Operation(pending) | Begun::Lease(pending, _)) => pending.cancel(),
+                    Some(Begun::Acknowledgement(acknowledgement)) => acknowledgement.pending().cancel(),
+                    None => {}
+                }
+                Ok("done".to_owned())
+            }
+            "acknowledge" => {
+                let results = tuples(&words[5..])?;
+                self.lease(words[3])?.acknowledge(&results)?;
+                Ok("done".to_owned())
+            }
+            "release" => {
+                self.lease(words[3])?.release()?;
+                Ok("done".to_owned())
+            }
+            "begin" => self.begin(step, client, &words[3..]),
+            verb => self.call(step, client, verb, words[3], &words[4..]),
+        }
+    }
+
+    fn open(&mut self, client: &str, address: &str, limits: &[&str]) -> Said {
+        let lab = if address == "embedded" {
+            self.embedded.get_or_insert_with(|| Lab::embedded_with(limited(limits), None)).clone()
+        } else {
+            let config = quintet::ConnectConfig::from_environment()?;
+            config.connect_to(address.parse::<quintet::SpaceAddress>()?)?
+        };
+        self.labs.insert(client.to_owned(), lab);
+        Ok("done".to_owned())
+    }
+
+    fn space(&self, client: &str) -> Space {
+        self.labs[client].space()
+    }
+
+    /// An operation that is answered before anything else is done.
+    fn call(&mut self, step: &str, client: &str, verb: &str, within: &str, fields: &[&str]) -> Said {
+        let (space, limit) = (self.space(client), limit(within));
+        let perhaps = |tuple: Option<Tuple>| tuple.map_or("nothing".to_owned(), |tuple| said_tuple(&tuple));
+        Ok(match (verb, limit) {
+            ("out", None) => {
+                space.out(tuples(fields)?.remove(0))?;
+                "done".to_owned()
+            }
+            ("out" | "out_many", _) => {
+                space.out_many(&tuples(fields)?, limit)?;
+                "done".to_owned()
+            }
+            ("take", None) => said_tuple(&space.take(&template(fields[0])?)?),
+            ("take", Some(limit)) => said_tuple(&space.take_within(&template(fields[0])?, limit)?),
+            ("read", None) => said_tuple(&space.read(&template(fields[0])?)?),
+            ("read", Some(limit)) => said_tuple(&space.read_within(&template(fields[0])?, limit)?),
+            ("take_if", _) => perhaps(space.take_if(&template(fields[0])?)?),
+            ("read_if", _) => perhaps(space.read_if(&template(fields[0])?)?),
+            ("lease", _) => self.keep(step, space.lease(&template(fields[0])?, limit)?),
+            ("count", _) => format!("count {}", space.count(&template(fields[0])?)?),
+            ("list", _) => {
+                let wanted = fields.first().map(|fields| template(fields)).transpose()?;
+                let rows = space.list(wanted.as_ref()).collect::<Result<Vec<_>, _>>()?;
+                said_rows(&Rows::Tuples(rows))
+            }
+            ("status", _) => said_status(&space.status()?),
+            (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
+        })
+    }
+
+    /// Begins an operation that is answered later.
+    fn begin(&mut self, step: &str, client: &str, words: &[&str]) -> Said {
+        let space = self.space(client);
+        let begun = match words[0] {
+            "acknowledge" => {
+                let results = tuples(&words[3..])?;
+                Begun::Acknowledgement(self.lease(words[1])?.begin_acknowledge(&results)?)
+            }
+            verb => {
+                let (begin, fields) = (space.begin().within(limit(words[1])), &words[2..]);
+                match verb {
+                    "out" | "out_many" => Begun::Operation(begin.out(&tuples(fields)?)?),
+                    "take" => Begun::Operation(begin.take(&template(fields[0])?)?),
+                    "read" => Begun::Operation(begin.read(&template(fields[0])?)?),
+                    "lease" => Begun::Lease(begin.lease(&template(fields[0])?)?, space.clone()),
+                    other => return Err(Refusal::Cannot(format!("{other}: it does not wait"))),
+                }
+            }
+        };
+        self.begun.insert(step.to_owned(), begun);
+        Ok("waits".to_owned())
+    }
+
+    fn is_answered(&self, step: &str) -> bool {
+        match &self.begun[step] {
+            Begun::Operation(pending) | Begun::Lease(pending, _) => pending.peek(Duration::ZERO).is_some(),
+            Begun::Acknowledgement(acknowledgement) => {
+                acknowledgement.pending().peek(Duration::ZERO).is_some()
+            }
+        }
+    }
+
+    fn collect(&mut self, step: &str) -> Said {
+        let begun = self.begun.remove(step).expect("it was begun");
+        Ok(match begun {
+            Begun::Operation(pending) => match pending.finish()? {
+                Outcome::Done => "done".to_owned(),
+                Outcome::Tuple(tuple, _) => said_tuple(&tuple),
+                other => format!("error Malformed {other:?}"),
+            },
+            Begun::Lease(pending, space) => {
+                let lease = space.leased(pending.finish()?)?;
+                self.keep(step, lease)
+            }
+            Begun::Acknowledgement(acknowledgement) => {
+                acknowledgement.finish()?;
+                "done".to_owned()
+            }
+        })
+    }
+
+    fn keep(&mut self, step: &str, lease: Lease) -> String {
+        let said =
+            format!("leased {} {}", lease.attempt(), rust_fields::fields(lease.tuple().values()).to_token());
+        self.leases.insert(step.to_owned(), lease);
+        said
+    }
+
+    fn lease(&mut self, step: &str) -> Result<Lease, Refusal> {
+        let ended = || Refusal::Cannot("use a lease again that has ended: it is consumed".to_owned());
+        self.leases.remove(step).ok_or_else(ended)
+    }
+}
+
+/// `-`, or milliseconds.
+fn limit(word: &str) -> Option<Duration> {
+    word.parse().ok().map(Duration::from_millis)
+}
+
+fn limited(limits: &[&str]) -> SpaceConfig {
+    let mut config = SpaceConfig::default();
+    for (name, number) in limits.iter().filter_map(|limit| limit.split_once('=')) {
+        let number = number.parse().expect("the player sends numbers");
+        match name {
+            "max_bytes" => config.max_bytes = number,
+            "max_tuples" => config.max_tuples = number,
+            other => panic!("{other} is no limit"),
+        }
+    }
+    config
+}
+
+fn fields(token: &str) -> Fields {
+    Fields::from_token(token).expect("the player sends fields")
+}
+
+fn tuples(tokens: &[&str]) -> Result<Vec<Tuple>, Refusal> {
+    tokens
+        .iter()
+        .map(|token| {
+            let values = rust_fields::values(&fields(token)).map_err(cannot)?;
+            Ok(Tuple::new(values.into_iter().collect::<Result<_, _>>()?)?)
+        })
+        .collect()
+}
+
+fn template(token: &str) -> Result<Template, Refusal> {
+    let wanted = rust_fields::template(&fields(token)).map_err(cannot)?;
+    Ok(Template::new(wanted.into_iter().collect::<Result<_, _>>()?)?)
+}
+
+fn cannot(CannotSay(text): CannotSay) -> Refusal {
+    Refusal::Cannot(text)
+}
+
+fn said_tuple(tuple: &Tuple) -> String {
+    format!("tuple {}", rust_fields::fields(tuple.values()).to_token())
+}
+
+fn said_rows(rows: &Rows) -> String {
+    let Rows::Tuples(rows) = rows else { return "error Malformed".to_owned() };
+    let row = |row: &quintet::ListedTuple| {
+        let leased = if row.lease.is_some() { "!" } else { "" };
+        format!(" {leased}{}", rust_fields::shown(&row.fields).to_token())
+    };
+    format!("rows{}", rows.iter().map(row).collect::<String>())
+}
+
+fn said_status(state: &State) -> String {
+    format!(
+        "status tuples={} hidden={} waiters={} leases={} parked={} redone={} dead_letters={} signatures={}",
+        state.tuples,
+        state.hidden,
+        state.waiters,
+        state.leases,
+        state.parked,
+        state.redone,
+        state.dead_letters,
+        state.signatures
+    )
+}

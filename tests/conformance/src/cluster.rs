@@ -1,0 +1,137 @@
+//! The space of a cluster: two machines of a testbed on the loopback, an agent each. It outlives behaviours, so that each of them leaves it empty.
+
+use crate::behaviour::{Behaviour, Limits};
+use crate::driver::LONG;
+use crate::placement::{Begun, Placement};
+use quintet::{Field, Lab, SpaceAddress, State, Template};
+use quintet_testbed::{Program, TempDir};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a lease of the player's own would live; it takes none.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// A machine: a user's home, and the address where its agent listens.
+struct Machine {
+    quintet: PathBuf,
+    home: TempDir,
+    listen: String,
+}
+
+/// The placement. The first client is on the machine that serves the space, the others on the other one.
+pub struct Cluster {
+    machines: [Machine; 2],
+}
+
+impl Cluster {
+    /// Founds a cluster of two machines. `quintet` is the command.
+    ///
+    /// # Errors
+    /// What the command said.
+    pub fn found(quintet: &Path) -> Result<Cluster, String> {
+        let [a, b] = [Machine::new(quintet, 1)?, Machine::new(quintet, 2)?];
+        a.does(&["init", "lab", "--machine", "a"])?;
+        a.does(&["up", "--listen", &a.listen])?;
+        let cluster = Cluster { machines: [a, b] };
+        let [a, b] = &cluster.machines;
+        let token = a.does(&["token", "create", "--allow", "join,code"])?;
+        let token = token.split_whitespace().find(|word| word.len() > 40).ok_or("no token was made")?;
+        let at = format!("lab@{}", a.listen);
+        b.does(&["join", &at, token, "--name", "b", "--listen", &b.listen])?;
+        Ok(cluster)
+    }
+
+    fn connect(&self) -> Result<Lab, String> {
+        let address: SpaceAddress =
+            self.machines[0].address().parse().map_err(|error: quintet::Error| error.to_string())?;
+        Lab::connect(address, 0, LEASE).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for machine in &self.machines {
+            if let Err(text) = machine.does(&["down"]) {
+                eprintln!("conformance: an agent may run on: {text}");
+            }
+        }
+    }
+}
+
+impl Machine {
+    fn new(quintet: &Path, number: u32) -> Result<Machine, String> {
+        let home = TempDir::new().map_err(|error| error.to_string())?;
+        let run = std::process::id() % 62_000;
+        let listen = format!("127.{}.{}.{}:7400", 50 + number, run / 250, 1 + run % 250);
+        Ok(Machine { quintet: quintet.to_owned(), home, listen })
+    }
+
+    fn address(&self) -> String {
+        format!("quintet://{}", self.home.join("quintet/lab").display())
+    }
+
+    /// A command on it, and what it says.
+    fn does(&self, words: &[&str]) -> Result<String, String> {
+        let program = words.iter().fold(Program::new(&self.quintet), Program::arg);
+        let homes = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"];
+        let program = homes.iter().fold(program, |program, name| program.env(name, self.home.path()));
+        let program = ["QUINTET_IDENTITY", "QUINTET_SPACE"].iter().fold(program, Program::without);
+        let mut child = program.spawn().map_err(|error| format!("{}: {error}", self.quintet.display()))?;
+        let status = child.wait(LONG).map_err(|error| error.to_string())?;
+        while child.output().next_line(LONG).is_some() {}
+        let said = child.output().text();
+        match status {
+            Some(status) if status.success() => Ok(said),
+            _ => Err(format!("quintet {}: {said}", words.join(" "))),
+        }
+    }
+}
+
+impl Placement for Cluster {
+    fn name(&self) -> &str {
+        "cluster"
+    }
+
+    fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
+        let reason = if behaviour.limits != Limits::default() {
+            "a cluster's space is there already, with limits of its own"
+        } else if behaviour.kills() {
+            "over a network a killed client is noticed after the resume window"
+        } else {
+            return None;
+        };
+        Some(reason.to_owned())
+    }
+
+    fn begin(&mut self, _limits: &Limits) -> Result<Begun, String> {
+        let addresses = self.machines.iter().map(Machine::address).collect();
+        Begun::at(addresses, self.connect()?)
+    }
+
+    /// Takes what is left.
+    fn end(&mut self, begun: Begun) -> Result<(), String> {
+        let observer = begun.observer().expect("it was made with one");
+        let since = Instant::now();
+        loop {
+            let state = observer.space().status().map_err(|error| error.to_string())?;
+            if (state.tuples, state.hidden, state.waiters, state.parked) == (0, 0, 0, 0) {
+                break;
+            }
+            if since.elapsed() > LONG {
+                return Err(format!("the space does not become empty: {state:?}"));
+            }
+            take_all(observer, &state)?;
+        }
+        observer.close();
+        Ok(())
+    }
+}
+
+fn take_all(lab: &Lab, state: &State) -> Result<(), String> {
+    for row in &state.rows {
+        let fields = row.signature.types().map(Field::Formal).collect();
+        let template = Template::new(fields).map_err(|error| error.to_string())?;
+        while lab.space().take_if(&template).map_err(|error| error.to_string())?.is_some() {}
+    }
+    Ok(())
+}

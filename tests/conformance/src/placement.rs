@@ -1,0 +1,248 @@
+//! Where the space is: in the driver's process, or served to drivers over a link of each kind.
+
+use crate::behaviour::{Behaviour, Limits};
+use quintet::{
+    Credentials, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress, SpaceConfig, stack,
+};
+use quintet_identity::{Authority, Validity};
+use quintet_simulate::replay;
+use quintet_testbed::TempDir;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a lease of the player's own would live; it takes none.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// A new space has no history.
+const NOTHING_BEFORE: [(&str, u64); 2] = [("redone", 0), ("dead_letters", 0)];
+
+/// A kind of place for spaces.
+pub trait Placement {
+    /// Its name in the table.
+    fn name(&self) -> &str;
+
+    /// Why this behaviour is not played here; none: it is.
+    fn cannot(&self, behaviour: &Behaviour) -> Option<String>;
+
+    /// An empty space with these limits.
+    ///
+    /// # Errors
+    /// What the system or Quintet said.
+    fn begin(&mut self, limits: &Limits) -> Result<Begun, String>;
+
+    /// Ends that space, and checks what can be checked of it only then.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn end(&mut self, begun: Begun) -> Result<(), String>;
+}
+
+/// A space to be played in.
+pub struct Begun {
+    /// Of each client's process, in turn, as a driver is told.
+    addresses: Vec<String>,
+    /// All clients are in one process.
+    is_embedded: bool,
+    observer: Option<Lab>,
+    /// Leases that were redone and dead letters, before.
+    before: [(&'static str, u64); 2],
+    server: Option<(Server, Option<(Recorder, PathBuf)>)>,
+}
+
+impl Begun {
+    /// A space that is there already, at these addresses.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn at(addresses: Vec<String>, observer: Lab) -> Result<Begun, String> {
+        let state = observer.space().status().map_err(|error| error.to_string())?;
+        let before = [("redone", state.redone), ("dead_letters", state.dead_letters)];
+        Ok(Begun { addresses, is_embedded: false, observer: Some(observer), before, server: None })
+    }
+
+    /// Has a status count from the beginning of the behaviour.
+    pub fn since_the_beginning(&self, status: &mut [(String, u64)]) {
+        for (name, number) in status {
+            let before = self.before.iter().find(|(known, _)| known == name);
+            *number -= before.map_or(0, |(_, before)| *before);
+        }
+    }
+
+    /// In which process a client is.
+    #[must_use]
+    pub fn process(&self, client: char) -> usize {
+        if self.is_embedded { 0 } else { usize::from(client as u8 - b'a') }
+    }
+
+    /// Where a client finds the space.
+    #[must_use]
+    pub fn address(&self, client: char) -> &str {
+        &self.addresses[self.process(client) % self.addresses.len()]
+    }
+
+    /// The player's own connection, which only looks; none where there are no connections.
+    #[must_use]
+    pub fn observer(&self) -> Option<&Lab> {
+        self.observer.as_ref()
+    }
+}
+
+/// The space is in the driver's process.
+pub struct Embedded;
+
+impl Placement for Embedded {
+    fn name(&self) -> &str {
+        "embedded"
+    }
+
+    fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
+        let needs_more = behaviour.kills() || behaviour.closes();
+        needs_more.then(|| "its clients are one process with one connection".to_owned())
+    }
+
+    fn begin(&mut self, limits: &Limits) -> Result<Begun, String> {
+        let number = |name: &str, number: Option<u64>| number.map(|number| format!(" {name}={number}"));
+        let limits = [number("max_bytes", limits.max_bytes), number("max_tuples", limits.max_tuples)];
+        let address = format!("embedded{}", limits.into_iter().flatten().collect::<String>());
+        Ok(Begun {
+            addresses: vec![address],
+            is_embedded: true,
+            observer: None,
+            before: NOTHING_BEFORE,
+            server: None,
+        })
+    }
+
+    fn end(&mut self, _begun: Begun) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A kind of link to a space that this process serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// Shared memory.
+    SharedMemory,
+    /// A Unix socket.
+    Unix,
+    /// TCP.
+    Tcp,
+    /// TCP with TLS.
+    Tls,
+    /// Shared memory; the space is recorded, and what is recorded happens again in the simulator, byte for byte.
+    Recorded,
+}
+
+/// The space is served by this process, a new one for each behaviour.
+pub struct Served {
+    link: Link,
+    folder: TempDir,
+    spaces: u32,
+    credentials: Option<Credentials>,
+}
+
+impl Served {
+    /// Serves over that link.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn over(link: Link) -> Result<Served, String> {
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        Ok(Served { link, folder, spaces: 0, credentials: None })
+    }
+
+    /// What every driver's environment needs.
+    ///
+    /// # Errors
+    /// An identity could not be made.
+    pub fn variables(&mut self) -> Result<Vec<(String, PathBuf)>, String> {
+        if self.link != Link::Tls {
+            return Ok(Vec::new());
+        }
+        let failed = |error: &dyn std::fmt::Display| format!("the identity: {error}");
+        let authority = Authority::new().map_err(|error| failed(&error))?;
+        let identity = authority.issue("machine", Validity::days(1)).map_err(|error| failed(&error))?;
+        let path = self.folder.join("machine.identity");
+        fs::write(&path, &identity).map_err(|error| failed(&error))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(|error| failed(&error))?;
+        let credentials = Credentials::from_pem(identity.as_bytes()).map_err(|error| failed(&error))?;
+        self.credentials = Some(credentials);
+        Ok(vec![("QUINTET_IDENTITY".to_owned(), path)])
+    }
+
+    fn address(&self) -> LinkAddress {
+        let path = self.folder.join(format!("space-{}", self.spaces));
+        let host = "127.0.0.1".to_owned();
+        match self.link {
+            Link::SharedMemory | Link::Recorded => LinkAddress::SharedMemory(path),
+            Link::Unix => LinkAddress::Unix(path),
+            Link::Tcp => LinkAddress::Tcp { host, port: 0 },
+            Link::Tls => LinkAddress::Tls { host, port: 0, credentials: self.credentials.clone() },
+        }
+    }
+}
+
+impl Placement for Served {
+    fn name(&self) -> &str {
+        match self.link {
+            Link::SharedMemory => "shared memory",
+            Link::Unix => "unix",
+            Link::Tcp => "tcp",
+            Link::Tls => "tls",
+            Link::Recorded => "recorded",
+        }
+    }
+
+    fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
+        let notices_late = behaviour.kills() && matches!(self.link, Link::Tcp | Link::Tls);
+        notices_late.then(|| "over a network a killed client is noticed after the resume window".to_owned())
+    }
+
+    fn begin(&mut self, limits: &Limits) -> Result<Begun, String> {
+        self.spaces += 1;
+        let mut config = ServeConfig { space: space_config(limits), ..ServeConfig::default() };
+        let mut recording = None;
+        if self.link == Link::Recorded {
+            let path = self.folder.join(format!("space-{}.qrec", self.spaces));
+            let recorder = Recorder::create(&path).map_err(|error| error.to_string())?;
+            config.recorder = Some(recorder.clone());
+            recording = Some((recorder, path));
+        }
+        let server = Server::start(self.address(), &config).map_err(|error| error.to_string())?;
+        let address = server.addresses()[0].clone();
+        let told = address.to_string();
+        let address: LinkAddress = address.identified(self.credentials.as_ref());
+        let observer =
+            Lab::connect(SpaceAddress::from(address), 0, LEASE).map_err(|error| error.to_string())?;
+        Ok(Begun {
+            addresses: vec![told],
+            is_embedded: false,
+            observer: Some(observer),
+            before: NOTHING_BEFORE,
+            server: Some((server, recording)),
+        })
+    }
+
+    fn end(&mut self, begun: Begun) -> Result<(), String> {
+        begun.observer.iter().for_each(Lab::close);
+        let Some((server, recording)) = begun.server else { return Ok(()) };
+        server.stop().map_err(|error| error.to_string())?;
+        let Some((recorder, path)) = recording else { return Ok(()) };
+        recorder.finish().map_err(|error| error.to_string())?;
+        let file = fs::File::open(&path).map_err(|error| error.to_string())?;
+        let replayed = replay(file, &stack::make).map_err(|error| format!("replayed: {error}"))?;
+        fs::remove_file(&path).map_err(|error| error.to_string())?;
+        if replayed.frames == 0 { Err("nothing was recorded".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn space_config(limits: &Limits) -> SpaceConfig {
+    let default = SpaceConfig::default();
+    SpaceConfig {
+        max_bytes: limits.max_bytes.unwrap_or(default.max_bytes),
+        max_tuples: limits.max_tuples.unwrap_or(default.max_tuples),
+        ..default
+    }
+}

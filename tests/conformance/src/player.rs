@@ -1,0 +1,277 @@
+//! Plays behaviours: asks drivers for one step after the other, and compares what each comes to with the text.
+
+use crate::behaviour::{Action, Behaviour, Operation, Outcome, Step};
+use crate::driver::{Driver, FrontEnd, LONG};
+use crate::placement::{Begun, Placement};
+use crate::protocol::{Answer, request};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What became of a behaviour.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Played {
+    /// Everything came to what the text says.
+    Held,
+    /// It cannot be played here, and why.
+    LeftOut(String),
+}
+
+/// Drivers of front ends, each process for the clients that have its turn: `a` the first, `b` the second, and so on.
+pub struct Player {
+    front_ends: Vec<FrontEnd>,
+    variables: Vec<(String, PathBuf)>,
+    drivers: BTreeMap<usize, Driver>,
+}
+
+/// What was begun and is not answered so far.
+struct Pending {
+    step: usize,
+    client: char,
+    /// It waits for room, and not for a tuple.
+    puts: bool,
+}
+
+/// One behaviour while it is played.
+struct Scene<'a> {
+    player: &'a mut Player,
+    begun: &'a mut Begun,
+    open: Vec<char>,
+    /// The number of each step that has a name.
+    names: BTreeMap<String, usize>,
+    pending: BTreeMap<String, Pending>,
+    next: usize,
+}
+
+/// Why a scene ended before its end.
+enum End {
+    Fails(String),
+    LeftOut(String),
+}
+
+impl From<String> for End {
+    fn from(text: String) -> End {
+        End::Fails(text)
+    }
+}
+
+impl Player {
+    /// Players of one front end, or of several: then `a` uses the first, `b` the next. `variables` are those of every driver's environment.
+    #[must_use]
+    pub fn new(front_ends: &[FrontEnd], variables: &[(String, PathBuf)]) -> Player {
+        Player { front_ends: front_ends.to_vec(), variables: variables.to_vec(), drivers: BTreeMap::new() }
+    }
+
+    /// Plays a behaviour.
+    ///
+    /// # Errors
+    /// The step that came to something else, and what.
+    pub fn play(&mut self, behaviour: &Behaviour, placement: &mut dyn Placement) -> Result<Played, String> {
+        if let Some(reason) = placement.cannot(behaviour) {
+            return Ok(Played::LeftOut(reason));
+        }
+        let named = |text: &str| format!("{}, {}: {text}", behaviour.file, behaviour.name);
+        let mut begun = placement.begin(&behaviour.limits).map_err(|text| named(&text))?;
+        let mut scene = Scene {
+            player: self,
+            begun: &mut begun,
+            open: Vec::new(),
+            names: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            next: 0,
+        };
+        let played = behaviour.steps.iter().try_for_each(|step| scene.step(step));
+        let reset = scene.reset();
+        match played {
+            Ok(()) => {
+                reset.and_then(|()| placement.end(begun)).map_err(|text| named(&text))?;
+                Ok(Played::Held)
+            }
+            Err(End::LeftOut(reason)) => {
+                placement.end(begun).map_err(|text| named(&text))?;
+                Ok(Played::LeftOut(reason))
+            }
+            Err(End::Fails(text)) => {
+                // Whatever the drivers are in the midst of, the next behaviour begins with others.
+                self.drivers.clear();
+                let _ = placement.end(begun);
+                Err(named(&text))
+            }
+        }
+    }
+
+    fn driver(&mut self, process: usize) -> Result<&mut Driver, String> {
+        if !self.drivers.contains_key(&process) {
+            let front_end = &self.front_ends[process % self.front_ends.len()];
+            self.drivers.insert(process, Driver::start(front_end, &self.variables)?);
+        }
+        Ok(self.drivers.get_mut(&process).expect("it was started above"))
+    }
+}
+
+impl Scene<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), End> {
+        self.act(&step.action).map_err(|end| match end {
+            End::Fails(text) => End::Fails(format!("line {}, {}: {text}", step.line, step.text)),
+            left_out => left_out,
+        })
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), End> {
+        match action {
+            Action::Does { client, name, operation, expected } => {
+                self.open(*client)?;
+                if expected.contains(&Outcome::Waits) {
+                    let name = name.as_deref().expect("the text was checked: what waits has a name");
+                    self.begin(*client, name, operation)
+                } else {
+                    let step = self.number(name.as_deref());
+                    let line = request(step, *client, operation, self.of(operation), false);
+                    let found = self.ask(*client, step, &line)?;
+                    Ok(compare(&found, expected)?)
+                }
+            }
+            Action::Comes { name, expected } => {
+                let Pending { step, client, .. } =
+                    self.pending.remove(name).expect("the text was checked: it waits");
+                let asked = self.number(None);
+                let found = self.ask(client, asked, &format!("{asked} {client} collect {step}"))?;
+                Ok(compare(&found, expected)?)
+            }
+            Action::StillWaits(_) => Ok(self.settle()?),
+            Action::Dies(client) => {
+                let process = self.begun.process(*client);
+                self.player.driver(process)?.kill()?;
+                self.player.drivers.remove(&process);
+                self.forget(*client);
+                Ok(())
+            }
+            Action::Closes(client) => {
+                let step = self.number(None);
+                self.ask(*client, step, &format!("{step} {client} close"))?;
+                self.forget(*client);
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins an operation that has to wait, and returns when the space says that it does.
+    fn begin(&mut self, client: char, name: &str, operation: &Operation) -> Result<(), End> {
+        let step = self.number(Some(name));
+        let line = request(step, client, operation, self.of(operation), true);
+        let found = self.ask(client, step, &line)?;
+        compare(&found, &[Outcome::Waits])?;
+        let puts = ["out", "out_many", "acknowledge"].contains(&&*operation.verb);
+        self.pending.insert(name.to_owned(), Pending { step, client, puts });
+        Ok(self.settle()?)
+    }
+
+    /// Returns when as many requests wait in the space as the text says, and nothing that waits was answered.
+    fn settle(&mut self) -> Result<(), String> {
+        let parked = self.pending.values().filter(|pending| pending.puts).count() as u64;
+        let waiters = self.pending.len() as u64 - parked;
+        let since = Instant::now();
+        loop {
+            let waiting: Vec<(String, char, usize)> = self
+                .pending
+                .iter()
+                .map(|(name, pending)| (name.clone(), pending.client, pending.step))
+                .collect();
+            for (name, client, step) in waiting {
+                let asked = self.number(None);
+                let answer = self.ask_plainly(client, asked, &format!("{asked} {client} peek {step}"))?;
+                if answer != Answer::Outcome(Outcome::Waits) {
+                    return Err(format!("{name} does not wait: it was answered"));
+                }
+            }
+            let found = self.waiting()?;
+            if found == (waiters, parked) {
+                return Ok(());
+            }
+            if since.elapsed() > LONG {
+                return Err(format!(
+                    "of (waiters, parked) the space has {found:?}, expected ({waiters}, {parked})"
+                ));
+            }
+        }
+    }
+
+    /// Takes and reads that wait in the space, and puts.
+    fn waiting(&mut self) -> Result<(u64, u64), String> {
+        if let Some(observer) = self.begun.observer() {
+            let state = observer.space().status().map_err(|error| error.to_string())?;
+            return Ok((state.waiters, state.parked));
+        }
+        // Without connections every client is the same.
+        let (client, asked) = (self.open[0], self.number(None));
+        let answer = self.ask_plainly(client, asked, &format!("{asked} {client} status -"))?;
+        let Answer::Outcome(Outcome::Status(numbers)) = answer else {
+            return Err(format!("the driver gave no status: {answer:?}"));
+        };
+        let number = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
+        number("waiters").zip(number("parked")).ok_or_else(|| "the status has no waiters".to_owned())
+    }
+
+    fn open(&mut self, client: char) -> Result<(), End> {
+        if self.open.contains(&client) {
+            return Ok(());
+        }
+        let step = self.number(None);
+        let line = format!("{step} {client} open {}", self.begun.address(client));
+        self.open.push(client);
+        let found = self.ask(client, step, &line)?;
+        Ok(compare(&found, &[Outcome::Done])?)
+    }
+
+    fn forget(&mut self, client: char) {
+        self.open.retain(|open| *open != client);
+        self.pending.retain(|_, pending| pending.client != client);
+    }
+
+    /// Ends what all clients have.
+    fn reset(&mut self) -> Result<(), String> {
+        let processes: Vec<usize> = self.player.drivers.keys().copied().collect();
+        for process in processes {
+            let step = self.number(None);
+            self.player.driver(process)?.ask(step, &format!("{step} - reset"))?;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, name: Option<&str>) -> usize {
+        self.next += 1;
+        if let Some(name) = name {
+            self.names.insert(name.to_owned(), self.next);
+        }
+        self.next
+    }
+
+    fn of(&self, operation: &Operation) -> Option<usize> {
+        operation.of.as_ref().map(|name| self.names[name])
+    }
+
+    fn ask(&mut self, client: char, step: usize, line: &str) -> Result<Outcome, End> {
+        match self.ask_plainly(client, step, line)? {
+            Answer::Outcome(mut outcome) => {
+                if let Outcome::Status(numbers) = &mut outcome {
+                    self.begun.since_the_beginning(numbers);
+                }
+                Ok(outcome)
+            }
+            Answer::Cannot(reason) => Err(End::LeftOut(reason)),
+        }
+    }
+
+    fn ask_plainly(&mut self, client: char, step: usize, line: &str) -> Result<Answer, String> {
+        let process = self.begun.process(client);
+        self.player.driver(process)?.ask(step, line)
+    }
+}
+
+fn compare(found: &Outcome, expected: &[Outcome]) -> Result<(), String> {
+    if expected.iter().any(|expected| found.is(expected)) {
+        return Ok(());
+    }
+    let expected: Vec<String> = expected.iter().map(Outcome::to_string).collect();
+    Err(format!("came to {found}, expected {}", expected.join(" or ")))
+}

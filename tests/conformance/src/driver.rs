@@ -21,14 +21,19 @@ pub struct FrontEnd {
 pub struct Driver {
     name: String,
     child: Child,
+    patience: Duration,
 }
 
 impl Driver {
-    /// Starts one. `variables` are those of its environment; nothing else of Quintet's reaches it.
+    /// Starts one. `variables` are those of its environment; nothing else of Quintet's reaches it. `patience`: for so long an answer may take.
     ///
     /// # Errors
     /// The system does not start it, or it does not say that it is ready.
-    pub fn start(front_end: &FrontEnd, variables: &[(String, PathBuf)]) -> Result<Driver, String> {
+    pub fn start(
+        front_end: &FrontEnd,
+        variables: &[(String, PathBuf)],
+        patience: Duration,
+    ) -> Result<Driver, String> {
         let FrontEnd { name, command } = front_end;
         let mut program = Program::new(&command[0]);
         for (variable, _) in std::env::vars().filter(|(name, _)| name.starts_with("QUINTET_")) {
@@ -37,7 +42,7 @@ impl Driver {
         program = command[1..].iter().fold(program, Program::arg);
         program = variables.iter().fold(program, |program, (name, value)| program.env(name, value));
         let child = program.spawn().map_err(|error| format!("{}: {error}", command[0].display()))?;
-        let driver = Driver { name: name.clone(), child };
+        let driver = Driver { name: name.clone(), child, patience };
         match driver.child.output().next_line(LONG) {
             Some(line) if line == "ready" => Ok(driver),
             other => {
@@ -53,9 +58,9 @@ impl Driver {
     pub fn ask(&mut self, step: usize, line: &str) -> Result<Answer, String> {
         let name = &self.name;
         self.child.say(line).map_err(|error| format!("{name}: {error}{}", self.last_words()))?;
-        match self.child.output().next_line(LONG) {
+        match self.child.output().next_line(self.patience) {
             Some(said) => protocol::answer(step, &said),
-            None => Err(format!("{name} does not answer{}", self.last_words())),
+            None => Err(format!("{name} does not answer, or waits{}", self.last_words())),
         }
     }
 

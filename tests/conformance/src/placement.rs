@@ -141,6 +141,8 @@ pub struct Served {
     folder: TempDir,
     spaces: u32,
     credentials: Option<Credentials>,
+    /// What spaces are made with, where a behaviour says nothing else.
+    space: SpaceConfig,
 }
 
 impl Served {
@@ -150,7 +152,13 @@ impl Served {
     /// What the system said.
     pub fn over(link: Link) -> Result<Served, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
-        Ok(Served { link, folder, spaces: 0, credentials: None })
+        Ok(Served { link, folder, spaces: 0, credentials: None, space: SpaceConfig::default() })
+    }
+
+    /// Spaces are made with this, where a behaviour says nothing else.
+    #[must_use]
+    pub fn with_space(self, space: SpaceConfig) -> Served {
+        Served { space, ..self }
     }
 
     /// What every driver's environment needs.
@@ -202,7 +210,7 @@ impl Placement for Served {
 
     fn begin(&mut self, limits: &Limits) -> Result<Begun, String> {
         self.spaces += 1;
-        let mut config = ServeConfig { space: space_config(limits), ..ServeConfig::default() };
+        let mut config = ServeConfig { space: limited(self.space, limits), ..ServeConfig::default() };
         let mut recording = None;
         if self.link == Link::Recorded {
             let path = self.folder.join(format!("space-{}.qrec", self.spaces));
@@ -238,11 +246,10 @@ impl Placement for Served {
     }
 }
 
-fn space_config(limits: &Limits) -> SpaceConfig {
-    let default = SpaceConfig::default();
+fn limited(space: SpaceConfig, limits: &Limits) -> SpaceConfig {
     SpaceConfig {
-        max_bytes: limits.max_bytes.unwrap_or(default.max_bytes),
-        max_tuples: limits.max_tuples.unwrap_or(default.max_tuples),
-        ..default
+        max_bytes: limits.max_bytes.unwrap_or(space.max_bytes),
+        max_tuples: limits.max_tuples.unwrap_or(space.max_tuples),
+        ..space
     }
 }

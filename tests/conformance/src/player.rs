@@ -6,7 +6,7 @@ use crate::placement::{Begun, Placement};
 use crate::protocol::{Answer, request};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What became of a behaviour.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,7 @@ pub enum Played {
 pub struct Player {
     front_ends: Vec<FrontEnd>,
     variables: Vec<(String, PathBuf)>,
+    patience: Duration,
     drivers: BTreeMap<usize, Driver>,
 }
 
@@ -59,7 +60,18 @@ impl Player {
     /// Players of one front end, or of several: then `a` uses the first, `b` the next. `variables` are those of every driver's environment.
     #[must_use]
     pub fn new(front_ends: &[FrontEnd], variables: &[(String, PathBuf)]) -> Player {
-        Player { front_ends: front_ends.to_vec(), variables: variables.to_vec(), drivers: BTreeMap::new() }
+        Player {
+            front_ends: front_ends.to_vec(),
+            variables: variables.to_vec(),
+            patience: LONG,
+            drivers: BTreeMap::new(),
+        }
+    }
+
+    /// For how long an answer, or a wait that has to be seen, may take; [`LONG`] without this.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Player {
+        Player { patience, ..self }
     }
 
     /// Plays a behaviour.
@@ -103,7 +115,7 @@ impl Player {
     fn driver(&mut self, process: usize) -> Result<&mut Driver, String> {
         if !self.drivers.contains_key(&process) {
             let front_end = &self.front_ends[process % self.front_ends.len()];
-            self.drivers.insert(process, Driver::start(front_end, &self.variables)?);
+            self.drivers.insert(process, Driver::start(front_end, &self.variables, self.patience)?);
         }
         Ok(self.drivers.get_mut(&process).expect("it was started above"))
     }
@@ -188,7 +200,7 @@ impl Scene<'_> {
             if found == (waiters, parked) {
                 return Ok(());
             }
-            if since.elapsed() > LONG {
+            if since.elapsed() > self.player.patience {
                 return Err(format!(
                     "of (waiters, parked) the space has {found:?}, expected ({waiters}, {parked})"
                 ));

@@ -84,6 +84,13 @@ fn reasons(cells: &[Cell]) -> String {
 }
 
 impl Cell {
+    /// Whether everything held, and no more than a third was left out: a driver that cannot say anything shows nothing.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let left_out = self.left_out.values().sum::<usize>();
+        self.failures.is_empty() && self.held >= 2 * left_out
+    }
+
     /// `52`, or `50 of 52` where some failed.
     fn brief(&self) -> String {
         match self.failures.len() {
@@ -112,5 +119,20 @@ mod tests {
         assert!(rows[1].starts_with("rust") && rows[1].ends_with(" 2"), "{text}");
         assert!(rows[2].starts_with("c ") && rows[2].ends_with("2 of 3"), "{text}");
         assert_eq!(rows[3], "left out, 1: no such value (rust unix, c unix)");
+    }
+
+    #[test]
+    fn a_driver_that_says_little_is_no_good_one() {
+        let cell = |held: usize, left_out: usize, failures: &[&str]| Cell {
+            front_end: "rust".to_owned(),
+            placement: "unix".to_owned(),
+            held,
+            left_out: BTreeMap::from([("it cannot".to_owned(), left_out)]),
+            failures: failures.iter().map(|text| (*text).to_owned()).collect(),
+            took: Duration::ZERO,
+        };
+        assert!(cell(4, 2, &[]).is_good());
+        assert!(!cell(3, 2, &[]).is_good());
+        assert!(!cell(4, 0, &["it came to nothing"]).is_good());
     }
 }

@@ -55,6 +55,8 @@ pub enum Action {
         through: Option<String>,
         /// The links of a network over which it goes, in order; none: by the way of the least cost.
         route: Vec<String>,
+        /// How urgent it is to a token ring.
+        class: Class,
         /// How long it waits at most; none: as long as it takes.
         timeout: Option<Draw>,
         /// What it does if no reply came by then.
@@ -68,6 +70,8 @@ pub enum Action {
         bytes: Draw,
         /// The device that carries it; none: the way by which the question came, if it came straight.
         through: Option<String>,
+        /// How urgent it is to a token ring.
+        class: Class,
     },
     /// Waits for a message. Others use the processor meanwhile.
     Wait {

@@ -34,7 +34,7 @@
 //! | `study.rs` | [`Study`]: runs over seeds and parameters |
 //! | `check.rs` | statements about runs, and the search for a seed that breaks one |
 //! | `subject.rs` | [`Subject`]: what a quantity stands for, and its unit |
-//! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/counter.rs` have lines of it, `trace/perfetto.rs` the format |
+//! | `trace.rs` | a run, told to the viewer Perfetto; `trace/device.rs`, `trace/port.rs`, `trace/counter.rs` have lines of it, `trace/flow.rs` what joins them |
 //! | `markdown.rs` | the reference of the format |
 #![forbid(unsafe_code)]
 

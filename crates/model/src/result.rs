@@ -5,11 +5,11 @@ use crate::port::PortResult;
 use core::fmt;
 use quintet_simulate::device::DeviceStatistics;
 use quintet_simulate::statistics::{Quantiles, Tally};
-use quintet_simulate::{Picos, Stall};
+use quintet_simulate::{MOST_EARLY, Picos, Stall};
 use std::collections::BTreeMap;
 
 /// Why a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// The model's end was reached.
     AtEnd,
@@ -19,6 +19,13 @@ pub enum Ended {
     EventLimit,
     /// Time did not pass any more: the model has a cycle in which nothing takes time.
     Stalled(Stall),
+    /// A module was sent more messages before it waited for them than it keeps: [`MOST_EARLY`].
+    Overfull {
+        /// The module.
+        module: String,
+        /// The message for which there was no room.
+        message: String,
+    },
 }
 
 /// What a processor did.
@@ -190,6 +197,10 @@ impl fmt::Display for Ended {
             Ended::NothingLeft => f.write_str("nothing was left to do"),
             Ended::EventLimit => f.write_str("the limit of events was reached"),
             Ended::Stalled(stall) => stall.fmt(f),
+            Ended::Overfull { module, message } => write!(
+                f,
+                "module {module} has {MOST_EARLY} messages for which it has not waited so far, and no room for {message}: more of them are sent than it waits for"
+            ),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::problem::ModelError;
 use crate::recorder::Recorder;
 use crate::result::{Ended, ProcessorResult, RunResult};
-use quintet_simulate::{Mark, MessageType, Picos, ProcessorId, Simulation};
+use quintet_simulate::{Mark, MessageType, OVERFULL, Picos, ProcessorId, Simulation};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The mark at the beginning of an activation.
@@ -122,12 +122,20 @@ impl Plan {
             while pending && run.events() < burst_ends {
                 pending = run.next_at().is_some_and(|at| at <= end) && observer.step(run);
             }
+            let mut overfull = None;
             for mark in run.take_marks() {
+                if mark.number >= OVERFULL {
+                    overfull = overfull.or(Some(mark));
+                    continue;
+                }
                 observer.mark(&mark);
                 recorder.record(mark);
             }
             if !observer.look(run) {
                 return None;
+            }
+            if let Some(mark) = overfull {
+                return Some(self.overfull(mark));
             }
             if let Some(stall) = run.stall() {
                 return Some(Ended::Stalled(stall));
@@ -139,6 +147,14 @@ impl Plan {
                 return Some(self.rest(run, end));
             }
         }
+    }
+
+    /// A module has told by a mark that it keeps no more messages.
+    fn overfull(&self, mark: Mark) -> Ended {
+        let module = self.modules.get(usize::from(mark.node.0).saturating_sub(1));
+        let message = self.messages.get((mark.number - OVERFULL) as usize);
+        let name = |name: Option<&String>| name.cloned().unwrap_or_default();
+        Ended::Overfull { module: name(module.map(|module| &module.name)), message: name(message) }
     }
 
     /// Nothing is pending before `end`.

@@ -5,6 +5,7 @@
 
 mod counter;
 mod device;
+mod flow;
 mod port;
 
 use crate::build::Names;
@@ -16,6 +17,7 @@ use crate::run::{ENDED, Observer, STARTED};
 use core::fmt;
 use counter::Counter;
 use device::DeviceLine;
+use flow::Flows;
 use port::PortLine;
 use quintet_contract::NodeId;
 use quintet_perfetto::Track;
@@ -91,6 +93,7 @@ struct Tracer<'a> {
     modules: Vec<ModuleLine<'a>>,
     /// The last message that was told.
     ticket: u64,
+    flows: Flows<'a>,
 }
 
 struct ProcessorLine {
@@ -106,6 +109,8 @@ struct ProcessorLine {
 
 struct ModuleLine<'a> {
     name: &'a str,
+    /// That of its processor.
+    track: Track,
     inputs: Counter,
 }
 
@@ -140,11 +145,13 @@ impl<'a> Tracer<'a> {
             let waiting = format!("{} waiting", module.name);
             ModuleLine {
                 name: &module.name,
+                track: tracks[module.processor],
                 inputs: Counter::new(waiting, "inputs", tracks[module.processor]),
             }
         };
         let modules = plan.modules.iter().map(module).collect();
-        Tracer { trace, stop, processors, devices, ports, modules, ticket: 0 }
+        let flows = Flows::new(&plan.messages);
+        Tracer { trace, stop, processors, devices, ports, modules, ticket: 0, flows }
     }
 
     /// What goes on at the end ends there.
@@ -181,9 +188,11 @@ impl<'a> Tracer<'a> {
         for message in run.messages_after(self.ticket) {
             self.ticket = message.ticket;
             if let Some(device) = self.devices.iter().find(|device| device.id == message.device) {
+                self.flows.begin(run.clock(), message, &self.modules, &mut self.trace);
                 device.tell(run.clock(), message, &mut self.trace);
             }
         }
+        self.flows.end(run.clock(), &self.modules, &mut self.trace);
         for device in &mut self.devices {
             device.look(run, &mut self.trace);
         }
@@ -195,6 +204,16 @@ impl<'a> Tracer<'a> {
 
 impl Observer for Tracer<'_> {
     const BURST: u64 = 1;
+
+    fn begin(&mut self, run: &mut Simulation) {
+        run.keep_settled();
+    }
+
+    fn step(&mut self, run: &mut Simulation) -> bool {
+        let goes_on = run.step();
+        self.flows.settled.extend(run.take_settled());
+        goes_on
+    }
 
     fn mark(&mut self, mark: &Mark) {
         let module = self.modules.get(usize::from(mark.node.0).wrapping_sub(1));

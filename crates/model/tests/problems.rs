@@ -1,5 +1,7 @@
 //! What is wrong with a model is said: all of it, where, and what was expected.
 
+mod said;
+
 use quintet_errors::Code;
 use quintet_model::{Device, Draw, Model, Module, ProblemKind, Processor};
 
@@ -40,11 +42,7 @@ time = { from = "one.start", to = "two.start" }
 
 /// What is wrong with the good model once `from` in it is `to`, one line each.
 fn problems(from: &str, to: &str) -> Vec<String> {
-    assert_eq!(GOOD.matches(from).count(), 1, "{from} stands once in the model");
-    match Model::from_str(&GOOD.replace(from, to), "m.toml") {
-        Ok(_) => Vec::new(),
-        Err(error) => error.problems.iter().map(ToString::to_string).collect(),
-    }
+    said::once_replaced(GOOD, from, to)
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Modules that decide, ask and wait, against what is known exactly; what is wrong with them.
 
+mod said;
+
 use quintet_model::{MeasureResult, Model, RunResult};
 use std::path::Path;
 
@@ -167,11 +169,7 @@ request = { of = "one", ask = "data" }
 
 /// What is wrong with the good model once `from` in it is `to`.
 fn problems(from: &str, to: &str) -> Vec<String> {
-    assert_eq!(GOOD.matches(from).count(), 1, "{from} stands once in the model");
-    match Model::from_str(&GOOD.replace(from, to), "m.toml") {
-        Ok(_) => Vec::new(),
-        Err(error) => error.problems.iter().map(ToString::to_string).collect(),
-    }
+    said::once_replaced(GOOD, from, to)
 }
 
 #[test]

@@ -183,9 +183,22 @@ impl<W: Write> Perfetto<W> {
 
     /// Something happens that takes no time.
     pub fn instant(&mut self, at_ns: u64, track: Track, name: &str, details: &[(&str, Detail<'_>)]) {
+        self.instant_with(at_ns, track, name, details, &[]);
+    }
+
+    /// The same, with what leads to it and from it.
+    pub fn instant_with(
+        &mut self,
+        at_ns: u64,
+        track: Track,
+        name: &str,
+        details: &[(&str, Detail<'_>)],
+        flows: &[Flow],
+    ) {
         self.event(EventType::Instant, track);
         self.inner.text(field::EVENT_NAME, name);
         self.annotate(details);
+        flows.iter().for_each(|flow| self.inner.fixed(field::EVENT_FLOWS, flow.0));
         self.write_event(at_ns);
     }
 

@@ -148,6 +148,7 @@ fn ended(ended: &Ended) -> &'static str {
         Ended::NothingLeft => "nothing left",
         Ended::EventLimit => "event limit",
         Ended::Stalled(_) => "stalled",
+        Ended::Overfull { .. } => "overfull",
     }
 }
 

@@ -101,7 +101,9 @@ pub use hosted::{Backlog, Came, Hosted};
 pub use ids::{DeviceId, ProcessorId};
 pub use link::{LinkModel, link_stream};
 pub use mark::Mark;
-pub use module::{Instruction, MessageType, Module, ModuleSpec, Successor, Timing, Usage};
+pub use module::{
+    Instruction, MOST_EARLY, MessageType, Module, ModuleSpec, OVERFULL, Successor, Timing, Usage,
+};
 pub use node::NodeStatistics;
 pub use outbox::Costs;
 pub use parallel::in_parallel;
@@ -113,6 +115,6 @@ pub use replay::{Factory, replay};
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};
 pub use simulation::{
-    DeviceLoad, MessageUnderWay, PortLoad, ProcessorStatistics, Restart, Simulation, Stall, Way,
+    DeviceLoad, MessageUnderWay, PortLoad, ProcessorStatistics, Restart, Settled, Simulation, Stall, Way,
 };
 pub use verdict::{Difference, ReplayError, Replayed};

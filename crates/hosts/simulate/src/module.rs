@@ -14,7 +14,7 @@ mod spec;
 mod uses;
 mod waiting;
 
-pub(crate) use frames::{mark_of, message_class, message_kind, modelled_bytes, proceeds};
+pub(crate) use frames::{mark_of, message_class, message_kind, message_of, modelled_bytes, proceeds};
 pub use spec::{Instruction, MessageType, ModuleSpec, Successor, Timing};
 pub use uses::Usage;
 pub(crate) use uses::{Drawn, is_use, use_of};
@@ -23,8 +23,9 @@ use crate::distribution::unit;
 use crate::hosted::{Backlog, Came, Hosted};
 use crate::picos::{Picos, nearest};
 use activation::{Activation, Awaits, Ready, Suspended};
-use frames::{Asker, CANCEL, PROCEED, REPLY, SUCCEED, asker_body, asker_of};
-use quintet_contract::{Address, Frame, Input, Outbox, Random, Time, Token};
+use frames::{Asker, CANCEL, PROCEED, REPLY, SUCCEED, SYNCHRONOUS_REPLY, asker_body, asker_of};
+use program::mark;
+use quintet_contract::{Address, Frame, Input, Outbox, Port, Random, Time, Token};
 use std::any::Any;
 use std::collections::VecDeque;
 use uses::USE;
@@ -37,6 +38,11 @@ struct Awaited {
     /// Those that came and were not used up.
     have: u32,
 }
+
+/// Messages that came before somebody waited for them, at most.
+pub const MOST_EARLY: usize = 100_000;
+/// A module that has more of them makes this mark, with the message's number added to it.
+pub const OVERFULL: u32 = 1 << 31;
 
 /// A message that nobody waited for when it came.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +85,8 @@ pub struct Module {
     suspended: Suspended,
     /// Messages that came before somebody waited for them.
     early: VecDeque<Early>,
+    /// The message for which there was no room among them.
+    overfull: Option<MessageType>,
     /// Activations that have begun and not ended.
     active: usize,
     /// Activations that have begun so far.
@@ -108,6 +116,7 @@ impl Module {
             held: None,
             suspended: Suspended::default(),
             early: VecDeque::new(),
+            overfull: None,
             active: 0,
             begun: 0,
             variables: spec.variables.clone(),
@@ -146,7 +155,9 @@ impl Module {
     fn take(&mut self, frame: &Frame<'_>) {
         let number = u32::try_from(frame.token.0).unwrap_or(u32::MAX);
         match frame.kind {
-            REPLY => self.suspended.came(number, Awaits::Reply, Some(modelled_bytes(frame))),
+            REPLY | SYNCHRONOUS_REPLY => {
+                self.suspended.came(number, Awaits::Reply, Some(modelled_bytes(frame)))
+            }
             USE => self.suspended.came(number, Awaits::Pool, None),
             PROCEED => self.suspended.came(number, Awaits::Work, None),
             CANCEL => self.cancel(asker_of(frame)),
@@ -176,7 +187,10 @@ impl Module {
                 self.cause = (asker, bytes);
             }
             None if self.spec.instructions.iter().any(|instruction| instruction.waits_for(message)) => {
-                self.early.push_back(came);
+                match self.early.len() < MOST_EARLY {
+                    true => self.early.push_back(came),
+                    false => self.overfull = Some(message),
+                }
             }
             None => {}
         }
@@ -271,6 +285,10 @@ impl Hosted for Module {
             Input::Peer(..) => return,
         }
         if self.decides {
+            if let Some(message) = self.overfull.take() {
+                let host = Address { port: Port(0), ..self.here };
+                mark(host, OVERFULL | message.0, self.came, out);
+            }
             self.make_ready();
             self.run_deciding(now, out);
         } else {

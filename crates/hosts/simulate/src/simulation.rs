@@ -38,7 +38,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use faults::Restart;
-pub use view::{DeviceLoad, MessageUnderWay, PortLoad};
+pub use view::{DeviceLoad, MessageUnderWay, PortLoad, Settled};
 pub use ways::Way;
 
 /// One simulated run.
@@ -83,6 +83,8 @@ pub struct Simulation {
     marks: Vec<Mark>,
     /// Calls that are due and were not taken.
     calls: VecDeque<u64>,
+    /// What became of messages of devices, if somebody looks at it.
+    settled: Option<Vec<Settled>>,
 }
 
 /// The kinds of streams of randomness. A link's stream is named by two addresses, which never reach these.
@@ -131,6 +133,7 @@ impl Simulation {
             counting_since: Picos::ZERO,
             marks: Vec::new(),
             calls: VecDeque::new(),
+            settled: None,
         }
     }
 

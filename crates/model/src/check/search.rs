@@ -91,7 +91,7 @@ impl Model {
         stop: &AtomicBool,
     ) -> Result<Option<(Picos, Violation)>, ModelError> {
         // Where time stands still, or events go on for ever, it is not the end that is too late.
-        if matches!(result.ended, Ended::Stalled(_)) {
+        if matches!(result.ended, Ended::Stalled(_) | Ended::Overfull { .. }) {
             return Ok(None);
         }
         let broken = |end| self.broken_with(end, result.seed, &broken.check, stop);

@@ -62,6 +62,13 @@ const LATE: super::Key = key(
     "What it does if that is over; it goes on behind this action in any case.",
 );
 
+const URGENCY: super::Key = key(
+    "class",
+    CLASS,
+    Value("asynchronous"),
+    "Synchronous: within the sender's synchronous allocation, on a token ring only, which `through` names.",
+);
+
 static EXECUTE: Table = Table {
     heading: "do = [{ execute = ... }]",
     text: "Executes an instruction of the processor.",
@@ -87,19 +94,23 @@ static SEND: Table = Table {
         THROUGH,
         ROUTE,
         key("times", Count(0, 10_000), Value("1"), "How many of it, one behind the other."),
-        key(
-            "class",
-            CLASS,
-            Value("asynchronous"),
-            "Synchronous: within the sender's synchronous allocation, on a token ring only.",
-        ),
+        URGENCY,
     ],
 };
 
 static ASK: Table = Table {
     heading: "do = [{ ask = ... }]",
     text: "Begins a request: sends a message, and waits for the reply to it, while others use the processor. A reply that comes too late is forgotten.",
-    keys: &[key("ask", Other("a message"), Required, "Its name."), TO, BYTES, THROUGH, ROUTE, TIMEOUT, LATE],
+    keys: &[
+        key("ask", Other("a message"), Required, "Its name."),
+        TO,
+        BYTES,
+        THROUGH,
+        ROUTE,
+        URGENCY,
+        TIMEOUT,
+        LATE,
+    ],
 };
 
 static REPLY: Table = Table {
@@ -114,6 +125,7 @@ static REPLY: Table = Table {
             Otherwise("the way between the two that there is"),
             "What carries it, to one who has sent this module nothing itself.",
         ),
+        URGENCY,
     ],
 };
 

@@ -73,6 +73,7 @@ impl Reader {
                 bytes: self.bytes(at),
                 through: self.text_of(at, "through"),
                 route: self.route(at),
+                class: self.class(at),
                 timeout: self.draw_of(at, "timeout"),
                 late: self.inner(at, "late"),
             },
@@ -80,6 +81,7 @@ impl Reader {
                 message: self.text_of(at, "reply")?,
                 bytes: self.bytes(at),
                 through: self.text_of(at, "through"),
+                class: self.class(at),
             },
             "wait" => Action::Wait {
                 message: self.text_of(at, "wait")?,
@@ -114,7 +116,7 @@ impl Reader {
             through: self.text_of(at, "through"),
             route: self.route(at),
             times: self.times(at),
-            class: at.table.get("class").map_or(Class::Asynchronous, |entry| self.class(at.path, entry)),
+            class: self.class(at),
         })
     }
 
@@ -157,8 +159,9 @@ impl Reader {
         at.table.get(key).map_or_else(Vec::new, |entry| self.actions_within(&path, entry, at.depth + 1))
     }
 
-    fn class(&mut self, path: &str, entry: &Entry<'_>) -> Class {
-        let path = format!("{path}.class");
+    fn class(&mut self, at: &Written<'_, '_, '_>) -> Class {
+        let Some(entry) = at.table.get("class") else { return Class::Asynchronous };
+        let path = format!("{}.class", at.path);
         match self.text(&path, entry).as_str() {
             "synchronous" => Class::Synchronous,
             // What is no text was reported.

@@ -133,10 +133,7 @@ impl Resolver<'_> {
         let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
         let count = self.count(&format!("{key}.times"), times, 0, MOST_REPEATS);
         let Some((to, message)) = self.target(key, action, program) else { return Vec::new() };
-        if *class == Class::Synchronous {
-            let from = program.planned[program.index].processor;
-            self.check_synchronous(key, from, through.as_deref(), &bytes);
-        }
+        self.check_class(key, *class, through.as_deref(), &bytes, program);
         let send = Instruction::Send { to, message, bytes, class: *class };
         vec![send; usize::try_from(count).unwrap_or(0)]
     }
@@ -162,12 +159,26 @@ impl Resolver<'_> {
         Some((way?, MessageType(u32::try_from(number?).unwrap_or(u32::MAX))))
     }
 
-    /// Whether a ring can carry it as synchronous traffic of this processor.
-    fn check_synchronous(&mut self, key: &str, from: usize, through: Option<&str>, bytes: &Distribution) {
+    /// Whether what carries it can do so with this class: a ring as synchronous traffic of the module's processor.
+    pub(super) fn check_class(
+        &mut self,
+        key: &str,
+        class: Class,
+        through: Option<&str>,
+        bytes: &Distribution,
+        program: &Program<'_>,
+    ) {
+        if class == Class::Asynchronous {
+            return;
+        }
+        let from = program.planned[program.index].processor;
         let key = format!("{key}.class");
         let Some((name, ring)) = through.and_then(|name| Some((name, self.rings.get(name)?))) else {
-            let carrier = through.map_or_else(|| "a processor by itself".to_owned(), str::to_owned);
-            let text = format!("only a token-ring has synchronous traffic, which {carrier} is not");
+            let which = through.map_or_else(
+                || "and through does not name one".to_owned(),
+                |carrier| format!("which {carrier} is not"),
+            );
+            let text = format!("only a token-ring has synchronous traffic, {which}");
             return self.contradiction(&key, text);
         };
         let station = self.model.processors.keys().nth(from).cloned().unwrap_or_default();

@@ -18,11 +18,12 @@ const OPEN: usize = usize::MAX;
 impl Resolver<'_> {
     pub(super) fn put_together_decision(&mut self, key: &str, action: &Action, program: &mut Program<'_>) {
         match action {
-            Action::Ask { bytes, timeout, late, .. } => {
+            Action::Ask { bytes, through, class, timeout, late, .. } => {
                 let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
                 let timeout = self.timeout(key, timeout.as_ref());
                 let Some((to, message)) = self.target(key, action, program) else { return };
-                let ask = Instruction::Ask { to, message, bytes, timeout, late: OPEN };
+                self.check_class(key, *class, through.as_deref(), &bytes, program);
+                let ask = Instruction::Ask { to, message, bytes, class: *class, timeout, late: OPEN };
                 self.wait_or(key, ask, Some(message), late, program);
             }
             Action::Wait { message, timeout, late } => {
@@ -37,9 +38,10 @@ impl Resolver<'_> {
                 let pause = Instruction::Wait { message: None, timeout: Some(length), late };
                 program.instructions.push(pause);
             }
-            Action::Reply { bytes, .. } => {
+            Action::Reply { bytes, through, class, .. } => {
                 let bytes = self.bounded(&format!("{key}.bytes"), bytes, Dimension::DATA);
-                program.instructions.push(Instruction::Reply { bytes, ways: Vec::new() });
+                self.check_class(key, *class, through.as_deref(), &bytes, program);
+                program.instructions.push(Instruction::Reply { bytes, class: *class, ways: Vec::new() });
             }
             Action::Set { variable, value } => {
                 let value = self.formula(&format!("{key}.value"), value, program);

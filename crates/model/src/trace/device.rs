@@ -2,7 +2,7 @@
 
 use super::counter::Counter;
 use super::{Perfetto, ns};
-use quintet_perfetto::{Detail, Track};
+use quintet_perfetto::{Detail, Flow, Track};
 use quintet_simulate::{DeviceId, DeviceLoad, MessageUnderWay, Picos, Simulation};
 
 pub(super) struct DeviceLine<'a> {
@@ -59,7 +59,7 @@ impl<'a> DeviceLine<'a> {
             ("bytes", Detail::Number(message.bytes)),
             ("number", Detail::Number(message.ticket)),
         ];
-        trace.instant(ns(at), self.messages, "sent", &details);
+        trace.instant_with(ns(at), self.messages, "sent", &details, &[Flow(message.ticket)]);
     }
 
     pub(super) fn look(&mut self, run: &Simulation, trace: &mut Perfetto<'_>) {

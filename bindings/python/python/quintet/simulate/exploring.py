@@ -101,5 +101,5 @@ def _finding(model: Model, found: Result) -> Finding:
         return same is not None
 
     # Where time stands still it is not the end that is too late.
-    end = None if found.ended == "stalled" else _native.shortest_end(found.simulated, is_broken)
+    end = None if found.ended in ("stalled", "overfull") else _native.shortest_end(found.simulated, is_broken)
     return Finding(found.seed, found.violations, None, found.simulated, end, broken.get(end) if end else None)

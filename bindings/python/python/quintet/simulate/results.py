@@ -245,7 +245,8 @@ class Result(Quantities):
     events: int
     """Events handled."""
     ended: str
-    """Why it ended: "end", "nothing left", "event limit" or "stalled" (time did not pass any more)."""
+    """Why it ended: "end", "nothing left", "event limit" or "stalled" (time did not pass any more), or "overfull" (a module was
+    sent more messages than it keeps before it waits for them)."""
     ending: str
     """The same for a person."""
     digest: int

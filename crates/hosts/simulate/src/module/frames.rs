@@ -1,5 +1,6 @@
 //! What modules tell each other, as frames.
 
+use super::MessageType;
 use super::uses::use_of;
 use crate::device::Class;
 use crate::picos::Picos;
@@ -20,6 +21,8 @@ pub(super) const REPLY: Kind = MODELS.kind(4);
 pub(super) const PROCEED: Kind = MODELS.kind(5);
 /// Activations are to end. Body: on whose behalf.
 pub(super) const CANCEL: Kind = MODELS.kind(6);
+/// The same, of the synchronous class.
+pub(super) const SYNCHRONOUS_REPLY: Kind = MODELS.kind(11);
 /// Bytes of headers that a frame of the product's own protocols has besides body and bulk.
 const FRAME_HEADER_BYTES: u64 = quintet_contract::limits::HEADER_BYTES as u64;
 
@@ -76,11 +79,25 @@ pub(crate) fn message_kind(class: Class) -> Kind {
     }
 }
 
+/// The kind of a reply of this class.
+pub(super) fn reply_kind(class: Class) -> Kind {
+    match class {
+        Class::Asynchronous => REPLY,
+        Class::Synchronous => SYNCHRONOUS_REPLY,
+    }
+}
+
+/// Which message of a module a frame is; none if it is something else, such as a reply.
+pub(crate) fn message_of(frame: &Frame<'_>) -> Option<MessageType> {
+    let is_message = matches!(frame.kind, MESSAGE | SYNCHRONOUS_MESSAGE);
+    u32::try_from(frame.token.0).ok().filter(|_| is_message).map(MessageType)
+}
+
 /// The class of a module's message or reply; none if a frame of this kind is no such message.
 pub(crate) fn message_class(kind: Kind) -> Option<Class> {
     match kind {
         MESSAGE | REPLY => Some(Class::Asynchronous),
-        SYNCHRONOUS_MESSAGE => Some(Class::Synchronous),
+        SYNCHRONOUS_MESSAGE | SYNCHRONOUS_REPLY => Some(Class::Synchronous),
         _ => None,
     }
 }

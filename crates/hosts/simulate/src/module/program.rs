@@ -7,10 +7,9 @@
 //! Most programs decide nothing. Theirs is the short way: what one of them does is told to the host in one go.
 
 use super::activation::{Activation, Awaits, Ready};
-use super::frames::{Asker, CANCEL, MARK, PROCEED, REPLY, asker_body, message_body, message_kind};
+use super::frames::{Asker, CANCEL, MARK, PROCEED, asker_body, message_body, message_kind, reply_kind};
 use super::uses::USE;
 use super::{Early, Instruction, MessageType, Module, whole};
-use crate::device::Class;
 use crate::distribution::Distribution;
 use crate::formula::{Facts, Formula, is_true};
 use crate::picos::{Picos, nearest};
@@ -196,8 +195,9 @@ impl Module {
                 }
             },
             Instruction::Lap(number) => mark(self.here, *number, activation.asked, turn.out),
-            Instruction::Ask { to, message, bytes, timeout, late } => {
-                return self.ask(*to, *message, bytes, (timeout.as_ref(), *late), activation, turn);
+            Instruction::Ask { to, message, bytes, class, timeout, late } => {
+                let what = (message_kind(*class), Token(message.0.into()));
+                return self.ask(*to, what, bytes, (timeout.as_ref(), *late), activation, turn);
             }
             Instruction::Use { by, usage } => {
                 let body = usage.draw(&mut self.random).to_body();
@@ -218,7 +218,7 @@ impl Module {
     fn ask(
         &mut self,
         to: Address,
-        message: MessageType,
+        what: (Kind, Token),
         bytes: &Distribution,
         (timeout, late): (Option<&Distribution>, usize),
         activation: &mut Activation,
@@ -226,7 +226,6 @@ impl Module {
     ) -> Decision {
         activation.number = self.new_number();
         let asker = Asker { at: self.here, activation: activation.number };
-        let what = (message_kind(Class::Asynchronous), Token(message.0.into()));
         turn.worked = true;
         if send(to, what, (bytes, &mut self.random), Some(asker), turn.out) == Err(SendError::Full) {
             return Decision::Stop(Outcome::Held);
@@ -307,10 +306,16 @@ fn act(
             return send(*to, what, (bytes, random), asker, out);
         }
         Instruction::Mark { at, number } => mark(*at, *number, ready, out),
-        Instruction::Reply { bytes, ways } => {
+        Instruction::Reply { bytes, class, ways } => {
             let Some(asker) = asker else { return Ok(()) };
             let to = ways.iter().find(|(whom, _)| *whom == asker.at).map_or(asker.at, |(_, by)| *by);
-            return send(to, (REPLY, Token(asker.activation.into())), (bytes, random), None, out);
+            return send(
+                to,
+                (reply_kind(*class), Token(asker.activation.into())),
+                (bytes, random),
+                None,
+                out,
+            );
         }
         Instruction::Cancel { at } => {
             let (body, len) = asker_body(asker);
@@ -336,7 +341,7 @@ fn send(
     }
 }
 
-fn mark(at: Address, number: u32, ready: Picos, out: &mut dyn Outbox) {
+pub(super) fn mark(at: Address, number: u32, ready: Picos, out: &mut dyn Outbox) {
     // Within a node there is always room.
     let _ = out.send(at, MARK, Token(number.into()), &ready.0.to_le_bytes());
 }

@@ -64,6 +64,8 @@ pub enum Instruction {
         message: MessageType,
         /// Its length.
         bytes: Distribution,
+        /// How urgent it is to a timed token ring.
+        class: Class,
         /// How long it waits at most, in seconds; `None`: as long as it takes.
         timeout: Option<Distribution>,
         /// The instruction at which it goes on if that is over.
@@ -73,6 +75,8 @@ pub enum Instruction {
     Reply {
         /// The answer's length.
         bytes: Distribution,
+        /// How urgent it is to a timed token ring.
+        class: Class,
         /// For those who are reached by a further way only: [`Way::to`](crate::Way::to) them.
         ways: Vec<(Address, Address)>,
     },

@@ -1,7 +1,7 @@
 //! How frames travel: over links, through devices, within a node.
 
-use super::Simulation;
 use super::events::{Event, Way};
+use super::{Settled, Simulation};
 use crate::arrival::Arrival;
 use crate::device::{Device, Effects, Message, Outcome, Station, Timer};
 use crate::ids::{DeviceId, ProcessorId};
@@ -149,6 +149,9 @@ impl Simulation {
             Outcome::Dropped { ticket, .. } => (ticket, false),
         };
         let Some(carried) = self.carried.remove(&ticket) else { return };
+        if let Some(settled) = &mut self.settled {
+            settled.push(Settled { ticket, delivered: delivered && !carried.lost });
+        }
         let Carried { parcel, lost, holds } = carried;
         let Label { to, route, .. } = parcel.label;
         if delivered && !lost {

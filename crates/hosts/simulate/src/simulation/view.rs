@@ -4,7 +4,7 @@ use super::Simulation;
 use crate::arrival::Arrival;
 use crate::device::Station;
 use crate::ids::{DeviceId, ProcessorId};
-use crate::module::{Module, modelled_bytes};
+use crate::module::{MessageType, Module, message_of, modelled_bytes};
 use crate::picos::Picos;
 use crate::route::Carrier;
 use quintet_contract::{Address, NodeId};
@@ -52,6 +52,21 @@ pub struct MessageUnderWay {
     pub to: Station,
     /// Its length.
     pub bytes: u64,
+    /// The node that sent it.
+    pub sender: NodeId,
+    /// The node to which it goes.
+    pub receiver: NodeId,
+    /// What it is, if a module has sent it: not a reply, nor a use of a pool.
+    pub message: Option<MessageType>,
+}
+
+/// What became of a message that a device had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// Its number.
+    pub ticket: u64,
+    /// Whether it was delivered; otherwise it was dropped or lost.
+    pub delivered: bool,
 }
 
 impl Simulation {
@@ -125,8 +140,20 @@ impl Simulation {
         self.carried.range(ticket.saturating_add(1)..).filter_map(|(ticket, carried)| {
             let route = &self.routes[carried.parcel.label.route?];
             let Carrier::Device { device, from, to, .. } = route.carrier else { return None };
-            let bytes = modelled_bytes(&carried.parcel.frame());
-            Some(MessageUnderWay { ticket: *ticket, device, from, to, bytes })
+            let frame = carried.parcel.frame();
+            let (bytes, message) = (modelled_bytes(&frame), message_of(&frame));
+            let (sender, receiver) = (carried.parcel.label.from.node, carried.parcel.label.to.node);
+            Some(MessageUnderWay { ticket: *ticket, device, from, to, bytes, sender, receiver, message })
         })
+    }
+
+    /// From now on it is kept what becomes of messages of devices, for [`take_settled`](Simulation::take_settled).
+    pub fn keep_settled(&mut self) {
+        self.settled.get_or_insert_default();
+    }
+
+    /// What became of messages of devices since the last call, in order. Nothing unless it is kept.
+    pub fn take_settled(&mut self) -> impl Iterator<Item = Settled> {
+        self.settled.iter_mut().flat_map(|settled| settled.drain(..))
     }
 }

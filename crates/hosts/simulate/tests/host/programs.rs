@@ -2,6 +2,7 @@
 
 use crate::{NOTE, add, at, join, note, server, starter, work};
 use quintet_contract::{NodeId, Span};
+use quintet_simulate::device::Class;
 use quintet_simulate::{
     Distribution, Formula, Instruction, LinkModel, MessageType, Module, ModuleSpec, Operation, Picos,
     ProcessorModel, Simulation, Timing,
@@ -14,7 +15,14 @@ fn seconds(value: f64) -> Option<Distribution> {
 }
 
 fn ask(to: u16, timeout: Option<Distribution>, late: usize) -> Instruction {
-    Instruction::Ask { to: at(to), message: NOTE, bytes: Distribution::Constant(0.0), timeout, late }
+    Instruction::Ask {
+        to: at(to),
+        message: NOTE,
+        bytes: Distribution::Constant(0.0),
+        class: Class::Asynchronous,
+        timeout,
+        late,
+    }
 }
 
 fn pause(length: f64, next: usize) -> Instruction {
@@ -26,7 +34,8 @@ fn hint(to: u16) -> Instruction {
     Instruction::Send { to, message: HINT, bytes, class }
 }
 
-const REPLY: Instruction = Instruction::Reply { bytes: Distribution::Constant(0.0), ways: Vec::new() };
+const REPLY: Instruction =
+    Instruction::Reply { bytes: Distribution::Constant(0.0), class: Class::Asynchronous, ways: Vec::new() };
 
 fn mark(node: u16, number: u32) -> Instruction {
     Instruction::Mark { at: at(node), number }

@@ -109,7 +109,64 @@ fn a_trace_says_what_ran_where_and_what_waited() {
     assert_eq!(waiting[..3], [(0, COUNTER, 0), (3_000_000, COUNTER, 1), (4_000_000, COUNTER, 0)]);
     // What takes no time is a mark.
     let sink = &tracks["sink"];
-    assert!(
-        sink.len() == 20 && sink.iter().all(|(_, what, name, _)| (*what, name.as_str()) == (INSTANT, "take"))
-    );
+    let marks = |wanted: &str| {
+        sink.iter().filter(|(_, what, name, _)| (*what, name.as_str()) == (INSTANT, wanted)).count()
+    };
+    assert_eq!((sink.len(), marks("take"), marks("receives data")), (40, 20, 20));
+}
+
+/// What happened to each message: the number of its arrows, with what they join, in order: the track, the name and the length.
+fn flows(file: &[u8]) -> BTreeMap<u64, Vec<(String, String, Option<u64>)>> {
+    let (mut names, mut flows) = (BTreeMap::new(), BTreeMap::<u64, Vec<_>>::new());
+    for packet in Fields::of(file).all(1).map(Fields::of) {
+        names.extend(packet.all(60).map(Fields::of).map(|track| (track.numbers[&1], track.text(2))));
+        for event in packet.all(11).map(Fields::of) {
+            let mut details = event.all(4).map(Fields::of);
+            let bytes = details.find(|detail| detail.text(10) == "bytes").map(|detail| detail.numbers[&3]);
+            for (_, flow) in event.fixed.iter().filter(|(field, _)| *field == 47) {
+                let track = names[&event.numbers[&11]].clone();
+                flows.entry(*flow).or_default().push((track, event.text(23), bytes));
+            }
+        }
+    }
+    flows
+}
+
+#[test]
+fn a_message_is_followed_from_who_sends_it_to_who_receives_it() {
+    let folder = TempDir::new().unwrap();
+    let (model, path) = (model(&folder), folder.join("run.pftrace"));
+    let (status, said) = simulate(&[text(&model), "--seeds", "1", "--trace", text(&path)]);
+    assert_eq!(status, 0, "{said}");
+    let flows = flows(&std::fs::read(&path).unwrap());
+    assert_eq!(flows.len(), 20);
+    let expected = [("cpu", "sends data"), ("bus messages", "sent"), ("sink", "receives data")]
+        .map(|(track, name)| (track.to_owned(), name.to_owned(), Some(1000)));
+    for (number, flow) in flows {
+        assert_eq!(flow, expected, "{number}");
+    }
+}
+
+#[test]
+fn the_documents_commands_that_trace_write_a_trace() {
+    let folder = TempDir::new().unwrap();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let page = std::fs::read_to_string(format!("{root}/docs/models.md")).unwrap();
+    let mut count = 0;
+    for line in page.lines().filter(|line| line.starts_with("quintet simulate run models/")) {
+        let Some((command, file)) = line.split_once(" --trace ") else { continue };
+        let path = folder.join(file.split_whitespace().next().unwrap());
+        let command = command.replace("models/", &format!("{root}/models/"));
+        // What stands between quotes is one word for a shell.
+        let parts = command.split('\'').zip([false, true].into_iter().cycle());
+        let words = parts.flat_map(|(part, is_quoted)| match is_quoted {
+            true => vec![part],
+            false => part.split_whitespace().collect(),
+        });
+        let words = words.skip(3).chain(["--trace", text(&path)]);
+        let (status, said) = simulate(&words.collect::<Vec<_>>());
+        assert!(status == 0 && path.is_file(), "{line}: {said}");
+        count += 1;
+    }
+    assert_eq!(count, 2, "the page has two");
 }

@@ -6,8 +6,8 @@ use quintet_model::{Ended, Model, RunResult};
 use quintet_simulate::Stall;
 
 /// Whether a run's results are those of a part of it.
-pub(super) fn is_cut_short(ended: Ended) -> bool {
-    matches!(ended, Ended::EventLimit | Ended::Stalled(_))
+pub(super) fn is_cut_short(ended: &Ended) -> bool {
+    matches!(ended, Ended::EventLimit | Ended::Stalled(_) | Ended::Overfull { .. })
 }
 
 /// What is to be said about the ends of the runs, if anything.
@@ -30,6 +30,15 @@ pub(super) fn error(outcome: &Outcome<'_>, interrupted: bool) -> Option<Error> {
             in_words(outcome.model, stall)
         );
         return Some(Error::new(Code::BadValue, text));
+    }
+    let is_overfull = |run: &&RunResult| matches!(run.ended, Ended::Overfull { .. });
+    if let Some(run) = runs().find(is_overfull) {
+        let count = runs().filter(is_overfull).count();
+        let text = format!(
+            "{count} of {made} runs came to an end, and their results are of the part before; seed {}: {}",
+            run.seed, run.ended
+        );
+        return Some(Error::new(Code::LimitReached, text));
     }
     let limited: Vec<&RunResult> = runs().filter(|run| run.ended == Ended::EventLimit).collect();
     let first = limited.first()?;

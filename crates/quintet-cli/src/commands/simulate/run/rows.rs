@@ -34,7 +34,7 @@ pub(super) fn rows<'a>(model: &Model, study: &'a Study, confidence: f64) -> Vec<
 
 /// The runs of a cell that did not come to the end of the model.
 pub(super) fn cut_short(cell: &Cell) -> usize {
-    cell.study.runs.iter().filter(|run| super::ending::is_cut_short(run.ended)).count()
+    cell.study.runs.iter().filter(|run| super::ending::is_cut_short(&run.ended)).count()
 }
 
 pub(super) fn as_json(outcome: &Outcome<'_>) -> String {

@@ -1,11 +1,11 @@
-//! What a port of a network did.
+//! What a port of a network or a switch did.
 
 use crate::plan::PlannedPort;
 use crate::result::RunResult;
 use quintet_simulate::device::PortStatistics;
 use std::collections::BTreeMap;
 
-/// What one direction of a link did: the port from which it sends.
+/// What one direction of a link did: the port from which it sends. Of a device of kind `switch` packets are blocks.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PortResult {
     /// The share of time in which it sent, 0 to 1.

@@ -158,7 +158,7 @@ impl Resolver<'_> {
             instructions: host.instructions,
         };
         let processors = model.processors.keys().zip(hosts).map(planned).collect();
-        let ports = self.planned_ports(devices.len());
+        let ports = self.ports_of_switches(&devices).chain(self.planned_ports(devices.len())).collect();
         let stations = model.devices.values().map(|device| device.stations.clone());
         let of_networks = self.networks.values().map(ResolvedNetwork::station_names);
         let of_pools = self.pools.values().map(ResolvedPool::station_names);

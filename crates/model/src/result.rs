@@ -103,7 +103,8 @@ pub struct RunResult {
     pub devices: BTreeMap<String, DeviceStatistics>,
     /// By name.
     pub pools: BTreeMap<String, PoolResult>,
-    /// By name: `NETWORK.END.LINK` is the port from which the processor or switch END of a network sends over a link.
+    /// By name: `NETWORK.END.LINK` is the port from which the processor or switch END of a network sends over a link, `DEVICE.STATION` that from
+    /// which a device of kind `switch` sends to a station.
     pub ports: BTreeMap<String, PortResult>,
     /// By name.
     pub modules: BTreeMap<String, ModuleResult>,

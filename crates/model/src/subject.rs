@@ -12,7 +12,7 @@ pub enum ElementKind {
     Processor,
     /// A transfer device, or a network.
     Device,
-    /// One end of a link of a network, where it sends.
+    /// One end of a link of a network, where it sends; the port of a switch to a station.
     Port,
     /// Servers that are no processors.
     Pool,

@@ -103,8 +103,8 @@ pub trait Device: Send {
     /// What was measured since the start or the last reset.
     fn statistics(&self, now: Picos) -> DeviceStatistics;
 
-    /// What was measured at one of its ports since then; none where there is none of this number, from 0 on. Only a network has ports of
-    /// its own: number 2n is that of the first end of its link n, 2n + 1 that of the second.
+    /// What was measured at one of its ports since then; none where there is none of this number, from 0 on. A network has
+    /// ports, number 2n that of the first end of its link n, 2n + 1 that of the second; a switch has, by the numbers of the stations to which they send.
     fn port(&self, _now: Picos, _index: usize) -> Option<PortStatistics> {
         None
     }

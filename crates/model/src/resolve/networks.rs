@@ -311,6 +311,22 @@ impl<'m> Resolver<'m> {
         ports
     }
 
+    /// The output ports of devices of kind `switch`, by the stations to which they send.
+    pub(super) fn ports_of_switches(&self, devices: &[Medium]) -> impl Iterator<Item = PlannedPort> {
+        let is_switch = |medium: &Medium| matches!(medium, Medium::Device(DeviceModel::Switch(_), _));
+        let named = self.model.devices.iter().zip(devices).enumerate();
+        named.filter(move |(_, (_, medium))| is_switch(medium)).flat_map(
+            move |(device, ((name, written), _))| {
+                written.stations.iter().enumerate().map(move |(index, station)| {
+                    let group = self.origins.get(&format!("processor.{station}"));
+                    let group =
+                        group.and_then(|origin| Some(format!("{name}.{}", origin.rsplit_once('.')?.1)));
+                    PlannedPort { name: format!("{name}.{station}"), group, device, index }
+                })
+            },
+        )
+    }
+
     /// What a port belongs to, as it was written; none: it is written itself.
     fn port_group(&self, network: &str, point: &str, link: &str) -> Option<String> {
         let path = format!("network.{network}");

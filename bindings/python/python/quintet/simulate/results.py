@@ -79,7 +79,7 @@ class DeviceResult:
 
 @dataclass(frozen=True)
 class PortResult:
-    """What one direction of a link of a network did: the port from which it sends."""
+    """What one direction of a link of a network did: the port from which it sends; or a port of a switch, whose blocks are packets here."""
 
     utilisation: float
     """The share of time in which it sent, 0 to 1."""
@@ -258,7 +258,7 @@ class Result(Quantities):
     devices: dict[str, DeviceResult]
     """By name, networks too; those of kind "link" count nothing."""
     ports: dict[str, PortResult]
-    """By name: "NETWORK.END.LINK" is the port from which END sends over a link."""
+    """By name: "NETWORK.END.LINK" is the port from which END sends over a link, "DEVICE.STATION" that of a switch to a station."""
     pools: dict[str, PoolResult]
     """By name."""
     modules: dict[str, ModuleResult]

@@ -9,7 +9,7 @@
 
 mod journey;
 mod parameters;
-mod port;
+pub(super) mod port;
 mod routing;
 
 pub use parameters::{LinkParameters, NetworkParameters};

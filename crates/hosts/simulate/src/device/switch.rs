@@ -9,6 +9,8 @@ use super::error::DeviceError;
 use super::job::Job;
 use super::message::{Alarm, DropCause, Effects, Message, Station, Timer};
 use super::meter::{DeviceStatistics, Meter};
+use super::network::PortStatistics;
+use super::network::port::PortMeter;
 use crate::picos::Picos;
 use std::collections::VecDeque;
 
@@ -36,6 +38,8 @@ struct Port {
     buffered: u128,
     /// Inputs that wait for room in this output.
     paused: VecDeque<Station>,
+    /// Of what leaves.
+    meter: PortMeter,
 }
 
 /// Full duplex ports, one for each station, joined by a crossbar that never blocks: a block waits for its output port
@@ -110,7 +114,9 @@ impl Switch {
     }
 
     fn fill(&mut self, now: Picos, output: Station, bytes: u64) {
-        self.ports[output.index()].buffered += u128::from(bytes);
+        let port = &mut self.ports[output.index()];
+        port.buffered += u128::from(bytes);
+        port.meter.buffer(now, port.buffered);
         self.buffered += u128::from(bytes);
         self.meter.buffered(now, u64::try_from(self.buffered).unwrap_or(u64::MAX));
     }
@@ -120,6 +126,7 @@ impl Switch {
         let Some((to, bytes)) = self.next_block(input) else { return };
         if self.parameters.when_full == WhenFull::Drop {
             if !self.has_room(to, bytes) {
+                self.ports[to.index()].meter.counts.dropped += 1;
                 return self.lose(now, input, effects);
             }
             self.fill(now, to, bytes);
@@ -157,16 +164,19 @@ impl Switch {
     /// The oldest block of an input may leave.
     fn ready(&mut self, now: Picos, input: Station, effects: &mut Effects<'_>) {
         let Some(block) = self.ports[input.index()].entered.pop_front() else { return };
-        let leaving = &mut self.ports[block.to.index()].leaving;
-        leaving.push_back(block);
-        if leaving.len() == 1 {
+        let port = &mut self.ports[block.to.index()];
+        port.meter.queue(now, 1);
+        port.leaving.push_back(block);
+        if port.leaving.len() == 1 {
             self.leave(now, block.to, effects);
         }
     }
 
     /// An output is free: its next block begins to leave.
     fn leave(&mut self, now: Picos, output: Station, effects: &mut Effects<'_>) {
-        let Some(block) = self.ports[output.index()].leaving.front() else { return };
+        let port = &mut self.ports[output.index()];
+        let Some(block) = port.leaving.front() else { return };
+        port.meter.begin(now);
         self.meter.carry(now);
         let end = now + self.parameters.port(output.index()).block_time(block.bytes);
         effects.set(end.max(block.whole_at), Alarm::Leave, output, 0);
@@ -177,6 +187,8 @@ impl Switch {
         let port = &mut self.ports[output.index()];
         let Some(block) = port.leaving.pop_front() else { return };
         port.buffered -= u128::from(block.bytes);
+        port.meter.buffer(now, port.buffered);
+        port.meter.end(now, block.bytes);
         self.buffered -= u128::from(block.bytes);
         self.meter.buffered(now, u64::try_from(self.buffered).unwrap_or(u64::MAX));
         self.meter.rest(now);
@@ -242,7 +254,12 @@ impl Device for Switch {
         self.meter.statistics(now)
     }
 
+    fn port(&self, now: Picos, index: usize) -> Option<PortStatistics> {
+        self.ports.get(index).map(|port| port.meter.statistics(now))
+    }
+
     fn reset_statistics(&mut self, now: Picos) {
         self.meter.reset(now);
+        self.ports.iter_mut().for_each(|port| port.meter.reset(now));
     }
 }

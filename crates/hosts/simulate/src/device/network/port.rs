@@ -88,16 +88,16 @@ fn mean(sum: u128, elapsed: Picos) -> f64 {
 
 /// Keeps a port's statistics.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PortMeter {
+pub(in crate::device) struct PortMeter {
     since: Picos,
-    pub(super) counts: PortStatistics,
+    pub(in crate::device) counts: PortStatistics,
     busy: Integral,
     queue: Integral,
     buffered: Integral,
 }
 
 impl PortMeter {
-    pub(super) fn statistics(&self, now: Picos) -> PortStatistics {
+    pub(in crate::device) fn statistics(&self, now: Picos) -> PortStatistics {
         PortStatistics {
             elapsed: now - self.since,
             busy: self.busy.at(now),
@@ -107,7 +107,7 @@ impl PortMeter {
         }
     }
 
-    pub(super) fn reset(&mut self, now: Picos) {
+    pub(in crate::device) fn reset(&mut self, now: Picos) {
         self.since = now;
         self.counts = PortStatistics {
             longest_queue: self.queue.level,
@@ -118,28 +118,28 @@ impl PortMeter {
     }
 
     /// So many packets more wait.
-    pub(super) fn queue(&mut self, now: Picos, packets: u64) {
+    pub(in crate::device) fn queue(&mut self, now: Picos, packets: u64) {
         self.queue.set(now, self.queue.level + packets);
         self.counts.longest_queue = self.counts.longest_queue.max(self.queue.level);
     }
 
     /// So many packets wait no more.
-    pub(super) fn unqueue(&mut self, now: Picos, packets: u64) {
+    pub(in crate::device) fn unqueue(&mut self, now: Picos, packets: u64) {
         self.queue.set(now, self.queue.level.saturating_sub(packets));
     }
 
-    pub(super) fn begin(&mut self, now: Picos) {
+    pub(in crate::device) fn begin(&mut self, now: Picos) {
         self.unqueue(now, 1);
         self.busy.set(now, 1);
     }
 
-    pub(super) fn end(&mut self, now: Picos, bytes: u64) {
+    pub(in crate::device) fn end(&mut self, now: Picos, bytes: u64) {
         self.busy.set(now, 0);
         self.counts.packets += 1;
         self.counts.bytes = self.counts.bytes.saturating_add(bytes);
     }
 
-    pub(super) fn buffer(&mut self, now: Picos, bytes: u128) {
+    pub(in crate::device) fn buffer(&mut self, now: Picos, bytes: u128) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.buffered.set(now, bytes);
         self.counts.most_buffered = self.counts.most_buffered.max(bytes);

@@ -5,7 +5,8 @@ use crate::fork::Maker;
 use crate::lab::address_to_serve;
 use crate::settings::Settings;
 use pyo3::prelude::*;
-use quintet::{Error, ServeConfig, SpaceConfig};
+use quintet::{Error, ServeConfig, SpaceConfig, SpaceLog};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// A space that serves other processes of this user from a thread of this one. A context manager that stops it.
@@ -20,16 +21,18 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     /// Serves at a path, over shared memory, or at an address, as a member of a cluster. `max_bytes`, `max_tuples`: what the space holds at most.
+    /// `log_dir`: the folder of its log.
     ///
-    /// Raises BadValue for what is no address, Resource or another Error if it is in use or cannot be listened at.
+    /// Raises BadValue for what is no address, BadFile for a log that cannot be used, Resource or another Error if it is in use or cannot be listened at.
     #[new]
-    #[pyo3(signature = (address, cluster = 0, *, max_bytes = None, max_tuples = None))]
+    #[pyo3(signature = (address, cluster = 0, *, max_bytes = None, max_tuples = None, log_dir = None))]
     fn new(
         py: Python<'_>,
         address: &Bound<'_, PyAny>,
         cluster: u128,
         max_bytes: Option<u64>,
         max_tuples: Option<u64>,
+        log_dir: Option<PathBuf>,
     ) -> PyResult<Server> {
         let plain = SpaceConfig::default();
         let space = SpaceConfig {
@@ -38,7 +41,8 @@ impl Server {
             ..plain
         };
         let events = Some(quintet::to_standard_error());
-        let config = ServeConfig { cluster, space, events, ..ServeConfig::default() };
+        let log = log_dir.map(SpaceLog::new);
+        let config = ServeConfig { cluster, space, events, log, ..ServeConfig::default() };
         let address = address_to_serve(address)?;
         let address = if address.wants_identity() { Settings::new()?.identified(address)? } else { address };
         let server = py.detach(|| quintet::Server::start(address, &config)).map_err(raise)?;
@@ -58,9 +62,9 @@ impl Server {
         self.cluster
     }
 
-    /// Ends it, and its tuples with it. A second call does nothing, nor one in a forked child.
+    /// Ends it, and its tuples with it unless it keeps a log. A second call does nothing, nor one in a forked child.
     ///
-    /// Raises Resource if the system refused to wait for links while it ran.
+    /// Raises Resource if the system refused to wait for links while it ran, or the disk of its log had failed.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.end()).map_err(raise)
     }

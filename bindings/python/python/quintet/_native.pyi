@@ -207,6 +207,7 @@ class Server:
         *,
         max_bytes: int | None = None,
         max_tuples: int | None = None,
+        log_dir: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @property
     def address(self) -> str: ...

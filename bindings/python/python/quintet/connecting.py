@@ -88,7 +88,12 @@ def embedded() -> Lab:
 
 
 def serve(
-    address: str | os.PathLike[str], cluster: int = 0, *, max_bytes: int | None = None, max_tuples: int | None = None
+    address: str | os.PathLike[str],
+    cluster: int = 0,
+    *,
+    max_bytes: int | None = None,
+    max_tuples: int | None = None,
+    log_dir: str | os.PathLike[str] | None = None,
 ) -> Server:
     """Serves a space at `address`, from a thread of this process: a path object, a path without a colon, or what `connect` takes.
 
@@ -98,9 +103,12 @@ def serve(
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
     no room waits.
 
-    Raises BadValue for what is no address, AddressInUse if another process listens there, another Error if it cannot be listened at.
+    With `log_dir`, a folder, every request is in a log there before it is answered: who serves from it again, after this process
+    has ended in whichever way, goes on where it ended. Without it the space ends with the server.
+
+    Raises BadFile for a log that is damaged or another cluster's, AddressInUse for one that another process keeps. Raises BadValue for what is no address, AddressInUse if another process listens there, another Error if it cannot be listened at.
     """
-    return Server(address, cluster, max_bytes=max_bytes, max_tuples=max_tuples)
+    return Server(address, cluster, max_bytes=max_bytes, max_tuples=max_tuples, log_dir=log_dir)
 
 
 def _leave_to_the_parent() -> None:

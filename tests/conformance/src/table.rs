@@ -22,12 +22,13 @@ pub struct Cell {
     pub took: Duration,
 }
 
-/// Plays all these behaviours in one cell.
+/// Plays all these behaviours in one cell. `tell` is told of each failure at once: one that waits for what never comes takes long.
 pub fn play(
     front_end: &str,
     player: &mut Player,
     placement: &mut dyn Placement,
     behaviours: &[Behaviour],
+    tell: &dyn Fn(&str),
 ) -> Cell {
     let since = Instant::now();
     let (mut held, mut left_out, mut failures) = (0, BTreeMap::new(), Vec::new());
@@ -35,7 +36,10 @@ pub fn play(
         match player.play(behaviour, placement) {
             Ok(Played::Held) => held += 1,
             Ok(Played::LeftOut(reason)) => *left_out.entry(reason).or_default() += 1,
-            Err(failure) => failures.push(failure),
+            Err(failure) => {
+                tell(&failure);
+                failures.push(failure);
+            }
         }
     }
     let (front_end, placement) = (front_end.to_owned(), placement.name().to_owned());

@@ -23,7 +23,7 @@ fn rust() -> FrontEnd {
 fn play(placement: &mut dyn Placement, variables: &[(String, PathBuf)], reason: &[&str]) {
     let behaviours = behaviours().expect("the text can be read");
     let mut player = Player::new(&[rust()], variables);
-    let cell = table::play("rust", &mut player, placement, &behaviours);
+    let cell = table::play("rust", &mut player, placement, &behaviours, &|_| ());
     assert!(cell.failures.is_empty(), "{}", cell.failures.join("\n"));
     let mut reasons: Vec<&str> = CANNOT.iter().chain(reason).copied().collect();
     reasons.sort_unstable();

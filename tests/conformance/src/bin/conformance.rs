@@ -38,7 +38,6 @@ fn front_end(text: &str) -> Result<FrontEnd, String> {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(cells) => {
-            cells.iter().flat_map(|cell| &cell.failures).for_each(|failure| eprintln!("{failure}"));
             print!("{}", table(&cells));
             if cells.iter().all(Cell::is_good) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -69,7 +68,9 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
                 continue;
             }
             let mut player = Player::new(front_ends, &variables);
-            let cell = play(name, &mut player, placement.as_mut(), &behaviours);
+            let cell = play(name, &mut player, placement.as_mut(), &behaviours, &|failure| {
+                eprintln!("{name}: {failure}");
+            });
             eprintln!("{} {}: {:.1} s", cell.front_end, cell.placement, cell.took.as_secs_f64());
             cells.push(cell);
         }

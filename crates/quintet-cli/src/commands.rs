@@ -1,5 +1,6 @@
 //! The commands.
 
+pub(crate) mod clc;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod doctor;

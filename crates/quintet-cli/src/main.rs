@@ -53,7 +53,7 @@ mod whole_file;
 use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
-    completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
+    clc, completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
     simulate, slurm_agent, status, supervise_child, supervise_job, testbed, token, top,
 };
 use quintet::{Code, Error};
@@ -114,6 +114,8 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Make several machines of this one, whose network can be cut, slowed and made lossy
     Testbed(testbed::Arguments),
+    /// Compile C-Linda: C with operations on a tuple space
+    Clc(clc::Arguments),
     /// Check this machine, and say what to do
     Doctor(doctor::Arguments),
     /// Measure beside peers and limits
@@ -161,6 +163,7 @@ impl Command {
             Command::Testbed(arguments) => arguments.is_for_a_program(),
             Command::Doctor(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,
+            Command::Clc(arguments) => arguments.is_for_a_program(),
             _ => false,
         }
     }
@@ -188,6 +191,7 @@ impl Command {
             | Command::Simulate(_)
             | Command::Reproduce(_)
             | Command::Testbed(_)
+            | Command::Clc(_)
             | Command::Doctor(_)
             | Command::Bench(_)
             | Command::Completions(_)
@@ -224,6 +228,7 @@ impl Command {
             Command::Simulate(arguments) => simulate::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Testbed(arguments) => testbed::run(&arguments),
+            Command::Clc(arguments) => clc::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Completions(arguments) => completions::run::<CommandLine>(&arguments),

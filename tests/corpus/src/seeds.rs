@@ -1,6 +1,7 @@
 //! The first inputs of each target, written with the product's own encoders.
 
 mod broker;
+mod clinda;
 mod launch;
 mod layers;
 mod membership;
@@ -49,6 +50,7 @@ pub fn seeds() -> Vec<Seed> {
         models::files(),
         stack::configurations(),
         traces::parts(),
+        clinda::sources(),
     ]
     .into_iter()
     .flatten()

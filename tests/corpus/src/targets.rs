@@ -1,5 +1,6 @@
 //! The entry points.
 
+use quintet_clinda::{Expanded, Program, Source, Unit};
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
 use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
@@ -21,7 +22,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -44,6 +45,7 @@ pub const TARGETS: [Target; 22] = [
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
     Target { name: "trace_part", run: trace_part },
+    Target { name: "clinda", run: clinda },
 ];
 
 /// Reads the bytes as the records of a space's log, and goes on where they end.
@@ -60,6 +62,27 @@ pub fn model(bytes: &[u8]) {
     if let Ok(model) = Model::from_str(text, "input") {
         let run = model.with("event_limit", MODEL_EVENTS).run(1);
         run.map(|result| result.quantities()).expect("a smaller limit does no harm to a good model");
+    }
+}
+
+/// Compiles the bytes as a source in C-Linda, as it is and as if a preprocessor had written it.
+///
+/// # Panics
+/// If the C has fewer lines than the source, or an error is told at none of its lines.
+pub fn clinda(bytes: &[u8]) {
+    let Ok(source) = Source::new("input.cl", bytes.to_vec()) else { return };
+    for expanded in [Expanded::unexpanded(&source), Expanded::new(source.text().to_owned())] {
+        match Unit::read(source.clone(), &expanded) {
+            Ok(unit) => {
+                let program = Program::new(vec![unit]);
+                let lines = program.emit()[0].lines().count();
+                assert!(lines >= source.text().lines().count(), "every line stays where it was");
+                let _ = (program.analysis().to_string(), program.check());
+            }
+            Err(found) => {
+                assert!(found.iter().all(|error| !error.to_string().is_empty() && error.place.line > 0));
+            }
+        }
     }
 }
 

@@ -103,6 +103,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("reproduce", &["contract", "simulate"]),
+    ("clinda", &[]),
     (
         "cli",
         &[
@@ -124,6 +125,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "model",
             "predict",
             "reproduce",
+            "clinda",
         ],
     ),
     ("python", &["contract", "settings", "simulate", "quintet", "model"]),
@@ -146,6 +148,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "stack",
             "model",
             "perfetto",
+            "clinda",
         ],
     ),
     ("conformance", &["identity", "testbed", "simulate", "quintet"]),

@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_space;
+mod clinda;
 mod cluster;
 mod cluster_space;
 mod dials;

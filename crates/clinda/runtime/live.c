@@ -1,0 +1,294 @@
+/* Live tuples: evals, as tuples of the space.
+ *
+ *     ("clinda.live", NUMBER, FIELDS ...)       what the eval was given
+ *     ("clinda.eval", SITE, NUMBER, PART)       the right to carry out a part of it: leased, so that it comes back if its process dies
+ *     ("clinda.part", NUMBER, PART, RESULT)     what a call has returned
+ *     ("clinda.done", RIGHTS)                   a right is used up, and its process had made so many others
+ *     ("clinda.halt", STATUS, TEXT)             the program is to end
+ *
+ * A part is a call. An eval of several calls has one part more: to wait for their results and make the tuple. The rights are put at one instant with
+ * what the eval was given. What a part comes to is put at the instant at which its right goes: once, however often it was begun. */
+
+#define _DEFAULT_SOURCE
+
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define LIVE "clinda.live"
+#define RIGHT "clinda.eval"
+#define PART "clinda.part"
+#define DONE "clinda.done"
+#define HALT "clinda.halt"
+
+/* Calls that an eval may have: as many as a tuple has fields in C-Linda. */
+enum { MOST_CALLS = 16 };
+/* The result's place in its tuple. */
+enum { RESULT = 3 };
+
+struct clinda_live {
+    quintet_lease *right;
+    long number;
+    int part;
+    const clinda_site *site;
+    /* What it was given, and what its calls have returned, as far as that is here. */
+    clinda_tuple *given;
+    clinda_tuple *results[MOST_CALLS];
+};
+
+int clinda_is_eval;
+clinda_site *clinda_sites;
+/* Rights that this process has made. */
+static long made;
+/* What this process carries out. */
+static clinda_live current;
+
+void clinda_register(clinda_site *site)
+{
+    site->next = clinda_sites;
+    clinda_sites = site;
+}
+
+/* A number that no other live tuple has. */
+static long fresh_number(void)
+{
+    static unsigned long next;
+
+    if (next == 0 && getrandom(&next, sizeof next, 0) != sizeof next)
+        clinda_fail("eval", "the system gives no random number");
+    return (long)next++;
+}
+
+static clinda_tuple *begin_named(const char *place, const char *name)
+{
+    clinda_tuple *tuple = clinda_begin(place);
+
+    clinda_text(tuple, name);
+    return tuple;
+}
+
+clinda_tuple *clinda_begin_live(const char *place)
+{
+    clinda_tuple *live = begin_named(place, LIVE);
+    long number = fresh_number();
+
+    clinda_value(live, CLINDA_LONG, &number);
+    return live;
+}
+
+void clinda_eval(clinda_tuple *live, const clinda_site *site)
+{
+    int parts = site->calls == 1 ? 1 : site->calls + 1;
+    clinda_tuple *rights[MOST_CALLS + 1];
+    const quintet_tuple *all[MOST_CALLS + 2] = {live->fields};
+
+    for (int part = 0; part < parts; part++) {
+        rights[part] = begin_named(live->place, RIGHT);
+        clinda_text(rights[part], site->name);
+        clinda_copy(rights[part], live, 1);
+        clinda_value(rights[part], CLINDA_INT, &part);
+        all[part + 1] = rights[part]->fields;
+    }
+    clinda_must(quintet_space_out_many(clinda_space(), all, (size_t)parts + 1, QUINTET_FOREVER), live->place);
+    made += parts;
+    for (int part = 0; part < parts; part++)
+        clinda_free(rights[part]);
+    clinda_free(live);
+}
+
+/* Waits for a right, and tells of it; gives the name of its site. */
+static const char *take_right(clinda_live *live)
+{
+    clinda_tuple *wanted = begin_named("eval", RIGHT);
+    const quintet_tuple *right;
+    const char *site;
+    uint32_t attempt;
+
+    quintet_tuple_add_formal(wanted->fields, QUINTET_TYPE_STRING);
+    clinda_formal(wanted, CLINDA_LONG);
+    clinda_formal(wanted, CLINDA_INT);
+    quintet_space *space = clinda_space();
+    clinda_tell_connected();
+    clinda_must(quintet_space_lease(space, wanted->fields, QUINTET_FOREVER, &live->right), "eval");
+    clinda_must(quintet_lease_tuple(live->right, &right), "eval");
+    clinda_must(quintet_tuple_get_string(right, 1, &site, NULL), "eval");
+    clinda_must(quintet_tuple_get_int64(right, 2, &live->number), "eval");
+    clinda_must(quintet_tuple_get_int32(right, 3, &live->part), "eval");
+    clinda_must(quintet_lease_attempt(live->right, &attempt), "eval");
+    clinda_tell_taken(site, attempt);
+    clinda_free(wanted);
+    return site;
+}
+
+void clinda_serve_one(void)
+{
+    const char *name = take_right(&current);
+    const clinda_site *site = clinda_sites;
+
+    while (site != NULL && strcmp(site->name, name) != 0)
+        site = site->next;
+    if (site == NULL)
+        clinda_fail(name, "eval: this program has no such place; all its processes must be of one program");
+    current.site = site;
+    site->run(&current);
+}
+
+clinda_tuple *clinda_begin_find(clinda_live *live)
+{
+    clinda_tuple *wanted = begin_named(live->site->name, LIVE);
+
+    clinda_value(wanted, CLINDA_LONG, &live->number);
+    return wanted;
+}
+
+const clinda_tuple *clinda_find(clinda_live *live, clinda_tuple *wanted)
+{
+    live->given = clinda_rd(wanted);
+    return live->given;
+}
+
+/* Gives the right away for what it has come to, if anything. */
+static void finish(clinda_live *live, const clinda_tuple *result)
+{
+    clinda_tuple *done = begin_named(live->site->name, DONE);
+
+    /* What it has written is there before others know that it is done. */
+    fflush(NULL);
+    clinda_value(done, CLINDA_LONG, &made);
+    const quintet_tuple *both[] = {done->fields, result == NULL ? NULL : result->fields};
+    quintet_status status = quintet_lease_acknowledge(live->right, both, result == NULL ? 1 : 2);
+    /* Lost, this process was taken for dead, and another one has the right. */
+    if (status != QUINTET_LEASE_LOST)
+        clinda_must(status, live->site->name);
+    clinda_free(done);
+    quintet_lease_free(live->right);
+    live->right = NULL;
+    clinda_tell_done();
+}
+
+/* Removes a tuple that nobody needs any more. */
+static void sweep(clinda_tuple *tuple)
+{
+    if (tuple != NULL)
+        clinda_free(clinda_inp(tuple));
+}
+
+int clinda_is_for(const clinda_live *live, int call)
+{
+    return live->part == call;
+}
+
+void clinda_returned(clinda_live *live, clinda_type type, const void *result)
+{
+    clinda_tuple *part = begin_named(live->site->name, PART);
+
+    clinda_value(part, CLINDA_LONG, &live->number);
+    clinda_value(part, CLINDA_INT, &live->part);
+    clinda_value(part, type, result);
+    live->results[live->part] = part;
+    if (live->site->calls > 1)
+        finish(live, part);
+}
+
+int clinda_is_complete(const clinda_live *live)
+{
+    return live->right != NULL;
+}
+
+void clinda_add_result(clinda_tuple *tuple, clinda_live *live, int call, clinda_type type)
+{
+    if (live->results[call] == NULL) {
+        clinda_tuple *wanted = begin_named(live->site->name, PART);
+
+        clinda_value(wanted, CLINDA_LONG, &live->number);
+        clinda_value(wanted, CLINDA_INT, &call);
+        clinda_formal(wanted, type);
+        live->results[call] = clinda_rd(wanted);
+    }
+    clinda_copy(tuple, live->results[call], RESULT);
+}
+
+void clinda_done(clinda_live *live, clinda_tuple *tuple)
+{
+    finish(live, tuple);
+    clinda_free(tuple);
+    sweep(live->given);
+    for (int call = 0; live->site->calls > 1 && call < live->site->calls; call++)
+        sweep(live->results[call]);
+}
+
+void clinda_leave(void)
+{
+    if (current.right != NULL)
+        finish(&current, NULL);
+}
+
+void clinda_wait_for_evals(void)
+{
+    enum { SAY_AFTER_MS = 5000 };
+    int64_t timeout_ms = SAY_AFTER_MS;
+
+    while (made > 0) {
+        clinda_tuple *wanted = begin_named("real_main", DONE);
+        quintet_tuple *done;
+        long more;
+
+        clinda_formal(wanted, CLINDA_LONG);
+        quintet_status status = quintet_space_take(clinda_space(), wanted->fields, timeout_ms, &done);
+        clinda_free(wanted);
+        if (status == QUINTET_TIMED_OUT) {
+            fprintf(stderr, "clinda: real_main has ended, and evals have not: %ld to go; lhalt() ends them\n", made);
+            timeout_ms = QUINTET_FOREVER;
+            continue;
+        }
+        clinda_must(status, "real_main");
+        clinda_must(quintet_tuple_get_int64(done, 1, &more), "real_main");
+        quintet_tuple_free(done);
+        made += more - 1;
+    }
+}
+
+void clinda_ask_to_halt(int status, const char *text)
+{
+    clinda_tuple *halt = begin_named("lhalt", HALT);
+
+    clinda_value(halt, CLINDA_INT, &status);
+    clinda_text(halt, text);
+    clinda_out(halt);
+}
+
+/* A connection of its own: what real_main does is not held up. */
+static void *wait_for_halt(void *unused)
+{
+    clinda_tuple *wanted = begin_named("lhalt", HALT);
+    quintet_lab *lab;
+    quintet_space *space;
+    quintet_tuple *halt;
+    const char *text;
+    int status;
+
+    (void)unused;
+    clinda_formal(wanted, CLINDA_INT);
+    quintet_tuple_add_formal(wanted->fields, QUINTET_TYPE_STRING);
+    clinda_must(quintet_lab_connect(NULL, &lab), "clinda");
+    clinda_must(quintet_lab_space(lab, &space), "clinda");
+    clinda_must(quintet_space_take(space, wanted->fields, QUINTET_FOREVER, &halt), "lhalt");
+    clinda_must(quintet_tuple_get_int32(halt, 1, &status), "lhalt");
+    clinda_must(quintet_tuple_get_string(halt, 2, &text, NULL), "lhalt");
+    if (text[0] != '\0')
+        fprintf(stderr, "clinda: %s\n", text);
+    exit(status);
+}
+
+void clinda_watch_for_halts(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, wait_for_halt, NULL) != 0)
+        clinda_fail("clinda", "the system gives no thread");
+    pthread_detach(thread);
+}

@@ -1,0 +1,75 @@
+//! A program of several files: what each becomes, and what only all of them together show.
+
+use crate::analysis::{Analysis, analyse, unmatched};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::emit::emit;
+use crate::field::Field;
+use crate::unit::Unit;
+use std::collections::BTreeSet;
+
+/// The files of a program, or some of them.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) units: Vec<Unit>,
+}
+
+impl Program {
+    /// Of these files.
+    #[must_use]
+    pub fn new(units: Vec<Unit>) -> Program {
+        Program { units }
+    }
+
+    /// Its files.
+    #[must_use]
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// The C of each file, in their order.
+    #[must_use]
+    pub fn emit(&self) -> Vec<String> {
+        let evaluated = self.evaluated();
+        self.units.iter().map(|unit| emit(unit, &evaluated)).collect()
+    }
+
+    /// The names of functions that evals call.
+    fn evaluated(&self) -> BTreeSet<&str> {
+        let operations = self.units.iter().flat_map(|unit| &unit.operations);
+        operations
+            .flat_map(|operation| &operation.fields)
+            .filter_map(|field| match field {
+                Field::Call(call) => Some(call.function.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Its partitions, and their classes.
+    #[must_use]
+    pub fn analysis(&self) -> Analysis {
+        analyse(self)
+    }
+
+    /// What is wrong with the files together, if they are the whole program: there is one `real_main`, and each tuple that is asked for can come.
+    #[must_use]
+    pub fn check(&self) -> Vec<Diagnostic> {
+        let has: Vec<&Unit> = self.units.iter().filter(|unit| unit.has_real_main()).collect();
+        let mut diagnostics = unmatched(self);
+        match (has.as_slice(), self.units.first()) {
+            ([], Some(first)) => {
+                let message = "the program has no real_main, where it would begin";
+                let hint = Some("write void real_main(int argc, char *argv[]) where C has main");
+                diagnostics.push(first.source.diagnostic(Severity::Error, 0, message, hint));
+            }
+            ([first, second, ..], _) => {
+                let at = second.real_main().and_then(|defined| defined.closing).unwrap_or(0);
+                let message = format!("this is a second real_main: {} has one", first.source.name());
+                let hint = Some("a program begins in one place; give this one another name");
+                diagnostics.push(second.source.diagnostic(Severity::Error, at, message, hint));
+            }
+            _ => {}
+        }
+        diagnostics
+    }
+}

@@ -1,0 +1,236 @@
+//! The command line of a C compiler, as far as it is understood here; the rest is handed on.
+
+use quintet::{Code, Error};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// Nothing: only what is wrong is told.
+    Check,
+    /// C.
+    EmitC,
+    /// Objects.
+    Compile,
+    /// A program.
+    Link,
+}
+
+/// A file that is compiled or linked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Input {
+    Clinda(PathBuf),
+    C(PathBuf),
+    /// An object or a library.
+    Object(PathBuf),
+}
+
+/// The command line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Options {
+    pub(super) stage: Stage,
+    pub(super) inputs: Vec<Input>,
+    pub(super) output: Option<PathBuf>,
+    /// For the preprocessor: -I, -D and the like.
+    pub(super) preprocess: Vec<OsString>,
+    /// What the preprocessor writes of dependencies: -M and the like.
+    pub(super) dependencies: Vec<OsString>,
+    /// For the compiler; also for the preprocessor and the linker, as -std and -g may matter to them.
+    pub(super) compile: Vec<OsString>,
+    /// For the linker, in their order: -l, -L, -Wl.
+    pub(super) link: Vec<OsString>,
+    pub(super) analysis: bool,
+    pub(super) json: bool,
+}
+
+/// Options that have a value of their own behind them, and where they go.
+const WITH_VALUES: [(&str, Goes); 16] = [
+    ("-I", Goes::Preprocess),
+    ("-D", Goes::Preprocess),
+    ("-U", Goes::Preprocess),
+    ("-include", Goes::Preprocess),
+    ("-isystem", Goes::Preprocess),
+    ("-iquote", Goes::Preprocess),
+    ("-idirafter", Goes::Preprocess),
+    ("-imacros", Goes::Preprocess),
+    ("-MF", Goes::Dependencies),
+    ("-MT", Goes::Dependencies),
+    ("-MQ", Goes::Dependencies),
+    ("-l", Goes::Link),
+    ("-L", Goes::Link),
+    ("-Xlinker", Goes::Link),
+    ("-u", Goes::Link),
+    ("-T", Goes::Link),
+];
+
+#[derive(Clone, Copy)]
+enum Goes {
+    Preprocess,
+    Dependencies,
+    Link,
+}
+
+fn bad(text: String) -> Error {
+    Error::new(Code::BadValue, text)
+}
+
+impl Options {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// It names no file, or an option has no value.
+    pub(super) fn parse(arguments: &[OsString]) -> Result<Options, Error> {
+        let mut options = Options {
+            stage: Stage::Link,
+            inputs: Vec::new(),
+            output: None,
+            preprocess: Vec::new(),
+            dependencies: Vec::new(),
+            compile: Vec::new(),
+            link: Vec::new(),
+            analysis: false,
+            json: false,
+        };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            options.take(argument, &mut rest)?;
+        }
+        options.check()?;
+        Ok(options)
+    }
+
+    fn take<'a>(
+        &mut self,
+        argument: &OsString,
+        rest: &mut impl Iterator<Item = &'a OsString>,
+    ) -> Result<(), Error> {
+        let text = argument.to_string_lossy();
+        let mut value =
+            || rest.next().cloned().ok_or_else(|| bad(format!("{text} has to be followed by a value")));
+        if let Some((_, goes)) = WITH_VALUES.iter().find(|(name, _)| *name == text) {
+            let value = value()?;
+            self.list(*goes).extend([argument.clone(), value]);
+            return Ok(());
+        }
+        match text.as_ref() {
+            "-c" => self.stage = Stage::Compile,
+            "--check" => self.stage = Stage::Check,
+            "--emit-c" => self.stage = Stage::EmitC,
+            "--analysis" => self.analysis = true,
+            "--json" => self.json = true,
+            "-o" => self.output = Some(value()?.into()),
+            "-E" | "-S" => {
+                return Err(bad(format!(
+                    "{text} is not there: --emit-c writes the C, and cc goes on from that"
+                )));
+            }
+            _ if text.starts_with("-o") => self.output = Some(PathBuf::from(&text[2..])),
+            _ if ["-I", "-D", "-U"].iter().any(|name| text.starts_with(name)) => {
+                self.preprocess.push(argument.clone());
+            }
+            _ if text.starts_with("-M") => self.dependencies.push(argument.clone()),
+            _ if ["-l", "-L", "-Wl,"].iter().any(|name| text.starts_with(name)) => {
+                self.link.push(argument.clone());
+            }
+            _ if text.starts_with("--") => {
+                return Err(bad(format!(
+                    "{text} is no option of quintet clc, nor one of a C compiler that it hands on"
+                )));
+            }
+            _ if text.starts_with('-') => self.compile.push(argument.clone()),
+            _ => self.inputs.push(input(argument)),
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, goes: Goes) -> &mut Vec<OsString> {
+        match goes {
+            Goes::Preprocess => &mut self.preprocess,
+            Goes::Dependencies => &mut self.dependencies,
+            Goes::Link => &mut self.link,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.inputs.is_empty() {
+            return Err(bad("there is no file to compile: name a .cl file".to_owned()));
+        }
+        let makes_several = matches!(self.stage, Stage::Compile | Stage::EmitC) && self.inputs.len() > 1;
+        if let Some(output) = self.output.as_ref().filter(|_| makes_several) {
+            let text = format!("-o {} names one file, and several would be made", output.display());
+            return Err(bad(text));
+        }
+        if self.json && !matches!(self.stage, Stage::Check) && !self.analysis {
+            return Err(bad("--json says what --check or --analysis found: give one of them".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The sources in C-Linda.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Path> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Clinda(path) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    /// Whether all sources of a program are there, so that what nobody puts is missing.
+    pub(super) fn is_whole(&self) -> bool {
+        let has_objects = self.inputs.iter().any(|input| !matches!(input, Input::Clinda(_)));
+        matches!(self.stage, Stage::Link | Stage::Check) && !has_objects
+    }
+}
+
+fn input(argument: &OsString) -> Input {
+    let path = PathBuf::from(argument);
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("cl") => Input::Clinda(path),
+        Some("c") => Input::C(path),
+        _ => Input::Object(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, Error> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        Options::parse(&words)
+    }
+
+    #[test]
+    fn options_go_where_a_c_compiler_has_them() {
+        let line = "-O2 -I inc -DN=3 -c a.cl -oa.o -MMD -MF a.d -lm -L lib -Wl,-x -Wall";
+        let options = parse(line).unwrap();
+        assert_eq!(options.stage, Stage::Compile);
+        assert_eq!(options.inputs, [Input::Clinda("a.cl".into())]);
+        assert_eq!(options.output, Some("a.o".into()));
+        assert_eq!(options.preprocess, ["-I", "inc", "-DN=3"]);
+        assert_eq!(options.dependencies, ["-MMD", "-MF", "a.d"]);
+        assert_eq!(options.link, ["-lm", "-L", "lib", "-Wl,-x"]);
+        assert_eq!(options.compile, ["-O2", "-Wall"]);
+    }
+
+    #[test]
+    fn a_program_is_whole_if_all_of_it_is_source() {
+        assert!(parse("a.cl b.cl").unwrap().is_whole());
+        assert!(!parse("a.cl b.o").unwrap().is_whole());
+        assert!(!parse("-c a.cl").unwrap().is_whole());
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let refused = |line: &str, words: &str| {
+            let text = parse(line).unwrap_err().text().to_owned();
+            assert!(text.contains(words), "{text}");
+        };
+        refused("-c", "no file");
+        refused("a.cl -o", "followed by a value");
+        refused("-c a.cl b.cl -o x.o", "several would be made");
+        refused("--frobnicate a.cl", "no option");
+        refused("-E a.cl", "--emit-c");
+        refused("--json a.cl", "--check");
+    }
+}

@@ -1,0 +1,114 @@
+//! What is said of a program: errors, warnings, JSON.
+
+use super::{clc, root};
+use crate::tool::text;
+use quintet_testbed::TempDir;
+use serde_json::Value;
+use std::fs;
+
+fn object(said: &str) -> Value {
+    let line = said.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{said}"));
+    serde_json::from_str(line).unwrap()
+}
+
+#[test]
+fn an_error_names_file_line_and_column_and_what_to_do() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.join("a.cl");
+    fs::write(
+        &source,
+        "#include <stdlib.h>\nvoid real_main(void)\n{\n    char *s = getenv(\"A\");\n    out(\"a\", s);\n}\n",
+    )
+    .unwrap();
+    let (code, said) = clc(["clc", text(&source), "-o", text(&folder.join("a"))]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("a.cl:5:14: error: `s` is a pointer"), "{said}");
+    assert!(
+        said.contains("    out(\"a\", s);") && said.contains("hint: give the number of characters"),
+        "{said}"
+    );
+    assert!(!folder.join("a").exists());
+    let (code, said) = clc(["clc", "--check", "--json", text(&source)]);
+    let object = object(&said);
+    assert_eq!((code, &object["ok"]), (1, &Value::Bool(false)));
+    let found = &object["diagnostics"][0];
+    assert_eq!(
+        (&found["line"], &found["column"], &found["severity"]),
+        (&5.into(), &14.into(), &"error".into())
+    );
+}
+
+#[test]
+fn the_c_compilers_own_errors_name_the_line_of_the_source() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.join("a.cl");
+    fs::write(&source, "void real_main(void)\n{\n    int n;\n    in(\"n\",\n       ?n);\n    n = missing;\n    out(\"n\", 1);\n}\n").unwrap();
+    let (code, said) = clc(["clc", "--check", text(&source)]);
+    assert!(code == 1 && said.contains("a.cl:6:") && said.contains("missing"), "{said}");
+}
+
+#[test]
+fn a_template_that_nothing_matches_is_a_warning() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.join("a.cl");
+    fs::write(&source, "void real_main(void)\n{\n    int n;\n    in(\"n\", ?n);\n    out(\"n\", 1L);\n}\n")
+        .unwrap();
+    let (code, said) = clc(["clc", "--check", text(&source)]);
+    assert!(code == 0 && said.contains("a.cl:4:5: warning: no out or eval"), "{said}");
+    assert!(said.contains("differs in field 2: it is int64, wanted is int32"), "{said}");
+}
+
+#[test]
+fn a_macro_that_hides_an_operation_is_named() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.join("a.cl");
+    fs::write(&source, "#define SEND(x) out(\"n\", x)\n#define N 3\nvoid real_main(void)\n{\n    out(\"n\", N);\n    SEND(N);\n}\n").unwrap();
+    let (code, said) = clc(["clc", "--check", text(&source)]);
+    assert!(
+        code == 1 && said.contains("a.cl:6:5: error: the macro `SEND` hides the operation `out`"),
+        "{said}"
+    );
+    assert!(!said.contains("a.cl:5"), "{said}");
+}
+
+#[test]
+fn the_analysis_tells_the_class_of_each_kind_of_tuple() {
+    let jmatrix = root().join("examples/clinda/jmatrix.cl");
+    let (code, said) = clc(["clc", "--check", "--analysis", "--json", text(&jmatrix)]);
+    let object = object(&said);
+    assert_eq!((code, &object["ok"], &object["diagnostics"]), (0, &Value::Bool(true), &Value::Array(vec![])));
+    let classes: Vec<String> = object["partitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|partition| format!("{} {} {}", partition["fields"], partition["class"], partition["key"]))
+        .collect();
+    assert_eq!(
+        classes,
+        [
+            "[\"int32\"] \"queue\" null",
+            "[\"\\\"row\\\"\",\"int32\",\"int32[]\"] \"hash\" 2",
+            "[\"\\\"column\\\"\",\"int32\",\"int32[]\"] \"hash\" 2",
+            "[\"\\\"task\\\"\",\"int32\",\"int32\"] \"queue\" null",
+            "[\"\\\"dimension\\\"\",\"int32\"] \"queue\" null",
+            "[\"\\\"result\\\"\",\"int32\",\"int32\",\"int32\"] \"queue\" null",
+        ]
+    );
+    let taken: Vec<bool> =
+        object["partitions"].as_array().unwrap().iter().map(|one| one["taken"] == true).collect();
+    assert_eq!(taken, [false, false, false, true, false, true]);
+    let (_, said) = clc(["clc", "--check", "--analysis", text(&jmatrix)]);
+    assert!(said.contains("(int32): queue, never taken"), "{said}");
+    assert!(said.contains("(\"row\", int32, int32[]): hash on field 2"), "{said}");
+}
+
+#[test]
+fn a_source_that_is_too_long_or_missing_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.join("a.cl");
+    fs::write(&source, " ".repeat(10_000_000)).unwrap();
+    let (code, said) = clc(["clc", text(&source)]);
+    assert!(code == 1 && said.contains("divide it into several files"), "{said}");
+    let (code, said) = clc(["clc", text(&folder.join("b.cl"))]);
+    assert!(code != 0 && said.contains("b.cl: No such file"), "{said}");
+}

@@ -1,0 +1,108 @@
+//! Processes that carry out evals: more than there are workers, killed ones, and the end of a program.
+
+use super::{alone, program};
+use crate::tool::{result, start, text};
+use quintet_testbed::TempDir;
+
+/// A chain: each eval waits for what the next one puts, so that all have to be begun.
+const CHAIN: &str = "#include <stdio.h>
+int link(int x);
+int link(int x)
+{
+    int n = 0;
+    if (x < 12)
+        in(\"link\", x + 1, ?n);
+    out(\"link\", x, n + 1);
+    return x;
+}
+void real_main(void)
+{
+    int n;
+    for (int i = 0; i <= 12; i++)
+        eval(\"ended\", link(i));
+    in(\"link\", 0, ?n);
+    for (int i = 0; i <= 12; i++)
+        in(\"ended\", i);
+    printf(\"a chain of %d\\n\", n);
+}
+";
+
+#[test]
+fn evals_that_wait_for_each_other_do_not_wait_for_processes() {
+    let folder = TempDir::new().unwrap();
+    let chain = program(&folder, "chain", CHAIN);
+    for (code, said) in [result(start(["run", "-n", "2", text(&chain)], &[])), alone(&chain, &[])] {
+        assert!(code == 0 && said.contains("a chain of 13"), "{code}: {said}");
+    }
+}
+
+/// The first process that begins the eval kills itself.
+const KILLED: &str = "#include <signal.h>
+#include <stdio.h>
+int survive(int x);
+int survive(int x)
+{
+    if (inp(\"kill\"))
+        raise(SIGKILL);
+    return x + 1;
+}
+void real_main(void)
+{
+    int n;
+    out(\"kill\");
+    eval(\"survived\", survive(41));
+    in(\"survived\", ?n);
+    printf(\"survived with %d, twice: %d\\n\", n, rdp(\"survived\", ?int));
+}
+";
+
+#[test]
+fn an_eval_whose_process_is_killed_is_begun_again() {
+    let folder = TempDir::new().unwrap();
+    let killed = program(&folder, "killed", KILLED);
+    for (code, said) in [result(start(["run", "-n", "2", text(&killed)], &[])), alone(&killed, &[])] {
+        assert!(code == 0 && said.contains("survived with 42, twice: 0"), "{code}: {said}");
+    }
+}
+
+#[test]
+fn an_eval_that_kills_every_process_ends_the_program() {
+    let folder = TempDir::new().unwrap();
+    let source = "#include <stdlib.h>\nint die(int x);\nint die(int x) { if (x) abort(); return 0; }\nvoid real_main(void) { int n; eval(\"n\", die(1)); in(\"n\", ?n); }\n";
+    let dying = program(&folder, "dying", source);
+    for (code, said) in [result(start(["run", "-n", "2", text(&dying)], &[])), alone(&dying, &[])] {
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains("each process that began it has ended, at last by signal 6"), "{said}");
+    }
+}
+
+#[test]
+fn a_program_ends_with_its_evals_or_with_lhalt() {
+    let folder = TempDir::new().unwrap();
+    let waits = "#include <stdio.h>\nint late(int x);\nint late(int x) { rd(\"go\"); printf(\"late %d\\n\", x); return x; }\nvoid real_main(void) { eval(late(7)); out(\"go\"); printf(\"main ends\\n\"); fflush(stdout); }\n";
+    let waits = program(&folder, "waits", waits);
+    let halts = "#include <stdio.h>\nint halt(int x);\nint halt(int x) { lhalt(x); return x; }\nint never(int x);\nint never(int x) { in(\"never\"); return x; }\nvoid real_main(void) { eval(never(1)); eval(halt(7)); in(\"never\"); out(\"never\"); }\n";
+    let halts = program(&folder, "halts", halts);
+    for is_job in [true, false] {
+        let run = |program: &std::path::Path| match is_job {
+            true => result(start(["run", "-n", "2", text(program)], &[])),
+            false => alone(program, &[]),
+        };
+        let (code, said) = run(&waits);
+        assert!(code == 0 && said.contains("late 7") && said.contains("main ends"), "{code}: {said}");
+        let (code, said) = run(&halts);
+        assert_eq!(code, 7, "{said}");
+    }
+}
+
+#[test]
+fn an_array_that_is_too_long_ends_the_program_where_it_was_taken() {
+    let folder = TempDir::new().unwrap();
+    let source = "void real_main(void)\n{\n    int many[5] = {0}, few[3];\n    out(\"a\", many:);\n    in(\"a\", ?few:);\n}\n";
+    let (code, said) = alone(&program(&folder, "long", source), &[]);
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("long.cl:5: in: the array in field 2 has 5 elements, and there is room for 3"),
+        "{said}"
+    );
+}

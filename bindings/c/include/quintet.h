@@ -113,6 +113,14 @@ typedef enum {
     QUINTET_BUSY = 23,
     QUINTET_CONFLICT = 24,
     /**
+     * No space of that name is there, or it was removed.
+     */
+    QUINTET_NO_SUCH_SPACE = 25,
+    /**
+     * A space of that name is there, with other settings.
+     */
+    QUINTET_SPACE_EXISTS = 26,
+    /**
      * A defect of the library.
      */
     QUINTET_INTERNAL = 255,

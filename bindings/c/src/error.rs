@@ -48,6 +48,10 @@ pub enum quintet_status {
     QUINTET_NO_HANDLER = 22,
     QUINTET_BUSY = 23,
     QUINTET_CONFLICT = 24,
+    /// No space of that name is there, or it was removed.
+    QUINTET_NO_SUCH_SPACE = 25,
+    /// A space of that name is there, with other settings.
+    QUINTET_SPACE_EXISTS = 26,
     /// A defect of the library.
     QUINTET_INTERNAL = 255,
 }
@@ -211,6 +215,8 @@ fn name(status: i32) -> &'static CStr {
         Some(Code::NoHandler) => c"QUINTET_NO_HANDLER",
         Some(Code::Busy) => c"QUINTET_BUSY",
         Some(Code::Conflict) => c"QUINTET_CONFLICT",
+        Some(Code::NoSuchSpace) => c"QUINTET_NO_SUCH_SPACE",
+        Some(Code::SpaceExists) => c"QUINTET_SPACE_EXISTS",
         None if status == 0 => c"QUINTET_OK",
         None => c"QUINTET_INTERNAL",
     }

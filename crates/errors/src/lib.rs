@@ -134,6 +134,10 @@ codes! {
     Busy = 23, "too many calls wait already", Limit, Safe, exit 75;
     /// What a group had read was taken by somebody else before its end. Nothing of the group has happened.
     Conflict = 24, "a tuple that was read is gone", System, Safe, exit 75;
+    /// No space of that name is there, or it was removed; what waited in it had no effect.
+    NoSuchSpace = 25, "there is no such space", Misuse, Safe, exit 69;
+    /// A space of that name is there, and was made with other settings.
+    SpaceExists = 26, "a space of that name is there already", Misuse, Useless, exit 73;
 }
 
 impl fmt::Display for Code {

@@ -7,7 +7,7 @@ use crate::plan::Windows;
 use quintet_contract::{Address, Protocol};
 use quintet_messaging::{CreditState, Messages};
 use quintet_session::{Ports, Sessions};
-use quintet_tuple_space::{Books, Space};
+use quintet_tuple_space::{Books, Spaces};
 use quintet_wire::registry::PORT_USER;
 use std::any::Any;
 
@@ -15,9 +15,9 @@ impl Network {
     /// What the manager has lent.
     fn space_books(&self) -> Option<Books> {
         if self.has_messages {
-            Some(self.instance::<Messages<Space>>(SERVER)?.inner().books())
+            Some(self.instance::<Messages<Spaces>>(SERVER)?.inner().books())
         } else {
-            Some(self.instance::<Space>(SERVER)?.books())
+            Some(self.instance::<Spaces>(SERVER)?.books())
         }
     }
 
@@ -41,9 +41,9 @@ impl Network {
     pub(crate) fn check_kept(&self, client: u16) -> Result<(), Violation> {
         let at = address(client);
         let kept = if self.has_messages {
-            self.kept::<Messages<Client>>(at, SERVER) + self.kept::<Messages<Space>>(SERVER, at)
+            self.kept::<Messages<Client>>(at, SERVER) + self.kept::<Messages<Spaces>>(SERVER, at)
         } else {
-            self.kept::<Client>(at, SERVER) + self.kept::<Space>(SERVER, at)
+            self.kept::<Client>(at, SERVER) + self.kept::<Spaces>(SERVER, at)
         };
         if kept == 0 || !self.is_idle(client) {
             return Ok(());
@@ -61,7 +61,7 @@ impl Network {
         let at = address(client);
         let there = Address { port: PORT_USER, ..at };
         let (Some(manager), Some(own)) =
-            (self.credit::<Space>(SERVER, there), self.credit::<Client>(at, SPACE))
+            (self.credit::<Spaces>(SERVER, there), self.credit::<Client>(at, SPACE))
         else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use crate::item::Item;
 use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token};
 use quintet_errors::Code;
 use quintet_tuple_space::{
-    Answer, Cursor, LeaseId, Page, PageSize, Request, RequestError, Rows, Subject, Tuple,
+    Answer, Cursor, LeaseId, Page, PageSize, Request, RequestError, Rows, SpaceNumber, Subject, Tuple,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,6 +30,8 @@ pub(crate) struct Pending {
 pub(crate) struct Client {
     pub(crate) number: u16,
     space: Address,
+    /// Which of the spaces there.
+    pub(crate) number_of_space: SpaceNumber,
     history: SharedHistory,
     /// How many requests the layer below lets it have unanswered.
     max_unanswered: usize,
@@ -54,6 +56,7 @@ impl Client {
         Client {
             number,
             space,
+            number_of_space: SpaceNumber::UNNAMED,
             history,
             max_unanswered,
             session: None,
@@ -134,7 +137,7 @@ impl Client {
     fn pump(&mut self, out: &mut dyn Outbox) {
         let Some(session) = self.session else { return };
         while let Some((token, ask)) = self.queue.front() {
-            let (token, sent) = (*token, send(ask, *token, self.settled(), self.space, out));
+            let (token, sent) = (*token, send(self, ask, *token, out));
             // A link that the other side has closed takes nothing any more, some time before this side is told.
             if let Err(RequestError::Link(SendError::Full | SendError::Unreachable)) = sent {
                 return;
@@ -193,16 +196,14 @@ impl Client {
 }
 
 /// Sends a request to the manager.
-fn send(
-    ask: &Ask,
-    token: Token,
-    settled: Token,
-    space: Address,
-    out: &mut dyn Outbox,
-) -> Result<(), RequestError> {
+fn send(client: &Client, ask: &Ask, token: Token, out: &mut dyn Outbox) -> Result<(), RequestError> {
     let tuples: Vec<Tuple> = ask.items().iter().map(|item| item.tuple()).collect();
     let tuples = tuples.as_slice();
-    let mut send = |request: Request<'_>| request.send(out, space, token, settled);
+    let settled = client.settled();
+    let mut send = |request: Request<'_>| {
+        let planned = request.planned()?.to_space(client.number_of_space);
+        Ok(planned.send(out, client.space, token, settled)?)
+    };
     match ask {
         Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples }),
         Ask::Take { pattern, wait, lease: Some(lease), for_group: true } => {
@@ -254,6 +255,7 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
         Ok(Answer::Page(page)) => {
             listing(&page).map_or_else(|| Outcome::Garbage(format!("{page:?}")), Outcome::Listed)
         }
+        Ok(Answer::Spaces(page)) => Outcome::Garbage(format!("{page:?}")),
         Ok(Answer::Error(refusal)) if refusal.code == Code::Malformed => Outcome::Garbage(refusal.text),
         Ok(Answer::Error(refusal)) => Outcome::Refused(refusal.code),
         Err(error) => Outcome::Garbage(error.to_string()),

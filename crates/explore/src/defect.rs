@@ -29,6 +29,8 @@ pub enum Defect {
     WitnessNotChecked,
     /// Of what a group has taken only the first is removed at its end, and the rest returns later.
     GroupEndsHalf,
+    /// Requests to named spaces are done in the unnamed one.
+    NumberOfSpaceIgnored,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
     HeldCreditLost,
     /// A message that goes alone passes those that gather in a pack.
@@ -67,6 +69,7 @@ impl Defect {
         Defect::EndlessLeaseKept,
         Defect::WitnessNotChecked,
         Defect::GroupEndsHalf,
+        Defect::NumberOfSpaceIgnored,
         Defect::HeldCreditLost,
         Defect::PackOvertaken,
         Defect::RefusedPackDropped,
@@ -96,6 +99,7 @@ impl Defect {
             Defect::EndlessLeaseKept => "endless-lease-kept",
             Defect::WitnessNotChecked => "witness-not-checked",
             Defect::GroupEndsHalf => "group-ends-half",
+            Defect::NumberOfSpaceIgnored => "number-of-space-ignored",
             Defect::HeldCreditLost => "held-credit-lost",
             Defect::PackOvertaken => "pack-overtaken",
             Defect::RefusedPackDropped => "refused-pack-dropped",
@@ -130,6 +134,7 @@ impl Defect {
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
             Defect::WitnessNotChecked => Some(OfSpace::WitnessNotChecked),
             Defect::GroupEndsHalf => Some(OfSpace::GroupEndsHalf),
+            Defect::NumberOfSpaceIgnored => Some(OfSpace::NumberOfSpaceIgnored),
             Defect::CreditCountedTwice
             | Defect::HeldCreditLost
             | Defect::PackOvertaken

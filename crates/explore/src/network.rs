@@ -3,6 +3,7 @@
 use crate::client::{Client, STEP};
 use crate::fault::{Fault, USUAL, Who};
 use crate::history::SharedHistory;
+use crate::item::{Item, Shape};
 use crate::plan::{ClientPlan, Clock, Plan, Windows};
 use quintet_contract::{
     Address, Effects, Incarnation, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token,
@@ -12,7 +13,9 @@ use quintet_session::{Placed, Ports, Reliability, Sessions};
 use quintet_simulate::{Choices, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 use quintet_stack::{self as stack, Liveness, StackConfig};
 pub(crate) use quintet_stack::{SERVER, SPACE, SPACE_NODE};
-use quintet_tuple_space::{Request, Space, SpaceConfig, stages, template};
+use quintet_tuple_space::{
+    Request, SpaceConfig, SpaceNumber, SpaceSettings, Spaces, SpacesRequest, stages, template,
+};
 use quintet_wire::registry::{PORT_USER, USER};
 use std::any::Any;
 
@@ -50,6 +53,11 @@ impl Seeded {
     }
 }
 
+/// The named space of a run that has one: the first that its manager makes.
+const NAMED: SpaceNumber = SpaceNumber(1);
+/// The number of tuples that no client puts.
+const UNSEEN: u64 = 1 << 40;
+
 /// The network of one run.
 pub(crate) struct Network {
     pub(crate) simulation: Simulation,
@@ -65,6 +73,8 @@ pub(crate) struct Network {
     dialled: Vec<Address>,
     /// Whether work takes time: where any process is slow for a while.
     has_costs: bool,
+    /// Which of the manager's spaces clients ask.
+    number_of_space: SpaceNumber,
     seeded: Seeded,
 }
 
@@ -95,6 +105,7 @@ impl Network {
                 .faults
                 .iter()
                 .any(|(_, fault)| matches!(fault, Fault::Slow { .. } | Fault::Freeze { .. })),
+            number_of_space: if plan.is_in_named_space() { NAMED } else { SpaceNumber::UNNAMED },
             seeded,
         };
         let config = network.manager_config(Incarnation(1));
@@ -105,7 +116,24 @@ impl Network {
             network.simulation.add(SERVER, stack::without_messages(SPACE.node, &config, space));
         }
         network.set_up(SERVER, plan.clock);
+        network.furnish();
         network
+    }
+
+    /// Where clients ask a named space: makes it, with the limits of the run, and puts tuples like theirs beside it that none of them may see.
+    fn furnish(&mut self) {
+        if self.number_of_space == SpaceNumber::UNNAMED {
+            return;
+        }
+        let SpaceConfig { max_bytes, max_tuples, .. } = self.space;
+        let settings = SpaceSettings { max_bytes, max_tuples, ..SpaceSettings::default() };
+        let name = "named".parse().expect("it is a name");
+        self.simulation.inject(SERVER, words(&Request::Spaces(&SpacesRequest::Create(name, settings))));
+        for shape in [Shape::Job(0), Shape::Job(1), Shape::Note, Shape::Blob(10), Shape::Grid(1)] {
+            let tuples = [Item { shape, number: UNSEEN }.tuple()];
+            let deadline = Some(Span::ZERO);
+            self.simulation.inject(SERVER, words(&Request::Out { deadline, tuples: &tuples }));
+        }
     }
 
     /// Gives the instance at an address its costs and its clock.
@@ -150,7 +178,7 @@ impl Network {
     }
 
     /// The space at its port. Who asks nobody dials nobody: here it is made to ask those clients that the manager dials.
-    fn space(&self, config: &StackConfig) -> Placed<Space> {
+    fn space(&self, config: &StackConfig) -> Placed<Spaces> {
         Placed { asks: self.dialled.clone(), ..stack::space(config) }
     }
 
@@ -159,8 +187,15 @@ impl Network {
     }
 
     /// Adds a client and its link.
-    pub(crate) fn add(&mut self, client: Client, link: LinkModel, reliability: Reliability, clock: Clock) {
+    pub(crate) fn add(
+        &mut self,
+        mut client: Client,
+        link: LinkModel,
+        reliability: Reliability,
+        clock: Clock,
+    ) {
         let at = address(client.number);
+        client.number_of_space = self.number_of_space;
         let config = self.client_config(Incarnation(1), reliability);
         let client = vec![stack::asking_space(PORT_USER, client)];
         if self.has_messages {
@@ -183,11 +218,13 @@ impl Network {
         };
         self.simulation.restart(SERVER.node, Restart::Fresh(vec![(SERVER.port, instance)]));
         self.set_costs(SERVER);
+        self.furnish();
     }
 
     /// Starts a crashed client again, as a new process.
-    pub(crate) fn restart(&mut self, client: Client, plan: &ClientPlan, life: u64) {
+    pub(crate) fn restart(&mut self, mut client: Client, plan: &ClientPlan, life: u64) {
         let at = address(client.number);
+        client.number_of_space = self.number_of_space;
         let config = self.client_config(Incarnation(life), plan.reliability);
         let client = vec![stack::asking_space(PORT_USER, client)];
         let instance: Box<dyn Hosted> = if self.has_messages {
@@ -239,9 +276,9 @@ impl Network {
     pub(crate) fn is_joined(&self, client: u16) -> bool {
         let at = address(client);
         if self.has_messages {
-            self.session::<Messages<Client>>(at, SERVER) == self.session::<Messages<Space>>(SERVER, at)
+            self.session::<Messages<Client>>(at, SERVER) == self.session::<Messages<Spaces>>(SERVER, at)
         } else {
-            self.session::<Client>(at, SERVER) == self.session::<Space>(SERVER, at)
+            self.session::<Client>(at, SERVER) == self.session::<Spaces>(SERVER, at)
         }
     }
 
@@ -249,9 +286,9 @@ impl Network {
     pub(crate) fn has_session(&self, client: u16, at_space: bool) -> bool {
         let at = address(client);
         let session = match (self.has_messages, at_space) {
-            (true, true) => self.session::<Messages<Space>>(SERVER, at),
+            (true, true) => self.session::<Messages<Spaces>>(SERVER, at),
             (true, false) => self.session::<Messages<Client>>(at, SERVER),
-            (false, true) => self.session::<Space>(SERVER, at),
+            (false, true) => self.session::<Spaces>(SERVER, at),
             (false, false) => self.session::<Client>(at, SERVER),
         };
         session.is_some()
@@ -261,9 +298,9 @@ impl Network {
     pub(crate) fn is_resumed_by(&self, client: u16, at_space: bool, word: &OwnedFrame) -> bool {
         let at = address(client);
         match (self.has_messages, at_space) {
-            (true, true) => self.is_resumed::<Messages<Space>>(SERVER, at, word),
+            (true, true) => self.is_resumed::<Messages<Spaces>>(SERVER, at, word),
             (true, false) => self.is_resumed::<Messages<Client>>(at, SERVER, word),
-            (false, true) => self.is_resumed::<Space>(SERVER, at, word),
+            (false, true) => self.is_resumed::<Spaces>(SERVER, at, word),
             (false, false) => self.is_resumed::<Client>(at, SERVER, word),
         }
     }
@@ -291,9 +328,9 @@ impl Network {
         let at = address(client);
         if self.has_messages {
             self.has_delivered::<Messages<Client>>(at, SERVER)
-                && self.has_delivered::<Messages<Space>>(SERVER, at)
+                && self.has_delivered::<Messages<Spaces>>(SERVER, at)
         } else {
-            self.has_delivered::<Client>(at, SERVER) && self.has_delivered::<Space>(SERVER, at)
+            self.has_delivered::<Client>(at, SERVER) && self.has_delivered::<Spaces>(SERVER, at)
         }
     }
 
@@ -337,8 +374,12 @@ impl Network {
 
 /// A question to the manager that costs it one step: how many tuples of a sort there are that nobody puts.
 fn nothing_to_count() -> OwnedFrame {
+    words(&Request::Count { template: &template!["nobody puts this"] })
+}
+
+/// What a caller of the manager's own node asks.
+fn words(asked: &Request<'_>) -> OwnedFrame {
     let mut out = Effects::default();
-    let asked = Request::Count { template: &template!["nobody puts this"] };
     asked.send(&mut out, SPACE, Token(0), Token(0)).expect("an outbox without a limit");
     out.frames().pop().map(|(_, frame)| frame).expect("it was sent in the line before")
 }

@@ -140,6 +140,11 @@ impl Plan {
         Plan { key, space, has_messages, windows, resume_window, clock, clients, faults }
     }
 
+    /// Whether all that clients ask goes to a named space, and tuples that nobody put there lie in the unnamed one beside it.
+    pub(crate) fn is_in_named_space(&self) -> bool {
+        self.key.is_multiple_of(3)
+    }
+
     /// Whether every request that waits, waits for a tuple only: none for room in its client's link, which messages see to, and none
     /// for an index. Those are passed by.
     pub(crate) fn is_direct(&self) -> bool {

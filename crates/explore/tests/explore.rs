@@ -35,6 +35,7 @@ fn every_defect_is_found() {
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
         (Defect::WitnessNotChecked, 1_000, &[Rule::AllOrNothing]),
         (Defect::GroupEndsHalf, 300, &[Rule::NothingTwice, Rule::CountsReturn, Rule::OldestFirst]),
+        (Defect::NumberOfSpaceIgnored, 100, &[Rule::NothingInvented, Rule::SaysWhatIs, Rule::CountsReturn]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
         (Defect::PackOvertaken, 6_000, &[Rule::OldestFirst]),
         (Defect::RefusedPackDropped, 6_000, &[Rule::NoLostWakeUp]),

@@ -4,8 +4,8 @@
 //! others, so that the space itself tells who has which task (the tuples are those of `bindings/python/python/quintet/tasks.py`).
 
 use quintet::{
-    Address, Awaited, ClientState, Error, Glimpse, Identity, LinkClass, ListedTuple, Operation, Space, State,
-    Template, Value, WaitingRequest, template,
+    Address, Awaited, ClientState, Error, Glimpse, Identity, LinkClass, ListedTuple, Operation, Space,
+    SpaceInfo, State, Template, Value, WaitingRequest, template,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -37,6 +37,8 @@ pub(crate) struct Activity {
     /// Requests that wait, oldest first, and how many are not among them.
     waiting: Vec<WaitingRequest>,
     pub(crate) clients: BTreeMap<Address, ClientState>,
+    /// The named spaces beside it, by name.
+    pub(crate) spaces: Vec<SpaceInfo>,
 }
 
 /// A worker that is there.
@@ -85,6 +87,7 @@ impl Activity {
             waiting,
             clients: clients.into_iter().map(|client| (client.client, client)).collect(),
             state: space.status()?,
+            spaces: Vec::new(),
         })
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod slurm_agent;
+pub(crate) mod space;
 pub(crate) mod status;
 pub(crate) mod supervise_child;
 pub(crate) mod supervise_job;

@@ -1,12 +1,12 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, Window};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig, Window};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
     LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
-    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, Setting, SettingError,
-    Settings, Sources,
+    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SPACES_MAX_BYTES,
+    SPACES_MAX_COUNT, Setting, SettingError, Settings, Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -102,6 +102,14 @@ impl SpaceArguments {
         Ok(self.space.is_some() || self.cluster.load()?.has_chosen_address())
     }
 
+    /// The cluster whose space is named, if it is one.
+    pub(crate) fn cluster_name(&self) -> Option<&str> {
+        match &self.space {
+            Some(SpaceAddress::Cluster(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Connects to it.
     pub(crate) fn lab(&self) -> Result<Lab, Error> {
         let cluster = self.cluster.load()?;
@@ -183,6 +191,14 @@ pub(crate) fn space_config(settings: &Settings) -> SpaceConfig {
         max_waiting: fits(settings.number(&SPACE_MAX_WAITING)),
         seed: random(),
         ..SpaceConfig::default()
+    }
+}
+
+/// The limits of all named spaces together.
+pub(crate) fn spaces_config(settings: &Settings) -> SpacesConfig {
+    SpacesConfig {
+        max_spaces: u32::try_from(settings.number(&SPACES_MAX_COUNT)).unwrap_or(u32::MAX),
+        max_bytes: settings.number(&SPACES_MAX_BYTES),
     }
 }
 

@@ -54,7 +54,7 @@ use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
     clc, completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
-    simulate, slurm_agent, status, supervise_child, supervise_job, testbed, token, top,
+    simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
 };
 use quintet::{Code, Error};
 use std::process::ExitCode;
@@ -102,6 +102,8 @@ enum Command {
     Ps(ps::Arguments),
     /// Show what workers do: tasks done, how busy they are, processors and memory
     Top(top::Arguments),
+    /// Create, list, show and remove named spaces
+    Space(space::Arguments),
     /// List tuples of a space without taking them
     Peek(peek::Arguments),
     /// Replay a recording and compare every byte
@@ -155,6 +157,7 @@ impl Command {
             Command::Status(arguments) => arguments.json,
             Command::Ps(arguments) => arguments.json,
             Command::Top(arguments) => arguments.json,
+            Command::Space(arguments) => arguments.is_for_a_program(),
             Command::Peek(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
@@ -184,6 +187,7 @@ impl Command {
             | Command::SlurmAgent
             | Command::Ps(_)
             | Command::Top(_)
+            | Command::Space(_)
             | Command::Peek(_)
             | Command::Status(_) => true,
             Command::Replay(_)
@@ -222,6 +226,7 @@ impl Command {
             Command::Status(arguments) => status::run(arguments),
             Command::Ps(arguments) => ps::run(arguments),
             Command::Top(arguments) => top::run(arguments),
+            Command::Space(arguments) => space::run(arguments),
             Command::Peek(arguments) => peek::run(arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Explore(arguments) => explore::run(&arguments),

@@ -3,7 +3,7 @@
 use crate::pending::Pending;
 use crate::{Error, Lab};
 use quintet_contract::Span;
-use quintet_tuple_space::{Cursor, PageSize, Request, Subject, Template, Tuple, Wait};
+use quintet_tuple_space::{Cursor, PageSize, Request, SpaceNumber, Subject, Template, Tuple, Wait};
 use std::time::Duration;
 
 /// Begins one operation of a space without waiting for it. Made by [`Space::begin`](crate::Space::begin).
@@ -22,12 +22,13 @@ use std::time::Duration;
 #[must_use = "it begins nothing until it is told what"]
 pub struct Begin<'a> {
     lab: &'a Lab,
+    space: SpaceNumber,
     limit: Option<Duration>,
 }
 
 impl<'a> Begin<'a> {
-    pub(crate) fn new(lab: &'a Lab) -> Self {
-        Begin { lab, limit: None }
+    pub(crate) fn new(lab: &'a Lab, space: SpaceNumber) -> Self {
+        Begin { lab, space, limit: None }
     }
 
     /// How long the operation may wait; none, as without this: without end. Operations that do not wait leave it aside.
@@ -40,7 +41,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn out(self, tuples: &[Tuple]) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Out { deadline: self.limit.map(Span::from), tuples })
+        Pending::begin(self.lab, self.space, &Request::Out { deadline: self.limit.map(Span::from), tuples })
     }
 
     /// Begins [`Space::take`](crate::Space::take) or [`Space::take_within`](crate::Space::take_within).
@@ -48,7 +49,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn take(self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Take { wait: self.wait(), lease: None, template })
+        Pending::begin(self.lab, self.space, &Request::Take { wait: self.wait(), lease: None, template })
     }
 
     /// Begins [`Space::read`](crate::Space::read) or [`Space::read_within`](crate::Space::read_within).
@@ -56,7 +57,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn read(self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Read { wait: self.wait(), template })
+        Pending::begin(self.lab, self.space, &Request::Read { wait: self.wait(), template })
     }
 
     /// Begins [`Space::take_if`](crate::Space::take_if): [`Outcome::NoMatch`](crate::Outcome::NoMatch) if there is none.
@@ -64,7 +65,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn take_if(self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Take { wait: Wait::AtOnce, lease: None, template })
+        Pending::begin(self.lab, self.space, &Request::Take { wait: Wait::AtOnce, lease: None, template })
     }
 
     /// Begins [`Space::read_if`](crate::Space::read_if): [`Outcome::NoMatch`](crate::Outcome::NoMatch) if there is none.
@@ -72,7 +73,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn read_if(self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Read { wait: Wait::AtOnce, template })
+        Pending::begin(self.lab, self.space, &Request::Read { wait: Wait::AtOnce, template })
     }
 
     /// Begins [`Space::lease`](crate::Space::lease); [`Space::leased`](crate::Space::leased) turns the outcome into the lease. It
@@ -97,7 +98,12 @@ impl<'a> Begin<'a> {
         // In this process a lease needs no renewal: it ends with its holder.
         let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
         let renewal = self.lab.shared.heartbeat.renew()?;
-        Pending::begin_lease(self.lab, &Request::Take { wait, lease: Some(lease), template }, renewal)
+        Pending::begin_lease(
+            self.lab,
+            self.space,
+            &Request::Take { wait, lease: Some(lease), template },
+            renewal,
+        )
     }
 
     /// Begins [`Space::count`](crate::Space::count).
@@ -105,7 +111,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn count(self, template: &Template) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Count { template })
+        Pending::begin(self.lab, self.space, &Request::Count { template })
     }
 
     /// Begins [`Space::status`](crate::Space::status).
@@ -113,7 +119,7 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn status(self) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::Status)
+        Pending::begin(self.lab, self.space, &Request::Status)
     }
 
     /// Begins [`Space::page`](crate::Space::page).
@@ -127,7 +133,7 @@ impl<'a> Begin<'a> {
         from: Cursor,
         size: PageSize,
     ) -> Result<Pending, Error> {
-        Pending::begin(self.lab, &Request::List { subject, from, size, template })
+        Pending::begin(self.lab, self.space, &Request::List { subject, from, size, template })
     }
 
     fn wait(self) -> Wait {

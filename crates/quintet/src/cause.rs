@@ -29,6 +29,10 @@ pub enum Cause {
     Task,
     /// No process handles calls of that name, or the one that did left before it began.
     NoHandler,
+    /// No space of that name is there, or it was removed.
+    NoSuchSpace,
+    /// A space of that name is there, with other settings.
+    SpaceExists,
     /// The operating system refused a resource: what kind of error, where that is known.
     System(Option<io::ErrorKind>),
     /// Another process listens at the address that was to be listened at.
@@ -123,6 +127,8 @@ impl Cause {
             Cause::Conflict => Code::Conflict,
             Cause::Task => Code::TaskFailed,
             Cause::NoHandler => Code::NoHandler,
+            Cause::NoSuchSpace => Code::NoSuchSpace,
+            Cause::SpaceExists => Code::SpaceExists,
             Cause::System(_) => Code::Resource,
             Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
@@ -154,6 +160,8 @@ impl From<Code> for Cause {
             Code::Closed => Cause::Closed,
             Code::TaskFailed => Cause::Task,
             Code::NoHandler => Cause::NoHandler,
+            Code::NoSuchSpace => Cause::NoSuchSpace,
+            Code::SpaceExists => Cause::SpaceExists,
             Code::Busy => Cause::Limit(Limit::Calls),
             Code::AddressInUse => Cause::AddressInUse,
             Code::BadFile => Cause::BadFile,

@@ -7,7 +7,7 @@ use crate::space::unexpected;
 use crate::{Error, Lab, Template, Tuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
-use quintet_tuple_space::{LeaseId, MAX_GROUP_USES, Request, Wait, Witness};
+use quintet_tuple_space::{LeaseId, MAX_GROUP_USES, Request, SpaceNumber, Wait, Witness};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,7 @@ pub struct Group {
 /// What a group has used, and is going to put. Dropped, what was taken returns.
 pub(crate) struct Held {
     lab: Lab,
+    space: SpaceNumber,
     uses: Mutex<Uses>,
 }
 
@@ -70,8 +71,8 @@ struct Uses {
 }
 
 impl Group {
-    pub(crate) fn new(lab: Lab) -> Group {
-        let held = Held { lab, uses: Mutex::default() };
+    pub(crate) fn new(lab: Lab, space: SpaceNumber) -> Group {
+        let held = Held { lab, space, uses: Mutex::default() };
         Group { held, end: Instant::now().checked_add(USUAL_LIMIT) }
     }
 
@@ -164,10 +165,11 @@ impl Group {
         let deadline = self.left(None)?.map(Span::from);
         let uses = self.held.end()?;
         // From here on it returns what was taken unless the group happens.
-        let held = Held { lab: self.held.lab.clone(), uses: Mutex::new(uses) };
+        let Held { lab, space, .. } = &self.held;
+        let held = Held { lab: lab.clone(), space: *space, uses: Mutex::new(uses) };
         let uses = held.uses();
         let (leases, witnesses, tuples) = (&uses.leases, &uses.witnesses, &uses.puts);
-        let pending = Pending::begin(&held.lab, &Request::Commit { leases, witnesses, deadline, tuples });
+        let pending = held.begin(&Request::Commit { leases, witnesses, deadline, tuples });
         drop(uses);
         Ok(Acknowledgement::of_group(pending?, held))
     }
@@ -177,7 +179,7 @@ impl Group {
     /// # Errors
     /// [`Code::LeaseLost`] if it was told to end before; [`Code::PeerDied`] and its kin if the space is gone, which returns it by itself.
     pub fn abort(&self) -> Result<(), Error> {
-        give_back(&self.held.lab, self.held.end()?)
+        self.held.give_back(&self.held.end()?)
     }
 
     /// Whether it was told to end.
@@ -230,7 +232,7 @@ impl Group {
                 let mut uses = self.held.uses();
                 if uses.is_over {
                     drop(uses);
-                    Pending::begin(&self.held.lab, &Request::Release { lease })?.finish()?;
+                    self.held.begin(&Request::Release { lease })?.finish()?;
                     return Err(over());
                 }
                 let at = uses.leases.partition_point(|other| *other < lease);
@@ -255,15 +257,16 @@ impl Group {
         // A wait of the group ends before what it has returns, or it would get that again.
         let limit = self.left(None)?.map(|left| Span::from(left.saturating_add(GRACE)));
         self.check(|uses| uses.leases.len())?;
-        let (lab, shared) = (&self.held.lab, &self.held.lab.shared);
-        let lease = shared.lease.map_or(Span(u64::MAX), Span::from);
-        Pending::begin_lease(lab, &Request::Hold { wait, lease, limit, template }, shared.heartbeat.renew()?)
+        let Held { lab, space, .. } = &self.held;
+        let lease = lab.shared.lease.map_or(Span(u64::MAX), Span::from);
+        let renewal = lab.shared.heartbeat.renew()?;
+        Pending::begin_lease(lab, *space, &Request::Hold { wait, lease, limit, template }, renewal)
     }
 
     fn witness(&self, wait: Wait, template: &Template) -> Result<Pending, Error> {
         self.left(None)?;
         self.check(|uses| uses.witnesses.len())?;
-        Pending::begin(&self.held.lab, &Request::Witness { wait, template })
+        self.held.begin(&Request::Witness { wait, template })
     }
 
     /// Whether it goes on, and may use one more.
@@ -300,6 +303,10 @@ impl Group {
 }
 
 impl Held {
+    fn begin(&self, request: &Request<'_>) -> Result<Pending, Error> {
+        Pending::begin(&self.lab, self.space, request)
+    }
+
     fn uses(&self) -> MutexGuard<'_, Uses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -313,6 +320,14 @@ impl Held {
         if uses.is_over { Err(over()) } else { Ok(uses) }
     }
 
+    /// Returns what was taken.
+    fn give_back(&self, uses: &Uses) -> Result<(), Error> {
+        if uses.leases.is_empty() {
+            return Ok(());
+        }
+        self.begin(&Request::Abort { leases: &uses.leases })?.finish().map(drop)
+    }
+
     /// The group has happened: nothing is left to give back.
     pub(crate) fn has_happened(&self) {
         *self.uses() = Uses::default();
@@ -323,16 +338,8 @@ impl Drop for Held {
     fn drop(&mut self) {
         let uses = core::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         // If the space cannot be reached it returns the tuples by itself.
-        let _ = give_back(&self.lab, uses);
+        let _ = self.give_back(&uses);
     }
-}
-
-/// Returns what was taken.
-fn give_back(lab: &Lab, uses: Uses) -> Result<(), Error> {
-    if uses.leases.is_empty() {
-        return Ok(());
-    }
-    Pending::begin(lab, &Request::Abort { leases: &uses.leases })?.finish().map(drop)
 }
 
 fn over() -> Error {

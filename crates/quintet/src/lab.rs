@@ -11,7 +11,7 @@ use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
 use quintet_runtime::{Calls, Histograms, Instance, Redial};
-use quintet_tuple_space::SpaceConfig;
+use quintet_tuple_space::{SpaceConfig, Spaces};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -88,7 +88,7 @@ impl Lab {
     pub fn embedded_with(space: SpaceConfig, recorder: Option<&Recorder>) -> Lab {
         let space = life::keyed(space);
         let config = StackConfig::of_server(0, life::incarnation(), space.seed).with_space(space);
-        let instance = Instance::new(quintet_tuple_space::Space::new(space));
+        let instance = Instance::new(Spaces::new(space, config.spaces));
         let instance = match recorder {
             Some(recorder) => instance.recorded(recorder, stack::SPACE, stack::EMBEDDED, &config.to_bytes()),
             None => instance,
@@ -216,7 +216,7 @@ impl Lab {
         Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, closed: AtomicBool::new(false) }) }
     }
 
-    /// The tuple space.
+    /// The tuple space without a name.
     #[must_use]
     pub fn space(&self) -> Space {
         Space::new(self.clone())

@@ -6,7 +6,7 @@ use crate::pending::Pending;
 use crate::trace::begin_task;
 use crate::{Error, Lab, Tuple};
 use quintet_runtime::Slice;
-use quintet_tuple_space::{Attempt, Request};
+use quintet_tuple_space::{Attempt, Request, SpaceNumber};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub struct Granted {
 #[must_use = "a lease that is dropped returns its tuple"]
 pub struct Lease {
     lab: Lab,
+    space: SpaceNumber,
     tuple: Tuple,
     granted: Granted,
     ended: AtomicBool,
@@ -30,10 +31,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn new(lab: Lab, tuple: Tuple, granted: Granted) -> Self {
+    pub(crate) fn new(lab: Lab, space: SpaceNumber, tuple: Tuple, granted: Granted) -> Self {
         let tracer = lab.shared.seen.tracer.as_ref();
         let slice = tracer.map(|tracer| begin_task(tracer, &tuple, granted.attempt.attempt));
-        Lease { lab, tuple, granted, ended: AtomicBool::new(false), _slice: slice }
+        Lease { lab, space, tuple, granted, ended: AtomicBool::new(false), _slice: slice }
     }
 
     /// The tuple.
@@ -64,7 +65,7 @@ impl Lease {
     /// It could not be sent; then the tuple has returned to the space.
     pub fn begin_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
         let ack = Request::Ack { lease: self.granted.attempt.lease, deadline: None, tuples: results };
-        Ok(Acknowledgement { pending: Pending::begin(&self.lab, &ack)?, held: Held::Lease(self) })
+        Ok(Acknowledgement { pending: Pending::begin(&self.lab, self.space, &ack)?, held: Held::Lease(self) })
     }
 
     /// Returns the tuple to its place now; the attempt counts.
@@ -78,7 +79,7 @@ impl Lease {
     fn end(&mut self) -> Result<(), Error> {
         *self.ended.get_mut() = true;
         let release = Request::Release { lease: self.granted.attempt.lease };
-        Pending::begin(&self.lab, &release)?.finish().map(|_| ())
+        Pending::begin(&self.lab, self.space, &release)?.finish().map(|_| ())
     }
 }
 

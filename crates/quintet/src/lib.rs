@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | `lab.rs` | [`Lab`]: a connection to everything; read this first |
 //! | `space.rs` | [`Space`]: the tuple space's operations |
+//! | `spaces.rs` | named spaces: created, opened, listed, removed |
 //! | `begin.rs` | [`Begin`]: operations that are begun, and waited for later |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
@@ -58,6 +59,7 @@ mod serve;
 mod space;
 mod space_address;
 mod space_log;
+mod spaces;
 mod trace;
 mod watch;
 
@@ -87,9 +89,10 @@ pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Awaited, Bytes, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element, ElementType,
     Field, Glimpse, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TUPLE_FIELDS,
-    NotGranted, Operation, Page, PageSize, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig,
-    State, Subject, Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, Witness, template,
-    tuple,
+    NotGranted, Operation, Page, PageSize, Policy, RESERVED_PREFIX, Rows, Signature, SignatureState,
+    SpaceConfig, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig,
+    SpacesPage, State, Subject, Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, Witness,
+    template, tuple,
 };
 pub use serve::{CodeWatch, ServeConfig, Server, ServerMeter};
 pub use space::Space;

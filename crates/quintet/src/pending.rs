@@ -8,7 +8,7 @@ use crate::{Error, Granted, Lab};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::{Answer, Attempt, Page, Request, State, Tuple, Witness};
+use quintet_tuple_space::{Answer, Attempt, Page, Request, SpaceNumber, SpacesPage, State, Tuple, Witness};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub enum Outcome {
     State(Box<State>),
     /// A page of a listing.
     Page(Page),
+    /// Named spaces.
+    Spaces(SpacesPage),
 }
 
 /// An operation under way. Dropped before it is done, it is cancelled; a tuple that was already on its way goes back to
@@ -40,6 +42,7 @@ pub enum Outcome {
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct Pending {
     lab: Lab,
+    space: SpaceNumber,
     slot: Slot,
     /// Given to the program, or kept.
     finished: AtomicBool,
@@ -51,29 +54,40 @@ pub struct Pending {
 
 impl Pending {
     /// Makes a request.
-    pub(crate) fn begin(lab: &Lab, request: &Request<'_>) -> Result<Pending, Error> {
-        Pending::begin_with(lab, request, None)
+    pub(crate) fn begin(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Pending, Error> {
+        Pending::begin_with(lab, space, request, None)
     }
 
     /// Makes a request for a lease, which is renewed from then on.
-    pub(crate) fn begin_lease(lab: &Lab, request: &Request<'_>, renewal: Renewal) -> Result<Pending, Error> {
-        Pending::begin_with(lab, request, Some(renewal))
+    pub(crate) fn begin_lease(
+        lab: &Lab,
+        space: SpaceNumber,
+        request: &Request<'_>,
+        renewal: Renewal,
+    ) -> Result<Pending, Error> {
+        Pending::begin_with(lab, space, request, Some(renewal))
     }
 
-    fn begin_with(lab: &Lab, request: &Request<'_>, renewal: Option<Renewal>) -> Result<Pending, Error> {
+    fn begin_with(
+        lab: &Lab,
+        space: SpaceNumber,
+        request: &Request<'_>,
+        renewal: Option<Renewal>,
+    ) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
-        let slot = send(calls, request, |writer| calls.begin(writer))?;
-        Ok(Pending { lab: lab.clone(), slot, finished: AtomicBool::new(false), renewal, task: None })
+        let slot = send(calls, space, request, |writer| calls.begin(writer))?;
+        Ok(Pending { lab: lab.clone(), space, slot, finished: AtomicBool::new(false), renewal, task: None })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
-    pub(crate) fn complete(lab: &Lab, request: &Request<'_>) -> Result<Outcome, Error> {
+    pub(crate) fn complete(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Outcome, Error> {
         let calls = &lab.shared.calls;
-        let (slot, received) = send(calls, request, |writer| calls.ask(writer))?;
+        let (slot, received) = send(calls, space, request, |writer| calls.ask(writer))?;
         match &received {
             Some(received) => outcome(calls, received, None),
             None => Pending {
                 lab: lab.clone(),
+                space,
                 slot,
                 finished: AtomicBool::new(false),
                 renewal: None,
@@ -167,45 +181,46 @@ impl Drop for Pending {
         if !self.is_done() {
             self.cancel();
         }
-        let (shared, slot) = (&self.lab.shared, self.slot);
+        let (shared, space, slot) = (&self.lab.shared, self.space, self.slot);
         if shared.calls.wait_uncollected(slot, SOON).is_some() {
-            return give_up(shared, slot);
+            return give_up(shared, space, slot);
         }
         // Until it comes its token counts as unsettled, so that the tuple can be returned then.
         let shared = Arc::downgrade(shared);
-        let when_it_comes = move || shared.upgrade().into_iter().for_each(|shared| give_up(&shared, slot));
+        let when_it_comes =
+            move || shared.upgrade().into_iter().for_each(|shared| give_up(&shared, space, slot));
         self.lab.shared.calls.notify(slot, Box::new(when_it_comes));
     }
 }
 
 /// Closes an answered slot that nobody wants any more, and undoes a take.
-fn give_up(shared: &Shared, slot: Slot) {
+fn give_up(shared: &Shared, space: SpaceNumber, slot: Slot) {
     if let Some(Ok(received)) = shared.calls.wait_uncollected(slot, Duration::ZERO)
         && let Ok(Answer::Tuple(_, lease)) = Answer::decode(received.kind, &received.body, &received.bulk)
     {
-        give_back(shared, slot, lease);
+        give_back(shared, space, slot, lease);
     }
     shared.calls.forget(slot);
 }
 
 /// Returns the tuple of a take.
-fn give_back(shared: &Shared, slot: Slot, lease: Option<Attempt>) {
+fn give_back(shared: &Shared, space: SpaceNumber, slot: Slot, lease: Option<Attempt>) {
     match lease {
         None => tell(&shared.calls, Some(slot), &Request::Return),
         Some(attempt) => {
             let release = Request::Release { lease: attempt.lease };
             // If the link is gone, so is the lease.
-            if let Ok(released) = send(&shared.calls, &release, |writer| shared.calls.begin(writer)) {
+            if let Ok(released) = send(&shared.calls, space, &release, |writer| shared.calls.begin(writer)) {
                 shared.calls.forget(released);
             }
         }
     }
 }
 
-/// Sends what is not answered.
+/// Sends what is not answered, and reaches all spaces.
 pub(crate) fn tell(calls: &Calls, about: Option<Slot>, request: &Request<'_>) {
     // If it cannot be sent the link is gone, and whoever waits learns that.
-    let _ = send(calls, request, |writer| calls.tell(about, writer));
+    let _ = send(calls, SpaceNumber::UNNAMED, request, |writer| calls.tell(about, writer));
 }
 
 /// Closes for good. A take that is on its way, or waits, takes nothing that nobody sees any more.
@@ -220,10 +235,11 @@ pub(crate) fn close(calls: &Calls) {
 /// Hands a request to the host. What is wrong with the request itself is found before that.
 fn send<T>(
     calls: &Calls,
+    space: SpaceNumber,
     request: &Request<'_>,
     hand_over: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
 ) -> Result<T, Error> {
-    let planned = request.planned()?;
+    let planned = request.planned()?.to_space(space);
     let writer = |out: &mut dyn Outbox, to, token, settled| planned.send(out, to, token, settled);
     hand_over(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
 }
@@ -248,6 +264,7 @@ fn outcome(
         Answer::Count(count) => Outcome::Count(count),
         Answer::State(state) => Outcome::State(state),
         Answer::Page(page) => Outcome::Page(page),
+        Answer::Spaces(page) => Outcome::Spaces(page),
         Answer::Error(refusal) => return Err(Error::new(refusal.code, refusal.text)),
     })
 }

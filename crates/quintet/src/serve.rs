@@ -6,7 +6,7 @@ use crate::stack::{self, StackConfig};
 use crate::trace;
 use crate::{
     CodeGrants, Error, EventSink, LinkConfig, LogNews, Measurement, NotGranted, Recorder, SpaceConfig,
-    SpaceLog, Tracer,
+    SpaceLog, SpacesConfig, Tracer,
 };
 use quintet_contract::{Identity, Input, Outbox, Protocol, Time, Token};
 use quintet_durable::LoggedConfig;
@@ -27,8 +27,10 @@ use std::time::Duration;
 pub struct ServeConfig {
     /// The cluster; clients of another one are refused.
     pub cluster: u128,
-    /// The space's limits.
+    /// The limits of the space without a name, and of the others what their creation does not say.
     pub space: SpaceConfig,
+    /// The limits of all named spaces together.
+    pub spaces: SpacesConfig,
     /// How it uses the links to its clients.
     pub link: LinkConfig,
     /// Records the space, if given.
@@ -236,7 +238,8 @@ fn node(
     log: Option<LogWatch>,
 ) -> std::io::Result<Node> {
     let space = life::keyed(config.space);
-    let mut stack_config = StackConfig::of_server(config.cluster, life::incarnation(), space.seed)
+    let of_server = StackConfig::of_server(config.cluster, life::incarnation(), space.seed);
+    let mut stack_config = StackConfig { spaces: config.spaces, ..of_server }
         .with_space(space)
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());

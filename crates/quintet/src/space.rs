@@ -5,23 +5,40 @@ use crate::{Begin, Error, Evaluation, Group, Lab, Lease, Listing, LiveTuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
 use quintet_tuple_space::{
-    ClientState, Cursor, ListedTuple, Page, PageSize, Request, State, Subject, Template, Tuple, Wait,
-    WaitingRequest,
+    ClientState, Cursor, ListedTuple, Page, PageSize, Request, SpaceName, SpaceNumber, State, Subject,
+    Template, Tuple, Wait, WaitingRequest,
 };
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A tuple space. Cheap to clone.
 ///
 /// A *tuple* is an ordered list of typed fields; a *template* has values and typed place-holders. They match when number,
 /// types and values of the fields are equal. The oldest match is taken; waiters are served oldest first.
+///
+/// A server has one without a name, [`Lab::space`], and any number of named ones, [`Lab::named_space`]: each with tuples, waiters and a quota of
+/// its own.
 #[derive(Clone)]
 pub struct Space {
     lab: Lab,
+    number: SpaceNumber,
+    name: Option<Arc<SpaceName>>,
 }
 
 impl Space {
+    /// The unnamed one.
     pub(crate) fn new(lab: Lab) -> Self {
-        Space { lab }
+        Space { lab, number: SpaceNumber::UNNAMED, name: None }
+    }
+
+    pub(crate) fn named(lab: Lab, number: SpaceNumber, name: SpaceName) -> Self {
+        Space { lab, number, name: Some(Arc::new(name)) }
+    }
+
+    /// What it is called; none: it is the space without a name.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref().map(SpaceName::as_str)
     }
 
     /// Begins an operation without waiting for it: `space.begin().within(limit).take(&template)?`.
@@ -33,7 +50,7 @@ impl Space {
     /// progress. A program that begins more and then computes looks in now and then, by [`Pending::peek`](crate::Pending::peek) say; the
     /// `waiters` of [`State`] shows what has reached the space.
     pub fn begin(&self) -> Begin<'_> {
-        Begin::new(&self.lab)
+        Begin::new(&self.lab, self.number)
     }
 
     /// Puts a tuple. When this returns, the space has it. Waits while the space is full.
@@ -117,7 +134,9 @@ impl Space {
     /// [`Code::Malformed`] if it is another operation's.
     pub fn leased(&self, outcome: Outcome) -> Result<Lease, Error> {
         match outcome {
-            Outcome::Tuple(tuple, Some(granted)) => Ok(Lease::new(self.lab.clone(), tuple, granted)),
+            Outcome::Tuple(tuple, Some(granted)) => {
+                Ok(Lease::new(self.lab.clone(), self.number, tuple, granted))
+            }
             other => Err(unexpected(&other)),
         }
     }
@@ -125,7 +144,7 @@ impl Space {
     /// Begins a group: takes, reads and puts that happen at one instant, at its [`Group::commit`], or not at all. It lasts a minute
     /// at most unless [`Group::within`] says otherwise.
     pub fn group(&self) -> Group {
-        Group::new(self.lab.clone())
+        Group::new(self.lab.clone(), self.number)
     }
 
     /// How many tuples match now.
@@ -234,7 +253,7 @@ impl Space {
     }
 
     fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
-        Pending::complete(&self.lab, request)
+        Pending::complete(&self.lab, self.number, request)
     }
 }
 

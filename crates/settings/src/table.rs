@@ -83,6 +83,22 @@ settings! {
         range: 1..=1 << 32,
         text: "Requests of one sender that may wait at one time, and answers that may wait for its link.",
     };
+    /// `spaces.max_count`
+    SPACES_MAX_COUNT: Number = {
+        name: "spaces.max_count",
+        unit: Unit::Count,
+        default: 256,
+        range: 0..=1 << 16,
+        text: "Named spaces that a server keeps at one time, beside the one without a name; 0: none can be created.",
+    };
+    /// `spaces.max_bytes`
+    SPACES_MAX_BYTES: Number = {
+        name: "spaces.max_bytes",
+        unit: Unit::Bytes,
+        default: 1 << 32,
+        range: 1..=1 << 50,
+        text: "The quotas of all named spaces of a server together (quintet space create --max-bytes). What one was promised no other takes.",
+    };
     /// `space.lease_ms`
     SPACE_LEASE_MS: Number = {
         name: "space.lease_ms",

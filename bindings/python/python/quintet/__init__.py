@@ -74,10 +74,12 @@ from quintet.errors import (
     Malformed,
     Mismatch,
     NoHandler,
+    NoSuchSpace,
     NotAllowed,
     PeerDied,
     PeerSilent,
     Resource,
+    SpaceExists,
     SpaceFull,
     TaskFailed,
     TimedOut,
@@ -99,7 +101,7 @@ __all__ = [
     "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
-    "LimitReached", "Malformed", "Mismatch", "NoHandler", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceFull", "TaskFailed", "TimedOut",
+    "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip
 

@@ -39,6 +39,8 @@ class Code(enum.IntEnum):
     NoHandler = 22
     Busy = 23
     Conflict = 24
+    NoSuchSpace = 25
+    SpaceExists = 26
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,14 @@ class Busy(Error):
 
 class Conflict(Error):
     """What a group had read was taken by somebody else before its end. Nothing of the group has happened; it may be done again."""
+
+
+class NoSuchSpace(Error, LookupError):
+    """No space of that name is there, or it was removed; what waited in it had no effect."""
+
+
+class SpaceExists(Error):
+    """A space of that name is there, and was made with other settings."""
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

@@ -77,7 +77,10 @@ impl Refusal {
     /// What of that is a refusal.
     fn of(notice: &Notice, time: SystemTime) -> Option<Refusal> {
         let (what, event) = match notice {
-            Notice::NotEnrolled(refused) | Notice::NotLaunched(refused) | Notice::NotPut(refused) => {
+            Notice::NotEnrolled(refused)
+            | Notice::NotLaunched(refused)
+            | Notice::NotPut(refused)
+            | Notice::NotUsed(refused) => {
                 return Some(Refusal { time, refused: refused.clone(), times: 1 });
             }
             Notice::Host(event) => ("connection", event),

@@ -68,6 +68,8 @@ pub enum Notice {
     NotLaunched(Refused),
     /// Somebody was refused to put what others run into the cluster's space.
     NotPut(Refused),
+    /// Somebody was refused a named space that is for others.
+    NotUsed(Refused),
     /// This machine serves the cluster's space from now on. It is empty.
     ServesSpace {
         /// Where.
@@ -150,6 +152,10 @@ impl fmt::Display for Notice {
                 let who = refused.name.as_deref().unwrap_or("a program of this machine");
                 write!(f, "{who} may not put that into the cluster's space: {}", refused.text)
             }
+            Notice::NotUsed(refused) => {
+                let who = refused.name.as_deref().unwrap_or("a program of this machine");
+                write!(f, "{who} asked for a space that is for others: {}", refused.text)
+            }
             Notice::ServesSpace { places } => {
                 write!(f, "this machine serves the cluster's space, empty at first, at {places}")
             }
@@ -213,6 +219,7 @@ impl Entry for Notice {
             Notice::NotEnrolled(_)
             | Notice::NotLaunched(_)
             | Notice::NotPut(_)
+            | Notice::NotUsed(_)
             | Notice::NotRenewed { .. }
             | Notice::Trouble { .. }
             | Notice::SpaceNotServed { .. }

@@ -51,7 +51,8 @@ impl Notice {
             | Notice::Trouble { .. }
             | Notice::NotEnrolled(_)
             | Notice::NotLaunched(_)
-            | Notice::NotPut(_) => self.log_of_identity(node.0),
+            | Notice::NotPut(_)
+            | Notice::NotUsed(_) => self.log_of_identity(node.0),
             Notice::ServesSpace { .. } | Notice::SpaceNotServed { .. } | Notice::SpaceEnded => {
                 self.log_of_space(node.0);
             }
@@ -93,7 +94,8 @@ impl Notice {
             }
             Notice::NotEnrolled(Refused { what, name, code, .. })
             | Notice::NotLaunched(Refused { what, name, code, .. })
-            | Notice::NotPut(Refused { what, name, code, .. }) => {
+            | Notice::NotPut(Refused { what, name, code, .. })
+            | Notice::NotUsed(Refused { what, name, code, .. }) => {
                 warn!(target: IDENTITY, node, what, name, code = code.name(), "{self}");
             }
             Notice::NotRenewed { .. } | Notice::Trouble { .. } => warn!(target: IDENTITY, node, "{self}"),

@@ -12,7 +12,7 @@ use quintet_errors::Code;
 use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_runtime::{Event, EventSink};
-use quintet_tuple_space::{CodeGrants, NotGranted};
+use quintet_tuple_space::{CodeGrants, NotGranted, Withheld};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
@@ -186,11 +186,15 @@ impl Served {
     fn refused(&self) -> Arc<dyn Fn(&NotGranted) + Send + Sync> {
         let (told, admission) = (Arc::clone(&self.told), self.places.admission.clone());
         Arc::new(move |refused: &NotGranted| {
-            let NotGranted { identity, text } = refused.clone();
+            let NotGranted { what, identity, text } = refused.clone();
             let name = identity.and_then(|identity| admission.name(&identity));
             let from = identity.and_then(|identity| admission.seen_from(&identity));
             let code = Code::NotAllowed;
-            told(&Notice::NotPut(Refused { what: "code", from, identity, name, code, text }));
+            let refused = |what| Refused { what, from, identity, name, code, text };
+            told(&match what {
+                Withheld::Code => Notice::NotPut(refused("code")),
+                Withheld::Space => Notice::NotUsed(refused("space")),
+            });
         })
     }
 

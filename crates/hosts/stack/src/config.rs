@@ -10,7 +10,7 @@ use quintet_membership::{FIRST_CLIENT, MembershipConfig};
 use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
 use quintet_messaging::{MessagingConfig, Window};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
-use quintet_tuple_space::SpaceConfig;
+use quintet_tuple_space::{SpaceConfig, SpacesConfig};
 use quintet_wire::registry::{PORT_BROKER, serves_tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,10 +33,12 @@ pub struct StackConfig {
     pub liveness: Liveness,
     /// Nodes of whose links is known what they leave to the session; else the link tells.
     pub links: BTreeMap<NodeId, Reliability>,
-    /// The space's limits. A client's are not used.
+    /// The unnamed space's limits. A client's are not used.
     pub space: SpaceConfig,
     /// With what the space keeps a log of its inputs on the host's disk; none: it ends with its process.
     pub log: Option<LoggedConfig>,
+    /// The limits of the named spaces. A client's are not used.
+    pub spaces: SpacesConfig,
     /// The member of the cluster that the node is, if it is one.
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
@@ -91,6 +93,7 @@ impl StackConfig {
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
             log: None,
+            spaces: SpacesConfig::default(),
             membership: None,
             launcher: None,
             broker: BrokerConfig::default(),

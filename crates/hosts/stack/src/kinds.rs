@@ -8,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 43] = [
+const NAMES: [(Kind, &str); 46] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -38,6 +38,9 @@ const NAMES: [(Kind, &str); 43] = [
     (space::COUNT, "count"),
     (space::STATUS, "status"),
     (space::COMMIT, "commit"),
+    (space::SPACES, "spaces"),
+    (space::NAMED, "request to a named space"),
+    (space::SPACE_ROWS, "list of spaces"),
     (space::DONE, "done"),
     (space::TUPLE, "tuple"),
     (space::NO_MATCH, "no match"),

@@ -5,7 +5,7 @@ use crate::service::Service;
 use quintet_contract::{Address, Kind, Protocol};
 use quintet_durable::LoggedConfig;
 use quintet_messaging::Class;
-use quintet_tuple_space::{Space, SpaceConfig, codec};
+use quintet_tuple_space::{SpaceConfig, Spaces, SpacesConfig, codec};
 use quintet_wire::registry::{PORT_SPACE, TUPLE_SPACE};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -19,18 +19,21 @@ pub(crate) const SERVICE: Service =
 fn class(kind: Kind) -> Class {
     match kind {
         codec::CANCEL | codec::RETURN | codec::RENEW => Class::Urgent,
+        codec::NAMED => Class::Request,
         kind if (codec::OUT..codec::DONE).contains(&kind) => Class::Request,
         _ => Class::Answer,
     }
 }
 
 fn make(config: &StackConfig) -> Box<dyn Protocol> {
-    Box::new(Space::new(config.space))
+    Box::new(Spaces::new(config.space, config.spaces))
 }
 
 /// The limits, and behind them, where the space keeps a log, whose it is: cluster u128, address u32, spare bytes u64.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     config.space.encode(to);
+    to.u32(config.spaces.max_spaces);
+    to.u64(config.spaces.max_bytes);
     if let Some(log) = &config.log {
         to.bytes(&log.cluster.to_le_bytes());
         to.u32(log.me.to_bits());
@@ -40,6 +43,7 @@ fn encode(config: &StackConfig, to: &mut Vec<u8>) {
 
 fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     config.space = SpaceConfig::decode(reader)?;
+    config.spaces = SpacesConfig { max_spaces: reader.u32()?, max_bytes: reader.u64()? };
     config.log = None;
     if reader.left() > 0 {
         let cluster = u128::from_le_bytes(reader.array()?);
@@ -67,7 +71,8 @@ mod tests {
     #[test]
     fn requests_answers_and_what_is_urgent_are_told_apart() {
         let ends = [codec::OUT, codec::ACK, codec::RELEASE];
-        let asks = [codec::TAKE, codec::READ, codec::COUNT, codec::STATUS, codec::LIST];
+        let asks =
+            [codec::TAKE, codec::READ, codec::COUNT, codec::STATUS, codec::LIST, codec::SPACES, codec::NAMED];
         for kind in ends.into_iter().chain(asks) {
             assert_eq!(class(kind), Class::Request);
         }
@@ -79,6 +84,7 @@ mod tests {
             codec::STATE,
             codec::ERROR,
             codec::LISTED,
+            codec::SPACE_ROWS,
         ] {
             assert_eq!(class(kind), Class::Answer);
         }

@@ -11,7 +11,7 @@ use quintet_launch::Launcher;
 use quintet_membership::Membership;
 use quintet_messaging::{Messages, relay::Relay};
 use quintet_session::{Placed, Ports, Sessions};
-use quintet_tuple_space::Space;
+use quintet_tuple_space::{Space, Spaces};
 use quintet_wire::registry::{
     BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH,
     PORT_LINKS, PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION, PORT_SPACE, PORT_USER,
@@ -76,10 +76,10 @@ pub fn without_messages<P: Protocol>(
     Sessions::new(config.sessions(me, &asked), Ports::new(me, instances))
 }
 
-/// The space at its port.
+/// The space at its port, and the named ones beside it.
 #[must_use]
-pub fn space(config: &StackConfig) -> Placed<Space> {
-    let protocol = Space::new(config.space);
+pub fn space(config: &StackConfig) -> Placed<Spaces> {
+    let protocol = Spaces::new(config.space, config.spaces);
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::codec::{
     ACK, BULK_ALIGNMENT, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, GRANT, LIST, LeaseId, ListView,
-    OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, STATUS, Settled, Subject, TAKE,
-    TooLarge, TupleLengths, Wait, Witness, encode_uses, uses_len,
+    NAMED, NamedFront, OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, RequestView,
+    SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge, TupleLengths, Wait,
+    Witness, encode_uses, uses_len,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
@@ -122,6 +123,8 @@ pub enum Request<'a> {
         /// In the place of all that was said of that before; before the first time everybody may.
         grants: &'a CodeGrants,
     },
+    /// Creates, opens, removes or lists named spaces.
+    Spaces(&'a SpacesRequest),
 }
 
 /// Why a request was not sent. Nothing of it was.
@@ -163,6 +166,7 @@ impl Request<'_> {
             Request::List { .. } => LIST,
             Request::Grant { .. } => GRANT,
             Request::Commit { .. } | Request::Abort { .. } => COMMIT,
+            Request::Spaces(_) => SPACES,
         }
     }
 
@@ -189,7 +193,7 @@ impl Request<'_> {
     pub fn planned(&self) -> Result<PlannedRequest<'_>, TooLarge> {
         let plan = self.plan()?;
         let bulk = plan.bulk()?;
-        Ok(PlannedRequest { request: self, plan, bulk })
+        Ok(PlannedRequest { request: self, space: SpaceNumber::UNNAMED, plan, bulk })
     }
 
     fn plan(&self) -> Result<Plan<'_>, TooLarge> {
@@ -220,11 +224,19 @@ impl Request<'_> {
 /// A request that can be sent: its sizes were checked.
 pub struct PlannedRequest<'a> {
     request: &'a Request<'a>,
+    space: SpaceNumber,
     plan: Plan<'a>,
     bulk: Bytes,
 }
 
 impl PlannedRequest<'_> {
+    /// The same to a named space. Requests that are about another one, or mean all leases of their sender, reach all spaces anyway.
+    #[must_use]
+    pub fn to_space(self, number: SpaceNumber) -> Self {
+        let is_of_one = RequestView::is_of_one_space(self.request.kind());
+        PlannedRequest { space: if is_of_one { number } else { SpaceNumber::UNNAMED }, ..self }
+    }
+
     /// Sends it, as [`Request::send`] does.
     ///
     /// # Errors
@@ -236,12 +248,30 @@ impl PlannedRequest<'_> {
         token: Token,
         settled: Token,
     ) -> Result<(), SendError> {
-        let PlannedRequest { request, plan, bulk } = self;
+        let PlannedRequest { request, space, plan, bulk } = self;
         let body = Body { request, settled: Settled(settled.0), plan };
+        if *space != SpaceNumber::UNNAMED {
+            return self.send_named(out, to, token, body);
+        }
         if bulk.is_empty() {
             return send(out, to, request.kind(), token, &body);
         }
         out.send_bulk(to, request.kind(), token, &encode_to_vec(&body), bulk.clone())
+    }
+
+    fn send_named(
+        &self,
+        out: &mut dyn Outbox,
+        to: Address,
+        token: Token,
+        body: Body<'_>,
+    ) -> Result<(), SendError> {
+        let front = NamedFront { space: self.space, kind: self.request.kind() };
+        let named = NamedBody { front, body };
+        if self.bulk.is_empty() {
+            return send(out, to, NAMED, token, &named);
+        }
+        out.send_bulk(to, NAMED, token, &encode_to_vec(&named), self.bulk.clone())
     }
 }
 
@@ -344,6 +374,19 @@ struct Body<'a> {
     plan: &'a Plan<'a>,
 }
 
+/// The same to a named space.
+struct NamedBody<'a> {
+    front: NamedFront,
+    body: Body<'a>,
+}
+
+impl Encode for NamedBody<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.front.encode(sink);
+        self.body.encode(sink);
+    }
+}
+
 impl Encode for Body<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         self.settled.encode(sink);
@@ -386,6 +429,7 @@ impl Encode for Body<'_> {
             }
             Request::Release { lease } => lease.encode(sink),
             Request::Grant { grants } => grants.encode(sink),
+            Request::Spaces(asked) => asked.encode(sink),
             Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
         }
     }

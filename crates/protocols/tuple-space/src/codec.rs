@@ -33,6 +33,8 @@
 //! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
 //! | [`GRANT`] | [`CodeGrants`]; from callers of the space's own node only | [`DONE`] |
 //! | [`COMMIT`] | what a group ends with: see `group.rs`; then as [`OUT`] with n from 0 | [`DONE`] |
+//! | [`SPACES`] | what is asked of the named spaces: see `spaces.rs` | [`SPACE_ROWS`]; [`DONE`] of a removal |
+//! | [`NAMED`] | no `settled` in front, but the number of a named space and the kind of a request, which follows | that of the request |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
@@ -45,6 +47,7 @@ mod grants;
 mod group;
 mod listing;
 mod request;
+mod spaces;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -52,13 +55,17 @@ mod write;
 
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
 pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
-pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX};
+pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX, Withheld};
 pub use group::{MAX_GROUP_USES, Witness};
 pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
 };
 pub use request::{LeaseId, Wait};
+pub use spaces::{
+    Policy, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage,
+    SpacesRequest,
+};
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
@@ -67,6 +74,7 @@ pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
 pub(crate) use listing::{ListView, write_end, write_page_front};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
+pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};
 
 use quintet_contract::{Kind, limits};
@@ -98,6 +106,10 @@ pub const LIST: Kind = TUPLE_SPACE.kind(10);
 pub const GRANT: Kind = TUPLE_SPACE.kind(11);
 /// Ends a group, all or nothing: removes what it took if what it read is still there, and puts, at one instant; or returns what it took.
 pub const COMMIT: Kind = TUPLE_SPACE.kind(12);
+/// Creates, opens, removes or lists named spaces: [`SpacesRequest`].
+pub const SPACES: Kind = TUPLE_SPACE.kind(15);
+/// A request to a named space.
+pub const NAMED: Kind = TUPLE_SPACE.kind(40);
 
 /// The request had its effect. No body.
 pub const DONE: Kind = TUPLE_SPACE.kind(16);
@@ -115,6 +127,8 @@ pub const ERROR: Kind = TUPLE_SPACE.kind(21);
 pub const LISTED: Kind = TUPLE_SPACE.kind(22);
 /// Tells who has said who may put what others run of a [`NotGranted`]. It answers nothing, and goes over no link.
 pub const NOT_GRANTED: Kind = TUPLE_SPACE.kind(23);
+/// Named spaces: [`SpacesPage`].
+pub const SPACE_ROWS: Kind = TUPLE_SPACE.kind(31);
 
 /// Data of a field up to this length lies in the head, longer data in the bulk.
 pub const MAX_IN_PLACE_BYTES: usize = 1024;

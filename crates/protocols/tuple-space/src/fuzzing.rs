@@ -1,7 +1,7 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, Answer};
-use crate::{NotGranted, Space, SpaceConfig, Template, Tuple};
+use crate::{NotGranted, Space, SpaceConfig, Spaces, SpacesConfig, Template, Tuple};
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, PeerChange, Protocol,
@@ -28,13 +28,13 @@ pub fn tuple(data: &[u8]) {
         let (head, bulk) = template.encode().expect("what came in one frame fits one");
         assert_eq!(Template::decode(&head, &bulk), Ok(template));
     }
-    for kind in codec::DONE.0..=codec::LISTED.0 {
+    for kind in codec::DONE.0..=codec::SPACE_ROWS.0 {
         // Any result will do, but no panic.
         let _ = Answer::decode(Kind(kind), head, &bulk);
     }
 }
 
-/// Gives a small space any requests from three senders, with deaths and passing time between them.
+/// Gives a small server, which has room for two named spaces, any requests from three senders, with deaths and passing time between them.
 ///
 /// Each step is a byte that says what happens, a byte for the sender and time, a byte for the token, and for a request
 /// a byte for the length of its body and that body.
@@ -42,7 +42,8 @@ pub fn tuple(data: &[u8]) {
 /// # Panics
 /// If the manager panics, contradicts itself, or answers what cannot be read: a defect of the manager.
 pub fn requests(data: &[u8]) {
-    drive(data);
+    let spaces = SpacesConfig { max_spaces: 2, max_bytes: 512 };
+    drive(data, Spaces::new(limits(), spaces), Spaces::verify);
 }
 
 /// Restores a space from any bytes. One that comes back is whole, can be saved and restored again, and goes on.
@@ -61,7 +62,7 @@ pub fn snapshot(data: &[u8]) {
 /// What a space becomes that was given such [`requests`].
 #[must_use]
 pub fn saved(data: &[u8]) -> Vec<u8> {
-    save(&drive(data))
+    save(&drive(data, Space::new(limits()), Space::verify))
 }
 
 fn save(space: &Space) -> Vec<u8> {
@@ -74,9 +75,8 @@ fn limits() -> SpaceConfig {
     SpaceConfig { max_bytes: 512, max_tuples: 8, max_attempts: 2, max_waiting: 4, ..SpaceConfig::default() }
 }
 
-fn drive(data: &[u8]) -> Space {
-    let limits = limits();
-    let (mut space, mut now, mut effects) = (Space::new(limits), Time::ZERO, Effects::default());
+fn drive<P: Protocol>(data: &[u8], mut space: P, verify: impl Fn(&P)) -> P {
+    let (mut now, mut effects) = (Time::ZERO, Effects::default());
     let mut rest = data;
     while let Some((&[what, who, token], after)) = rest.split_first_chunk::<3>() {
         let sender = Address::new(u16::from(who % 3) + 1, 1);
@@ -96,12 +96,15 @@ fn drive(data: &[u8]) -> Space {
                 let (body, after) =
                     rest.get(1..).unwrap_or(&[]).split_at_checked(length).unwrap_or((&[], &[]));
                 rest = after;
-                let kind = Kind(codec::OUT.0 + kind % (codec::DONE.0 - codec::OUT.0));
+                let kind = match kind {
+                    0xfb => codec::NAMED,
+                    kind => Kind(codec::OUT.0 + kind % (codec::DONE.0 - codec::OUT.0)),
+                };
                 let frame = Frame::new(kind, Token(token.into()), body);
                 space.handle(now, Input::Frame(sender, frame), &mut effects);
             }
         }
-        space.verify();
+        verify(&space);
         for (_, frame) in effects.frames() {
             if frame.kind == codec::NOT_GRANTED {
                 let told = NotGranted::decode_all(&frame.body);

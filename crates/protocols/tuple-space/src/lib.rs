@@ -34,6 +34,7 @@
 //! | `client.rs` | [`Request`]: the asking side, without I/O |
 //! | `keyed.rs` | the hash of what others choose |
 //! | `space.rs` | [`Space`]: the manager, and what it promises |
+//! | `spaces.rs` | [`Spaces`]: any number of named spaces beside the unnamed one |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
 
@@ -45,6 +46,7 @@ pub mod fuzzing;
 mod keyed;
 mod native;
 mod space;
+mod spaces;
 mod template;
 mod tuple;
 mod types;
@@ -56,14 +58,17 @@ pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
     Answer, Attempt, Awaited, ClientState, CodeGrants, Cursor, FAILED, Glimpse, LeaseId, ListedLease,
-    ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, NotGranted, Operation, Page, PageSize, RESERVED_PREFIX,
-    Refusal, Rows, SignatureState, State, Subject, TooLarge, Wait, WaitingRequest, Witness,
+    ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, NotGranted, Operation, Page, PageSize, Policy,
+    RESERVED_PREFIX, Refusal, Rows, SignatureState, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber,
+    SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State, Subject, TooLarge, Wait, WaitingRequest,
+    Withheld, Witness,
 };
 pub use element::{Element, ElementType};
 pub use native::{ArrayOf, Typed};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
 pub use space::{Books, DEAD_LETTER, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages};
+pub use spaces::{Spaces, SpacesConfig};
 pub use template::{Field, Template};
 pub use tuple::{MAX_TUPLE_FIELDS, Tuple};
 pub use types::{Signature, Type};

@@ -45,6 +45,7 @@
 //! | `listing.rs`, `clients.rs` | pages of tuples, of who waits and of who is connected; what each client has done with its leases |
 //! | `metrics.rs` | what it counts, for whoever looks from outside |
 //! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
+//! | `dissolve.rs` | the end of a named space |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
 mod books;
@@ -52,6 +53,7 @@ mod clients;
 mod code;
 mod config;
 mod defect;
+mod dissolve;
 mod group;
 mod index;
 mod lease;
@@ -89,7 +91,7 @@ use crate::keyed::HashKey;
 use bytes::Bytes;
 use clients::Clients;
 use code::Granted;
-use defect::seeded;
+pub(crate) use defect::seeded;
 use lease::{Failure, Leases};
 use metrics::Requests;
 use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, Span, Time, Token};

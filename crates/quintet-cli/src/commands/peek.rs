@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// Which tuples, as '"task", ?int'; without it all
     #[arg(value_name = "TEMPLATE", value_parser = template)]
     template: Option<Pattern>,
+    /// Look into the named space of this name; without it into the one without a name
+    #[arg(long, value_name = "NAME")]
+    named: Option<String>,
     #[command(flatten)]
     space: SpaceArguments,
     /// Show so many tuples at most
@@ -39,6 +42,7 @@ pub(crate) struct Arguments {
 struct Peek {
     pattern: Option<Pattern>,
     space: SpaceArguments,
+    named: Option<String>,
     limit: usize,
     count: bool,
     lab: Option<Lab>,
@@ -56,12 +60,23 @@ struct Found {
 const FIELD_BYTES: u32 = 60;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let Arguments { template, space, limit, count, watch, json } = arguments;
+    let Arguments { template, named, space, limit, count, watch, json } = arguments;
     if let Some(pattern) = template.as_ref().filter(|pattern| !pattern.is_open) {
         Template::new(pattern.fields.clone()).map_err(|error| Error::new(error.code(), error.to_string()))?;
     }
-    let mut peek = Peek { pattern: template, space, limit: limit as usize, count, lab: None };
+    let mut peek = Peek { pattern: template, space, named, limit: limit as usize, count, lab: None };
     watch.show(json, move || peek.view())
+}
+
+/// As `quintet status` does: to the space that is named, or else to that of the cluster to which this machine belongs.
+pub(super) fn connect(space: &SpaceArguments) -> Result<Lab, Error> {
+    if space.names_a_space()? {
+        return space.lab();
+    }
+    match place::chosen(None)? {
+        Some(folder) => space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned())),
+        None => space.lab().map_err(|error| in_no_cluster(&error)),
+    }
 }
 
 /// A template, or in words why it is none.
@@ -72,22 +87,14 @@ fn template(text: &str) -> Result<Pattern, String> {
 impl Peek {
     fn view(&mut self) -> Result<View, Error> {
         // A connection that failed is made anew the next time.
-        let lab = self.lab.take().map_or_else(|| self.connect(), Ok)?;
-        let space = lab.space();
+        let lab = self.lab.take().map_or_else(|| connect(&self.space), Ok)?;
+        let space = match &self.named {
+            Some(name) => lab.named_space(name)?,
+            None => lab.space(),
+        };
         let view = if self.count { self.view_of_count(&space)? } else { self.view_of_tuples(&space)? };
         self.lab = Some(lab);
         Ok(view)
-    }
-
-    /// As `quintet status` does: to the space that is named, or else to that of the cluster to which this machine belongs.
-    fn connect(&self) -> Result<Lab, Error> {
-        if self.space.names_a_space()? {
-            return self.space.lab();
-        }
-        match place::chosen(None)? {
-            Some(folder) => self.space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned())),
-            None => self.space.lab().map_err(|error| in_no_cluster(&error)),
-        }
     }
 
     /// The templates that are meant; one that is none stands for all tuples.

@@ -50,7 +50,7 @@ mod workers;
 use super::serve::{finish, recorder};
 use super::supervise_job;
 use crate::connection::{
-    SettingArguments, identified, identity_place, link_config, random, refused, space_config,
+    SettingArguments, identified, identity_place, link_config, random, refused, space_config, spaces_config,
 };
 use crate::descriptors;
 use crate::metrics::Part;
@@ -250,18 +250,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let elsewhere = Elsewhere::find(arguments, &settings, workers, agents.as_ref(), (&printer, &happened))?;
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
-    let (space, link) = (space_config(&settings), link_config(&settings));
+    let (space, spaces, link) = (space_config(&settings), spaces_config(&settings), link_config(&settings));
     let trace = arguments.trace.as_deref().map(|path| Trace::begin(path, room.folder.path())).transpose()?;
     let tracer = trace.as_ref().map(Trace::tracer);
     let config = ServeConfig {
         cluster,
         space,
+        spaces,
         link,
         recorder: recorder.clone(),
         tracer,
-        events: None,
-        code: None,
-        log: None,
+        ..ServeConfig::default()
     };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;

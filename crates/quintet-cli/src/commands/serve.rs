@@ -2,7 +2,7 @@
 
 mod socket_folder;
 
-use crate::connection::{ClusterArguments, identified, link_config, refused, space_config};
+use crate::connection::{ClusterArguments, identified, link_config, refused, space_config, spaces_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::metrics::Part;
@@ -97,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let config = ServeConfig {
         cluster: cluster.number,
         space,
+        spaces: spaces_config(&cluster.settings),
         link,
         recorder: recorder.clone(),
         log: log(arguments, failed)?,

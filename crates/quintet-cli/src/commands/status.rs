@@ -3,6 +3,7 @@
 use super::cluster::agents::{Agents, Answers};
 use super::cluster::machines::Machines;
 use super::cluster::{place, refused};
+use super::space;
 use crate::activity::{Activity, Names};
 use crate::asking::Asking;
 use crate::connection::SpaceArguments;
@@ -150,7 +151,8 @@ fn read(connection: &Connection, connect: impl FnOnce() -> Result<Lab, Error>) -
     let kept = || connection.lock().unwrap_or_else(PoisonError::into_inner);
     let lab = kept().take();
     let lab = lab.map_or_else(connect, Ok)?;
-    let activity = Activity::read(&lab.space())?;
+    let mut activity = Activity::read(&lab.space())?;
+    activity.spaces = lab.spaces()?;
     *kept() = Some(lab);
     Ok(activity)
 }
@@ -192,6 +194,8 @@ fn as_json(activity: &Activity, names: &Names) -> Value {
         })
     });
     object.insert("rows".to_owned(), rows.collect());
+    let spaces = activity.spaces.iter().map(|space| space::as_json(space, &names.by_identity));
+    object.insert("spaces".to_owned(), spaces.collect());
     let mut object = Value::from(object);
     if let (Value::Object(object), Value::Object(activity)) = (&mut object, activity.as_json(names)) {
         object.extend(activity);
@@ -214,6 +218,9 @@ fn as_table(activity: &Activity, names: &Names) -> String {
     let left_out = state.signatures.saturating_sub(state.rows.len() as u64);
     if left_out > 0 {
         lines.push(format!("and {left_out} signatures more"));
+    }
+    if !activity.spaces.is_empty() {
+        lines.push(format!("\n{}", space::as_table(&activity.spaces).trim_end()));
     }
     format!("{}\n\n{}", lines.join("\n"), activity.as_table(names))
 }

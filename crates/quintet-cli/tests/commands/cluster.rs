@@ -3,7 +3,7 @@
 mod clock;
 mod code;
 mod left_running;
-mod machine;
+pub(crate) mod machine;
 mod newcomers;
 
 use crate::tool::{LONG, result, wait_until, wait_until_gone};

@@ -19,6 +19,7 @@ mod known_holes;
 mod log;
 mod logged;
 mod metrics;
+mod named_spaces;
 mod output;
 mod own_workers;
 mod protobuf;

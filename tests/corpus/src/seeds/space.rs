@@ -5,8 +5,8 @@ use quintet_contract::{
     Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Span, Time, Token,
 };
 use quintet_tuple_space::{
-    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Space, SpaceConfig, Subject, Template, Tuple,
-    Wait, Witness, codec, fuzzing, template, tuple,
+    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Space, SpaceConfig, SpaceNumber, SpaceRights,
+    SpaceSettings, SpacesRequest, Subject, Template, Tuple, Wait, Witness, codec, fuzzing, template, tuple,
 };
 
 /// The length of the head, the head, the bulk.
@@ -41,17 +41,47 @@ pub(super) fn tuples() -> Vec<Seed> {
 
 /// A step as `quintet_tuple_space::fuzzing::requests` reads it.
 fn step(request: Request<'_>, sender: u8, token: u8) -> Vec<u8> {
+    step_in(0, request, sender, token)
+}
+
+/// The same in the named space of that number.
+fn step_in(space: u32, request: Request<'_>, sender: u8, token: u8) -> Vec<u8> {
     let mut link = Effects::default();
-    request.send(&mut link, Address::new(0, 16), Token(token.into()), Token(0)).expect("a small request");
+    let planned = request.planned().expect("a small request").to_space(SpaceNumber(space));
+    planned.send(&mut link, Address::new(0, 16), Token(token.into()), Token(0)).expect("there is room");
     let (_, frame) = link.frames().pop().expect("it was sent");
     let length = u8::try_from(frame.body.len()).expect("a small request");
-    [&[frame.kind.0 - codec::OUT.0, sender, token, length], &frame.body[..]].concat()
+    let kind = if frame.kind == codec::NAMED { 0xfb } else { frame.kind.0 - codec::OUT.0 };
+    [&[kind, sender, token, length], &frame.body[..]].concat()
 }
 
 const SENDER_DOWN: [u8; 3] = [0xff, 1, 0];
 const SENDER_UP: [u8; 3] = [0xfc, 1, 0];
 const LATER: [u8; 3] = [0xfe, 0xff, 0];
 const ROOM: [u8; 3] = [0xfd, 0, 0];
+
+/// Two spaces, one of them for nobody over a link; one is used, listed and removed while somebody waits in it.
+fn named_spaces() -> Vec<u8> {
+    let name = |text: &str| text.parse().expect("it is a name");
+    let settings = |allow| SpaceSettings { max_bytes: 200, max_tuples: 2, allow, ..SpaceSettings::default() };
+    let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
+    let manage = |asked: SpacesRequest, token| step(Request::Spaces(&asked), 1, token);
+    let take = Request::Take { wait: Wait::Forever, lease: Some(Span(10)), template: &any };
+    [
+        SENDER_UP.to_vec(),
+        manage(SpacesRequest::Create(name("a"), settings(None)), 1),
+        manage(SpacesRequest::Create(name("b"), settings(Some(SpaceRights::default()))), 2),
+        manage(SpacesRequest::Open(name("b")), 3),
+        step_in(1, Request::Out { deadline: None, tuples: &rows }, 1, 4),
+        [step_in(1, take, 1, 5), step_in(1, take, 1, 6), step_in(2, take, 1, 7)].concat(),
+        step(Request::Renew, 1, 8),
+        manage(SpacesRequest::List { after: Some(name("a")) }, 9),
+        manage(SpacesRequest::Remove(name("a")), 10),
+        step_in(1, take, 1, 11),
+        SENDER_DOWN.to_vec(),
+    ]
+    .concat()
+}
 
 pub(super) fn requests() -> Vec<Seed> {
     let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
@@ -135,6 +165,7 @@ pub(super) fn requests() -> Vec<Seed> {
                 ]
                 .concat()
             }),
+            ("named-spaces", named_spaces()),
             (
                 "code-refused",
                 [

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use quintet_tuple_space::SpaceConfig;
+use quintet_tuple_space::{SpaceConfig, SpacesConfig};
 
 fn reliabilities() -> impl Strategy<Value = Reliability> {
     let retransmit = |(timeout, window_frames, window_bytes)| Reliability::Retransmit {
@@ -37,6 +37,7 @@ prop_compose! {
         spans in any::<[u64; 3]>(),
         links in prop::collection::btree_map(any::<u16>().prop_map(NodeId), reliabilities(), 0..5),
         space in spaces(),
+        (max_spaces, max_bytes) in any::<(u32, u64)>(),
     ) -> StackConfig {
         let [keep_alive, silence_limit, resume_window] = spans.map(Span);
         StackConfig {
@@ -46,6 +47,7 @@ prop_compose! {
             liveness: Liveness { keep_alive, silence_limit, resume_window },
             links,
             space,
+            spaces: SpacesConfig { max_spaces, max_bytes },
             ..StackConfig::of_server(cluster, Incarnation(incarnation), seed)
         }
     }

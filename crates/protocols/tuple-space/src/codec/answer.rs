@@ -2,8 +2,8 @@
 
 use super::fields::check_signature;
 use super::{
-    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, STATE,
-    TUPLE, Witness,
+    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, SPACE_ROWS,
+    STATE, SpacesPage, TUPLE, Witness,
 };
 use crate::{Signature, Tuple};
 use bytes::Bytes;
@@ -29,6 +29,8 @@ pub enum Answer {
     State(Box<State>),
     /// A part of a listing.
     Page(Page),
+    /// Named spaces.
+    Spaces(SpacesPage),
     /// It failed and changed nothing.
     Error(Refusal),
 }
@@ -118,6 +120,7 @@ impl Answer {
             COUNTED => Answer::Count(reader.u64()?),
             STATE => Answer::State(Box::new(State::decode(&mut reader)?)),
             LISTED => Answer::Page(Page::decode(&mut reader)?),
+            SPACE_ROWS => Answer::Spaces(SpacesPage::decode(&mut reader)?),
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
             TUPLE => {
                 let front = TupleFront::decode(&mut reader)?;

@@ -69,10 +69,21 @@ impl Decode<'_> for CodeGrants {
     }
 }
 
-/// Somebody was refused what needs the grant `code`. Told to the caller that has said who has it, under [`NOT_GRANTED`](super::NOT_GRANTED):
-/// whether he has proved who he is u8, his identity or 32 zeros, the text that he was given.
+/// What somebody was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Withheld {
+    /// What needs the grant `code`.
+    Code,
+    /// A named space that is for others.
+    Space,
+}
+
+/// Somebody was refused what needs a grant. Told to the caller that has said who has `code`, under [`NOT_GRANTED`](super::NOT_GRANTED):
+/// what u8 (0 code, 1 space), whether he has proved who he is u8, his identity or 32 zeros, the text that he was given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotGranted {
+    /// What he may not do or use.
+    pub what: Withheld,
     /// Who he has proved to be, if he has.
     pub identity: Option<Identity>,
     /// Why, in the words that he was given.
@@ -81,6 +92,7 @@ pub struct NotGranted {
 
 impl Encode for NotGranted {
     fn encode(&self, sink: &mut impl Sink) {
+        sink.u8((self.what == Withheld::Space).into());
         sink.u8(self.identity.is_some().into());
         sink.bytes(&self.identity.unwrap_or(Identity([0; 32])).0);
         sink.bytes(self.text.as_bytes());
@@ -89,12 +101,13 @@ impl Encode for NotGranted {
 
 impl Decode<'_> for NotGranted {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let what = if reader.flag("what was refused")? { Withheld::Space } else { Withheld::Code };
         let is_proved = reader.flag("whether there is a proof")?;
         let identity = Identity(reader.array()?);
         let at = reader.at();
         let text = core::str::from_utf8(reader.bytes(reader.left())?);
         let text = text.map_err(|_| DecodeError::NotText { at })?.to_owned();
-        Ok(NotGranted { identity: is_proved.then_some(identity), text })
+        Ok(NotGranted { what, identity: is_proved.then_some(identity), text })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     ACK, CANCEL, COMMIT, COUNT, CodeGrants, DONE, GRANT, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE,
-    RENEW, RETURN, STATUS, TAKE, Uses, View, aligned,
+    RENEW, RETURN, SPACES, STATUS, TAKE, Uses, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -123,6 +123,11 @@ impl<'a> RequestView<'a> {
     /// Whether a request of this kind is answered under its own name. The token of the others names another request.
     pub(crate) fn is_answered(kind: Kind) -> bool {
         !matches!(kind, CANCEL | RETURN | RENEW)
+    }
+
+    /// Whether a request of this kind is for one space, which a [`NAMED`](super::NAMED) says: the others are for all.
+    pub(crate) fn is_of_one_space(kind: Kind) -> bool {
+        RequestView::is_request(kind) && RequestView::is_answered(kind) && !matches!(kind, GRANT | SPACES)
     }
 
     /// Whether more lies in a frame's bulk than data that is only compared, hashed and passed on: a template, or the heads of tuples.

@@ -22,6 +22,22 @@ pub struct Books {
     pub deadlines: u64,
 }
 
+impl Books {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Books) -> Books {
+        Books {
+            waiting_bytes: self.waiting_bytes + other.waiting_bytes,
+            unsettled_bytes: self.unsettled_bytes + other.unsettled_bytes,
+            unsettled: self.unsettled + other.unsettled,
+            unanswered: self.unanswered + other.unanswered,
+            put_off: self.put_off + other.put_off,
+            replies: self.replies + other.replies,
+            deadlines: self.deadlines + other.deadlines,
+        }
+    }
+}
+
 impl Space {
     /// What is lent now. O(senders).
     #[must_use]

@@ -9,14 +9,14 @@ use super::Space;
 use super::room::ParkedKey;
 use crate::codec::{
     CodeGrants, DONE, NOT_GRANTED, NotGranted, PutTuples, Query, RESERVED_PREFIX, RequestView, View,
-    is_reserved,
+    Withheld, is_reserved,
 };
 use quintet_contract::{Address, Identity, LinkClass, Outbox, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::send;
 
 /// Who may, and who has said so.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Granted {
     grants: CodeGrants,
     /// A caller of the space's own node: it is told of who was refused.
@@ -34,11 +34,29 @@ impl Space {
     pub(super) fn refuse_code(&mut self, to: Address, token: Token, out: &mut dyn Outbox) {
         let identity = self.identity(to);
         let text = not_granted(identity);
+        self.tell_refused(Withheld::Code, identity, &text, out);
+        self.refuse(to, token, Code::NotAllowed, text, out);
+    }
+
+    /// Tells who watches over this node that somebody was refused.
+    pub(crate) fn tell_refused(
+        &self,
+        what: Withheld,
+        identity: Option<Identity>,
+        text: &str,
+        out: &mut dyn Outbox,
+    ) {
         if let Some(Granted { by, .. }) = self.granted {
             // Where it listens no more, nobody is to be told.
-            let _ = send(out, by, NOT_GRANTED, Token(0), &NotGranted { identity, text: text.clone() });
+            let _ =
+                send(out, by, NOT_GRANTED, Token(0), &NotGranted { what, identity, text: text.to_owned() });
         }
-        self.refuse(to, token, Code::NotAllowed, text, out);
+    }
+
+    /// From now on those may put what others run here who may in `other`.
+    pub(crate) fn grant_as(&mut self, now: Time, other: &Space, out: &mut dyn Outbox) {
+        self.granted.clone_from(&other.granted);
+        self.refuse_without_grant(now, out);
     }
 
     /// From now on these may, and nobody else: those who wait with what they may not put any more are refused. Only callers of the
@@ -56,12 +74,16 @@ impl Space {
             return self.refuse(from, token, Code::NotAllowed, text, out);
         }
         self.granted = Some(Granted { grants: grants.clone(), by: from });
+        self.refuse_without_grant(now, out);
+        self.reply(from, DONE, token, out);
+    }
+
+    fn refuse_without_grant(&mut self, now: Time, out: &mut dyn Outbox) {
         for key in self.parked_without_grant() {
             if let Some(parked) = self.drop_parked(now, key) {
                 self.refuse_code(parked.address, parked.token, out);
             }
         }
-        self.reply(from, DONE, token, out);
     }
 
     fn parked_without_grant(&self) -> Vec<ParkedKey> {

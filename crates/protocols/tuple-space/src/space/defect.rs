@@ -31,6 +31,8 @@ pub enum Defect {
     WitnessNotChecked,
     /// Of what a group has taken only the first is removed at its end, and the rest returns later.
     GroupEndsHalf,
+    /// Requests to named spaces are done in the unnamed one.
+    NumberOfSpaceIgnored,
 }
 
 /// Whether this defect is switched on. Always false without the feature.
@@ -43,4 +45,4 @@ macro_rules! seeded {
         on
     }};
 }
-pub(super) use seeded;
+pub(crate) use seeded;

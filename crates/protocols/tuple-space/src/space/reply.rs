@@ -21,12 +21,12 @@ impl Encode for Empty {
 
 impl Space {
     /// Answers with a kind that says everything.
-    pub(super) fn reply(&mut self, to: Address, kind: Kind, token: Token, out: &mut dyn Outbox) {
+    pub(crate) fn reply(&mut self, to: Address, kind: Kind, token: Token, out: &mut dyn Outbox) {
         self.reply_with(to, kind, token, &Empty, out);
     }
 
     /// Answers that a request failed.
-    pub(super) fn refuse(
+    pub(crate) fn refuse(
         &mut self,
         to: Address,
         token: Token,
@@ -39,7 +39,7 @@ impl Space {
 
     /// Answers. Where the link has no room, the answer waits for it; a sender with `max_waiting` answers waiting asks
     /// without regard to the room it has for answers, and gets no more of them.
-    pub(super) fn reply_with(
+    pub(crate) fn reply_with(
         &mut self,
         to: Address,
         kind: Kind,

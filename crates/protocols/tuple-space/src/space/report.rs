@@ -33,7 +33,7 @@ impl Space {
     }
 
     /// The same without a row for each signature.
-    pub(super) fn counts(&self) -> State {
+    pub(crate) fn counts(&self) -> State {
         let (held, leases) = (self.room.held(), self.leases.len() as u64);
         State {
             // Those that count and are not leased; and those that are leased, or were taken.

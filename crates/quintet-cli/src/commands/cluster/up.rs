@@ -3,7 +3,7 @@
 use super::place::ClusterName;
 use super::refused;
 use super::starting::{self, READY};
-use crate::connection::{link_config, own_settings, space_config};
+use crate::connection::{link_config, own_settings, space_config, spaces_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::log::{Sink, to_standard_error};
@@ -261,11 +261,11 @@ impl Announcement {
 /// How the cluster's space is served: with the limits that the settings say, as by `quintet serve`.
 fn space(settings: &Settings, serving: &Serving) -> StartSpace {
     let serving = serving.clone();
-    let (space, link) = (space_config(settings), link_config(settings));
+    let (space, spaces, link) = (space_config(settings), spaces_config(settings), link_config(settings));
     Arc::new(move |plan: SpacePlan| {
         let SpacePlan { places, cluster, events, code, refused } = plan;
         let (events, code) = (Some(events), Some(CodeWatch { grants: code, refused }));
-        let config = ServeConfig { cluster, space, link, events, code, ..ServeConfig::default() };
+        let config = ServeConfig { cluster, space, spaces, link, events, code, ..ServeConfig::default() };
         let server = Server::start_at(&places, &config)?;
         serving.set(Some(server.meter()));
         let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));

@@ -1,0 +1,225 @@
+//! Any number of named spaces beside the unnamed one, behind one port.
+//!
+//! # What it promises
+//! - **Apart.** A space is a [`Space`] of its own: tuples, waiters, leases, quota, order. Nothing that is done in one is seen in another.
+//! - **One connection.** Requests to the unnamed space are what they were before there were others; those to a named one say its number in
+//!   front. Answers are known by their tokens. What names a request by its token (`CANCEL`, `RETURN`), or means all leases of its sender
+//!   (`RENEW`), goes to every space that this sender has used.
+//! - **Numbers** are given once: who holds one of a space that was removed is refused, also when another of that name is there.
+//! - **Bounds.** The quotas of all named spaces together stay below [`SpacesConfig::max_bytes`]: what a space was promised is there, however full
+//!   others are. No more spaces than [`SpacesConfig::max_spaces`].
+//! - **Rights.** A space may be used and removed by those that its creation named; the node's own callers may do all. Who is refused is told to
+//!   who watches over the node, as the refusals of `code` are.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `named.rs` | one named space, and the table of all |
+//! | `manage.rs` | what is asked of them as a whole: creating, opening, removing, listing |
+
+mod manage;
+mod named;
+#[cfg(test)]
+mod tests;
+
+use crate::codec::{CANCEL, GRANT, NAMED, NamedFront, RENEW, RETURN, SPACES, SpaceNumber, Withheld};
+use crate::space::seeded;
+use crate::{Books, Space, SpaceConfig};
+use named::Table;
+use quintet_contract::{Address, Frame, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Time};
+use quintet_errors::Code;
+use std::collections::BTreeSet;
+
+/// The limits of the named spaces of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpacesConfig {
+    /// Named spaces at one time; 0: none can be made. Default 256.
+    pub max_spaces: u32,
+    /// The quotas of all of them together, bytes. Default 4 GiB.
+    pub max_bytes: u64,
+}
+
+impl SpacesConfig {
+    /// Bytes that a space may hold whose creation says nothing of it.
+    pub const DEFAULT_BYTES: u64 = 64 << 20;
+    /// Tuples that a space may hold whose creation says nothing of it.
+    pub const DEFAULT_TUPLES: u64 = 1 << 20;
+}
+
+impl Default for SpacesConfig {
+    fn default() -> Self {
+        SpacesConfig { max_spaces: 256, max_bytes: 4 << 30 }
+    }
+}
+
+/// A client whose link is up.
+#[derive(Debug)]
+struct Client {
+    up: PeerChange,
+    link: LinkInfo,
+    /// The named spaces that it has used, and may use.
+    spaces: BTreeSet<SpaceNumber>,
+}
+
+/// The unnamed space, and named ones. How they behave stands at the head of this module's file.
+#[derive(Debug)]
+pub struct Spaces {
+    unnamed: Space,
+    table: Table,
+    /// Those who come over links. The node's own callers are not among them, and may use everything.
+    clients: PeerMap<Client>,
+}
+
+impl Spaces {
+    /// The unnamed space with these limits, and no other.
+    #[must_use]
+    pub fn new(space: SpaceConfig, spaces: SpacesConfig) -> Spaces {
+        Spaces { unnamed: Space::new(space), table: Table::new(space, spaces), clients: PeerMap::new() }
+    }
+
+    /// The unnamed space.
+    #[must_use]
+    pub fn unnamed(&self) -> &Space {
+        &self.unnamed
+    }
+
+    /// What all spaces have lent, summed up. O(senders).
+    #[must_use]
+    pub fn books(&self) -> Books {
+        self.table.spaces().map(Space::books).fold(self.unnamed.books(), Books::and)
+    }
+
+    /// Whether a frame is the unnamed space's alone.
+    #[inline]
+    fn is_for_unnamed(&self, frame: &Frame<'_>) -> bool {
+        match frame.kind {
+            NAMED | SPACES => false,
+            CANCEL | RETURN | RENEW | GRANT => self.table.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// What [`is_for_unnamed`](Spaces::is_for_unnamed) is not.
+    fn frame(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        match frame.kind {
+            NAMED => self.frame_of_named(now, from, frame, out),
+            SPACES => self.manage(now, from, &frame, out),
+            GRANT => {
+                self.unnamed.handle(now, Input::Frame(from, frame), out);
+                self.table.each(|space| space.grant_as(now, &self.unnamed, out));
+            }
+            _ => {
+                self.unnamed.handle(now, Input::Frame(from, frame), out);
+                self.tell_used(now, from, Input::Frame(from, frame), out);
+            }
+        }
+    }
+
+    /// A request to a named space is handed to it as what it would be without a number.
+    fn frame_of_named(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        let (front, body) = match NamedFront::split(frame.body) {
+            Ok(parts) => parts,
+            Err(error) => {
+                return self.unnamed.refuse(from, frame.token, Code::Malformed, error.to_string(), out);
+            }
+        };
+        let request = Frame { kind: front.kind, body, ..frame };
+        if let Err((code, text)) = self.admit(now, from, front.space, out) {
+            return self.unnamed.refuse(from, frame.token, code, text, out);
+        }
+        if seeded!(self.table.space, NumberOfSpaceIgnored) {
+            return self.unnamed.handle(now, Input::Frame(from, request), out);
+        }
+        self.table.handle(now, front.space, Input::Frame(from, request), out);
+    }
+
+    /// Whether this sender may use a space; the first time, the space learns of it.
+    fn admit(
+        &mut self,
+        now: Time,
+        from: Address,
+        number: SpaceNumber,
+        out: &mut dyn Outbox,
+    ) -> Result<(), (Code, String)> {
+        let Some(client) = self.clients.get_mut(from) else { return self.table.find(number).map(drop) };
+        if client.spaces.contains(&number) {
+            return Ok(());
+        }
+        let named = self.table.find(number)?;
+        if !named.admits(&client.link) {
+            let (identity, text) = (client.link.identity, named.not_admitted(client.link.identity));
+            self.unnamed.tell_refused(Withheld::Space, identity, &text, out);
+            return Err((Code::NotAllowed, text));
+        }
+        client.spaces.insert(number);
+        self.table.handle(now, number, Input::Peer(from, &client.up), out);
+        Ok(())
+    }
+
+    /// Tells something to each named space that an address has used: to all of them, where it is one of the node's own callers.
+    fn tell_used(&mut self, now: Time, address: Address, input: Input<'_>, out: &mut dyn Outbox) {
+        match self.clients.get(address) {
+            Some(client) => {
+                client.spaces.iter().for_each(|number| self.table.handle(now, *number, input, out));
+            }
+            None => self.table.handle_all(now, input, out),
+        }
+    }
+
+    fn peer_change(&mut self, now: Time, peer: Address, change: &PeerChange, out: &mut dyn Outbox) {
+        match change {
+            PeerChange::Up { link, .. } => {
+                let spaces = BTreeSet::new();
+                self.clients.insert(peer, Client { up: *change, link: *link, spaces });
+            }
+            PeerChange::Down(_) => {
+                self.tell_used(now, peer, Input::Peer(peer, change), out);
+                self.clients.remove(peer);
+            }
+        }
+        self.unnamed.handle(now, Input::Peer(peer, change), out);
+    }
+
+    /// Checks that the parts agree: for tests and fuzzing.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub(crate) fn verify(&self) {
+        self.unnamed.verify();
+        self.table.verify();
+        let knows = |client: &Client| client.spaces.iter().all(|number| self.table.find(*number).is_ok());
+        assert!(self.clients.values().all(knows), "a client has used a space that is not there");
+    }
+}
+
+impl Protocol for Spaces {
+    #[inline]
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Frame(_, frame) if self.is_for_unnamed(&frame) => self.unnamed.handle(now, input, out),
+            Input::Frame(from, frame) => self.frame(now, from, frame, out),
+            Input::Peer(peer, change) => self.peer_change(now, peer, change, out),
+            Input::Started => self.unnamed.handle(now, input, out),
+            Input::Wake => {
+                self.unnamed.handle(now, input, out);
+                self.table.wake(now, out);
+            }
+            Input::Writable(to) => {
+                self.unnamed.handle(now, input, out);
+                self.tell_used(now, to, input, out);
+            }
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Option<Time> {
+        match self.table.deadline() {
+            None => self.unnamed.deadline(),
+            Some(named) => Some(self.unnamed.deadline().map_or(named, |own| own.min(named))),
+        }
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        self.unnamed.measure(meter);
+        self.table.tell_metrics(meter);
+    }
+}

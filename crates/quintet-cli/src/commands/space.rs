@@ -1,0 +1,295 @@
+//! `quintet space`.
+
+use super::cluster::machines::Machines;
+use super::cluster::{place, refused};
+use super::peek::connect;
+use crate::activity::bytes;
+use crate::connection::SpaceArguments;
+use crate::output::{print, print_json};
+use clap::{Args, Subcommand};
+use quintet::{Code, Error, Identity, Policy, SpaceInfo, SpaceName, SpaceRights, SpaceSettings};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Create a named space
+    Create(CreateArguments),
+    /// List the named spaces
+    List(ListArguments),
+    /// Show what a named space was made with, and how it is
+    Show(NameArguments),
+    /// Remove a named space with its tuples
+    Remove(RemoveArguments),
+}
+
+#[derive(Args)]
+struct Which {
+    #[command(flatten)]
+    space: SpaceArguments,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. Its tuples end with the server.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
+)]
+struct CreateArguments {
+    /// What it is called
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: SpaceName,
+    /// Bytes that it holds; else 64 MiB
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    max_bytes: Option<u64>,
+    /// Tuples that it holds; else 1,048,576
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tuples: Option<u64>,
+    /// What holds its tuples: volatile, the server's memory; logged and replicated=N are refused so far
+    #[arg(long, value_name = "POLICY", default_value_t = Policy::Volatile)]
+    policy: Policy,
+    /// The machines of the cluster whose processes may use and remove it, with commas between; else all
+    #[arg(long, value_name = "MACHINES", value_delimiter = ',')]
+    allow: Vec<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  quintet space list\n  quintet space list --space quintet://lab --json")]
+struct ListArguments {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  quintet space show orders\n  quintet space show orders --json")]
+struct NameArguments {
+    /// What it is called
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: SpaceName,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Who waits in it gets the error NoSuchSpace, as does who asks it later. A space of the same name that is made later is another one.\n\nExample:\n  quintet space remove orders"
+)]
+struct RemoveArguments {
+    #[command(flatten)]
+    of: NameArguments,
+}
+
+impl Arguments {
+    fn which(&self) -> &Which {
+        match &self.command {
+            Command::Create(arguments) => &arguments.which,
+            Command::List(arguments) => &arguments.which,
+            Command::Show(arguments) => &arguments.which,
+            Command::Remove(arguments) => &arguments.of.which,
+        }
+    }
+
+    /// Whether a program reads what it prints.
+    pub(crate) fn is_for_a_program(&self) -> bool {
+        self.which().json
+    }
+}
+
+/// A name, or in words why it is none.
+fn name(text: &str) -> Result<SpaceName, String> {
+    text.parse().map_err(|error: quintet::SpaceNameError| error.to_string())
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    match arguments.command {
+        Command::Create(create) => run_create(&create),
+        Command::List(ListArguments { which }) => run_list(&which),
+        Command::Show(NameArguments { name, which }) => show(&which, &name),
+        Command::Remove(RemoveArguments { of }) => run_remove(&of),
+    }
+}
+
+fn run_create(create: &CreateArguments) -> Result<ExitCode, Error> {
+    let allow = rights(create)?;
+    let settings = SpaceSettings {
+        policy: create.policy,
+        max_bytes: create.max_bytes.unwrap_or(0),
+        max_tuples: create.max_tuples.unwrap_or(0),
+        allow,
+    };
+    let lab = connect(&create.which.space)?;
+    lab.create_space(create.name.as_str(), &settings)?;
+    show(&create.which, &create.name)
+}
+
+/// Who may use it, where that is said.
+fn rights(create: &CreateArguments) -> Result<Option<SpaceRights>, Error> {
+    if create.allow.is_empty() {
+        return Ok(None);
+    }
+    let bad = |text: String| Err(Error::new(Code::BadValue, text));
+    let Some(machines) = machines(&create.which)? else {
+        return bad(
+            "--allow names machines of a cluster, and this one belongs to none: a space on one machine is for this user's processes".to_owned(),
+        );
+    };
+    let mut rights = SpaceRights { own_machine: false, identities: BTreeSet::new() };
+    for (place, wanted) in create.allow.iter().enumerate() {
+        let found = machines.members().enumerate().find(|(_, (_, member))| member.name == *wanted);
+        let Some((order, (_, member))) = found else {
+            let known: Vec<&str> = machines.members().map(|(_, member)| member.name.as_str()).collect();
+            return bad(format!(
+                "--allow, machine {}: {wanted:?} is not in the cluster; there are: {}",
+                place + 1,
+                known.join(", ")
+            ));
+        };
+        // Processes on the machine that serves come over links that ask for no proof.
+        rights.own_machine |= order == 0;
+        rights.identities.insert(member.identity);
+    }
+    Ok(Some(rights))
+}
+
+/// The machines of the cluster that is meant, if one is.
+fn machines(which: &Which) -> Result<Option<Machines>, Error> {
+    let folder = match which.space.cluster_name() {
+        Some(name) => Some(place::folder(Some(name))?),
+        None if which.space.names_a_space()? => None,
+        None => place::chosen(None)?,
+    };
+    folder.map(|folder| Machines::ask(&folder).map_err(refused)).transpose()
+}
+
+/// What the machines are called, where they can be asked.
+fn names(which: &Which) -> BTreeMap<Identity, String> {
+    machines(which).ok().flatten().map(|machines| machines.names().by_identity).unwrap_or_default()
+}
+
+fn run_list(which: &Which) -> Result<ExitCode, Error> {
+    let spaces = connect(&which.space)?.spaces()?;
+    if which.json {
+        let names = names(which);
+        print_json(
+            &json!({"spaces": spaces.iter().map(|space| as_json(space, &names)).collect::<Vec<_>>()}),
+        )?;
+    } else {
+        print(&as_table(&spaces))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(which: &Which, name: &SpaceName) -> Result<ExitCode, Error> {
+    let lab = connect(&which.space)?;
+    let spaces = lab.spaces()?;
+    let Some(space) = spaces.iter().find(|space| space.name == *name) else {
+        // The server names those that are there.
+        lab.named_space(name.as_str())?;
+        return Err(Error::new(Code::NoSuchSpace, format!("{name} was removed meanwhile")));
+    };
+    if which.json {
+        print_json(&as_json(space, &names(which)))?;
+    } else {
+        print(&as_lines(space, &who(space, &names(which))))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_remove(arguments: &NameArguments) -> Result<ExitCode, Error> {
+    let NameArguments { name, which } = arguments;
+    connect(&which.space)?.remove_space(name.as_str())?;
+    if which.json {
+        print_json(&json!({"removed": name.as_str()}))?;
+    } else {
+        print(&format!("{name} is removed\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who may use it, in words.
+fn who(space: &SpaceInfo, names: &BTreeMap<Identity, String>) -> String {
+    let Some(rights) = &space.settings.allow else { return "everybody who may use the server".to_owned() };
+    let hex =
+        |identity: &Identity| identity.0[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let named = rights
+        .identities
+        .iter()
+        .map(|identity| names.get(identity).cloned().unwrap_or_else(|| hex(identity)));
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { "the server's own process".to_owned() } else { named.join(", ") }
+}
+
+fn counts(space: &SpaceInfo) -> [(&'static str, u64); 6] {
+    [
+        ("tuples", space.tuples),
+        ("bytes", space.bytes),
+        ("hidden", space.hidden),
+        ("waiters", space.waiters),
+        ("leases", space.leases),
+        ("parked", space.parked),
+    ]
+}
+
+pub(super) fn as_json(space: &SpaceInfo, names: &BTreeMap<Identity, String>) -> Value {
+    let SpaceSettings { policy, max_bytes, max_tuples, allow } = &space.settings;
+    let allow = allow.as_ref().map(|rights| {
+        let hex =
+            |identity: &Identity| identity.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let members = rights
+            .identities
+            .iter()
+            .map(|identity| json!({"identity": hex(identity), "machine": names.get(identity)}));
+        json!({"own_machine": rights.own_machine, "members": members.collect::<Vec<_>>()})
+    });
+    let mut object = json!({"name": space.name.as_str(), "policy": policy.to_string(), "max_bytes": max_bytes, "max_tuples": max_tuples, "allow": allow});
+    counts(space).into_iter().for_each(|(name, count)| object[name] = count.into());
+    object
+}
+
+pub(super) fn as_table(spaces: &[SpaceInfo]) -> String {
+    let mut lines = vec![format!(
+        "{:<24} {:<10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8}",
+        "space", "policy", "tuples", "size", "quota", "waiters", "leases", "parked"
+    )];
+    for space in spaces {
+        lines.push(format!(
+            "{:<24} {:<10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8}",
+            space.name.as_str(),
+            space.settings.policy.to_string(),
+            space.tuples,
+            bytes(space.bytes),
+            bytes(space.settings.max_bytes),
+            space.waiters,
+            space.leases,
+            space.parked
+        ));
+    }
+    lines.push(match spaces.len() {
+        0 => "no named spaces: quintet space create NAME makes one".to_owned(),
+        count => format!("{count} named spaces"),
+    });
+    lines.join("\n") + "\n"
+}
+
+fn as_lines(space: &SpaceInfo, who: &str) -> String {
+    let SpaceSettings { policy, max_bytes, max_tuples, .. } = &space.settings;
+    let mut lines = vec![
+        format!("{:<14} {}", "space", space.name),
+        format!("{:<14} {policy}", "policy"),
+        format!("{:<14} {max_bytes}", "max bytes"),
+        format!("{:<14} {max_tuples}", "max tuples"),
+        format!("{:<14} {who}", "for"),
+    ];
+    lines.extend(counts(space).iter().map(|(name, count)| format!("{name:<14} {count}")));
+    lines.join("\n") + "\n"
+}

@@ -8,6 +8,7 @@
 //! | `cell.rs` | [`Cell`]: one printed value, ours, and how they compare |
 //! | `report.rs` | [`Report`]: all cells of a study; `report/` prints it |
 //! | `sensitivity.rs` | [`Sensitivity`]: how much rests on an inferred parameter |
+//! | `start.rs` | [`Start`]: a fit anew, and how far several are from each other |
 //! | `table.rs` | tables of `published/` |
 //! | `thomas_1991.rs` | a vector processor served over Ethernet and FDDI: read this first |
 #![forbid(unsafe_code)]
@@ -15,9 +16,11 @@
 mod cell;
 mod report;
 mod sensitivity;
+mod start;
 mod table;
 pub mod thomas_1991;
 
 pub use cell::{Cell, Column, Role};
 pub use report::{Count, Predictor, Report, Scope};
 pub use sensitivity::{Off, Sensitivity};
+pub use start::{Start, spread};

@@ -13,6 +13,7 @@ mod text;
 
 use crate::cell::{Cell, Role};
 use crate::sensitivity::Sensitivity;
+use crate::start::{Start, spread};
 
 /// All cells of a study, and what made ours.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +28,8 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// The inferred parameters and what rests on each, if that was asked for.
     pub parameters: Vec<Sensitivity>,
+    /// What fitting them anew comes to, if that was asked for.
+    pub starts: Vec<Start>,
 }
 
 /// How many cells are within their tolerance.
@@ -58,7 +61,7 @@ pub enum Predictor {
 
 impl Report {
     pub(crate) const fn new(study: &'static str, seeds: u64) -> Report {
-        Report { study, seeds, digest: 0, cells: Vec::new(), parameters: Vec::new() }
+        Report { study, seeds, digest: 0, cells: Vec::new(), parameters: Vec::new(), starts: Vec::new() }
     }
 
     /// How many of the compared cells in this role the simulation has within their tolerance.
@@ -117,6 +120,35 @@ impl Report {
                 told(Scope::Every, Predictor::Simulation)
             )
         })
+    }
+}
+
+impl Report {
+    /// The starts as sentences: one each, and how far they are from each other.
+    fn starts(&self) -> Vec<String> {
+        let told = |start: &Start| {
+            let [fitted, predicted] = start.within;
+            format!(
+                "start {}: sum of squares {:.3}; {fitted} fitted, {predicted} predicted cells within; mean error {:.3}, {:.3}",
+                start.number, start.sum, start.error[0], start.error[1]
+            )
+        };
+        let mut lines: Vec<String> = self.starts.iter().map(told).collect();
+        lines.extend(spread(&self.starts).map(|([fitted, predicted], least)| {
+            format!(
+                "fitted anew from {} starts: {} to {} of {} fitted and {} to {} of {} predicted cells within; the least sum is that of start {}, which has {}",
+                self.starts.len(),
+                fitted[0].within,
+                fitted[1].within,
+                fitted[0].of,
+                predicted[0].within,
+                predicted[1].within,
+                predicted[0].of,
+                least.number,
+                least.within[1]
+            )
+        }));
+        lines
     }
 }
 

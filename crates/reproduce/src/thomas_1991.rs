@@ -23,12 +23,14 @@
 //! | `set_aside.rs`, `misses.rs` | why cells are not compared, and why others are missed |
 //! | `naive.rs` | what copying the fitted rows would predict |
 //! | `parameters.rs` | the inferred parameters by name, and how much rests on each |
+//! | `fit.rs` | how these were inferred, from several starts |
 //! | `what_if.rs` | the questions that the study left open |
 
 mod batch;
 mod case;
 mod driver;
 mod element;
+mod fit;
 mod given;
 mod inferred;
 mod lan;
@@ -47,6 +49,7 @@ mod transport;
 pub mod what_if;
 
 pub use case::{Application, Case, Lan, Model, Transport};
+pub use fit::fit;
 pub use inferred::Inferred;
 pub use machines::Machines;
 pub use parameters::{PARAMETERS, Parameter, sensitivities};

@@ -20,6 +20,30 @@ fn each_cell_is_an_object_and_each_run_the_same() {
 }
 
 #[test]
+fn a_fit_anew_is_an_object_and_its_spread_stands_in_the_sum() {
+    let study = ["reproduce", "thomas-1991", "--simulated", "--seeds", "1", "--starts", "1", "--json"];
+    let (status, said) = result(quintet(study));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (sum, others) = objects.split_last().unwrap();
+    let start = &others[others.len() - 1];
+    assert_eq!(
+        (&start["start"], &start["fitted"]["of"], &start["predicted"]["of"]),
+        (&0.into(), &75.into(), &181.into())
+    );
+    assert!(start["sum"].as_f64() > Some(0.0) && start["values"]["expansion"].is_f64(), "{start}");
+    let within = |role: &str| start[role]["within"].clone();
+    let expected = serde_json::json!({
+        "count": 1,
+        "fitted": [within("fitted"), within("fitted")],
+        "predicted": [within("predicted"), within("predicted")],
+        "least": 0,
+    });
+    assert_eq!(sum["starts"], expected);
+    assert_eq!(result(quintet(["reproduce", "thomas-1991", "--what-if", "--starts", "1"])).0, 64);
+}
+
+#[test]
 fn what_if_answers_one_question_as_objects_and_as_a_page() {
     let folder = TempDir::new().unwrap();
     let page = folder.path().join("page.html");

@@ -30,6 +30,9 @@ impl Report {
         }
         page.push_str("</table>\n");
         self.html_parameters(&mut page);
+        for line in self.starts() {
+            let _ = writeln!(page, "<p>{line}</p>");
+        }
         page.push_str("</body></html>\n");
         page
     }

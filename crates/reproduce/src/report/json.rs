@@ -3,14 +3,16 @@
 use super::{Count, Predictor, Report, Scope};
 use crate::cell::{Cell, Role};
 use crate::sensitivity::{Off, Sensitivity};
+use crate::start::{Start, spread};
 use serde_json::{Value, json};
 
 impl Report {
-    /// One object a cell, one a parameter if those were asked for, and a last one that sums them up.
+    /// One object a cell, one a parameter and one a start if those were asked for, and a last one that sums them up.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
         let mut objects: Vec<Value> = self.cells.iter().map(object).collect();
         objects.extend(self.parameters.iter().map(parameter));
+        objects.extend(self.starts.iter().map(start));
         let (set_aside, measured) = self.set_aside();
         objects.push(json!({
             "study": self.study,
@@ -21,6 +23,7 @@ impl Report {
             "measured": measured,
             "fitted": self.counted(Role::Fitted),
             "predicted": self.counted(Role::Predicted),
+            "starts": self.spread(),
         }));
         objects
     }
@@ -47,6 +50,30 @@ impl Report {
             "naive": naive,
         })
     }
+}
+
+impl Report {
+    /// How far fits from several starts are from each other; nothing without one.
+    fn spread(&self) -> Value {
+        spread(&self.starts).map_or(Value::Null, |(counts, least)| {
+            let [fitted, predicted] = counts.map(|counts| counts.map(|count| count.within));
+            json!({"count": self.starts.len(), "fitted": fitted, "predicted": predicted, "least": least.number})
+        })
+    }
+}
+
+fn start(start: &Start) -> Value {
+    let [fitted, predicted] = start.within.map(|Count { within, of }| json!({"within": within, "of": of}));
+    let values: serde_json::Map<String, Value> =
+        start.values.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "start": start.number,
+        "sum": start.sum,
+        "fitted": fitted,
+        "predicted": predicted,
+        "mean_error": start.error,
+        "values": values,
+    })
 }
 
 fn object(cell: &Cell) -> Value {

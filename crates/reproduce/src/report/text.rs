@@ -30,7 +30,8 @@ impl fmt::Display for Report {
             "set aside: {aside} cells, {measured} of them measured and not simulated, which count nowhere"
         )?;
         writeln!(f, "means of {} seeds, digest {:016x}", self.seeds, self.digest)?;
-        self.write_parameters(f)
+        self.write_parameters(f)?;
+        self.starts().iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 

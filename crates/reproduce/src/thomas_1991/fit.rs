@@ -2,21 +2,17 @@
 //! cell's tolerance, by the method of Levenberg and Marquardt. No cell that is predicted or set aside is looked at.
 //!
 //! The sum has many minima that are near each other, so that several starts are tried, and the least is taken: the first is the values
-//! that were worked out on paper, with all tables in view, the others are those, each off by up to a quarter. For each start
-//! it prints the sum that was found, then how many cells are within, fitted and predicted, which are counted and not chosen by.
-//!
-//! `cargo run --release -p quintet-reproduce --example fit [STARTS]`
+//! that were worked out on paper, with all tables in view, the others are those, each off by up to a quarter. How many cells are within is
+//! counted for each start and not chosen by.
 
-use quintet_reproduce::Role;
-use quintet_reproduce::thomas_1991::{Case, Inferred, PARAMETERS, reproduce_with};
+use super::{Case, Inferred, PARAMETERS, reproduce_with};
+use crate::cell::Role;
+use crate::start::Start;
 
 /// Tolerances beyond which a cell counts as far off as any: what no values of the parameters reach must not draw them away from all
 /// other cells. Without it two cells, each four tolerances off, were two thirds of the sum.
 const REACH: f64 = 2.0;
 const COUNT: usize = PARAMETERS.len();
-/// Seeds of each evaluation.
-const SEEDS: u64 = 3;
-const STARTS: u64 = 8;
 /// By which share a parameter is moved to see what follows: cells jump where a packet more is sent.
 const MOVE: f64 = 0.03;
 /// How often the sum is made smaller at most, and how often a step that does not is shortened.
@@ -54,8 +50,8 @@ fn start(number: u64) -> Inferred {
 }
 
 /// How far each fitted cell is off, in tolerances, or [`REACH`].
-fn residuals(inferred: &Inferred) -> Vec<f64> {
-    let report = reproduce_with(inferred, SEEDS, Case::is_fitted);
+fn residuals(inferred: &Inferred, seeds: u64) -> Vec<f64> {
+    let report = reproduce_with(inferred, seeds, Case::is_fitted);
     let fitted = report.cells.iter().filter(|cell| cell.role == Role::Fitted && cell.set_aside.is_none());
     let off =
         fitted.filter_map(|cell| Some((cell.ours? - cell.published) / cell.column.tolerance(cell.published)));
@@ -76,12 +72,12 @@ fn moved(inferred: &Inferred, shares: &[f64]) -> Inferred {
 }
 
 /// What each residual changes by when a parameter is moved, for each parameter, as a share of the move.
-fn derivatives(inferred: &Inferred, here: &[f64]) -> Vec<Vec<f64>> {
+fn derivatives(inferred: &Inferred, here: &[f64], seeds: u64) -> Vec<Vec<f64>> {
     let of = |index: usize| {
         let mut shares = [0.0; COUNT];
         // The load is at its limit.
         shares[index] = if PARAMETERS[index].name == "load" { -MOVE } else { MOVE };
-        let there = residuals(&moved(inferred, &shares));
+        let there = residuals(&moved(inferred, &shares), seeds);
         there.iter().zip(here).map(|(there, here)| (there - here) / shares[index]).collect()
     };
     (0..COUNT).map(of).collect()
@@ -110,18 +106,18 @@ fn step(derivatives: &[Vec<f64>], here: &[f64], damping: f64) -> Vec<f64> {
     rows.iter().map(|row| row[COUNT].clamp(-0.25, 0.25)).collect()
 }
 
-/// A minimum near `best`, and the sum there.
-fn minimum(mut best: Inferred) -> (Inferred, f64) {
-    let mut here = residuals(&best);
+/// A minimum near `best`, after so many steps at most, and the sum there.
+fn minimum(mut best: Inferred, seeds: u64, iterations: u32) -> (Inferred, f64) {
+    let mut here = residuals(&best, seeds);
     let mut damping = 0.01;
-    for _ in 0..ITERATIONS {
+    for _ in 0..iterations {
         let before = dot(&here, &here);
-        let derivatives = derivatives(&best, &here);
+        let derivatives = derivatives(&best, &here, seeds);
         for _ in 0..SHORTER {
             let mut tried = moved(&best, &step(&derivatives, &here, damping));
             // 3 to 5 percent, as the paper says.
             tried.load = tried.load.clamp(0.03, 0.05);
-            let there = residuals(&tried);
+            let there = residuals(&tried, seeds);
             if dot(&there, &there) < dot(&here, &here) {
                 (best, here) = (tried, there);
                 damping /= 4.0;
@@ -136,20 +132,55 @@ fn minimum(mut best: Inferred) -> (Inferred, f64) {
     (best, dot(&here, &here))
 }
 
-fn main() {
-    let starts = std::env::args().nth(1).and_then(|starts| starts.parse().ok()).unwrap_or(STARTS);
-    let mut all: Option<(Inferred, f64)> = None;
-    for number in 0..starts {
-        let (found, sum) = minimum(start(number));
-        let report = reproduce_with(&found, SEEDS, |_| true);
-        println!(
-            "start {number}: {sum:.3}, {}, {}",
-            report.count(Role::Fitted),
-            report.count(Role::Predicted)
-        );
-        if all.is_none_or(|(_, least)| sum < least) {
-            println!("{found:#?}");
-            all = Some((found, sum));
+/// Fits the parameters anew from a start, with means of so many seeds. Takes a minute or more.
+#[must_use]
+pub fn fit(number: u64, seeds: u64) -> Start {
+    fit_within(number, seeds, ITERATIONS)
+}
+
+/// The same in so many steps at most.
+fn fit_within(number: u64, seeds: u64, iterations: u32) -> Start {
+    let (mut found, sum) = minimum(start(number), seeds, iterations);
+    let report = reproduce_with(&found, seeds, |_| true);
+    Start {
+        number,
+        sum,
+        within: Role::ALL.map(|role| report.count(role)),
+        error: Role::ALL.map(|role| report.mean_error(role)),
+        values: PARAMETERS.iter().map(|parameter| (parameter.name, *(parameter.of)(&mut found))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_the_values_by_hand_and_others_off_by_a_quarter_at_most() {
+        assert_eq!(start(0), BY_HAND);
+        for number in 1..8 {
+            let (mut near, mut by_hand) = (start(number), BY_HAND);
+            assert_ne!(near, start(number + 1));
+            for parameter in &PARAMETERS {
+                let share = *(parameter.of)(&mut near) / *(parameter.of)(&mut by_hand);
+                assert!((0.75..=1.25).contains(&share), "start {number}, {}: {share}", parameter.name);
+            }
         }
+    }
+
+    #[test]
+    fn a_step_makes_the_sum_smaller_and_the_start_says_what_it_came_to() {
+        let before = residuals(&start(0), 1);
+        let found = fit_within(0, 1, 1);
+        assert!(found.sum < dot(&before, &before), "{} of {}", found.sum, dot(&before, &before));
+        assert!(found.values.iter().any(|(name, value)| *name == "expansion" && *value != BY_HAND.expansion));
+        let mut inferred = BY_HAND;
+        for (parameter, (name, value)) in PARAMETERS.iter().zip(&found.values) {
+            assert_eq!(parameter.name, *name);
+            *(parameter.of)(&mut inferred) = *value;
+        }
+        let report = reproduce_with(&inferred, 1, |_| true);
+        assert_eq!(found.within, Role::ALL.map(|role| report.count(role)));
+        assert!(found.within[0].of == 75 && found.within[1].of == 181, "{found:?}");
     }
 }

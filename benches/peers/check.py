@@ -97,6 +97,8 @@ EXPECTED = [
     ("executor_tasks.py", ["--with", "dask", "--case", "submit-0"], "dask", [("submit-0", "tasks/s")]),
     ("executor_tasks.py", ["--with", "ray", "--case", "submit-0"], "ray", [("submit-0", "tasks/s")]),
     ("ray_start.py", ["--case", "start-2"], "ray", [("start-2", "ns")]),
+    ("ns3_lan", [], "ns3", [("lan", "requests/s"), ("lan-ip", "requests/s")]),
+    ("ns3_lan", ["--case", "lan-ip"], "ns3", [("lan-ip", "requests/s")]),
     ("iceoryx2", [], "iceoryx2", [("rtt-64", "ns")]),
     ("nexosim", [], "nexosim", [("mm1", "customers/s")]),
 ]

@@ -38,7 +38,8 @@ static inline struct samples new_samples(long iterations, long group)
 {
     struct samples samples = {.operations = group < iterations ? group : iterations};
     samples.capacity = (size_t)(iterations / samples.operations);
-    samples.durations_ns = malloc(samples.capacity * sizeof *samples.durations_ns);
+    /* The cast is for C++. */
+    samples.durations_ns = (uint64_t *)malloc(samples.capacity * sizeof *samples.durations_ns);
     if (samples.durations_ns == NULL) {
         fprintf(stderr, "no memory for %zu samples\n", samples.capacity);
         exit(EXIT_BROKEN);

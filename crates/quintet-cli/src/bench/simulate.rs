@@ -6,12 +6,14 @@
 //! | `simulate/queue.rs` | a queue with one server |
 //! | `simulate/ethernet.rs` | stations on one Ethernet |
 //! | `simulate/hops.rs` | packets over several hops of a network |
+//! | `simulate/lan.rs` | requests over several hops, from a model file |
 //! | `simulate/processes.rs` | the queue, of processes in Python |
 //! | `simulate/nodes.rs` | memory of ten thousand nodes |
 
 mod ethernet;
 mod hold;
 mod hops;
+mod lan;
 mod nodes;
 mod processes;
 mod queue;
@@ -28,9 +30,10 @@ pub(crate) use nodes::NodesArguments;
 const CUSTOMER: MessageType = MessageType(0);
 
 pub(super) fn cases() -> Vec<Case> {
-    let all =
-        [hold::cases(), queue::cases(), ethernet::cases(), hops::cases(), processes::cases(), nodes::cases()];
-    all.into_iter().flatten().collect()
+    let networks = [ethernet::cases(), hops::cases(), lan::cases()];
+    let all = [hold::cases(), queue::cases()].into_iter().chain(networks);
+    let all = all.chain([processes::cases(), nodes::cases()]);
+    all.flatten().collect()
 }
 
 /// A module that sends `count` messages, at exponential intervals of `mean` seconds.

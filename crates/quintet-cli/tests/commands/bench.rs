@@ -204,6 +204,20 @@ fn a_case_with_several_goals_is_measured_once_and_has_a_row_for_each() {
 }
 
 #[test]
+fn a_case_of_a_model_file_says_where_that_is_looked_for() {
+    let both = [expected("lan", &["ns3"], Value::Null), expected("lan", &["ns3-ip"], Value::Null)];
+    let listed = listed(["bench", "simulate", "--case", "lan", "--list", "--json"]);
+    assert_eq!(listed, both);
+    // Tests begin in the folder of their package.
+    let (status, said) = result(quintet(["bench", "--case", "lan", "--rounds", "1"]));
+    assert_ne!(status, 0, "{said}");
+    assert!(
+        said.contains("simulate/lan failed: ") && said.contains("models/lan.toml: not here; start this in"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_peer_that_is_not_built_leaves_the_ratio_open() {
     let row = row(&TempDir::new().unwrap());
     assert!(row["peer_missing"].as_str().is_some_and(|why| why.contains("make -C benches/peers")), "{row}");

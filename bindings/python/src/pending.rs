@@ -204,6 +204,8 @@ impl Pending {
             Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
             Outcome::Done | Outcome::NoMatch => Ok(py.None()),
             Outcome::Page(page) => Ok(from_page(py, page)?.unbind()),
+            // Nothing that is begun here asks for it.
+            Outcome::Spaces(_) => Ok(py.None()),
         }
     }
 }

@@ -370,6 +370,7 @@ impl Space {
 }
 
 impl Protocol for Space {
+    #[inline]
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         self.catch_up(now, out);
         match input {

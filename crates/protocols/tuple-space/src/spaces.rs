@@ -179,6 +179,24 @@ impl Spaces {
         self.unnamed.handle(now, Input::Peer(peer, change), out);
     }
 
+    /// Whatever is not the unnamed space's alone.
+    #[inline(never)]
+    fn attend(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Frame(from, frame) => self.frame(now, from, frame, out),
+            Input::Peer(peer, change) => self.peer_change(now, peer, change, out),
+            Input::Started => self.unnamed.handle(now, input, out),
+            Input::Wake => {
+                self.unnamed.handle(now, input, out);
+                self.table.wake(now, out);
+            }
+            Input::Writable(to) => {
+                self.unnamed.handle(now, input, out);
+                self.tell_used(now, to, input, out);
+            }
+        }
+    }
+
     /// Checks that the parts agree: for tests and fuzzing.
     ///
     /// # Panics
@@ -192,21 +210,11 @@ impl Spaces {
 }
 
 impl Protocol for Spaces {
-    #[inline]
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        match input {
-            Input::Frame(_, frame) if self.is_for_unnamed(&frame) => self.unnamed.handle(now, input, out),
-            Input::Frame(from, frame) => self.frame(now, from, frame, out),
-            Input::Peer(peer, change) => self.peer_change(now, peer, change, out),
-            Input::Started => self.unnamed.handle(now, input, out),
-            Input::Wake => {
-                self.unnamed.handle(now, input, out);
-                self.table.wake(now, out);
-            }
-            Input::Writable(to) => {
-                self.unnamed.handle(now, input, out);
-                self.tell_used(now, to, input, out);
-            }
+        match &input {
+            // Most inputs: the space's own `handle` becomes a part of this one.
+            Input::Frame(_, frame) if self.is_for_unnamed(frame) => self.unnamed.handle(now, input, out),
+            _ => self.attend(now, input, out),
         }
     }
 

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use quintet::{Begin, Code, Error, Outcome, Pending};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,18 +19,39 @@ pub(crate) struct Connection {
     lab: Mutex<Option<quintet::Lab>>,
     /// Made when an event loop first asks for it.
     watch: Mutex<Option<quintet::Watch>>,
+    /// Of a named space: the connection over which it is asked, and the space.
+    named: Option<(Arc<Connection>, quintet::Space)>,
 }
 
 impl Connection {
     pub(crate) fn new(lab: quintet::Lab) -> Self {
-        Connection { maker: Maker::this_process(), lab: Mutex::new(Some(lab)), watch: Mutex::new(None) }
+        let (lab, watch) = (Mutex::new(Some(lab)), Mutex::new(None));
+        Connection { maker: Maker::this_process(), lab, watch, named: None }
+    }
+
+    /// The same connection, whose questions go to a named space.
+    pub(crate) fn to_space(this: &Arc<Connection>, space: quintet::Space) -> Connection {
+        let over = Arc::clone(this.over());
+        let (lab, watch) = (Mutex::new(None), Mutex::new(None));
+        Connection { maker: Maker::this_process(), lab, watch, named: Some((over, space)) }
+    }
+
+    /// Where what is of the whole connection is kept.
+    fn over<'a>(self: &'a Arc<Connection>) -> &'a Arc<Connection> {
+        self.named.as_ref().map_or(self, |(over, _)| over)
+    }
+
+    /// What the space is called; none: it is the one without a name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.named.as_ref().and_then(|(_, space)| space.name())
     }
 
     /// # Errors
     /// `Closed`: the parent of this process made it.
     fn lab(&self) -> Result<MutexGuard<'_, Option<quintet::Lab>>, Error> {
         self.check_maker()?;
-        Ok(self.lab.lock().unwrap_or_else(PoisonError::into_inner))
+        let of = self.named.as_ref().map_or(self, |(over, _)| over);
+        Ok(of.lab.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether this process may use it.
@@ -67,7 +88,8 @@ impl Connection {
     pub(crate) fn watch(&self) -> Result<quintet::Watch, Error> {
         let lab = self.lab()?;
         let Some(lab) = lab.as_ref() else { return Err(closed()) };
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = self.named.as_ref().map_or(self, |(over, _)| over);
+        let mut watch = of.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if watch.is_none() {
             *watch = Some(lab.watch()?);
         }
@@ -81,7 +103,26 @@ impl Connection {
     /// # Errors
     /// `Closed`.
     pub(crate) fn space(&self) -> Result<quintet::Space, Error> {
-        self.lab()?.as_ref().map(quintet::Lab::space).ok_or_else(closed)
+        let lab = self.lab()?;
+        let lab = lab.as_ref().ok_or_else(closed)?;
+        Ok(self.named.as_ref().map_or_else(|| lab.space(), |(_, space)| space.clone()))
+    }
+
+    /// Asks about the spaces as a whole.
+    ///
+    /// # Errors
+    /// Those of the question; `Closed`.
+    pub(crate) fn ask_lab<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&quintet::Lab) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let ask = || {
+            // Not under the lock: whoever closes meanwhile ends the question.
+            let lab = self.lab()?.clone();
+            question(&lab.ok_or_else(closed)?)
+        };
+        py.detach(ask).map_err(raise)
     }
 
     /// # Errors
@@ -150,8 +191,9 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let lab = self.lab.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let watch = self.watch.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let named = self.named.take();
         if !self.maker.is_this_process() {
-            std::mem::forget((lab, watch));
+            std::mem::forget((lab, watch, named));
         }
     }
 }

@@ -5,9 +5,10 @@ use crate::error::raise;
 use crate::messaging::Messaging;
 use crate::settings::Settings;
 use crate::space::Space;
+use crate::status::from_spaces;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
-use quintet::{Code, Error, LinkAddress, SpaceAddress};
+use pyo3::types::{PyList, PyString, PyTuple};
+use quintet::{Code, Error, LinkAddress, SpaceAddress, SpaceSettings};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -115,7 +116,7 @@ impl Lab {
         Ok(Lab { connection: Arc::new(Connection::new(lab)), address, why_embedded: None })
     }
 
-    /// The tuple space.
+    /// The tuple space without a name; `lab.space("orders")` is a named one.
     #[getter]
     fn space(&self) -> Space {
         Space::new(Arc::clone(&self.connection))
@@ -125,6 +126,48 @@ impl Lab {
     #[getter]
     fn messaging(&self) -> Messaging {
         Messaging::new(Arc::clone(&self.connection))
+    }
+
+    /// Creates a named space and returns it; `lab.space(name)` is it for others. One that is there with the same settings is as good. It holds
+    /// `max_bytes` (64 MiB) and `max_tuples` (1,048,576); `policy` says what holds its tuples: "volatile", the server's memory.
+    ///
+    /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue, NotAllowed.
+    #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile"))]
+    fn create_space(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        max_bytes: Option<u64>,
+        max_tuples: Option<u64>,
+        policy: &str,
+    ) -> PyResult<Space> {
+        let bad = |text: String| raise(Error::new(Code::BadValue, text));
+        for (what, given) in [("max_bytes", max_bytes), ("max_tuples", max_tuples)] {
+            if given == Some(0) {
+                return Err(bad(format!("{what}: a space holds one at least")));
+            }
+        }
+        let policy = policy.parse().map_err(bad)?;
+        let settings = SpaceSettings {
+            policy,
+            max_bytes: max_bytes.unwrap_or(0),
+            max_tuples: max_tuples.unwrap_or(0),
+            allow: None,
+        };
+        let space = self.connection.ask_lab(py, |lab| lab.create_space(name, &settings))?;
+        Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
+    }
+
+    /// Removes a named space with its tuples. Who waits in it, or asks it later, gets NoSuchSpace.
+    ///
+    /// Raises NoSuchSpace, NotAllowed, BadValue.
+    fn remove_space(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.connection.ask_lab(py, |lab| lab.remove_space(name))
+    }
+
+    /// The named spaces, by name, each a `quintet.NamedSpace`.
+    fn spaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        from_spaces(py, &self.connection.ask_lab(py, quintet::Lab::spaces)?)
     }
 
     /// What `quintet.connect` takes to come to the same space; None if it lives in this process.

@@ -24,6 +24,20 @@ type PyTupleResult<'py> = PyResult<Bound<'py, PyTuple>>;
 
 #[pymethods]
 impl Space {
+    /// The named space of this name on the same server: `lab.space("orders")`. Somebody has created it, by `Lab.create_space` say.
+    ///
+    /// Raises NoSuchSpace, which names those that are there; NotAllowed; BadValue for what is no name.
+    fn __call__(&self, py: Python<'_>, name: &str) -> PyResult<Space> {
+        let space = self.connection.ask_lab(py, |lab| lab.named_space(name))?;
+        Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
+    }
+
+    /// What it is called; None: it is the space without a name.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.connection.name()
+    }
+
     /// Puts a tuple. When this returns, the space has it. Waits while the space is full, `timeout` seconds at most.
     ///
     /// Raises BadValue, TooLarge, SpaceFull.

@@ -3,7 +3,7 @@
 use crate::words::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quintet::State;
+use quintet::{SpaceInfo, State};
 
 /// A `quintet.Status`.
 ///
@@ -37,4 +37,31 @@ pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<
     }
     numbers.set_item("rows", rows.to_tuple())?;
     types.getattr("Status")?.call((), Some(&numbers))
+}
+
+/// A list of `quintet.NamedSpace`.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn from_spaces<'py>(py: Python<'py>, spaces: &[SpaceInfo]) -> PyResult<Bound<'py, PyList>> {
+    let (of_space, list) = (py.import("quintet.status")?.getattr("NamedSpace")?, PyList::empty(py));
+    for space in spaces {
+        let named = PyDict::new(py);
+        named.set_item("name", space.name.as_str())?;
+        named.set_item("policy", space.settings.policy.to_string())?;
+        for (name, number) in [
+            ("max_bytes", space.settings.max_bytes),
+            ("max_tuples", space.settings.max_tuples),
+            ("tuples", space.tuples),
+            ("bytes", space.bytes),
+            ("hidden", space.hidden),
+            ("waiters", space.waiters),
+            ("leases", space.leases),
+            ("parked", space.parked),
+        ] {
+            named.set_item(name, number)?;
+        }
+        list.append(of_space.call((), Some(&named))?)?;
+    }
+    Ok(list)
 }

@@ -89,7 +89,7 @@ from quintet.errors import (
     WrongCluster,
 )
 from quintet.registration import register_with_joblib
-from quintet.status import SignatureStatus, Status
+from quintet.status import NamedSpace, SignatureStatus, Status
 
 if TYPE_CHECKING:
     from quintet import aio, simulate
@@ -97,8 +97,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
-    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "Lab", "Lease", "Messaging", "Pending", "PendingMessage", "Recipient", "Server",
-    "SignatureStatus", "Space", "Status",
+    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
+    "Recipient", "Server", "SignatureStatus", "Space", "Status",
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",

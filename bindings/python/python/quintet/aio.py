@@ -17,7 +17,7 @@ from quintet._native import Pending
 from quintet.aio_messaging import Messaging
 from quintet.listing import ListedTuple
 from quintet.progress import Progress
-from quintet.status import Status
+from quintet.status import NamedSpace, Status
 
 
 @asynccontextmanager
@@ -42,6 +42,23 @@ class Lab:
         self.space = Space(native, self._progress)
         self.messaging = Messaging(native.messaging, self._progress)
 
+    async def create_space(
+        self, name: str, *, max_bytes: int | None = None, max_tuples: int | None = None, policy: str = "volatile"
+    ) -> Space:
+        """Creates a named space, as `quintet.Lab.create_space`."""
+        create = partial(
+            self.native.create_space, name, max_bytes=max_bytes, max_tuples=max_tuples, policy=policy
+        )
+        return self.space._beside(await asyncio.get_running_loop().run_in_executor(None, create))
+
+    async def remove_space(self, name: str) -> None:
+        """Removes a named space with its tuples."""
+        await asyncio.get_running_loop().run_in_executor(None, self.native.remove_space, name)
+
+    async def spaces(self) -> list[NamedSpace]:
+        """The named spaces, by name."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.native.spaces)
+
     def close(self) -> None:
         """Ends the connection; what is awaited ends with Closed. To be called in the event loop."""
         self._progress.close()
@@ -57,6 +74,21 @@ class Space:
     def __init__(self, lab: _native.Lab, progress: Progress | None = None) -> None:
         self._native = lab.space
         self._progress = progress or Progress(lab)
+
+    def _beside(self, native: _native.Space) -> Space:
+        """Another space of the same connection."""
+        space = Space.__new__(Space)
+        space._native, space._progress = native, self._progress
+        return space
+
+    async def __call__(self, name: str) -> Space:
+        """The named space of this name: `orders = await lab.space("orders")`."""
+        return self._beside(await asyncio.get_running_loop().run_in_executor(None, self._native, name))
+
+    @property
+    def name(self) -> str | None:
+        """What it is called; None: it is the space without a name."""
+        return self._native.name
 
     async def out(self, *fields: Any, timeout: float | None = None) -> None:
         """Puts a tuple."""

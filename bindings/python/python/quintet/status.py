@@ -68,3 +68,29 @@ def table(columns: dict[str, Any], index: tuple[str, Any] | None = None) -> pand
         return pandas.DataFrame(columns)
     name, values = index
     return pandas.DataFrame(columns, index=pandas.Index(values, name=name))
+
+
+@dataclass(frozen=True)
+class NamedSpace:
+    """A named space, as `Lab.spaces` lists it."""
+
+    name: str
+    """What it is called."""
+    policy: str
+    """What holds its tuples: "volatile", the server's memory."""
+    max_bytes: int
+    """Bytes that it may hold."""
+    max_tuples: int
+    """Tuples that it may hold."""
+    tuples: int
+    """Tuples that can be taken."""
+    bytes: int
+    """Bytes that count for its quota."""
+    hidden: int
+    """Tuples under a lease or in delivery."""
+    waiters: int
+    """Takes and reads that wait."""
+    leases: int
+    """Leases held."""
+    parked: int
+    """Requests that wait for room."""

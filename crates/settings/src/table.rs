@@ -83,6 +83,14 @@ settings! {
         range: 1..=1 << 32,
         text: "Requests of one sender that may wait at one time, and answers that may wait for its link.",
     };
+    /// `space.lease_ms`
+    SPACE_LEASE_MS: Number = {
+        name: "space.lease_ms",
+        unit: Unit::Milliseconds,
+        default: 10_000,
+        range: 30..=86_400_000,
+        text: "How long a leased take lives unless it is renewed. A live holder renews after each third of it.",
+    };
     /// `spaces.max_count`
     SPACES_MAX_COUNT: Number = {
         name: "spaces.max_count",
@@ -98,14 +106,6 @@ settings! {
         default: 1 << 32,
         range: 1..=1 << 50,
         text: "The quotas of all named spaces of a server together (quintet space create --max-bytes). What one was promised no other takes.",
-    };
-    /// `space.lease_ms`
-    SPACE_LEASE_MS: Number = {
-        name: "space.lease_ms",
-        unit: Unit::Milliseconds,
-        default: 10_000,
-        range: 30..=86_400_000,
-        text: "How long a leased take lives unless it is renewed. A live holder renews after each third of it.",
     };
     /// `link.window_frames`
     LINK_WINDOW_FRAMES: Number = {

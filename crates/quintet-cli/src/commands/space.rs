@@ -276,6 +276,7 @@ pub(super) fn as_table(spaces: &[SpaceInfo]) -> String {
     }
     lines.push(match spaces.len() {
         0 => "no named spaces: quintet space create NAME makes one".to_owned(),
+        1 => "1 named space".to_owned(),
         count => format!("{count} named spaces"),
     });
     lines.join("\n") + "\n"

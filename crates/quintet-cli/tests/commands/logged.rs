@@ -107,6 +107,20 @@ fn drain(space: &Space, name: &str) -> Vec<i64> {
 }
 
 #[test]
+fn a_logged_space_shows_its_status_though_it_has_no_named_ones() {
+    let folder = TempDir::new().expect("a folder");
+    let (socket, log) = (folder.path().join("s"), folder.path().join("log"));
+    let _server = served(&socket, &log);
+    connect(&socket).out(tuple!["item", 1i64]).expect("it is kept");
+    let (code, said) = result(quintet(["status", "--space", text(&socket)]));
+    assert_eq!(code, 0, "{said}");
+    assert!(said.lines().any(|line| line.split_whitespace().eq(["tuples", "1"])), "{said}");
+    let (code, said) = result(quintet(["status", "--space", text(&socket), "--json"]));
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(r#""spaces":[]"#), "{said}");
+}
+
+#[test]
 fn what_a_killed_server_acknowledged_is_there_when_it_comes_back() {
     // Many in a long run.
     let kills = std::env::var("QUINTET_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);

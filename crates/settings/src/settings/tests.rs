@@ -202,6 +202,10 @@ fn the_table_keeps_its_own_rules() {
             assert!(setting.parse(&setting.default_text()).is_some(), "the default of {}", setting.name());
         }
     }
+    let mut groups: Vec<&str> = ALL.iter().map(|setting| setting.name().split('.').next().unwrap()).collect();
+    groups.dedup();
+    let of_all = groups.iter().collect::<std::collections::BTreeSet<_>>().len();
+    assert_eq!(groups.len(), of_all, "a group in two places: {groups:?}");
     for (variable, name) in SHORT_VARIABLES {
         assert!(Setting::find(name).is_some() && names.insert((*variable).to_owned()), "{variable}");
     }

@@ -59,6 +59,44 @@ fn each_space_has_tuples_leases_and_evaluations_of_its_own() {
 }
 
 #[test]
+fn a_group_happens_in_its_own_space_and_returns_there_what_it_took() {
+    everywhere(|lab, other| {
+        let a = lab.create_space("a", &small()).unwrap();
+        let there = other.named_space("a").unwrap();
+        a.out_many(&[tuple!["row", 1i64], tuple!["row", 2i64]], None).unwrap();
+        lab.space().out(tuple!["row", 9i64]).unwrap();
+        for is_aborted in [true, false] {
+            let group = there.group();
+            assert_eq!(group.take(&template!["row", ?i64]).unwrap(), tuple!["row", 1i64]);
+            group.out(tuple!["row", 3i64]).unwrap();
+            assert_eq!([rows(&a), rows(&lab.space())], [1, 1]);
+            if is_aborted {
+                group.abort().unwrap()
+            } else {
+                drop(group)
+            }
+            assert_eq!(a.read(&template!["row", ?i64]).unwrap(), tuple!["row", 1i64], "at its old place");
+        }
+        let group = there.group();
+        let read = group.read(&template!["row", 2i64]).unwrap();
+        group.out(read).unwrap();
+        a.take(&template!["row", 2i64]).unwrap();
+        assert_eq!(group.commit().unwrap_err().code(), Code::Conflict);
+        let group = there.group();
+        group.take(&template!["row", 1i64]).unwrap();
+        group.out(tuple!["row", 4i64]).unwrap();
+        group.commit().unwrap();
+        assert_eq!([rows(&a), rows(&other.space())], [1, 1]);
+        assert_eq!(a.read(&template!["row", ?i64]).unwrap(), tuple!["row", 4i64]);
+        let group = there.group();
+        group.take(&template!["row", 4i64]).unwrap();
+        lab.remove_space("a").unwrap();
+        assert_eq!(group.commit().unwrap_err().code(), Code::NoSuchSpace);
+        lab.space().take(&template!["row", 9i64]).unwrap();
+    });
+}
+
+#[test]
 fn a_take_waits_in_its_own_space_and_is_told_when_that_is_removed() {
     everywhere(|lab, other| {
         let a = lab.create_space("a", &small()).unwrap();

@@ -86,7 +86,7 @@ use quintet_status::*;
 
 impl quintet_status {
     /// By number, after 0.
-    const OF_CODES: [quintet_status; 24] = [
+    const OF_CODES: [quintet_status; 26] = [
         QUINTET_TIMED_OUT,
         QUINTET_CANCELLED,
         QUINTET_SPACE_FULL,
@@ -111,6 +111,8 @@ impl quintet_status {
         QUINTET_NO_HANDLER,
         QUINTET_BUSY,
         QUINTET_CONFLICT,
+        QUINTET_NO_SUCH_SPACE,
+        QUINTET_SPACE_EXISTS,
     ];
 
     pub(crate) fn of(code: Code) -> quintet_status {
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_is_no_status_is_internal() {
-        for number in [-1, 24, 255, i32::MIN, i32::MAX] {
+        for number in [-1, 27, 255, i32::MIN, i32::MAX] {
             assert_eq!(text(quintet_status_name(number), "name").expect("text"), "QUINTET_INTERNAL");
             assert_eq!(quintet_status_exit(number), 70);
         }

@@ -9,6 +9,10 @@ use quintet_testbed::{Program, TempDir};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Longer than the build of the library takes, also on a busy machine.
+const BUILD: Duration = Duration::from_secs(600);
 
 /// The repository.
 fn root() -> PathBuf {
@@ -32,8 +36,9 @@ fn packages() -> &'static str {
             .arg(format!("CARGO={}", if is_built { ":" } else { env!("CARGO") }))
             .arg(format!("CARGO_TARGET_DIR={}", text(target)))
             .arg(format!("PREFIX={}", text(&prefix)));
-        let (code, said) = result(program.spawn().unwrap());
-        assert_eq!(code, 0, "{said}");
+        let mut program = program.spawn().unwrap();
+        let status = program.wait(BUILD).expect("it can be waited for").expect("the library is built");
+        assert!(status.success(), "{}", program.output().text());
         text(&prefix.join("lib/pkgconfig")).to_owned()
     })
 }

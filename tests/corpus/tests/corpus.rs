@@ -54,7 +54,11 @@ fn the_stored_seeds_are_those_that_are_made_now() {
     for seed in seeds() {
         let stored = fs::read(folder(seed.target).join(seed.name)).unwrap_or_default();
         let fresh = stored == seed.bytes;
-        assert!(fresh, "{}/{} is stale: run `cargo xtask corpus`", seed.target, seed.name);
+        assert!(
+            fresh,
+            "{}/{} is stale: run `cargo xtask corpus`; where the same requests come to another snapshot of a space, raise its `BEHAVIOUR` too",
+            seed.target, seed.name
+        );
     }
 }
 

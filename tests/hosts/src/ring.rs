@@ -55,6 +55,8 @@ pub type RingConfig = (Address, Span, bool);
 impl Snapshot for Ring {
     type Config = RingConfig;
 
+    const BEHAVIOUR: u32 = 1;
+
     fn save(&self, bytes: &mut Vec<u8>) {
         bytes.u8(u8::from(self.held.is_some()) | u8::from(self.asked.is_some()) << 1);
         if let Some((round, until)) = self.held {

@@ -80,6 +80,7 @@ impl Protocol for Forgetful {
 
 impl Snapshot for Forgetful {
     type Config = RingConfig;
+    const BEHAVIOUR: u32 = 1;
     fn save(&self, bytes: &mut Vec<u8>) {
         let mut whole = Vec::new();
         self.0.save(&mut whole);

@@ -12,6 +12,10 @@ pub trait Snapshot: Protocol + Sized {
     /// What it was made with, as its constructor knows it.
     type Config;
 
+    /// The number of what it does. Raised whenever the same inputs, or the same bytes, come to another state or other answers than before: inputs
+    /// that are kept are given again to those alone that do the same with them.
+    const BEHAVIOUR: u32;
+
     /// Appends the state. The configuration is not part of it.
     fn save(&self, bytes: &mut Vec<u8>);
 

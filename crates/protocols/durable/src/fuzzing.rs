@@ -42,7 +42,8 @@ where
     // Nobody is known.
     let mut state = vec![0; 4];
     protocol.save(&mut state);
-    let life = Life { cluster: CLUSTER, port: ME.port.0, number: 3, time: Time(1), config: &config };
+    let (cluster, port, behaviour) = (CLUSTER, ME.port.0, P::BEHAVIOUR);
+    let life = Life { cluster, port, number: 3, behaviour, time: Time(1), config: &config };
     let first = [Record::Life(life), Record::Snapshot(true, &state)];
     let inputs = inputs.iter().map(|(time, input)| Record::Input(*time, Kept::new(input)));
     let mut data = Vec::new();

@@ -208,22 +208,24 @@ where
         let bytes = self.state.save();
         let (number, time) = (self.life, self.clock.of_log(now));
         self.writer.begin_anew();
-        keep_state(&mut self.writer, config, protocol, (number, time), &bytes);
+        keep_state::<P>(&mut self.writer, config, protocol, (number, time), &bytes);
         self.counters.rewritten += 1;
     }
 }
 
 /// Keeps with what a file begins.
-fn keep_state(
+fn keep_state<P: Snapshot>(
     writer: &mut Writer,
     config: &LoggedConfig,
-    protocol: &impl Encode,
+    protocol: &P::Config,
     (number, time): (u64, Time),
     state: &[u8],
-) {
+) where
+    P::Config: Encode,
+{
     let protocol = encode_to_vec(protocol);
     let (cluster, port) = (config.cluster, config.me.port.0);
-    let life = Life { cluster, port, number, time, config: &protocol };
+    let life = Life { cluster, port, number, behaviour: P::BEHAVIOUR, time, config: &protocol };
     writer.keep(|to| Record::Life(life).encode(to));
     // One that is empty has a part as well.
     let last = state.len().saturating_sub(1) / PART_BYTES;

@@ -24,7 +24,8 @@ const MAX_CONFIG_BYTES: usize = MAX_BODY_BYTES;
 /// What is kept.
 ///
 /// ```text
-/// 1 a life: cluster u128, port u16, its number u64, the log's time u64, configuration counted
+/// 1 a life: cluster u128, port u16, its number u64, the number of the protocol's behaviour u32, the log's time u64,
+///   configuration counted
 /// 2 a part of the snapshot: whether it is the last u8, its bytes
 /// 3 an input: the log's time u64, the input as a recording keeps it, its bulk
 /// ```
@@ -44,6 +45,8 @@ pub(crate) struct Life<'a> {
     pub(crate) cluster: u128,
     pub(crate) port: u16,
     pub(crate) number: u64,
+    /// What the protocol did that wrote it ([`Snapshot::BEHAVIOUR`](quintet_contract::Snapshot::BEHAVIOUR)).
+    pub(crate) behaviour: u32,
     pub(crate) time: Time,
     pub(crate) config: &'a [u8],
 }
@@ -90,11 +93,12 @@ impl<'a> Kept<'a> {
 impl Encode for Record<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         match self {
-            Record::Life(Life { cluster, port, number, time, config }) => {
+            Record::Life(Life { cluster, port, number, behaviour, time, config }) => {
                 sink.u8(1);
                 sink.bytes(&cluster.to_le_bytes());
                 sink.u16(*port);
                 sink.u64(*number);
+                sink.u32(*behaviour);
                 sink.u64(time.0);
                 sink.counted(config);
             }
@@ -120,6 +124,7 @@ impl<'a> Decode<'a> for Record<'a> {
                 cluster: u128::from_le_bytes(reader.array()?),
                 port: reader.u16()?,
                 number: reader.u64()?,
+                behaviour: reader.u32()?,
                 time: Time(reader.u64()?),
                 config: reader.counted("configuration", MAX_CONFIG_BYTES)?,
             }),

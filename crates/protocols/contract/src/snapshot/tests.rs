@@ -38,6 +38,8 @@ impl Protocol for Counter {
 impl Snapshot for Counter {
     type Config = Flaw;
 
+    const BEHAVIOUR: u32 = 1;
+
     fn save(&self, bytes: &mut Vec<u8>) {
         bytes.extend([self.count, self.extra]);
     }

@@ -12,9 +12,11 @@ pub(super) struct Replay<P: Snapshot> {
     /// The number of the life that wrote them, and the log's time.
     life: u64,
     time: Time,
+    /// What the protocol did then.
+    behaviour: u32,
     /// What the protocol was made with, as it is kept; none before the first record.
     config: Option<Vec<u8>>,
-    /// Why the log is somebody else's, if it is.
+    /// Why the log is not this program's to read, if it is not.
     pub(super) stranger: Option<String>,
     /// The snapshot, while its parts come.
     parts: Vec<u8>,
@@ -39,6 +41,7 @@ impl<P: Snapshot> Default for Replay<P> {
         Replay {
             life: 0,
             time: Time::ZERO,
+            behaviour: P::BEHAVIOUR,
             config: None,
             stranger: None,
             parts: Vec::new(),
@@ -86,9 +89,21 @@ where
             self.stranger = Some(text.clone());
             return Err(text);
         }
-        (self.life, self.time) = (life.number, life.time);
+        (self.life, self.time, self.behaviour) = (life.number, life.time, life.behaviour);
         self.config = Some(life.config.to_vec());
         Ok(())
+    }
+
+    /// What it was given then came to a state to which it would not come now.
+    fn of_another_behaviour(&mut self) -> String {
+        let text = format!(
+            "the log holds requests that a program handled which does otherwise (its behaviour is {}, this program's {}): start that program once \
+             more with this log, where no client is, and end it; then the log holds nothing but the state, which this program reads",
+            self.behaviour,
+            P::BEHAVIOUR
+        );
+        self.stranger = Some(text.clone());
+        text
     }
 
     fn restore(&mut self) -> Result<(), String> {
@@ -105,6 +120,9 @@ where
         kept: &Kept<'_>,
         out: &mut dyn Outbox,
     ) -> Result<(), String> {
+        if self.behaviour != P::BEHAVIOUR {
+            return Err(self.of_another_behaviour());
+        }
         let Some(state) = &mut self.state else { return Err("an input before the snapshot".to_owned()) };
         if time < self.time {
             return Err(format!("an input at {time}, after one at {}", self.time));

@@ -1,4 +1,6 @@
 use super::Logged;
+use crate::log::{Recovery, file_of};
+use crate::record::{FORMAT, Life, Record};
 use crate::{LogNews, LoggedConfig};
 use quintet_contract::{
     Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
@@ -172,6 +174,43 @@ fn the_log_of_another_space_is_refused_by_name() {
         let Some(LogNews::Refused(text)) = bench.news.last() else { panic!("{:?}", bench.news) };
         assert!(text.starts_with("the log is that of port 16 of cluster 7, not of"), "{text}");
     }
+}
+
+/// The same log, written by a program that does otherwise.
+fn of_another_behaviour(disk: &[u8]) -> Vec<u8> {
+    let mut records = Vec::new();
+    let mut recovery = Recovery::new(FORMAT);
+    let taken = recovery.take(disk, disk.len() as u64, &mut |record| {
+        records.push(match Record::decode_all(record) {
+            Ok(Record::Life(life)) => {
+                encode_to_vec(&Record::Life(Life { behaviour: life.behaviour + 1, ..life }))
+            }
+            _ => record.to_vec(),
+        });
+        Ok(())
+    });
+    assert_eq!(taken, Ok(()));
+    file_of(&FORMAT, records.iter().map(Vec::as_slice))
+}
+
+#[test]
+fn inputs_are_done_again_by_those_alone_who_do_the_same_and_a_state_is_read_by_others_too() {
+    let mut bench = Bench::open(vec![]);
+    bench.put(1);
+    bench.work_disk();
+    let mut other = Bench::new(config(), SpaceConfig::default(), of_another_behaviour(&bench.disk));
+    other.work_disk();
+    let Some(LogNews::Refused(text)) = other.news.last() else { panic!("{:?}", other.news) };
+    assert!(text.contains("its behaviour is 2, this program's 1): start that program once more"), "{text}");
+    assert!(other.asked.is_empty(), "nothing is written");
+    // What the text says to do: a life of the program that wrote it, without clients.
+    let mut again = Bench::new(config(), SpaceConfig::default(), bench.disk);
+    again.work_disk();
+    let mut other = Bench::open(of_another_behaviour(&again.disk));
+    assert!(matches!(other.news[..], [LogNews::Open { life: 3, inputs: 0, .. }]), "{:?}", other.news);
+    other.take(1, None);
+    other.work_disk();
+    assert!(matches!(other.sent[..], [(1, Answer::Tuple(..))]), "{:?}", other.sent);
 }
 
 #[test]

@@ -54,6 +54,8 @@ struct Waiting {
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
+    const BEHAVIOUR: u32 = 1;
+
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.
         let Space {

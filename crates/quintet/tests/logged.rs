@@ -1,7 +1,12 @@
 //! A space with a log, served again from the same folder.
 
-use quintet::{Code, Lab, LogNews, ServeConfig, Server, SpaceConfig, SpaceLog, template, tuple};
+use quintet::{
+    Code, Lab, LogNews, Recorder, ServeConfig, Server, SpaceConfig, SpaceLog, SpaceSettings, Tracer, stack,
+    template, tuple,
+};
+use quintet_simulate::replay;
 use quintet_testbed::TempDir;
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -41,6 +46,52 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
     assert_eq!(space.count(&template!["done", 1i64]).expect("it counts"), 1);
     assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 2i64]);
     server.stop().expect("it ends");
+}
+
+#[test]
+fn a_server_with_a_log_says_that_it_has_no_named_spaces() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let socket = folder.join("space");
+    let server = Server::start(&socket, &config(&folder.join("log"))).expect("a new log");
+    let lab = connect(&socket);
+    assert_eq!(lab.spaces().expect("a list").len(), 0);
+    let refused = lab.create_space("orders", &SpaceSettings::default()).err().expect("no log keeps it");
+    assert!(refused.code() == Code::BadValue && refused.text().contains("--policy logged"), "{refused}");
+    for absent in [lab.named_space("orders").err(), lab.remove_space("orders").err()] {
+        let absent = absent.expect("it is not there");
+        assert!(absent.code() == Code::NoSuchSpace && absent.text().contains("--policy logged"), "{absent}");
+    }
+    lab.space().out(tuple!["x"]).expect("it serves on");
+    server.stop().expect("it ends");
+}
+
+#[test]
+fn recordings_of_a_space_with_a_log_replay_also_of_its_second_life_and_traced() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    for life in ["first", "second"] {
+        let path = folder.join(life);
+        let recorder = Recorder::create(&path).expect("a file");
+        let trace = folder.join(&format!("{life}.trace"));
+        let tracer = Some(Tracer::create(&trace, "space").expect("a file"));
+        let config = ServeConfig { recorder: Some(recorder.clone()), tracer, ..config(&log) };
+        let server = Server::start(&socket, &config).expect("its log is read");
+        let space = connect(&socket).space();
+        for number in 0..50i64 {
+            space.out(tuple!["task", number]).expect("there is room");
+            space.lease(&template!["task", ?i64], None).expect("one").acknowledge(&[]).expect("it is held");
+        }
+        space.out(tuple!["left", life]).expect("there is room");
+        let group = space.group();
+        group.take(&template!["left", life]).expect("it is there");
+        group.out(tuple!["done", life]).expect("it goes on");
+        group.commit().expect("nobody else takes it");
+        server.stop().expect("it ends");
+        recorder.finish().expect("it is written");
+        let replayed = replay(File::open(&path).expect("it is there"), &stack::make).expect("the same");
+        assert!(replayed.frames > 200, "{replayed:?}");
+        assert!(trace.metadata().expect("it is there").len() > 1_000);
+    }
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub use defect::Defect;
 pub use lease::DEAD_LETTER;
 pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 
-use crate::codec::{Query, RequestView, Wait};
+use crate::codec::{Query, RequestView, SPACES, Wait};
 use crate::keyed::HashKey;
 use bytes::Bytes;
 use clients::Clients;
@@ -204,6 +204,7 @@ impl Space {
                 self.settle(from, settled);
                 self.answer(now, from, frame, &request, out);
             }
+            Err(_) if frame.kind == SPACES => self.answer_without_named(from, frame, out),
             // The token of a request that is not answered names another one, which an error would seem to answer.
             Err(error) if RequestView::is_answered(frame.kind) => {
                 self.refuse(from, frame.token, Code::Malformed, error.to_string(), out);

@@ -41,7 +41,7 @@ struct Which {
 
 #[derive(Args)]
 #[command(
-    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. Its tuples end with the server.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
+    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. Its tuples end with the server; a server with a log (serve --policy logged) makes none.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
 )]
 struct CreateArguments {
     /// What it is called

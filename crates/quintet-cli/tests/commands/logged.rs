@@ -211,6 +211,11 @@ fn what_cannot_be_is_said_with_what_to_do() {
     };
     let (code, said) = again(&folder.join("other"), "0");
     assert!(code == 71 && said.contains("another process keeps the log"), "{code} {said}");
+    let at = text(&socket);
+    let (code, said) = result(quintet(["space", "create", "orders", "--space", at]));
+    assert!(code == 65 && said.contains("--policy logged"), "{code} {said}");
+    let (code, said) = result(quintet(["status", "--space", at, "--json"]));
+    assert!(code == 0 && said.contains("\"spaces\""), "{code} {said}");
     first.terminate().unwrap();
     assert_eq!(result(first).0, 0);
     let (code, said) = again(&socket, "5");

@@ -1,6 +1,7 @@
 //! What is asked of the named spaces as a whole.
 
 use super::{Client, Spaces};
+use crate::Space;
 use crate::codec::{
     DONE, Refusal, SPACE_ROWS, SpaceName, SpaceNumber, SpaceSettings, SpacesPage, SpacesRequest, Withheld,
 };
@@ -78,6 +79,29 @@ impl Spaces {
         let mut rest = self.table.after(after).map(|(number, named)| named.info(number));
         let rows = rest.by_ref().take(SpacesPage::MAX_ROWS).collect();
         SpacesPage { rows, has_more: rest.next().is_some() }
+    }
+}
+
+impl Space {
+    /// Answers what is asked of the named spaces where this space stands alone, as one whose inputs are in a log does: there are none.
+    #[cold]
+    pub(crate) fn answer_without_named(&mut self, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        let why = "this server keeps the space without a name only, as one with a log does (quintet serve --policy logged)";
+        let (code, text) = match decode(frame) {
+            Ok(SpacesRequest::List { .. }) => {
+                let none = SpacesPage { rows: Vec::new(), has_more: false };
+                return self.reply_with(from, SPACE_ROWS, frame.token, &none, out);
+            }
+            Ok(SpacesRequest::Create(name, _)) => (
+                Code::BadValue,
+                format!("no space {name} can be made: {why}; make it at a server without a log"),
+            ),
+            Ok(SpacesRequest::Open(name) | SpacesRequest::Remove(name)) => {
+                (Code::NoSuchSpace, format!("{name}; {why}"))
+            }
+            Err(error) => (Code::Malformed, error.to_string()),
+        };
+        self.refuse(from, frame.token, code, text, out);
     }
 }
 

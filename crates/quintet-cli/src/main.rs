@@ -281,13 +281,18 @@ mod tests {
     /// A paragraph is one line: the terminal's width breaks it, and nothing else.
     #[test]
     fn no_help_has_a_line_that_breaks_a_sentence() {
+        // An example stands two places in; a row of a table begins with a number.
+        let is_example = |line: &str| line.strip_prefix("  ").is_some_and(|line| !line.starts_with(' '));
+        let goes_on = |line: &str| {
+            line.starts_with(|first: char| first.is_alphanumeric())
+                || !is_example(line) && line.trim_start().starts_with(|first: char| first.is_alphabetic())
+        };
         let mut commands = vec![CommandLine::command()];
         while let Some(command) = commands.pop() {
             let texts = [command.get_after_help(), command.get_long_about(), command.get_about()];
             for text in texts.into_iter().flatten().map(ToString::to_string) {
                 let breaks = text.lines().zip(text.lines().skip(1)).find(|(line, next)| {
-                    line.ends_with(|last: char| last.is_alphanumeric() || last == ',')
-                        && next.starts_with(|first: char| first.is_alphanumeric())
+                    line.ends_with(|last: char| last.is_alphanumeric() || last == ',') && goes_on(next)
                 });
                 assert_eq!(breaks, None, "{}", command.get_name());
             }

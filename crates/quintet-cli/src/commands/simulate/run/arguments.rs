@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "docs/models.md lists every key of a model file. Exits with 65 when the model is wrong or time stands still in it, with \
-                  4 when a run ended at its limit of events, with 130 when it was interrupted,
+                  4 when a run came to its limit of events, or a module to that of messages, with 130 when it was interrupted, \
                   with 1 when a run broke a statement of the model's [check]; what was computed is shown in any case.\n\n\
                   Example:\n  \
                   quintet simulate run models/mm1.toml --seeds 30\n  \

@@ -26,6 +26,14 @@ pub(super) enum Input {
     Object(PathBuf),
 }
 
+impl Input {
+    fn path(&self) -> &Path {
+        match self {
+            Input::Clinda(path) | Input::C(path) | Input::Object(path) => path,
+        }
+    }
+}
+
 /// The command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Options {
@@ -34,7 +42,7 @@ pub(super) struct Options {
     pub(super) output: Option<PathBuf>,
     /// For the preprocessor: -I, -D and the like.
     pub(super) preprocess: Vec<OsString>,
-    /// What the preprocessor writes of dependencies: -M and the like.
+    /// What the preprocessor writes of dependencies: -MMD and the like.
     pub(super) dependencies: Vec<OsString>,
     /// For the compiler; also for the preprocessor and the linker, as -std and -g may matter to them.
     pub(super) compile: Vec<OsString>,
@@ -79,7 +87,7 @@ impl Options {
     /// Reads a command line.
     ///
     /// # Errors
-    /// It names no file, or an option has no value.
+    /// It names no file, or one for both input and output; an option has no value.
     pub(super) fn parse(arguments: &[OsString]) -> Result<Options, Error> {
         let mut options = Options {
             stage: Stage::Link,
@@ -125,6 +133,11 @@ impl Options {
                     "{text} is not there: --emit-c writes the C, and cc goes on from that"
                 )));
             }
+            "-M" | "-MM" => {
+                return Err(bad(format!(
+                    "{text} is not there: -MD and -MMD write the dependencies beside the object"
+                )));
+            }
             _ if text.starts_with("-o") => self.output = Some(PathBuf::from(&text[2..])),
             _ if ["-I", "-D", "-U"].iter().any(|name| text.starts_with(name)) => {
                 self.preprocess.push(argument.clone());
@@ -161,6 +174,12 @@ impl Options {
             let text = format!("-o {} names one file, and several would be made", output.display());
             return Err(bad(text));
         }
+        let is_overwritten =
+            |output: &&PathBuf| self.inputs.iter().any(|input| is_same(input.path(), output));
+        if let Some(output) = self.output.as_ref().filter(is_overwritten) {
+            let text = format!("-o {} would overwrite an input: name another file", output.display());
+            return Err(bad(text));
+        }
         if self.json && !matches!(self.stage, Stage::Check) && !self.analysis {
             return Err(bad("--json says what --check or --analysis found: give one of them".to_owned()));
         }
@@ -180,6 +199,11 @@ impl Options {
         let has_objects = self.inputs.iter().any(|input| !matches!(input, Input::Clinda(_)));
         matches!(self.stage, Stage::Link | Stage::Check) && !has_objects
     }
+}
+
+/// Whether two paths name one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 fn input(argument: &OsString) -> Input {
@@ -231,6 +255,9 @@ mod tests {
         refused("-c a.cl b.cl -o x.o", "several would be made");
         refused("--frobnicate a.cl", "no option");
         refused("-E a.cl", "--emit-c");
+        refused("-MM a.cl", "-MMD");
+        refused("a.cl b.o -o a.cl", "overwrite");
+        refused("--emit-c a.cl -oa.cl", "overwrite");
         refused("--json a.cl", "--check");
     }
 }

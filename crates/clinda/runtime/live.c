@@ -2,7 +2,7 @@
  *
  *     ("clinda.live", NUMBER, FIELDS ...)       what the eval was given
  *     ("clinda.eval", SITE, NUMBER, PART)       the right to carry out a part of it: leased, so that it comes back if its process dies
- *     ("clinda.part", NUMBER, PART, RESULT)     what a call has returned
+ *     ("clinda.part", NUMBER, PART, RESULT)     the bytes of what a call has returned: none if it has left instead
  *     ("clinda.done", RIGHTS)                   a right is used up, and its process had made so many others
  *     ("clinda.halt", STATUS, TEXT)             the program is to end
  *
@@ -38,6 +38,8 @@ struct clinda_live {
     /* What it was given, and what its calls have returned, as far as that is here. */
     clinda_tuple *given;
     clinda_tuple *results[MOST_CALLS];
+    /* Whether a call has left, so that there is no tuple. */
+    int has_left;
 };
 
 int clinda_is_eval;
@@ -182,13 +184,21 @@ int clinda_is_for(const clinda_live *live, int call)
     return live->part == call;
 }
 
-void clinda_returned(clinda_live *live, clinda_type type, const void *result)
+/* What this process's call has come to. */
+static clinda_tuple *begin_part(clinda_live *live, size_t bytes, const void *result)
 {
     clinda_tuple *part = begin_named(live->site->name, PART);
 
     clinda_value(part, CLINDA_LONG, &live->number);
     clinda_value(part, CLINDA_INT, &live->part);
-    clinda_value(part, type, result);
+    clinda_array(part, CLINDA_UNSIGNED_CHAR, (long)bytes, 0, NULL, result);
+    return part;
+}
+
+void clinda_returned(clinda_live *live, clinda_type type, const void *result)
+{
+    clinda_tuple *part = begin_part(live, clinda_size(type), result);
+
     live->results[live->part] = part;
     if (live->site->calls > 1)
         finish(live, part);
@@ -201,20 +211,28 @@ int clinda_is_complete(const clinda_live *live)
 
 void clinda_add_result(clinda_tuple *tuple, clinda_live *live, int call, clinda_type type)
 {
+    union {
+        long integer;
+        double real;
+    } result;
+
     if (live->results[call] == NULL) {
         clinda_tuple *wanted = begin_named(live->site->name, PART);
 
         clinda_value(wanted, CLINDA_LONG, &live->number);
         clinda_value(wanted, CLINDA_INT, &call);
-        clinda_formal(wanted, type);
+        clinda_formal_array(wanted, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);
         live->results[call] = clinda_rd(wanted);
     }
-    clinda_copy(tuple, live->results[call], RESULT);
+    if (clinda_get_array(live->results[call], RESULT, sizeof result, &result) == clinda_size(type))
+        clinda_value(tuple, type, &result);
+    else
+        live->has_left = 1;
 }
 
 void clinda_done(clinda_live *live, clinda_tuple *tuple)
 {
-    finish(live, tuple);
+    finish(live, live->has_left ? NULL : tuple);
     clinda_free(tuple);
     sweep(live->given);
     for (int call = 0; live->site->calls > 1 && call < live->site->calls; call++)
@@ -223,8 +241,14 @@ void clinda_done(clinda_live *live, clinda_tuple *tuple)
 
 void clinda_leave(void)
 {
-    if (current.right != NULL)
-        finish(&current, NULL);
+    if (current.right == NULL)
+        return;
+    /* Who makes the tuple of several calls waits for each of them. */
+    clinda_tuple *part = current.site->calls > 1 ? begin_part(&current, 0, "") : NULL;
+    finish(&current, part);
+    clinda_free(part);
+    if (current.site->calls == 1)
+        sweep(current.given);
 }
 
 void clinda_wait_for_evals(void)

@@ -19,6 +19,8 @@ struct clinda_tuple {
 /* This process's space; it is connected with the first operation. */
 quintet_space *clinda_space(void);
 
+/* The bytes of a scalar. */
+size_t clinda_size(clinda_type type);
 /* Wraps fields that the space gave. */
 clinda_tuple *clinda_wrap(quintet_tuple *fields, const char *place);
 

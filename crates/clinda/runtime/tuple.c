@@ -48,6 +48,8 @@ void clinda_must(quintet_status status, const char *place)
     exit(quintet_status_exit(status));
 }
 
+size_t clinda_size(clinda_type type) { return TYPES[type].bytes; }
+
 clinda_tuple *clinda_wrap(quintet_tuple *fields, const char *place)
 {
     clinda_tuple *tuple = malloc(sizeof *tuple);

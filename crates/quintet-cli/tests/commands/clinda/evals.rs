@@ -95,6 +95,47 @@ fn a_program_ends_with_its_evals_or_with_lhalt() {
     }
 }
 
+/// One call of two leaves, and one that is alone; those of another eval return, of every size. What the evals were given goes with them.
+const LEAVES: &str = "#include <stdio.h>
+/* What evals are given comes from no `out` of a program. */
+enum { LIVE = 0 };
+int leave(int x);
+int leave(int x) { lexit(x); return x; }
+double half(short x);
+double half(short x) { return x / 2.0; }
+char letter(void);
+char letter(void) { return 'q'; }
+_Bool is_true(long x);
+_Bool is_true(long x) { return x == 1L << 40; }
+void real_main(void)
+{
+    double d;
+    char c;
+    _Bool b;
+    if (LIVE) {
+        out(\"clinda.live\", 0L, 0);
+        out(\"clinda.live\", 0L, (short)0, 0);
+    }
+    eval(\"left\", half((short)1), leave(0));
+    eval(\"left alone\", leave(0));
+    eval(\"all\", half((short)3), letter(), is_true(1L << 40));
+    in(\"all\", ?d, ?c, ?b);
+    while (rdp(\"clinda.live\", ?long, ?int) || rdp(\"clinda.live\", ?long, ?short, ?int))
+        continue;
+    printf(\"%.1f %c %d, left: %d\\n\", d, c, b, rdp(\"left\", ?double, ?int));
+}
+";
+
+#[test]
+fn an_eval_of_several_calls_of_which_one_leaves_ends_without_a_tuple() {
+    let folder = TempDir::new().unwrap();
+    let leaves = program(&folder, "leaves", LEAVES);
+    for (code, said) in [result(start(["run", "-n", "2", text(&leaves)], &[])), alone(&leaves, &[])] {
+        assert!(code == 0 && said.contains("1.5 q 1, left: 0"), "{code}: {said}");
+        assert!(!said.contains("clinda:"), "{said}");
+    }
+}
+
 #[test]
 fn an_array_that_is_too_long_ends_the_program_where_it_was_taken() {
     let folder = TempDir::new().unwrap();

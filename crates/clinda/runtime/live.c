@@ -51,6 +51,10 @@ static clinda_live current;
 
 void clinda_register(clinda_site *site)
 {
+    for (const clinda_site *other = clinda_sites; other != NULL; other = other->next) {
+        if (strcmp(other->name, site->name) == 0)
+            clinda_fail(site->name, "eval: two files have this name and an eval here; name one of them otherwise, or compile both from one folder");
+    }
     site->next = clinda_sites;
     clinda_sites = site;
 }

@@ -47,6 +47,30 @@ fn files_are_compiled_together_or_one_by_one() {
 }
 
 #[test]
+fn two_files_of_one_name_do_not_carry_out_each_others_evals() {
+    let folder = TempDir::new().unwrap();
+    let text_of = |name: &str, begin: &str| {
+        format!(
+            "int {name}(int x);\nint {name}(int x) {{ return x; }}\n{begin} {{ eval(\"{name}\", {name}(1)); }}\n"
+        )
+    };
+    let objects = [("one", "void real_main(void)"), ("two", "long begin_two(void)")].map(|(name, begin)| {
+        let beside = folder.join(name);
+        fs::create_dir(&beside).unwrap();
+        fs::write(beside.join("same.cl"), text_of(name, begin)).unwrap();
+        let program = Program::new(env!("CARGO_BIN_EXE_quintet"));
+        let program = program.arg("clc").arg("-w").arg("-c").arg("same.cl").in_folder(&beside);
+        assert_eq!(result(program.spawn().unwrap()), (0, String::new()));
+        text(&beside.join("same.o")).to_owned()
+    });
+    let both = text(&folder.join("both")).to_owned();
+    assert_eq!(clc(["clc", &objects[0], &objects[1], "-o", &both]), (0, String::new()));
+    let (code, said) = alone(&folder.join("both"), &[]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("same.cl:3:24: eval: two files have this name"), "{said}");
+}
+
+#[test]
 fn make_builds_with_it_and_again_what_has_changed() {
     let folder = sources();
     fs::write(

@@ -1,5 +1,7 @@
 //! Named spaces of an embedded lab and of servers: apart from each other, with quotas, listed, removed; recorded runs replay.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
 use quintet::{
     Code, Lab, Policy, Recorder, ServeConfig, Server, Space, SpaceConfig, SpaceSettings, SpacesConfig, stack,
     template, tuple,

@@ -32,10 +32,12 @@ pub(crate) fn on_interrupt_or_resize(tell: impl Fn(Signal) + Send + 'static) -> 
 
 fn on_signals(signals: &[i32], tell: impl Fn(Signal) + Send + 'static) -> Result<(), Error> {
     let mut signals = Signals::new(signals).map_err(refused("handle signals"))?;
-    std::thread::spawn(move || {
+    let told = move || {
         for signal in signals.forever() {
             tell(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
         }
-    });
-    Ok(())
+    };
+    // Its name says from outside that from now on no signal is lost: one that comes while handlers are set may be.
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(told).map(drop).map_err(refused("handle signals"))
 }

@@ -72,7 +72,7 @@ fn recordings_of_a_space_with_a_log_replay_also_of_its_second_life_and_traced() 
     for life in ["first", "second"] {
         let path = folder.join(life);
         let recorder = Recorder::create(&path).expect("a file");
-        let trace = folder.join(&format!("{life}.trace"));
+        let trace = folder.join(format!("{life}.trace"));
         let tracer = Some(Tracer::create(&trace, "space").expect("a file"));
         let config = ServeConfig { recorder: Some(recorder.clone()), tracer, ..config(&log) };
         let server = Server::start(&socket, &config).expect("its log is read");

@@ -96,7 +96,7 @@ fn an_interrupted_search_says_how_far_it_came() {
         (&["explore", "--seeds", "1000000000"][..], "of 1000000000 schedules were run"),
     ] {
         let child = quintet(search.iter().copied());
-        wait_until_handled(child.id(), Signal::INT);
+        wait_until_handled(child.id());
         kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
         let (status, said) = result(child);
         assert!(status == 130 && said.contains(said_of), "{status} {said}");

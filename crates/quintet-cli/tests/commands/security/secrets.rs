@@ -87,8 +87,8 @@ fn key_in(what: &str, text: &str) -> Secret {
     let begin = text.find("PRIVATE KEY-----").expect("a private key") + "PRIVATE KEY-----".len();
     let end = text[begin..].find("-----END").expect("its end") + begin;
     let der = of_base64(&text[begin..end]);
-    // In PKCS#8 an octet string lies within another one.
-    let at = der.windows(2).rposition(|tag| tag == [0x04, 0x20]).expect("a key of 32 bytes");
+    // What stands before it is the same in every key; behind it, and within, these two bytes may be there by chance.
+    let at = der.windows(2).position(|tag| tag == [0x04, 0x20]).expect("a key of 32 bytes");
     Secret { what: what.to_owned(), bytes: der[at + 2..at + 34].to_vec() }
 }
 

@@ -290,11 +290,13 @@ impl System for Acting<'_> {
 #[test]
 fn a_panic_is_a_finding_and_is_made_small() {
     let acting = Acting(&Act::Panic);
-    let failure = explore(&acting, &Options::of(0..10)).failure.expect("it panics");
+    let report = explore(&acting, &Options::of(0..10));
+    assert!(report.requests > 0 && report.events > 0 && report.digest != 0, "{report}");
+    let failure = report.failure.expect("it panics");
     assert_eq!(failure.rule, "nothing panics");
     let small = small(&acting, &failure);
     assert!(small.found.starts_with("asked for 1 (") && small.found.contains("system.rs:"), "{small}");
-    assert_eq!((small.size.nodes, small.size.faults), (2, 0));
+    assert_eq!((small.size.nodes, small.size.requests, small.size.faults), (2, 1, 0));
     let last = small.history.last().expect("there is a history");
     assert!(last.ends_with(" 01 01 and 4 bytes more"), "{last}");
 }

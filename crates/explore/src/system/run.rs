@@ -45,11 +45,11 @@ pub(super) fn run<S: System>(
     let mut counted = Counted::default();
     let found = caught(|| {
         let mut run = Run::new(system, choices, &plan, history.clone(), events_limit);
-        let played = run.play();
+        let played = caught(|| run.play());
         counted = run.counted();
         played
     });
-    let broken = match found {
+    let broken = match found.and_then(|played| played) {
         Ok(played) => played.err(),
         Err(panic) => Some(Broken::new(NO_PANIC, panic)),
     };
@@ -60,7 +60,7 @@ pub(super) fn run<S: System>(
     Outcomes { broken, plan, nodes, faults, requests, answers, events, digest, history }
 }
 
-/// What was counted in a run. Nothing in one that ended by a panic.
+/// What was counted in a run, up to a panic if that ended it. Nothing if not even its nodes could be made.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     requests: u64,

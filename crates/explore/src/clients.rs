@@ -5,7 +5,7 @@ use crate::fault::Who;
 use crate::network::{SERVER, Seeded, address};
 use crate::plan::streams;
 use crate::run::{Outcomes, run};
-use crate::shrink::{Target, set};
+use crate::shrink::Target;
 use quintet_simulate::{Choices, Sequence, link_stream};
 
 /// A space and its clients.
@@ -31,27 +31,9 @@ impl Target for Clients {
         Who::try_from(number + 1).ok().filter(|number| *number > 1)
     }
 
-    fn replace_member(&self, sequence: &mut Sequence, place: Who, last: Who) {
-        for (to, from) in streams_of(place).into_iter().zip(streams_of(last)) {
-            sequence.remove(&to);
-            if let Some(groups) = sequence.remove(&from) {
-                sequence.insert(to, groups);
-            }
-        }
-        set(sequence, (streams::WORLD, 0, 0), u64::from(last) - 2);
-        for stream in [streams::FAULTS, streams::BREAKS] {
-            for fault in sequence.get_mut(&stream).into_iter().flatten() {
-                if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
-                    *who = u64::from(place) - 1;
-                }
-            }
-        }
+    fn streams_of(&self, client: Who, _others: &[Who]) -> Vec<u64> {
+        let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(client));
+        let (here, there) = (address(client), SERVER);
+        own.into_iter().chain([link_stream(here, there), link_stream(there, here)]).collect()
     }
-}
-
-/// All streams of a client.
-fn streams_of(client: Who) -> [u64; 5] {
-    let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(client));
-    let (here, there) = (address(client), SERVER);
-    [own[0], own[1], own[2], link_stream(here, there), link_stream(there, here)]
 }

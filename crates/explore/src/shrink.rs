@@ -43,8 +43,30 @@ pub(crate) trait Target {
     /// The number of the last of those that may be left out, a client or a node, if there are more than must be.
     fn last_member(&self, sequence: &Sequence) -> Option<u16>;
 
+    /// The streams of one of them, and of its links to `others` and to who is none of them, in the same order for each.
+    fn streams_of(&self, member: u16, others: &[u16]) -> Vec<u64>;
+
     /// Leaves out the one at `place`: `last` takes its place, with its faults.
-    fn replace_member(&self, sequence: &mut Sequence, place: u16, last: u16);
+    fn replace_member(&self, sequence: &mut Sequence, place: u16, last: u16) {
+        let others: Vec<u16> = (1..last).filter(|other| *other != place).collect();
+        for (to, from) in self.streams_of(place, &others).into_iter().zip(self.streams_of(last, &others)) {
+            sequence.remove(&to);
+            if let Some(groups) = sequence.remove(&from) {
+                sequence.insert(to, groups);
+            }
+        }
+        // How many there are is the first choice of all, and whom a fault strikes the second of its group.
+        if let Some(count) = value_at(sequence, (streams::WORLD, 0, 0)) {
+            *count = count.saturating_sub(1);
+        }
+        for stream in [streams::FAULTS, streams::BREAKS] {
+            for fault in sequence.get_mut(&stream).into_iter().flatten() {
+                if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
+                    *who = u64::from(place) - 1;
+                }
+            }
+        }
+    }
 }
 
 /// A search for smaller schedules.
@@ -264,10 +286,13 @@ fn zero(groups: &mut [Vec<u64>], which: Range<usize>) {
     groups[which].iter_mut().for_each(|values| values.fill(0));
 }
 
+fn value_at(sequence: &mut Sequence, (stream, group, value): (u64, usize, usize)) -> Option<&mut u64> {
+    sequence.get_mut(&stream)?.get_mut(group)?.get_mut(value)
+}
+
 /// Gives a choice another value, if there is one.
-pub(crate) fn set(sequence: &mut Sequence, (stream, group, value): (u64, usize, usize), to: u64) {
-    let groups = sequence.get_mut(&stream).and_then(|groups| groups.get_mut(group));
-    if let Some(value) = groups.and_then(|values| values.get_mut(value)) {
+fn set(sequence: &mut Sequence, place: (u64, usize, usize), to: u64) {
+    if let Some(value) = value_at(sequence, place) {
         *value = to;
     }
 }

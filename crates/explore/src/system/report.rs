@@ -3,7 +3,7 @@
 use super::System;
 use super::run::{NO_PANIC, Outcomes, run};
 use crate::plan::streams;
-use crate::shrink::{Shrinker, Target, set};
+use crate::shrink::{Shrinker, Target};
 use quintet_contract::{Address, NodeId};
 use quintet_simulate::{Choices, Sequence, link_stream};
 use std::fmt;
@@ -287,30 +287,15 @@ impl<S: System> Target for Explored<'_, S> {
         u16::try_from(more).ok().filter(|more| *more > 0).map(|more| least + more)
     }
 
-    fn replace_member(&self, sequence: &mut Sequence, place: u16, last: u16) {
-        let streams_of = |node: u16| {
-            let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(node));
-            let port = self.system.port();
-            let address = |node| Address { node: NodeId(node), port };
-            let others = (1..last).filter(|other| *other != place).flat_map(move |other| {
-                let (here, there) = (address(node), address(other));
-                [link_stream(here, there), link_stream(there, here)]
-            });
-            own.into_iter().chain(others).collect::<Vec<_>>()
-        };
-        for (to, from) in streams_of(place).into_iter().zip(streams_of(last)) {
-            sequence.remove(&to);
-            if let Some(groups) = sequence.remove(&from).filter(|_| place != last) {
-                sequence.insert(to, groups);
-            }
-        }
-        let more = sequence.get(&streams::WORLD).and_then(|groups| groups.first()?.first().copied());
-        set(sequence, (streams::WORLD, 0, 0), more.unwrap_or(1).saturating_sub(1));
-        for fault in sequence.get_mut(&streams::FAULTS).into_iter().flatten() {
-            if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
-                *who = u64::from(place) - 1;
-            }
-        }
+    fn streams_of(&self, node: u16, others: &[u16]) -> Vec<u64> {
+        let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(node));
+        let port = self.system.port();
+        let address = |node| Address { node: NodeId(node), port };
+        let links = others.iter().flat_map(|other| {
+            let (here, there) = (address(node), address(*other));
+            [link_stream(here, there), link_stream(there, here)]
+        });
+        own.into_iter().chain(links).collect()
     }
 }
 

@@ -21,7 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("messaging", &["contract", "wire", "errors"]),
     ("tuple-space", &["contract", "wire", "errors"]),
     ("durable", &["contract", "wire"]),
-    ("membership", &["contract", "wire"]),
+    ("membership", &["contract", "wire", "durable"]),
     ("launch", &["contract", "wire"]),
     ("broker", &["contract", "wire"]),
     // Hosts.

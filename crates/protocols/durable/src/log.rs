@@ -10,7 +10,7 @@
 //!          batch begins; 0 in the first part) | what is kept
 //! ```
 //!
-//! What a record says is its protocol's business. A file that has grown to more than twice its first part and some is written anew, with
+//! What a record says is its protocol's business, and so is the way to the disk. A file that has grown to more than twice its first part and some is written anew, with
 //! what is known now.
 //!
 //! | file | holds |
@@ -18,7 +18,7 @@
 //! | `header.rs` | what a file begins with; [`Format`] |
 //! | `frame.rs` | what stands around a record |
 //! | `recovery.rs` | [`Recovery`]: reads a file back: what is whole, what is torn, what is damaged |
-//! | `writer.rs` | [`Writer`]: batches, and who waits for their sync |
+//! | `writer.rs` | [`Writer`]: lays out batches, and knows which are durable |
 
 mod frame;
 mod header;
@@ -38,4 +38,4 @@ pub(crate) fn file_of<'a>(format: &Format, records: impl IntoIterator<Item = &'a
 
 pub use header::Format;
 pub use recovery::{Recovery, Unreadable};
-pub use writer::Writer;
+pub use writer::{Batch, Writer};

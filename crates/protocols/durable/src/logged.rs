@@ -35,7 +35,7 @@ mod tests;
 use crate::clock::LogClock;
 use crate::config::LoggedConfig;
 use crate::defect::seeded;
-use crate::log::Writer;
+use crate::log::{Batch, Writer};
 use crate::news::LogNews;
 use crate::record::{Kept, Life, PART_BYTES, Record};
 use bytes::Bytes;
@@ -44,7 +44,7 @@ use held::Held;
 use metrics::Counters;
 use opening::Opening;
 use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, Snapshot, Time, Token};
-use quintet_wire::registry::{DISK_DONE, LOG_NEWS, PORT_CALLERS, PORT_DISK};
+use quintet_wire::registry::{DISK_DONE, DISK_REPLACE, DISK_WRITE, LOG_NEWS, PORT_CALLERS, PORT_DISK};
 use quintet_wire::services::DiskDone;
 use quintet_wire::{Decode, Encode, encode_to_vec, send};
 use state::State;
@@ -174,9 +174,15 @@ where
     }
 
     fn begin_batch(&mut self, out: &mut dyn Outbox) {
+        let disk = self.disk();
         let Phase::Open(open) = &mut self.phase else { return };
         open.begin_at = None;
-        if let Err(error) = open.writer.begin(out) {
+        let (kind, bytes) = match open.writer.begin() {
+            None => return,
+            Some(Batch::Whole(bytes)) => (DISK_REPLACE, bytes),
+            Some(Batch::Behind(bytes)) => (DISK_WRITE, bytes),
+        };
+        if let Err(error) = out.send_bulk(disk, kind, WRITING, &[], bytes.into()) {
             let text = format!("the disk takes nothing: {error}");
             self.close(&LogNews::Failed(text), out);
         }

@@ -1,8 +1,7 @@
 //! The log on the host's disk: what is appended and synced, and what is read back at the start.
 //!
-//! The disk is one file: a header, and records. Its first part was put in place as a whole ([`DISK_REPLACE`](quintet_wire::registry::DISK_REPLACE)), and is never torn.
-//! Behind it records are appended a batch at a time: the next batch begins when the sync of the one before is done. So a crash harms the last batch
-//! only, and what lies before it was durable.
+//! The disk is one file of records ([`quintet_durable::log`]): a header, a first part that was put in place as a whole and is never torn, and batches, each
+//! appended when the one before was durable.
 //!
 //! ```text
 //! header   magic "QUINMEMB" | format u32 (2) | check u32 (CRC-32 of what follows) | sealed u64 (where the first part ends)
@@ -21,17 +20,15 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `header.rs` | what a file begins with |
-//! | `record.rs` | [`Record`], and how it lies on the disk |
-//! | `recovery.rs` | reads a file back: what is whole, what is torn, what is damaged |
-//! | `writer.rs` | [`Writer`]: batches, and who waits for their sync |
+//! | `record.rs` | [`Record`], and the file's format |
+//! | `recovery.rs` | reads a file back: what its records come to |
+//! | `writer.rs` | [`Writer`]: has the disk write batches |
 
-mod header;
 mod record;
 pub(crate) mod recovery;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub(crate) use record::{Life, RECORD_HEADER_BYTES, Record};
+pub(crate) use record::{Life, Record};
 pub(crate) use writer::{READING, SYNCING, Writer};

@@ -79,6 +79,12 @@ impl Recovery {
         Recovery { format, bytes: Vec::new(), begin: 0, at: 0, length: 0, sealed: None, is_faulty: false }
     }
 
+    /// Nothing read so far, of a file of a kind that had no header yet. All but its first record was appended.
+    #[must_use]
+    pub fn without_header(format: Format) -> Recovery {
+        Recovery { sealed: Some(1), ..Recovery::new(format) }
+    }
+
     /// How much was taken.
     #[must_use]
     pub fn taken(&self) -> u64 {

@@ -1,28 +1,25 @@
-use super::{Format, Recovery, Unreadable, Writer};
+use super::frame::write;
+use super::{Batch, Format, Recovery, Unreadable, Writer};
 use proptest::prelude::*;
-use quintet_contract::{Address, Effects, Token};
-use quintet_wire::registry::{DISK_REPLACE, DISK_WRITE};
 
 const FORMAT: Format = Format { magic: *b"LOGTESTS", version: 3, max_record_bytes: 3_000 };
-const DISK: Address = Address::new(0, 2);
 
 /// A file as a writer leaves it: the first batch sealed, each durable before the next; and where each begins.
 fn file(batches: &[Vec<Vec<u8>>]) -> (Vec<u8>, Vec<usize>) {
-    let (mut writer, mut out, mut bytes) =
-        (Writer::new(FORMAT, DISK, Token(9)), Effects::default(), Vec::new());
+    let (mut writer, mut bytes) = (Writer::new(FORMAT), Vec::new());
     let mut begins = Vec::new();
     for batch in batches {
         for record in batch {
             writer.keep(|to| to.extend_from_slice(record));
         }
         begins.push(bytes.len());
-        writer.begin(&mut out).expect("it is taken");
-        for (to, frame) in out.frames() {
-            assert_eq!((to, frame.token), (DISK, Token(9)));
-            let kind = if bytes.is_empty() { DISK_REPLACE } else { DISK_WRITE };
-            assert_eq!(frame.kind, kind);
-            bytes.extend_from_slice(&frame.bulk);
+        match writer.begin() {
+            Some(Batch::Whole(all)) if bytes.is_empty() => bytes = all,
+            Some(Batch::Behind(next)) if !bytes.is_empty() => bytes.extend(next),
+            None => assert!(batch.is_empty()),
+            Some(other) => panic!("{other:?} behind {} bytes", bytes.len()),
         }
+        assert_eq!(writer.begin(), None, "one is on its way");
         assert!(!writer.is_durable(writer.batch()) || batch.is_empty());
         writer.synced();
         assert_eq!(writer.length(), bytes.len() as u64);
@@ -33,7 +30,11 @@ fn file(batches: &[Vec<Vec<u8>>]) -> (Vec<u8>, Vec<usize>) {
 
 /// The records, and up to where the file is whole.
 fn read(bytes: &[u8], piece: usize) -> Result<(Vec<Vec<u8>>, u64), Unreadable> {
-    let (mut recovery, mut records) = (Recovery::new(FORMAT), Vec::new());
+    recover(Recovery::new(FORMAT), bytes, piece)
+}
+
+fn recover(mut recovery: Recovery, bytes: &[u8], piece: usize) -> Result<(Vec<Vec<u8>>, u64), Unreadable> {
+    let mut records = Vec::new();
     for part in bytes.chunks(piece) {
         recovery.take(part, bytes.len() as u64, &mut |record| {
             records.push(record.to_vec());
@@ -107,11 +108,32 @@ fn a_file_cut_within_what_was_put_in_place_as_a_whole_is_damaged() {
 }
 
 #[test]
+fn a_file_without_a_header_is_read_and_may_be_torn_behind_its_first_record() {
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    for record in [&[1; 600][..], &[2; 40]] {
+        let begin = bytes.len() as u64;
+        write(&FORMAT, begin, |to| to.extend_from_slice(record), &mut bytes);
+        ends.push(bytes.len());
+    }
+    let read = |length: usize, piece| recover(Recovery::without_header(FORMAT), &bytes[..length], piece);
+    for piece in [1, 100, 1_000] {
+        assert_eq!(read(0, piece), Ok((vec![], 0)));
+        for length in 1..ends[0] {
+            assert!(matches!(read(length, piece), Err(Unreadable::Damage { offset: 0, .. })), "{length}");
+        }
+        for length in ends[0]..ends[1] {
+            assert_eq!(read(length, piece), Ok((vec![vec![1; 600]], ends[0] as u64)), "{length}");
+        }
+        assert_eq!(read(ends[1], piece), Ok((vec![vec![1; 600], vec![2; 40]], ends[1] as u64)));
+    }
+}
+
+#[test]
 fn a_file_is_long_when_it_is_twice_its_first_part_and_some() {
-    let (mut writer, mut out) = (Writer::new(FORMAT, DISK, Token(1)), Effects::default());
-    let mut grow = |writer: &mut Writer, bytes: usize| {
+    let mut writer = Writer::new(FORMAT);
+    let grow = |writer: &mut Writer, bytes: usize| {
         writer.keep(|to| to.resize(to.len() + bytes, 7));
-        writer.begin(&mut out).expect("it is taken");
+        assert!(writer.begin().is_some());
         assert!(!writer.is_long(0), "not while a batch is on its way");
         writer.synced();
     };

@@ -1,18 +1,22 @@
-//! Writes batches: one at a time, each durable before the next begins.
+//! Lays out batches: one at a time, each durable before the next begins.
 
 use super::Format;
 use super::frame::write;
 use super::header::{HEADER_BYTES, header};
-use quintet_contract::{Address, Outbox, SendError, Token};
-use quintet_wire::registry::{DISK_REPLACE, DISK_WRITE};
+
+/// Bytes for the disk, and where they go.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Batch {
+    /// All of the file: in the place of what is there, at once or not at all.
+    Whole(Vec<u8>),
+    /// Behind what is there.
+    Behind(Vec<u8>),
+}
 
 /// The end of the file.
 #[derive(Debug)]
 pub struct Writer {
     format: Format,
-    disk: Address,
-    /// The token of what the disk is asked.
-    token: Token,
     /// Where the next batch begins.
     end: u64,
     /// Where the part ends that was put in place as a whole.
@@ -29,23 +33,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes a file anew: the first batch takes the place of all that is there. The disk is asked under this token.
+    /// Writes a file anew: the first batch takes the place of all that is there.
     #[must_use]
-    pub fn new(format: Format, disk: Address, token: Token) -> Writer {
+    pub fn new(format: Format) -> Writer {
         let (end, sealed, begun, durable) = (0, 0, 0, 0);
         let gathered = vec![0; HEADER_BYTES];
-        Writer {
-            format,
-            disk,
-            token,
-            end,
-            sealed,
-            gathered,
-            is_whole: true,
-            is_syncing: false,
-            begun,
-            durable,
-        }
+        Writer { format, end, sealed, gathered, is_whole: true, is_syncing: false, begun, durable }
     }
 
     /// How long the file is, with the batch on its way.
@@ -100,13 +93,10 @@ impl Writer {
         !self.is_syncing && !self.gathered.is_empty()
     }
 
-    /// Begins a batch, if none is on its way and there is something to be kept.
-    ///
-    /// # Errors
-    /// The disk does not take it: then it never will.
-    pub fn begin(&mut self, out: &mut dyn Outbox) -> Result<(), SendError> {
+    /// Begins a batch, if none is on its way and there is something to be kept. Whoever asks has the disk write it, and make it durable.
+    pub fn begin(&mut self) -> Option<Batch> {
         if !self.is_waiting() {
-            return Ok(());
+            return None;
         }
         self.is_syncing = true;
         self.begun += 1;
@@ -114,10 +104,10 @@ impl Writer {
         if core::mem::take(&mut self.is_whole) {
             (self.end, self.sealed) = (bytes.len() as u64, bytes.len() as u64);
             bytes[..HEADER_BYTES].copy_from_slice(&header(&self.format, self.sealed));
-            return out.send_bulk(self.disk, DISK_REPLACE, self.token, &[], bytes.into());
+            return Some(Batch::Whole(bytes));
         }
         self.end += bytes.len() as u64;
-        out.send_bulk(self.disk, DISK_WRITE, self.token, &[], bytes.into())
+        Some(Batch::Behind(bytes))
     }
 
     /// The batch on its way is durable.

@@ -5,12 +5,16 @@ use crate::message::number;
 use crate::view::View;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Incarnation, NodeId};
-use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
+use quintet_durable::log::Format;
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
-/// In front of a record's tag: length, check, batch.
-pub(crate) const RECORD_HEADER_BYTES: usize = 16;
-/// What the length counts, at most: a view travels in a frame.
-pub(super) const MAX_RECORD_BYTES: usize = MAX_PAYLOAD_BYTES;
+/// The log of a membership. Nothing that the first format begins with: there the first four bytes are the length of a record.
+pub(super) const FORMAT: Format = Format {
+    magic: *b"QUINMEMB",
+    version: 2,
+    // A view travels in a frame; what a record's length counts is as long at most, with its batch.
+    max_record_bytes: MAX_PAYLOAD_BYTES - 8,
+};
 
 /// What is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,9 +34,10 @@ pub(crate) struct Life {
 }
 
 impl Record {
-    /// Appends the record as it lies on the disk, of a batch that begins at this place.
+    /// Appends the record as it has lain on the disk since the first format, of a batch that begins at this place.
+    #[cfg(test)]
     pub(crate) fn write(&self, batch: u64, to: &mut Vec<u8>) {
-        let counted = [&batch.to_le_bytes()[..], &encode_to_vec(self)].concat();
+        let counted = [&batch.to_le_bytes()[..], &quintet_wire::encode_to_vec(self)].concat();
         to.u32(u32::try_from(counted.len()).expect("a record is shorter than a frame"));
         to.u32(crc32fast::hash(&counted));
         to.extend_from_slice(&counted);

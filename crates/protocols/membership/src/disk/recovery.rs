@@ -1,19 +1,11 @@
-//! Reads a file back: what is whole, what is torn by a crash, what is damaged.
-//!
-//! Torn is what a crash leaves of a batch that was not synced: the file ends within a record, or a sector of the record was never written
-//! and reads as zeros, and nothing behind it belongs to a later batch. It is cut off; nobody was told of it. All else that cannot be read
-//! is damage, and so is whatever cannot be read in the part that was put in place as a whole: bytes that were durable have changed. Then nothing is guessed (Alagappan and others, "Protocol-Aware Recovery for Consensus-Based
-//! Storage", 2018: a log cut at a damaged entry loses what was acknowledged).
+//! Reads a file back: what its records come to, in this format or the first one.
 
-use super::header::{self, HEADER_BYTES};
-use super::record::MAX_RECORD_BYTES;
-use super::{Life, RECORD_HEADER_BYTES, Record};
+use super::record::FORMAT;
+use super::{Life, Record};
 use crate::raft::Restored;
 use core::fmt;
+use quintet_durable::log::{self, Recovery};
 use quintet_wire::Decode;
-
-/// What a disk writes whole or not at all.
-const SECTOR_BYTES: usize = 512;
 
 /// What a file holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,29 +45,43 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// Reads a file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Recovered, Unreadable> {
-    let sealed = header::sealed(bytes)?;
-    let mut found = Recovered { life: None, state: None, length: sealed.map_or(0, |_| HEADER_BYTES) };
-    while found.length < bytes.len() {
-        let offset = found.length;
-        match whole_record(bytes, offset) {
-            Ok((body, end)) => {
-                let damaged =
-                    |problem: &dyn fmt::Display| Unreadable::Damage { offset, problem: problem.to_string() };
-                let record = Record::decode_all(body).map_err(|error| damaged(&error))?;
-                found.take(record).map_err(|problem| damaged(&problem))?;
-                found.length = end;
+impl From<log::Unreadable> for Unreadable {
+    fn from(unreadable: log::Unreadable) -> Unreadable {
+        match unreadable {
+            log::Unreadable::Damage { offset, problem } => {
+                Unreadable::Damage { offset: in_memory(offset), problem }
             }
-            // A file in which nothing can be read is none that a crash has torn: it was put in place as a whole.
-            Err(_) if offset >= sealed.unwrap_or(1) && is_torn(bytes, offset) => break,
-            Err(problem) => return Err(Unreadable::Damage { offset, problem: problem.to_owned() }),
+            log::Unreadable::Version { found, .. } => Unreadable::Format(found),
+            log::Unreadable::OtherFile => Unreadable::Damage { offset: 0, problem: unreadable.to_string() },
         }
     }
-    Ok(found)
+}
+
+/// A place in a file that was read as a whole.
+fn in_memory(place: u64) -> usize {
+    usize::try_from(place).expect("the file lies in memory")
+}
+
+/// Reads a file.
+pub(crate) fn read(bytes: &[u8]) -> Result<Recovered, Unreadable> {
+    let found = match Recovered::read(bytes, Recovery::new(FORMAT)) {
+        Err(log::Unreadable::OtherFile) => Recovered::read(bytes, Recovery::without_header(FORMAT)),
+        found => found,
+    };
+    Ok(found?)
 }
 
 impl Recovered {
+    fn read(bytes: &[u8], mut recovery: Recovery) -> Result<Recovered, log::Unreadable> {
+        let mut found = Recovered { life: None, state: None, length: 0 };
+        recovery.take(bytes, bytes.len() as u64, &mut |record| {
+            let record = Record::decode_all(record).map_err(|error| error.to_string())?;
+            found.take(record).map_err(str::to_owned)
+        })?;
+        found.length = in_memory(recovery.whole());
+        Ok(found)
+    }
+
     fn take(&mut self, record: Record) -> Result<(), &'static str> {
         let state = self.state.get_or_insert_default();
         match record {
@@ -97,63 +103,4 @@ impl Recovered {
         }
         Ok(())
     }
-}
-
-/// The body of the record at a place, and where it ends.
-fn whole_record(bytes: &[u8], at: usize) -> Result<(&[u8], usize), &'static str> {
-    let (counted, end) = counted(bytes, at).ok_or("the length of a record is none")?;
-    let counted = counted.ok_or("the file ends within a record")?;
-    let check = u32::from_le_bytes(counted.0);
-    if crc32fast::hash(counted.1) != check {
-        return Err("the check of a record does not fit it");
-    }
-    Ok((&counted.1[8..], end))
-}
-
-/// What a record's check covers, with the check, if the file goes so far; and where it ends. None if its length is none.
-type Counted<'a> = (Option<([u8; 4], &'a [u8])>, usize);
-
-fn counted(bytes: &[u8], at: usize) -> Option<Counted<'_>> {
-    let rest = bytes.get(at..)?;
-    let Some(header) = rest.first_chunk::<8>() else { return Some((None, bytes.len())) };
-    let [a, b, c, d, check @ ..] = *header;
-    let length = u32::from_le_bytes([a, b, c, d]) as usize;
-    if length <= RECORD_HEADER_BYTES - 8 || length > MAX_RECORD_BYTES {
-        return None;
-    }
-    let end = at + 8 + length;
-    Some((bytes.get(at + 8..end).map(|counted| (check, counted)), end))
-}
-
-/// Whether the record at a place, which cannot be read, is what a crash left of a batch that was not synced.
-fn is_torn(bytes: &[u8], at: usize) -> bool {
-    let (cut_short, end) = match counted(bytes, at) {
-        Some((counted, end)) => (counted.is_none(), end),
-        None => (false, at + 8),
-    };
-    (cut_short || has_unwritten_sector(bytes, at, end)) && !has_later_batch(bytes, at)
-}
-
-/// Whether the part of some sector that lies between two places reads as zeros.
-fn has_unwritten_sector(bytes: &[u8], from: usize, to: usize) -> bool {
-    let mut at = from;
-    while at < to.min(bytes.len()) {
-        let next = (at / SECTOR_BYTES + 1) * SECTOR_BYTES;
-        let end = next.min(bytes.len());
-        if bytes[at..end].iter().all(|byte| *byte == 0) {
-            return true;
-        }
-        at = next;
-    }
-    false
-}
-
-/// Whether a record behind a place is of a batch that began behind it: then that place was durable.
-fn has_later_batch(bytes: &[u8], at: usize) -> bool {
-    (at + 1..bytes.len()).any(|place| {
-        let Some((Some((_, counted)), _)) = counted(bytes, place) else { return false };
-        let Some(batch) = counted.first_chunk::<8>() else { return false };
-        let batch = u64::from_le_bytes(*batch);
-        batch > at as u64 && batch <= place as u64 && whole_record(bytes, place).is_ok()
-    })
 }

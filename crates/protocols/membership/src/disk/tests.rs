@@ -201,6 +201,18 @@ fn what_was_written_as_a_whole_is_never_taken_for_torn() {
 }
 
 #[test]
+fn a_file_is_laid_out_as_the_format_says() {
+    let (bytes, sealed) = written(whole()[0].clone(), &[whole()[1].clone()]);
+    let counted = (sealed as u64).to_le_bytes();
+    let check = crc32fast::hash(&counted).to_le_bytes();
+    let mut expected = [&b"QUINMEMB"[..], &[2, 0, 0, 0], &check, &counted].concat();
+    whole()[0].iter().for_each(|record| record.write(0, &mut expected));
+    assert_eq!(expected.len(), sealed);
+    whole()[1].iter().for_each(|record| record.write(sealed as u64, &mut expected));
+    assert_eq!(bytes, expected);
+}
+
+#[test]
 fn a_file_of_a_later_format_is_refused_by_its_number() {
     let (mut bytes, _) = written(whole().concat(), &[]);
     bytes[8] = 3;

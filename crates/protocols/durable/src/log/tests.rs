@@ -108,6 +108,24 @@ fn a_file_cut_within_what_was_put_in_place_as_a_whole_is_damaged() {
 }
 
 #[test]
+fn what_looks_torn_is_damaged_where_a_later_batch_lies_behind_it() {
+    let (bytes, begins) = file(&[vec![vec![1; 10]], vec![vec![2; 1_500]], vec![vec![3; 10]]]);
+    let too_long = |batch: usize| {
+        let mut changed = bytes.clone();
+        changed[begins[batch]..][..4].copy_from_slice(&2_900u32.to_le_bytes());
+        changed
+    };
+    let mut unwritten = bytes.clone();
+    unwritten[512..1_024].fill(0);
+    for changed in [too_long(1), unwritten] {
+        let damaged = read(&changed, 100);
+        let begin = begins[1] as u64;
+        assert!(matches!(damaged, Err(Unreadable::Damage { offset, .. }) if offset == begin), "{damaged:?}");
+    }
+    assert_eq!(read(&too_long(2), 100), Ok((vec![vec![1; 10], vec![2; 1_500]], begins[2] as u64)));
+}
+
+#[test]
 fn a_file_without_a_header_is_read_and_may_be_torn_behind_its_first_record() {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     for record in [&[1; 600][..], &[2; 40]] {

@@ -31,7 +31,7 @@
 //! | `books.rs` | what was lent, and whether it came back |
 //! | `item.rs`, `history.rs` | the tuples and templates of a run; what happened |
 //! | `check.rs` and its folder | what must hold |
-//! | `report.rs` | what a caller is told |
+//! | `report.rs`, `failure.rs` | what a caller is told; what was broken, also of protocols of one's own |
 #![forbid(unsafe_code)]
 
 mod behaviour;
@@ -41,6 +41,7 @@ mod client;
 mod clients;
 #[cfg(feature = "seeded-defects")]
 mod defect;
+mod failure;
 mod fault;
 mod group;
 mod history;
@@ -56,9 +57,9 @@ pub mod system;
 pub use check::Rule;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
+pub use failure::{Failure, Shrunk};
 pub use quintet_simulate::Sequence;
 pub use report::{
-    Failure, Options, Progress, Report, Shrunk, Size, choices, explore, explore_while, replay,
-    replay_sequence, shrink,
+    Options, Progress, Report, Size, choices, explore, explore_while, replay, replay_sequence, shrink,
 };
 pub use sequence::{SequenceError, read_sequence, write_sequence};

@@ -1,7 +1,7 @@
 //! What a caller asks for and is told.
 
-use crate::check::Rule;
 use crate::clients::Clients;
+use crate::failure::{Failure, Shrunk, add_digest, count_choices, write_ending};
 use crate::fault::Fault;
 use crate::history::{Ask, History, Outcome, What};
 use crate::network::Seeded;
@@ -61,25 +61,6 @@ pub struct Report {
     pub failure: Option<Failure>,
 }
 
-/// A promise that was broken.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
-    /// The seed of the schedule; none if its choices were given.
-    pub seed: Option<u64>,
-    /// What did not hold.
-    pub rule: Rule,
-    /// What happened instead.
-    pub text: String,
-    /// The manager and the clients, a line each.
-    pub plan: Vec<String>,
-    /// The last events of the history, one a line: number, time, who, what.
-    pub history: Vec<String>,
-    /// How large the schedule is.
-    pub size: Size,
-    /// What makes the schedule again, also where a seed makes another by now.
-    pub choices: Sequence,
-}
-
 /// How large a schedule is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Size {
@@ -91,15 +72,6 @@ pub struct Size {
     pub faults: usize,
     /// Choices, without zeros at a stream's end.
     pub choices: usize,
-}
-
-/// A failure made smaller.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shrunk {
-    /// The smallest schedule found that breaks the same rule, with its whole history.
-    pub failure: Failure,
-    /// Schedules that were run to find it.
-    pub attempts: u32,
 }
 
 impl Options {
@@ -202,7 +174,7 @@ impl Failure {
                 clients: outcomes.plan.clients.len(),
                 operations: outcomes.history.operations_of_work(),
                 faults: outcomes.plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count(),
-                choices: choices.values().flatten().map(Vec::len).sum(),
+                choices: count_choices(&choices),
             },
             choices,
         })
@@ -214,7 +186,7 @@ impl Report {
         self.schedules += 1;
         self.events += outcomes.events;
         self.redone_leases += outcomes.redone;
-        self.digest = (self.digest.rotate_left(5) ^ outcomes.digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.digest = add_digest(self.digest, outcomes.digest);
         self.count(&outcomes.history);
         if outcomes.violation.is_some() {
             self.failure = Failure::of(seed, choices.made(), outcomes, shown_events);
@@ -259,21 +231,7 @@ impl fmt::Display for Report {
             self.faults,
             self.crashes
         )?;
-        match &self.failure {
-            None => writeln!(f, "no rule was broken; digest {:016x}", self.digest),
-            Some(failure) => write!(f, "{failure}"),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.seed {
-            Some(seed) => write!(f, "seed {seed}")?,
-            None => f.write_str("this schedule")?,
-        }
-        writeln!(f, " breaks the rule \"{}\": {}", self.rule, self.text)?;
-        self.plan.iter().chain(&self.history).try_for_each(|line| writeln!(f, "{line}"))
+        write_ending(f, self.failure.as_ref(), self.digest)
     }
 }
 
@@ -281,12 +239,5 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Size { clients, operations, faults, choices } = self;
         write!(f, "{clients} clients, {operations} operations, {faults} faults, {choices} choices")
-    }
-}
-
-impl fmt::Display for Shrunk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the smallest of {} schedules that were tried: {}", self.attempts, self.failure.size)?;
-        write!(f, "{}", self.failure)
     }
 }

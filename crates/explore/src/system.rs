@@ -11,7 +11,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `system.rs` | [`System`], and what is asked for: read this first |
-//! | `system/report.rs` | [`Report`], [`Failure`]: what is told |
+//! | `system/report.rs` | [`Report`]: what is told |
 //! | `system/run.rs` | one schedule, from its first request to rest |
 //! | `system/plan.rs` | what choices make of it: nodes, links, faults |
 //! | `system/watched.rs`, `system/noted.rs` | a node's protocol and its callers, with what they are told written down; its outbox, with what it sends |
@@ -26,12 +26,11 @@ mod report;
 mod run;
 mod watched;
 
+pub use crate::Progress;
 pub use quintet_contract as contract;
 pub use quintet_simulate::{Chooser, Sequence};
 pub use quintet_wire::registry::{PORT_CALLERS, PORT_USER, USER};
-pub use report::{
-    Failure, Options, Origin, Progress, Report, Shrunk, Size, explore, explore_while, replay, shrink,
-};
+pub use report::{Failure, Options, Origin, Report, Shrunk, Size, explore, explore_while, replay, shrink};
 pub use run::View;
 
 use quintet_contract::{Frame, Kind, NodeId, Port, Protocol, Span, Token};

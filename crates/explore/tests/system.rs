@@ -56,7 +56,7 @@ fn a_wrong_protocol_is_found_and_made_small() {
         lines.push(line.to_owned())
     });
     let found = replayed.failure.expect("the same schedule");
-    assert_eq!((&found.rule, &found.found), (&small.rule, &small.found));
+    assert_eq!((&found.rule, &found.text), (&small.rule, &small.text));
     assert_eq!(lines, [small.plan, small.history].concat());
     let sound = Counters(Telling::Totals);
     let origin = Origin::Choices(&stored);
@@ -295,7 +295,7 @@ fn a_panic_is_a_finding_and_is_made_small() {
     let failure = report.failure.expect("it panics");
     assert_eq!(failure.rule, "nothing panics");
     let small = small(&acting, &failure);
-    assert!(small.found.starts_with("asked for 1 (") && small.found.contains("system.rs:"), "{small}");
+    assert!(small.text.starts_with("asked for 1 (") && small.text.contains("system.rs:"), "{small}");
     assert_eq!((small.size.nodes, small.size.requests, small.size.faults), (2, 1, 0));
     let last = small.history.last().expect("there is a history");
     assert!(last.ends_with(" 01 01 and 4 bytes more"), "{last}");

@@ -42,7 +42,7 @@ fn search(counters: &Counters, seeds: u64) -> Result<Report, Box<dyn Error>> {
         print!("{report}");
         return Ok(report);
     };
-    println!("after {} schedules: \"{}\": {}", report.schedules, failure.rule, failure.found);
+    println!("after {} schedules: \"{}\": {}", report.schedules, failure.rule, failure.text);
     let small = shrink(counters, failure, &options, &mut |attempts| attempts < 10_000);
     let small = small.ok_or("the failure's own choices break no rule")?;
     print!("{small}");

@@ -2,6 +2,8 @@
 
 use super::System;
 use super::run::{NO_PANIC, Outcomes, run};
+use crate::Progress;
+use crate::failure::{add_digest, count_choices, write_ending};
 use crate::plan::streams;
 use crate::shrink::{Shrinker, Target};
 use quintet_contract::{Address, NodeId};
@@ -31,17 +33,6 @@ impl Options {
     }
 }
 
-/// How far the exploration is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
-    /// The seed that was just explored.
-    pub seed: u64,
-    /// Schedules so far.
-    pub schedules: u64,
-    /// Events so far.
-    pub events: u64,
-}
-
 /// What was explored, and what was found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
@@ -62,23 +53,9 @@ pub struct Report {
 }
 
 /// A rule that was broken.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
-    /// The seed of the schedule; none if its choices were given.
-    pub seed: Option<u64>,
-    /// What did not hold.
-    pub rule: String,
-    /// What was the case instead.
-    pub found: String,
-    /// The nodes, their links and their clocks, a line each.
-    pub plan: Vec<String>,
-    /// The last events of the history, one a line: time, node, what.
-    pub history: Vec<String>,
-    /// How large the schedule is.
-    pub size: Size,
-    /// What makes the schedule again, also where a seed makes another by now.
-    pub choices: Sequence,
-}
+pub type Failure = crate::Failure<String, Size>;
+/// A failure made smaller.
+pub type Shrunk = crate::Shrunk<String, Size>;
 
 /// How large a schedule is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -91,15 +68,6 @@ pub struct Size {
     pub faults: usize,
     /// Choices, without zeros at a stream's end.
     pub choices: usize,
-}
-
-/// A failure made smaller.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shrunk {
-    /// The smallest schedule found that breaks the same rule, with its whole history.
-    pub failure: Failure,
-    /// Schedules that were run to find it.
-    pub attempts: u32,
 }
 
 /// Where a schedule comes from.
@@ -210,7 +178,7 @@ fn shown<S: System>(
     };
     Failure {
         rule: REPEATS.to_owned(),
-        found: format!(
+        text: format!(
             "first {}; with the same choices again {}: a protocol or the system looks at something else, such as a clock, a HashMap's order or what an \
              earlier run left",
             said(first),
@@ -224,8 +192,8 @@ impl Failure {
     /// None if no rule was broken.
     fn of(seed: Option<u64>, choices: Sequence, outcomes: &Outcomes, shown_events: usize) -> Option<Failure> {
         let broken = outcomes.broken.as_ref()?;
-        let (rule, found) = (broken.rule.clone(), broken.found.clone());
-        Some(Failure { rule, found, ..Failure::of_outcomes(seed, choices, outcomes, shown_events) })
+        let (rule, text) = (broken.rule.clone(), broken.found.clone());
+        Some(Failure { rule, text, ..Failure::of_outcomes(seed, choices, outcomes, shown_events) })
     }
 
     fn of_outcomes(
@@ -235,11 +203,11 @@ impl Failure {
         shown_events: usize,
     ) -> Failure {
         let Outcomes { nodes, requests, faults, ref history, .. } = *outcomes;
-        let size = Size { nodes, requests, faults, choices: choices.values().flatten().map(Vec::len).sum() };
+        let size = Size { nodes, requests, faults, choices: count_choices(&choices) };
         Failure {
             seed,
             rule: String::new(),
-            found: String::new(),
+            text: String::new(),
             plan: outcomes.plan.lines().map(str::to_owned).collect(),
             history: history[history.len().saturating_sub(shown_events)..].to_vec(),
             size,
@@ -255,7 +223,7 @@ impl Report {
         self.requests += outcomes.requests;
         self.answers += outcomes.answers;
         self.faults += outcomes.faults as u64;
-        self.digest = (self.digest.rotate_left(5) ^ outcomes.digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.digest = add_digest(self.digest, outcomes.digest);
     }
 }
 
@@ -306,21 +274,7 @@ impl fmt::Display for Report {
             f,
             "{schedules} schedules, {events} events, {requests} requests, {answers} answers, {faults} faults"
         )?;
-        match &self.failure {
-            None => writeln!(f, "no rule was broken; digest {:016x}", self.digest),
-            Some(failure) => write!(f, "{failure}"),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.seed {
-            Some(seed) => write!(f, "seed {seed}")?,
-            None => f.write_str("this schedule")?,
-        }
-        writeln!(f, " breaks the rule \"{}\": {}", self.rule, self.found)?;
-        self.plan.iter().chain(&self.history).try_for_each(|line| writeln!(f, "{line}"))
+        write_ending(f, self.failure.as_ref(), self.digest)
     }
 }
 
@@ -328,12 +282,5 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Size { nodes, requests, faults, choices } = self;
         write!(f, "{nodes} nodes, {requests} requests, {faults} faults, {choices} choices")
-    }
-}
-
-impl fmt::Display for Shrunk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the smallest of {} schedules that were tried: {}", self.attempts, self.failure.size)?;
-        write!(f, "{}", self.failure)
     }
 }

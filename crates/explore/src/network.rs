@@ -127,7 +127,7 @@ impl Network {
         }
         let SpaceConfig { max_bytes, max_tuples, .. } = self.space;
         let settings = SpaceSettings { max_bytes, max_tuples, ..SpaceSettings::default() };
-        let name = "named".parse().expect("it is a name");
+        let name = "named".parse().expect("letters make a name");
         self.simulation.inject(SERVER, words(&Request::Spaces(&SpacesRequest::Create(name, settings))));
         for shape in [Shape::Job(0), Shape::Job(1), Shape::Note, Shape::Blob(10), Shape::Grid(1)] {
             let tuples = [Item { shape, number: UNSEEN }.tuple()];

@@ -124,7 +124,7 @@ impl Report {
 }
 
 impl Report {
-    /// The starts as sentences: one each, and how far they are from each other.
+    /// The starts as sentences: one each, how far they are from each other, and what the one with the least sum came to.
     fn starts(&self) -> Vec<String> {
         let told = |start: &Start| {
             let [fitted, predicted] = start.within;
@@ -134,8 +134,8 @@ impl Report {
             )
         };
         let mut lines: Vec<String> = self.starts.iter().map(told).collect();
-        lines.extend(spread(&self.starts).map(|([fitted, predicted], least)| {
-            format!(
+        if let Some(([fitted, predicted], least)) = spread(&self.starts) {
+            lines.push(format!(
                 "fitted anew from {} starts: {} to {} of {} fitted and {} to {} of {} predicted cells within; the least sum is that of start {}, which has {}",
                 self.starts.len(),
                 fitted[0].within,
@@ -146,8 +146,11 @@ impl Report {
                 predicted[0].of,
                 least.number,
                 least.within[1]
-            )
-        }));
+            ));
+            let told = |(name, value, unit): &_| format!("{name} {} {unit}", significant(*value));
+            let values = least.values.iter().map(told).collect::<Vec<_>>().join("; ");
+            lines.push(format!("start {} came to: {values}", least.number));
+        }
         lines
     }
 }

@@ -14,8 +14,8 @@ pub struct Start {
     pub within: [Count; Role::ALL.len()],
     /// Their mean distance from the printed values, in tolerances.
     pub error: [f64; Role::ALL.len()],
-    /// The parameters that it came to, by name.
-    pub values: Vec<(&'static str, f64)>,
+    /// The parameters that it came to: name, value, and what that is counted in.
+    pub values: Vec<(&'static str, f64, &'static str)>,
 }
 
 /// What several starts came to: for each role the fewest and the most cells that are within, and the start whose sum is least. None
@@ -34,6 +34,7 @@ pub fn spread(starts: &[Start]) -> Option<([[Count; 2]; Role::ALL.len()], &Start
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Report;
 
     fn start(number: u64, sum: f64, within: [usize; 2]) -> Start {
         let [fitted, predicted] = within;
@@ -48,5 +49,17 @@ mod tests {
         assert_eq!(counts.map(|counts| counts.map(|count| count.within)), [[67, 69], [146, 155]]);
         assert_eq!(least.number, 1);
         assert_eq!(spread(&[]), None);
+    }
+
+    #[test]
+    fn a_report_tells_what_the_start_with_the_least_sum_came_to() {
+        let values = |load| vec![("load", load, "of the network"), ("delay", 0.5, "ms")];
+        let starts = [(0, 28.0, 0.03), (1, 27.2, 0.0412)];
+        let mut report = Report::new("a study", 1);
+        report.starts = starts
+            .map(|(number, sum, load)| Start { values: values(load), ..start(number, sum, [67, 155]) })
+            .into();
+        let told = "start 1 came to: load 0.04120 of the network; delay 0.5000 ms\n";
+        assert!(report.to_string().ends_with(told), "{report}");
     }
 }

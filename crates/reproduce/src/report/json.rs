@@ -65,7 +65,7 @@ impl Report {
 fn start(start: &Start) -> Value {
     let [fitted, predicted] = start.within.map(|Count { within, of }| json!({"within": within, "of": of}));
     let values: serde_json::Map<String, Value> =
-        start.values.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        start.values.iter().map(|(name, value, _)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "start": start.number,
         "sum": start.sum,

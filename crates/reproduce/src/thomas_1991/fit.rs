@@ -147,7 +147,10 @@ fn fit_within(number: u64, seeds: u64, iterations: u32) -> Start {
         sum,
         within: Role::ALL.map(|role| report.count(role)),
         error: Role::ALL.map(|role| report.mean_error(role)),
-        values: PARAMETERS.iter().map(|parameter| (parameter.name, *(parameter.of)(&mut found))).collect(),
+        values: PARAMETERS
+            .iter()
+            .map(|parameter| (parameter.name, *(parameter.of)(&mut found), parameter.unit))
+            .collect(),
     }
 }
 
@@ -173,9 +176,11 @@ mod tests {
         let before = residuals(&start(0), 1);
         let found = fit_within(0, 1, 1);
         assert!(found.sum < dot(&before, &before), "{} of {}", found.sum, dot(&before, &before));
-        assert!(found.values.iter().any(|(name, value)| *name == "expansion" && *value != BY_HAND.expansion));
+        assert!(
+            found.values.iter().any(|(name, value, _)| *name == "expansion" && *value != BY_HAND.expansion)
+        );
         let mut inferred = BY_HAND;
-        for (parameter, (name, value)) in PARAMETERS.iter().zip(&found.values) {
+        for (parameter, (name, value, _)) in PARAMETERS.iter().zip(&found.values) {
             assert_eq!(parameter.name, *name);
             *(parameter.of)(&mut inferred) = *value;
         }

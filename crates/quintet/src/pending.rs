@@ -8,7 +8,9 @@ use crate::{Error, Granted, Lab};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::{Answer, Attempt, Page, Request, SpaceNumber, SpacesPage, State, Tuple, Witness};
+use quintet_tuple_space::{
+    Answer, Attempt, Page, Refusal, Request, SpaceNumber, SpacesPage, State, Tuple, Witness,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -81,31 +83,55 @@ impl Pending {
 
     /// Makes a request and waits for its outcome, however long it takes.
     pub(crate) fn complete(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Outcome, Error> {
+        outcome(answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)?, None)
+    }
+
+    /// As [`Pending::complete`]. Not `Ok` within: why the space cannot read the request, as one of an earlier version says of what it does not know.
+    pub(crate) fn complete_if_known(
+        lab: &Lab,
+        space: SpaceNumber,
+        request: &Request<'_>,
+    ) -> Result<Result<Outcome, String>, Error> {
+        match answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)? {
+            Answer::Error(Refusal { code: Code::Malformed, text }) => Ok(Err(text)),
+            answer => outcome(answer, None).map(Ok),
+        }
+    }
+
+    /// Makes a request and waits for what comes.
+    fn ask(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Result<Received, Code>, Error> {
         let calls = &lab.shared.calls;
         let (slot, received) = send(calls, space, request, |writer| calls.ask(writer))?;
-        match &received {
-            Some(received) => outcome(calls, received, None),
-            None => Pending {
-                lab: lab.clone(),
-                space,
-                slot,
-                finished: AtomicBool::new(false),
-                renewal: None,
-                task: None,
+        if let Some(received) = received {
+            return Ok(received);
+        }
+        let finished = AtomicBool::new(false);
+        let mut pending = Pending { lab: lab.clone(), space, slot, finished, renewal: None, task: None };
+        loop {
+            if let Some(received) = pending.receive(Duration::MAX) {
+                return Ok(received);
             }
-            .finish(),
         }
     }
 
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Outcome, Error>> {
+        let received = self.receive(limit)?;
+        Some(self.outcome(&received))
+    }
+
+    /// What comes within `limit`, once.
+    fn receive(&mut self, limit: Duration) -> Option<Result<Received, Code>> {
         if self.is_finished() {
             return None;
         }
-        let calls = &self.lab.shared.calls;
-        let received = calls.wait(self.slot, limit)?;
+        let received = self.lab.shared.calls.wait(self.slot, limit)?;
         *self.finished.get_mut() = true;
-        Some(outcome(calls, &received, self.renewal.as_ref()))
+        Some(received)
+    }
+
+    fn outcome(&self, received: &Result<Received, Code>) -> Result<Outcome, Error> {
+        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref())
     }
 
     /// As [`Pending::wait`], and the outcome stays: dropped, the operation is still undone. [`Pending::keep`] makes it the
@@ -115,9 +141,8 @@ impl Pending {
         if self.is_finished() {
             return None;
         }
-        let calls = &self.lab.shared.calls;
-        let received = calls.wait_uncollected(self.slot, limit)?;
-        Some(outcome(calls, &received, self.renewal.as_ref()))
+        let received = self.lab.shared.calls.wait_uncollected(self.slot, limit)?;
+        Some(self.outcome(&received))
     }
 
     /// Makes an outcome that [`Pending::peek`] has shown the program's own: nothing is undone any more. Before there is one it
@@ -244,15 +269,18 @@ fn send<T>(
     hand_over(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
 }
 
-fn outcome(
-    calls: &Calls,
-    received: &Result<Received, Code>,
-    renewal: Option<&Renewal>,
-) -> Result<Outcome, Error> {
+/// Reads what came.
+///
+/// # Errors
+/// The request failed on its way, or what came is no answer. A refusal is an answer.
+fn answer(calls: &Calls, received: &Result<Received, Code>) -> Result<Answer, Error> {
     let failed = |code: &Code| Error::of_call(&CallError::Failed(*code), calls.lost());
     let received = received.as_ref().map_err(failed)?;
-    let answer = Answer::decode(received.kind, &received.body, &received.bulk)
-        .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))?;
+    Answer::decode(received.kind, &received.body, &received.bulk)
+        .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))
+}
+
+fn outcome(answer: Answer, renewal: Option<&Renewal>) -> Result<Outcome, Error> {
     Ok(match answer {
         Answer::Done => Outcome::Done,
         Answer::Tuple(tuple, lease) => {

@@ -51,21 +51,21 @@ impl Lab {
     }
 
     /// All named spaces, by name: what each was made with, and how it is. Read a page at a time: of what is created or removed meanwhile, some
-    /// may be missing.
+    /// may be missing. A server from before named spaces has none.
     ///
     /// # Errors
     /// The server is gone.
     pub fn spaces(&self) -> Result<Vec<SpaceInfo>, Error> {
         let (mut spaces, mut after) = (Vec::new(), None);
         loop {
-            let Outcome::Spaces(SpacesPage { rows, has_more }) =
-                self.ask_spaces(&SpacesRequest::List { after })?
-            else {
-                return Err(Error::new(Code::Malformed, "the server answered another question"));
+            let listed = match self.ask_if_known(&SpacesRequest::List { after })? {
+                Ok(Outcome::Spaces(listed)) => listed,
+                Ok(other) => return Err(unexpected(&other)),
+                Err(_is_not_known) => SpacesPage::default(),
             };
-            after = rows.last().map(|row| row.name.clone());
-            spaces.extend(rows);
-            if !has_more || after.is_none() {
+            after = listed.rows.last().map(|row| row.name.clone());
+            spaces.extend(listed.rows);
+            if !listed.has_more || after.is_none() {
                 return Ok(spaces);
             }
         }
@@ -82,17 +82,15 @@ impl Lab {
     }
 
     fn ask_spaces(&self, asked: &SpacesRequest) -> Result<Outcome, Error> {
-        Pending::complete(self, SpaceNumber::UNNAMED, &Request::Spaces(asked)).map_err(|error| {
-            match error.code() {
-                // An older server does not know the question.
-                Code::Malformed => {
-                    let text =
-                        format!("{}; a server from before named spaces does not have them", error.text());
-                    Error::new(Code::Malformed, text)
-                }
-                _ => error,
-            }
+        self.ask_if_known(asked)?.map_err(|why| {
+            let text = format!("{why}; a server from before named spaces does not have them");
+            Error::new(Code::Malformed, text)
         })
+    }
+
+    /// Not `Ok` within: why the server cannot read it.
+    fn ask_if_known(&self, asked: &SpacesRequest) -> Result<Result<Outcome, String>, Error> {
+        Pending::complete_if_known(self, SpaceNumber::UNNAMED, &Request::Spaces(asked))
     }
 }
 
@@ -100,3 +98,6 @@ fn parsed(name: &str) -> Result<SpaceName, Error> {
     name.parse()
         .map_err(|error: quintet_tuple_space::SpaceNameError| Error::new(Code::BadValue, error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

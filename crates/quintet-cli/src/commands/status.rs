@@ -10,7 +10,7 @@ use crate::connection::SpaceArguments;
 use crate::output::tell;
 use crate::watch::{View, WatchArguments};
 use clap::Args;
-use quintet::{Code, Error, Lab, SpaceAddress, SpaceInfo, State};
+use quintet::{Code, Error, Lab, SpaceAddress, State};
 use quintet_launch::ProcessInfo;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -152,17 +152,9 @@ fn read(connection: &Connection, connect: impl FnOnce() -> Result<Lab, Error>) -
     let lab = kept().take();
     let lab = lab.map_or_else(connect, Ok)?;
     let mut activity = Activity::read(&lab.space())?;
-    activity.spaces = named(&lab)?;
+    activity.spaces = lab.spaces()?;
     *kept() = Some(lab);
     Ok(activity)
-}
-
-/// The named spaces beside it: none where the server knows of none, as a logged one or an earlier version's.
-fn named(lab: &Lab) -> Result<Vec<SpaceInfo>, Error> {
-    match lab.spaces() {
-        Err(error) if error.code() == Code::Malformed => Ok(Vec::new()),
-        spaces => spaces,
-    }
 }
 
 /// Neither is there a space to show, nor a cluster.

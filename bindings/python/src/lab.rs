@@ -131,7 +131,7 @@ impl Lab {
     /// Creates a named space and returns it; `lab.space(name)` is it for others. One that is there with the same settings is as good. It holds
     /// `max_bytes` (64 MiB) and `max_tuples` (1,048,576); `policy` says what holds its tuples: "volatile", the server's memory.
     ///
-    /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue, NotAllowed.
+    /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue.
     #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile"))]
     fn create_space(
         &self,

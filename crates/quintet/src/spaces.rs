@@ -5,7 +5,7 @@ use crate::space::unexpected;
 use crate::{Error, Lab, Space};
 use quintet_errors::Code;
 use quintet_tuple_space::{
-    Request, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings, SpacesPage, SpacesRequest,
+    Request, SpaceInfo, SpaceName, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest,
 };
 
 impl Lab {
@@ -37,8 +37,17 @@ impl Lab {
     ///
     /// # Errors
     /// [`Code::SpaceExists`]: it is there with other settings. [`Code::SpaceFull`]: the server has no room for its quota, or for one more space.
-    /// [`Code::BadValue`]: no name, or a policy that the server cannot keep. [`Code::NotAllowed`]: it is there, or was made, for others.
+    /// [`Code::BadValue`]: no name, or a policy that the server cannot keep. [`Code::TooLarge`]: more identities than
+    /// [`SpaceRights::MAX_IDENTITIES`]. Anybody may create a space for others; its use is [`Code::NotAllowed`] then.
     pub fn create_space(&self, name: &str, settings: &SpaceSettings) -> Result<Space, Error> {
+        let identities = settings.allow.as_ref().map_or(0, |allow| allow.identities.len());
+        if identities > SpaceRights::MAX_IDENTITIES {
+            let text = format!(
+                "a space for {identities} identities; one names {} at most: name fewer, or none, which lets in all who may use the server",
+                SpaceRights::MAX_IDENTITIES
+            );
+            return Err(Error::new(Code::TooLarge, text));
+        }
         self.space_of(&SpacesRequest::Create(parsed(name)?, settings.clone()))
     }
 

@@ -1,5 +1,5 @@
 use crate::lab::Seen;
-use crate::{Code, Lab, SpaceSettings, stack, template, tuple};
+use crate::{Code, Identity, Lab, SpaceRights, SpaceSettings, stack, template, tuple};
 use quintet_contract::{Frame, Input, Kind, Outbox, Protocol, Time};
 use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::codec::{COMMIT, SPACES, STATUS};
@@ -53,4 +53,18 @@ fn an_answer_to_another_question_is_not_an_empty_list() {
     let error = mistaken(STATUS).spaces().expect_err("it answered with its state");
     assert_eq!(error.code(), Code::Malformed);
     assert!(error.text().contains("another question"), "{error}");
+}
+
+#[test]
+fn a_space_for_more_identities_than_one_can_name_is_refused_before_it_is_asked_for() {
+    let lab = Lab::embedded();
+    let of = |count| {
+        let identities = (0..count).map(|n: u8| Identity([n; 32])).collect();
+        let allow = Some(SpaceRights { own_machine: false, identities });
+        lab.create_space("orders", &SpaceSettings { allow, ..SpaceSettings::default() }).map(drop)
+    };
+    let error = of(129).expect_err("one too many");
+    assert_eq!(error.code(), Code::TooLarge);
+    assert!(error.text().contains("129 identities; one names 128 at most"), "{error}");
+    assert_eq!(of(128), Ok(()));
 }

@@ -36,6 +36,8 @@ typedef struct {
 static child children[MOST_PROCESSES];
 /* Whether the program is to end. */
 static int has_given_up;
+/* What to exit with once a process cannot even wait for an eval: 0 while all can. */
+static int failure;
 /* How news come. */
 static int channel[2] = {-1, -1};
 /* The signals that were blocked before; all but SIGCHLD may come at any time, that only while this process waits. */
@@ -93,6 +95,7 @@ static int begin_process(pid_t *process)
     if (*process != 0)
         return 0;
     signal(SIGCHLD, SIG_DFL);
+    clinda_release_ends();
     sigprocmask(SIG_SETMASK, &signals, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -141,7 +144,7 @@ static void give_up(const child *dead, const char *how)
 }
 
 /* Looks at how a process has ended. One that cannot even connect, or wait for an eval, has said why; the next one could not either, so that this
- * one ends. */
+ * one ends too. */
 static void bury(const child *dead, int status)
 {
     char how[64];
@@ -153,7 +156,7 @@ static void bury(const child *dead, int status)
     int had_none = dead->state == CONNECTING || dead->state == IDLE;
 
     if (had_none && WIFEXITED(status))
-        exit(WEXITSTATUS(status) == 0 ? 1 : WEXITSTATUS(status));
+        failure = WEXITSTATUS(status) == 0 ? 1 : WEXITSTATUS(status);
     if (had_none || dead->state == DONE)
         return;
     if (dead->attempt >= ATTEMPTS)
@@ -218,7 +221,7 @@ static int wait_for_news(int life)
     return 1;
 }
 
-void clinda_serve_evals(int limit, int life)
+int clinda_serve_evals(int limit, int life)
 {
     struct sigaction action = {.sa_handler = on_child};
     sigset_t child_signal;
@@ -230,9 +233,9 @@ void clinda_serve_evals(int limit, int life)
         clinda_fail("clinda", "evals cannot be served: %s", strerror(errno));
     do {
         bury_all();
-        while (!has_given_up && count(CONNECTING) + count(IDLE) + count(RUNNING) < (size_t)limit && add_idle())
+        while (!has_given_up && failure == 0 && count(CONNECTING) + count(IDLE) + count(RUNNING) < (size_t)limit && add_idle())
             continue;
-    } while (wait_for_news(life));
+    } while (failure == 0 && wait_for_news(life));
     /* Who is killed while it connects is something that the space complains of. */
     for (bury_all(); count(CONNECTING) > 0; bury_all())
         wait_for_news(-1);
@@ -242,4 +245,5 @@ void clinda_serve_evals(int limit, int life)
     }
     while (waitpid(-1, NULL, 0) > 0)
         continue;
+    return failure;
 }

@@ -49,13 +49,18 @@ void clinda_watch_for_halts(void);
 /* ---- processes.c ---- */
 
 /* Serves evals until it is killed, or nothing can be read from `life` any more, unless that is -1: at most `limit` of them at once, not counting those that
- * wait for tuples. Each has a process of its own. */
-void clinda_serve_evals(int limit, int life);
+ * wait for tuples. Each has a process of its own. Gives what to exit with: not 0 if such a process cannot wait for evals. */
+int clinda_serve_evals(int limit, int life);
 /* Tells that process that this one is connected; that it has taken an eval, for the `attempt`-th time; that it waits for a tuple, or goes on; that it is
  * done. */
 void clinda_tell_connected(void);
 void clinda_tell_taken(const char *site, uint32_t attempt);
 void clinda_tell_waiting(int is_waiting);
 void clinda_tell_done(void);
+
+/* ---- main.c ---- */
+
+/* In a process that is begun to carry out evals: signals that end it do no more than that. */
+void clinda_release_ends(void);
 
 #endif

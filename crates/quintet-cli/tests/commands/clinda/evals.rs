@@ -1,8 +1,9 @@
 //! Processes that carry out evals: more than there are workers, killed ones, and the end of a program.
 
 use super::{alone, program};
-use crate::tool::{result, start, text};
-use quintet_testbed::TempDir;
+use crate::tool::{LONG, result, start, text, wait_until};
+use quintet_testbed::{Program, TempDir};
+use std::fs;
 
 /// A chain: each eval waits for what the next one puts, so that all have to be begun.
 const CHAIN: &str = "#include <stdio.h>
@@ -133,6 +134,26 @@ fn an_eval_of_several_calls_of_which_one_leaves_ends_without_a_tuple() {
     for (code, said) in [result(start(["run", "-n", "2", text(&leaves)], &[])), alone(&leaves, &[])] {
         assert!(code == 0 && said.contains("1.5 q 1, left: 0"), "{code}: {said}");
         assert!(!said.contains("clinda:"), "{said}");
+    }
+}
+
+#[test]
+fn a_program_alone_that_is_ended_by_a_signal_leaves_nothing_behind() {
+    let folder = TempDir::new().unwrap();
+    let source = "#include <stdio.h>\nint never(int x);\nint never(int x) { printf(\"begun\\n\"); fflush(stdout); in(\"never\"); return x; }\nvoid real_main(void) { eval(never(1)); in(\"never\"); out(\"never\"); }\n";
+    let waits = program(&folder, "waits", source);
+    let temporary = TempDir::new().unwrap();
+    let is_empty = || fs::read_dir(temporary.path()).unwrap().next().is_none();
+    for signal in ["HUP", "INT", "QUIT", "TERM"] {
+        // A group of its own, as a shell gives one to each job.
+        let group = Program::new("setsid").arg(text(&waits)).env("TMPDIR", text(temporary.path()));
+        let group = group.spawn().unwrap();
+        assert!(group.output().wait_for("begun", LONG).is_some(), "{}", group.output().text());
+        assert!(!is_empty());
+        let kill = Program::new("kill").arg(format!("-{signal}")).arg("--").arg(format!("-{}", group.id()));
+        assert_eq!(result(kill.spawn().unwrap()), (0, String::new()));
+        assert_eq!(result(group), (-1, "begun".to_owned()));
+        wait_until(is_empty);
     }
 }
 

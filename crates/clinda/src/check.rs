@@ -215,7 +215,7 @@ impl<'t> Checker<'_, 't> {
     /// The type of the variable that a formal array's length goes to.
     fn counter(&mut self, range: &Range<usize>) -> Result<Scalar, Misuse> {
         let words = &self.text[range.clone()];
-        let hint = "name an integer variable there, or nothing: ?a:";
+        let hint = "name a variable there that is an int or wider, or nothing: ?a:";
         let node = self.node(range).filter(|node| is_place(*node)).ok_or_else(|| {
             misuse(
                 range.start,
@@ -228,6 +228,10 @@ impl<'t> Checker<'_, 't> {
             .scalar()
             .filter(|scalar| scalar.is_integer() && *scalar != Scalar::Enumeration && !of.is_const())
         {
+            Some(scalar) if scalar < Scalar::Int => {
+                let message = format!("`{words}` is narrower than an int, and not every length fits");
+                Err(misuse(range.start, message, hint))
+            }
             Some(scalar) => Ok(scalar),
             None => Err(misuse(range.start, format!("`{words}` is no integer variable"), hint)),
         }

@@ -18,7 +18,7 @@ const DECLARED: &str = "struct point { int x, y; }; struct list { struct list *n
 typedef int number; int n, a[10], grid[2][3]; const int fixed = 3; const char letters[4]; char *s; int *p; void *v;
 double d; long double wide; struct point point; struct list list; struct later *later; int (*unknown)[]; enum { ONE = 1 };
 int f(int x); void nothing(int x); double *far(int x); int takes(char *s); int two(int a, int b); int (*call)(int);
-int old(); extern int open[]; struct point made(void);
+int old(); extern int open[]; struct point made(void); unsigned char byte; short *half; _Bool truth; long many;
 ";
 
 /// The only error of a statement of a function that may use what is declared above.
@@ -76,6 +76,9 @@ fn each_forbidden_field_is_named() {
         ("in(?a:3);", "is no variable"),
         ("in(?a:d);", "is no integer variable"),
         ("in(?a:fixed);", "is no integer variable"),
+        ("in(?a:byte);", "`byte` is narrower than an int"),
+        ("in(?p:*half);", "`*half` is narrower than an int"),
+        ("in(?a:truth);", "`truth` is narrower than an int"),
         ("in(?int:n);", "has a length"),
         ("in(?struct point);", "no scalar type"),
         ("in(?void);", "no scalar type"),
@@ -130,7 +133,7 @@ fn what_is_allowed_is_not_refused() {
     for statement in [
         "out(\"a\", 'c', 1, 1.5f, -2, ONE, n, d, fixed, point, a, grid, a[n], *p, f(n), two(1, 2));",
         "out(p:3, a:, &a[2]:n - 2, a + 1:n, grid:, s:3, letters, \"text\":5, (char *)v:8, vla:n);",
-        "in(?n, ?d, ?point, ?a, ?grid, ?a[3], ?*p, ?point.x, ?p:n, ?a:, ?p:, ?vla:n, ?int, ?number, ?unsigned long);",
+        "in(?n, ?d, ?point, ?a, ?grid, ?a[3], ?*p, ?point.x, ?p:n, ?p:many, ?a:, ?p:, ?vla:n, ?int, ?number, ?unsigned long);",
         "if (inp(\"a\", ?n) && !rdp(\"b\", ?int)) while (rd(1), in(2)) n = out(3) ? in(4) : rd(5);",
         "eval(\"a\", f(n), two(1, f(2)), old(1, 2.5), d, a:);",
         "out(n ? 1 : 2, a:n ? 1 : 2, sizeof(n), (long)n, n == 1, n << 2, p - a, !n, ~n, (n, d), __builtin_nanf(\"\"));",

@@ -156,9 +156,27 @@ impl Connection {
 
     /// Waits for the outcome, which stays.
     fn outcome(&self, py: Python<'_>, pending: &Pending) -> PyResult<Outcome> {
+        self.wait(py, None, |slice| py.detach(|| pending.peek(slice)))?.map_err(raise)
+    }
+
+    /// Waits until `look`, which is given how long it may take, finds something, `limit` at most, and looks for signals meanwhile.
+    ///
+    /// # Errors
+    /// `TimedOut`: nothing was found within the limit, and what is waited for goes on; a signal's exception; `Closed`.
+    pub(crate) fn wait<T>(
+        &self,
+        py: Python<'_>,
+        limit: Option<Duration>,
+        mut look: impl FnMut(Duration) -> Option<T>,
+    ) -> PyResult<T> {
+        let end = end_of(limit);
         loop {
-            if let Some(outcome) = py.detach(|| pending.peek(SLICE)) {
-                return outcome.map_err(raise);
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
+            if let Some(found) = look(left) {
+                return Ok(found);
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Err(raise(Error::new(Code::TimedOut, "the operation goes on")));
             }
             self.look_about(py)?;
         }
@@ -180,7 +198,7 @@ impl Connection {
     ///
     /// # Errors
     /// A signal's exception; `Closed`.
-    pub(crate) fn look_about(&self, py: Python<'_>) -> PyResult<()> {
+    fn look_about(&self, py: Python<'_>) -> PyResult<()> {
         py.check_signals()?;
         self.check_maker().map_err(raise)?;
         if self.is_closed() { Err(raise(closed())) } else { Ok(()) }
@@ -245,6 +263,6 @@ pub(crate) fn limit(timeout: Option<f64>) -> PyResult<Option<Duration>> {
 }
 
 /// Until when a wait of this length lasts; none: without end.
-pub(crate) fn end_of(limit: Option<Duration>) -> Option<Instant> {
+fn end_of(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }

@@ -1,13 +1,13 @@
 //! Several takes, reads and puts that happen at one instant, or not at all.
 
-use crate::connection::{Connection, SLICE, limit};
+use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::formal::to_template;
 use crate::pending::Pending;
 use crate::value::{from_tuple, to_tuple};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::{Acknowledgement, Error, Template};
+use quintet::{Error, Template};
 use std::sync::Arc;
 
 type Optional<'py> = PyResult<Option<Bound<'py, PyTuple>>>;
@@ -87,7 +87,8 @@ impl Group {
     /// done again. TimedOut if its time is over; SpaceFull, TooLarge; PeerDied and its kin if the space is gone.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let mut under_way = py.detach(|| self.group()?.begin_commit()).map_err(raise)?;
-        let ended = self.answer(py, &mut under_way).and_then(|answer| answer.map_err(raise));
+        let ended = self.connection.wait(py, None, |slice| py.detach(|| under_way.wait(slice)));
+        let ended = ended.and_then(|answer| answer.map_err(raise));
         self.connection.let_go(py, under_way);
         ended
     }
@@ -218,19 +219,6 @@ impl Group {
         let (template, group) = (to_template(template)?, self.group().map_err(raise)?);
         let pending = py.detach(|| begin(group, &template)).map_err(raise)?;
         Ok(Pending::of_group(Arc::clone(&self.connection), Arc::clone(group), pending))
-    }
-
-    /// Waits for the space's answer.
-    ///
-    /// # Errors
-    /// A signal's exception; `Closed`.
-    fn answer(&self, py: Python<'_>, under_way: &mut Acknowledgement) -> PyResult<Result<(), Error>> {
-        loop {
-            if let Some(answer) = py.detach(|| under_way.wait(SLICE)) {
-                return Ok(answer);
-            }
-            self.connection.look_about(py)?;
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A tuple taken until it is acknowledged.
 
-use crate::connection::{Connection, SLICE};
+use crate::connection::Connection;
 use crate::error::raise;
 use crate::pending::Pending;
 use crate::value::{from_tuple, to_tuples};
@@ -175,12 +175,7 @@ impl Lease {
     /// # Errors
     /// A signal's exception; `Closed`.
     fn answer(&self, py: Python<'_>, under_way: &mut Acknowledgement) -> PyResult<Result<(), Error>> {
-        loop {
-            if let Some(answer) = py.detach(|| under_way.wait(SLICE)) {
-                return Ok(answer);
-            }
-            self.connection.look_about(py)?;
-        }
+        self.connection.wait(py, None, |slice| py.detach(|| under_way.wait(slice)))
     }
 
     /// Acknowledges the lease that a refused acknowledgement still keeps, with the tuples of this iterable.

@@ -1,7 +1,8 @@
 //! Calls of handlers in other processes, and handlers of this process's own.
 
-use crate::connection::{Connection, SLICE, end_of, limit};
+use crate::connection::{Connection, limit};
 use crate::error::raise;
+use crate::pending::{calling, copy};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use quintet::{Bytes, Code, Error, HandlerLimits, PendingHandler, PendingReply};
@@ -358,14 +359,7 @@ impl PendingMessage {
 
     /// Calls `callback` once `result` would give the outcome: now, or on the thread that brings it. It must hand over and return.
     fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = move || {
-            // Without an interpreter there is nobody left to tell.
-            Python::try_attach(|py| {
-                if let Err(error) = callback.call0(py) {
-                    error.write_unraisable(py, Some(callback.bind(py)));
-                }
-            });
-        };
+        let call = calling(callback);
         py.detach(|| {
             if self.connection.check_maker().is_err() {
                 return call();
@@ -401,17 +395,7 @@ impl PendingMessage {
 
     /// Waits for the outcome, and looks for signals meanwhile.
     fn wait(&self, py: Python<'_>, limit: Option<Duration>) -> PyResult<Py<PyAny>> {
-        let end = end_of(limit);
-        loop {
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(outcome) = self.look(py, left) {
-                return outcome;
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Err(raise(Error::new(Code::TimedOut, "it goes on")));
-            }
-            self.connection.look_about(py)?;
-        }
+        self.connection.wait(py, limit, |slice| self.look(py, slice))?
     }
 
     /// The outcome, if it comes within `limit`. It stays.
@@ -455,13 +439,6 @@ impl Drop for PendingMessage {
         let none = State::Done(Err(pyo3::exceptions::PyRuntimeError::new_err(())));
         let state = std::mem::replace(self.state.get_mut().unwrap_or_else(PoisonError::into_inner), none);
         Python::attach(|py| self.connection.let_go(py, state));
-    }
-}
-
-fn copy(py: Python<'_>, done: &PyResult<Py<PyAny>>) -> PyResult<Py<PyAny>> {
-    match done {
-        Ok(outcome) => Ok(outcome.clone_ref(py)),
-        Err(error) => Err(error.clone_ref(py)),
     }
 }
 

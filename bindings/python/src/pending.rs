@@ -1,15 +1,15 @@
 //! An operation under way.
 
-use crate::connection::{Connection, SLICE, end_of, limit};
+use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::lease::Lease;
 use crate::listing::from_page;
 use crate::status::from_state;
 use crate::value::from_tuple;
 use pyo3::prelude::*;
-use quintet::{Code, Error, Outcome};
+use quintet::{Error, Outcome};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An operation under way. Dropped before it is done, it is cancelled, and a tuple on its way goes back to its place.
 #[pyclass(frozen, module = "quintet")]
@@ -34,17 +34,8 @@ impl Pending {
     /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.
     #[pyo3(signature = (timeout = None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        let end = end_of(limit(timeout)?);
-        loop {
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(seen) = self.look(py, left) {
-                return self.collect(py, seen);
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Err(raise(Error::new(Code::TimedOut, "the operation goes on")));
-            }
-            self.connection.look_about(py)?;
-        }
+        let seen = self.connection.wait(py, limit(timeout)?, |slice| self.look(py, slice))?;
+        self.collect(py, seen)
     }
 
     /// Whether `result` would give the outcome at once.
@@ -67,14 +58,7 @@ impl Pending {
     /// Calls `callback` once `result` would give the outcome: now, or on the thread that brings it, which may be one that waits
     /// for the result. It must hand over and return.
     fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = move || {
-            // Without an interpreter there is nobody left to tell.
-            Python::try_attach(|py| {
-                if let Err(error) = callback.call0(py) {
-                    error.write_unraisable(py, Some(callback.bind(py)));
-                }
-            });
-        };
+        let call = calling(callback);
         py.detach(|| {
             if self.connection.check_maker().is_err() {
                 return call();
@@ -106,10 +90,7 @@ impl State {
     /// The outcome, once it was collected.
     fn done(&self) -> Option<PyResult<Py<PyAny>>> {
         let State::Done(done) = self else { return None };
-        Some(Python::attach(|py| match done {
-            Ok(outcome) => Ok(outcome.clone_ref(py)),
-            Err(error) => Err(error.clone_ref(py)),
-        }))
+        Some(Python::attach(|py| copy(py, done)))
     }
 
     fn under_way(&self) -> Option<&quintet::Pending> {
@@ -218,5 +199,25 @@ impl Drop for Pending {
         );
         let group = self.group.take();
         Python::attach(|py| self.connection.let_go(py, (state, group)));
+    }
+}
+
+/// What calls back once, on whichever thread.
+pub(crate) fn calling(callback: Py<PyAny>) -> impl FnOnce() + Send {
+    move || {
+        // Without an interpreter there is nobody left to tell.
+        Python::try_attach(|py| {
+            if let Err(error) = callback.call0(py) {
+                error.write_unraisable(py, Some(callback.bind(py)));
+            }
+        });
+    }
+}
+
+/// What something came to, once more.
+pub(crate) fn copy(py: Python<'_>, done: &PyResult<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    match done {
+        Ok(outcome) => Ok(outcome.clone_ref(py)),
+        Err(error) => Err(error.clone_ref(py)),
     }
 }

@@ -82,7 +82,7 @@ fn the_end_of_a_job_ends_all_that_descends_from_it_and_removes_its_folder() {
     let mut bench = Bench::new();
     bench.start(
         1,
-        &shell("trap '' TERM HUP; setsid sh -c 'setsid sleep 1000 & echo $!; wait' & echo x > file; wait"),
+        &shell("trap '' TERM HUP; echo x > file; setsid sh -c 'setsid sleep 1000 & echo $!; wait' & wait"),
     );
     let descendant = bench.line(1);
     bench.start(2, &shell("sleep 1000"));

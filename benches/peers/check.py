@@ -96,6 +96,8 @@ EXPECTED = [
     ("executor_tasks.py", ["--with", "loky", "--case", "array-8m-same"], "loky", [("array-8m-same", "ns")]),
     ("executor_tasks.py", ["--with", "dask", "--case", "submit-0"], "dask", [("submit-0", "tasks/s")]),
     ("executor_tasks.py", ["--with", "ray", "--case", "submit-0"], "ray", [("submit-0", "tasks/s")]),
+    ("executor_machines.py", ["--with", "dask", "--case", "tasks-0"], "dask", [("tasks-0", "tasks/s")]),
+    ("executor_machines.py", ["--with", "ray", "--case", "tasks-0"], "ray", [("tasks-0", "tasks/s")]),
     ("ray_start.py", ["--case", "start-2"], "ray", [("start-2", "ns")]),
     ("ns3_lan", [], "ns3", [("lan", "requests/s"), ("lan-ip", "requests/s")]),
     ("ns3_lan", ["--case", "lan-ip"], "ns3", [("lan-ip", "requests/s")]),
@@ -104,7 +106,7 @@ EXPECTED = [
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.
-NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair_tls", "redis_pair.py"]
+NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair_tls", "redis_pair.py", "executor_machines.py"]
 
 
 def run(program, arguments, environment=None):

@@ -38,8 +38,8 @@ LONGEST_S = 0.1
 class Processes:
     """concurrent.futures.ProcessPoolExecutor."""
 
-    def __init__(self):
-        self.executor = self.make()
+    def __init__(self, *where):
+        self.executor = self.make(*where)
 
     def make(self):
         from concurrent.futures import ProcessPoolExecutor

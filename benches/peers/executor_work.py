@@ -1,5 +1,6 @@
 """What the tasks of executor_tasks.py do: a module of its own, as a program's would be, which workers import."""
 
+import socket
 import time
 
 
@@ -11,6 +12,12 @@ def spin(duration_s):
     while time.thread_time() < end:
         pass
     return duration_s
+
+
+def where(duration_s):
+    """The name of the machine on which this is done, in so much processor time."""
+    spin(duration_s)
+    return socket.gethostname()
 
 
 def total(array):

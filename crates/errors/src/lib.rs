@@ -138,6 +138,8 @@ codes! {
     NoSuchSpace = 25, "there is no such space", Misuse, Safe, exit 69;
     /// A space of that name is there, and was made with other settings.
     SpaceExists = 26, "a space of that name is there already", Misuse, Useless, exit 73;
+    /// Events behind that number are kept no more, or are those of another life of the space. What happened since has to be looked up.
+    TooOld = 27, "the events are kept no more", Limit, Useless, exit 75;
 }
 
 impl fmt::Display for Code {

@@ -249,13 +249,21 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
             Some(seen) => Outcome::Tuple(seen, attempt),
             None => Outcome::Garbage(tuple.to_string()),
         },
+        Ok(Answer::Selected(_, tuple, _)) => Outcome::Garbage(tuple.to_string()),
         Ok(Answer::NoMatch) => Outcome::NoMatch,
         Ok(Answer::Count(count)) => Outcome::Count(count),
         Ok(Answer::State(state)) => Outcome::State(state),
         Ok(Answer::Page(page)) => {
             listing(&page).map_or_else(|| Outcome::Garbage(format!("{page:?}")), Outcome::Listed)
         }
-        Ok(Answer::Spaces(page)) => Outcome::Garbage(format!("{page:?}")),
+        // No run asks for these.
+        Ok(
+            answer @ (Answer::Spaces(_)
+            | Answer::Routes(_)
+            | Answer::Moved(_)
+            | Answer::Events(_)
+            | Answer::TooOld { .. }),
+        ) => Outcome::Garbage(format!("{answer:?}")),
         Ok(Answer::Error(refusal)) if refusal.code == Code::Malformed => Outcome::Garbage(refusal.text),
         Ok(Answer::Error(refusal)) => Outcome::Refused(refusal.code),
         Err(error) => Outcome::Garbage(error.to_string()),

@@ -321,10 +321,11 @@ impl Model {
         Model::default().with("name", name)
     }
 
-    /// Sets a key of `[model]`.
+    /// Sets a key of `[model]`. What a file said of it counts no more.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Model {
         self.attributes.insert(key.to_owned(), value.into());
+        self.lines.remove(&format!("model.{key}"));
         self
     }
 

@@ -129,9 +129,7 @@ impl Resolver<'_> {
             resolver.missing("model.name", "text");
         }
         if let Some(end) = end.filter(|&end| warm_up >= end && end > Picos::ZERO) {
-            let (found, expected) =
-                (warm_up.to_string(), format!("a time before the end, which is at {end}"));
-            resolver.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
+            resolver.ends_within_warm_up(warm_up, end);
         }
         let hosts: Vec<_> = model.processors.keys().map(|name| resolver.resolve_processor(name)).collect();
         let devices: Vec<_> =
@@ -209,6 +207,19 @@ impl Resolver<'_> {
         if is_news(&problem, key, &self.problems) {
             self.problems.push(problem);
         }
+    }
+
+    /// The blame is the end's where a file says the warm-up and something else the end.
+    fn ends_within_warm_up(&mut self, warm_up: Picos, end: Picos) {
+        let is_written = |key: &str| self.model.lines.contains_key(key);
+        if is_written("model.warm_up") && !is_written("model.end") {
+            let (found, expected) =
+                (end.to_string(), format!("a time after the warm-up, which ends at {warm_up}"));
+            let kind = ProblemKind::OutOfRange { found, expected };
+            return self.problems.push(Problem { file: None, line: None, key: "end".to_owned(), kind });
+        }
+        let (found, expected) = (warm_up.to_string(), format!("a time before the end, which is at {end}"));
+        self.problem("model.warm_up", ProblemKind::OutOfRange { found, expected });
     }
 
     fn warning(&mut self, key: &str, kind: ProblemKind) {

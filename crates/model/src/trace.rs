@@ -50,7 +50,7 @@ impl core::error::Error for TraceError {}
 
 impl Model {
     /// Runs it once, and writes what happens as a trace for Perfetto (<https://ui.perfetto.dev>): times in nanoseconds since
-    /// the start, warm-up included. Devices of kind `link` have no track: they are never busy. Each port of a
+    /// the start, warm-up included. Devices of kind `link` have no track, as they are never busy; their messages are arrows. Each port of a
     /// network has one, once it has sent.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl<'a> Tracer<'a> {
                 device.tell(run.clock(), message, &mut self.trace);
             }
         }
-        self.flows.end(run.clock(), &self.modules, &mut self.trace);
+        self.flows.look(run.clock(), &self.modules, &mut self.trace);
         for device in &mut self.devices {
             device.look(run, &mut self.trace);
         }
@@ -212,6 +212,7 @@ impl Observer for Tracer<'_> {
     fn step(&mut self, run: &mut Simulation) -> bool {
         let goes_on = run.step();
         self.flows.settled.extend(run.take_settled());
+        self.flows.passed.extend(run.take_passed());
         goes_on
     }
 

@@ -262,6 +262,20 @@ fn each_mistake_is_named_with_its_place() {
 }
 
 #[test]
+fn an_end_that_is_no_files_takes_the_blame_for_itself() {
+    let written = "[model]\nname = \"m\"\nend = \"1 s\"\nwarm_up = \"500 ms\"\n[processor.p]\n[module.a]\non = \"p\"\nstart = \"0 s\"\n";
+    let said = |model: &Model| model.run(1).map(drop).map_err(|error| error.to_string());
+    let model = Model::from_str(written, "m.toml").unwrap();
+    assert_eq!(said(&model), Ok(()));
+    let early = "end: found 100.000 ms, expected a time after the warm-up, which ends at 500.000 ms";
+    assert_eq!(said(&model.with("end", "100 ms")), Err(early.to_owned()));
+    let refused =
+        Model::from_str(&written.replace("1 s", "100 ms"), "m.toml").map_err(|error| error.to_string());
+    let wrong = "m.toml, line 4, model.warm_up: found 500.000 ms, expected a time before the end, which is at 100.000 ms";
+    assert_eq!(refused.map(drop), Err(wrong.to_owned()));
+}
+
+#[test]
 fn all_mistakes_are_said_at_once_in_the_order_of_the_lines() {
     let bad =
         GOOD.replace("1 MHz", "1 MHzz").replace("\"1 s\"", "1").replace("on = \"there\"", "on = \"where\"");

@@ -11,6 +11,8 @@ use quintet_contract::{Address, NodeId, OwnedFrame, Span, Token};
 use quintet_simulate::device::DeviceError;
 use quintet_simulate::{Costs, Distribution, Picos};
 use quintet_wire::registry::PORT_USER;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Until when all clients have greeted the space and the workers wait for tasks.
 const START: Span = Span::from_millis(100);
@@ -62,6 +64,8 @@ pub enum FarmError {
     Network(DeviceError),
     /// A program was refused something.
     Failed(String),
+    /// It was stopped before its end.
+    Stopped,
 }
 
 impl fmt::Display for FarmError {
@@ -75,6 +79,7 @@ impl fmt::Display for FarmError {
             FarmError::NoSuchWorker(worker) => write!(f, "there is no worker {worker} to kill"),
             FarmError::Network(error) => write!(f, "an impossible network: {error}"),
             FarmError::Failed(text) => write!(f, "the job failed: {text}"),
+            FarmError::Stopped => f.write_str("the run was stopped"),
         }
     }
 }
@@ -86,7 +91,20 @@ impl core::error::Error for FarmError {}
 /// # Errors
 /// A job that does not fit the machines, or that the space refuses.
 pub fn run(cluster: &Cluster, job: &Job, seed: u64) -> Result<FarmRun, FarmError> {
-    Farm::new(cluster, job, seed)?.run(seed)
+    run_until(cluster, job, seed, &AtomicBool::new(false))
+}
+
+/// The same, until its end or until `stop` is true.
+///
+/// # Errors
+/// Those of [`run`]; that it was stopped.
+pub(crate) fn run_until(
+    cluster: &Cluster,
+    job: &Job,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<FarmRun, FarmError> {
+    Farm::new(cluster, job, seed, stop)?.run(seed)
 }
 
 struct Farm<'a> {
@@ -94,6 +112,7 @@ struct Farm<'a> {
     job: &'a Job,
     space: Place,
     workers: Vec<Place>,
+    stop: &'a AtomicBool,
 }
 
 /// The node of a worker and that of its computing side.
@@ -127,13 +146,18 @@ fn check(cluster: &Cluster, job: &Job) -> Result<(usize, usize, Vec<usize>), Far
 }
 
 impl<'a> Farm<'a> {
-    fn new(cluster: &'a Cluster, job: &'a Job, seed: u64) -> Result<Farm<'a>, FarmError> {
+    fn new(
+        cluster: &'a Cluster,
+        job: &'a Job,
+        seed: u64,
+        stop: &'a AtomicBool,
+    ) -> Result<Farm<'a>, FarmError> {
         let (space, master, machines) = check(cluster, job)?;
         let largest = job.task_bytes.max(job.result_bytes);
         let mut floor = Floor::new(seed, cluster, largest).map_err(FarmError::Network)?;
         let space = floor.add_space(space);
         floor.add_program(master, MASTER, Master::new(relay(MASTER), job.tasks, job.task_bytes));
-        let mut farm = Farm { floor, job, space, workers: Vec::new() };
+        let mut farm = Farm { floor, job, space, workers: Vec::new(), stop };
         for worker in 0..job.workers {
             let machine = machines[worker % machines.len()];
             farm.add_worker(worker, machine, seed);
@@ -168,26 +192,28 @@ impl<'a> Farm<'a> {
         self.begin(MASTER);
         let mut killed_with = None;
         if let Some(kill) = self.job.kill {
-            self.floor.simulation.run_until(kill.at, is_over);
+            let stop = self.stop;
+            self.floor.simulation.run_until(kill.at, |run| is_over(run) || stop.load(Relaxed));
             killed_with = self.kill(kill);
         }
         self.run_to_the_end();
         match self.failure() {
             Some(text) => Err(FarmError::Failed(text)),
+            None if self.stop.load(Relaxed) && !is_over(&self.floor.simulation) => Err(FarmError::Stopped),
             None => Ok(self.result(seed, began, killed_with)),
         }
     }
 
-    /// Runs until the master has all results, or nothing happens any more that would bring one.
+    /// Runs until the master has all results, or nothing happens any more that would bring one, or it is stopped.
     fn run_to_the_end(&mut self) {
         let task = self.job.compute.mean() * STILL_TASKS;
         let still = STILL.0.max(Picos::from_seconds(task).time().0);
+        let stop = self.stop;
+        let ends = |run: &quintet_simulate::Simulation| is_over(run) || stop.load(Relaxed);
         loop {
             let before = self.master().steps();
-            let progress = |simulation: &quintet_simulate::Simulation| {
-                is_over(simulation) || master(simulation).steps() > before
-            };
-            if !self.floor.simulation.run_until(Span(still), progress) || is_over(&self.floor.simulation) {
+            let progress = |run: &quintet_simulate::Simulation| ends(run) || master(run).steps() > before;
+            if !self.floor.simulation.run_until(Span(still), progress) || ends(&self.floor.simulation) {
                 return;
             }
         }

@@ -60,4 +60,4 @@ pub use job::{Job, Kill, Places};
 pub use link::Link;
 pub use markdown::markdown;
 pub use program::{PairPlan, Redone};
-pub use study::{CONFIDENCE, Row, study};
+pub use study::{CONFIDENCE, Row, study, study_watched};

@@ -1,10 +1,13 @@
 //! Runs of a job over seeds and numbers of workers.
 
 use crate::cluster::Cluster;
-use crate::farm::{FarmError, FarmRun, run};
+use crate::farm::{FarmError, FarmRun, run_until};
 use crate::job::Job;
+use quintet_model::Watch;
 use quintet_simulate::in_parallel;
 use quintet_simulate::statistics::{Interval, Replications};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -30,6 +33,12 @@ impl Row {
         values.interval(CONFIDENCE).ok().or(alone)
     }
 
+    /// Runs that were made, those that failed among them.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.runs.len() + self.failures.len()
+    }
+
     /// Runs in which the job did not end.
     #[must_use]
     pub fn unfinished(&self) -> usize {
@@ -43,17 +52,52 @@ impl Row {
 /// # Errors
 /// A job that does not fit the machines.
 pub fn study(cluster: &Cluster, job: &Job, workers: &[usize], seeds: u64) -> Result<Vec<Row>, FarmError> {
-    workers.iter().map(|workers| row(cluster, &Job { workers: *workers, ..job.clone() }, seeds)).collect()
+    study_watched(cluster, job, workers, seeds, &Watch { stop: &AtomicBool::new(false), ended: &|| () })
 }
 
-fn row(cluster: &Cluster, job: &Job, seeds: u64) -> Result<Row, FarmError> {
+/// The same, looked at from outside. Once it is stopped: the rows that are whole, and, where there are any, those runs of the next one
+/// that had ended.
+///
+/// # Errors
+/// Those of [`study`].
+pub fn study_watched(
+    cluster: &Cluster,
+    job: &Job,
+    workers: &[usize],
+    seeds: u64,
+    watch: &Watch<'_>,
+) -> Result<Vec<Row>, FarmError> {
+    let mut rows = Vec::new();
+    for workers in workers {
+        let row = row(cluster, &Job { workers: *workers, ..job.clone() }, seeds, watch)?;
+        if row.made() > 0 {
+            rows.push(row);
+        }
+        if watch.stop.load(Relaxed) {
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+fn row(cluster: &Cluster, job: &Job, seeds: u64, watch: &Watch<'_>) -> Result<Row, FarmError> {
     let seeds: Vec<u64> = (0..seeds).collect();
-    let ended = in_parallel(&seeds, |seed| run(cluster, job, *seed));
+    let ended = in_parallel(&seeds, |seed| {
+        if watch.stop.load(Relaxed) {
+            return Err(FarmError::Stopped);
+        }
+        let ended = run_until(cluster, job, *seed, watch.stop);
+        if ended != Err(FarmError::Stopped) {
+            (watch.ended)();
+        }
+        ended
+    });
     let mut row = Row { workers: job.workers, runs: Vec::new(), failures: Vec::new() };
     for (seed, ended) in seeds.into_iter().zip(ended) {
         match ended {
             Ok(run) => row.runs.push(run),
             Err(FarmError::Failed(why)) => row.failures.push((seed, why)),
+            Err(FarmError::Stopped) => {}
             Err(misfit) => return Err(misfit),
         }
     }

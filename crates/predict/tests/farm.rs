@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use quintet_contract::Span;
+use quintet_model::Watch;
 use quintet_predict::{
     Cluster, Copying, FarmError, FarmRun, Job, Kill, Link, Machine, Network, Places, Redone, WorkCosts, run,
-    study,
+    study, study_watched,
 };
 use quintet_simulate::{Distribution, Picos};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 fn cluster(machines: Vec<Machine>) -> Cluster {
     let network = Network::switched(10e9, Picos(5_000_000));
@@ -71,6 +74,33 @@ fn more_workers_are_not_slower_until_the_space_is_busy() {
     let makespans: Vec<f64> = rows.iter().map(|row| makespan(&row.runs[0])).collect();
     assert!(makespans.is_sorted_by(|fewer, more| *more <= fewer * 1.001), "{makespans:?}");
     assert!(makespans[0] / makespans[3] > 7.0, "{makespans:?}");
+}
+
+#[test]
+fn a_study_that_is_stopped_has_its_finished_rows_and_a_part_of_the_next() {
+    const SEEDS: u64 = 50;
+    let (stop, ended) = (AtomicBool::new(false), AtomicU64::new(0));
+    let told = || {
+        if ended.fetch_add(1, Relaxed) == SEEDS {
+            stop.store(true, Relaxed);
+        }
+    };
+    let (lab, job, workers) = (lab(4), job(20, 1e-3, 1), [1, 2, 4]);
+    let rows = study_watched(&lab, &job, &workers, SEEDS, &Watch { stop: &stop, ended: &told }).unwrap();
+    let whole = study(&lab, &job, &workers[..2], SEEDS).unwrap();
+    assert_eq!((rows.len(), &rows[0]), (2, &whole[0]));
+    assert!((1..SEEDS as usize).contains(&rows[1].made()), "{}", rows[1].made());
+    assert!(rows[1].runs.iter().all(|run| whole[1].runs.contains(run)), "what is there is as it would be");
+}
+
+#[test]
+fn a_run_that_would_take_for_ever_is_stopped() {
+    let (stop, endless) = (AtomicBool::new(false), job(u64::MAX, 1e-3, 1));
+    let rows = std::thread::scope(|scope| {
+        scope.spawn(|| stop.store(true, Relaxed));
+        study_watched(&lab(1), &endless, &[1, 2], 3, &Watch { stop: &stop, ended: &|| () })
+    });
+    assert_eq!(rows.unwrap(), []);
 }
 
 #[test]

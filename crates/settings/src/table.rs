@@ -131,6 +131,12 @@ settings! {
         range: 0..=1_000,
         text: "How long a wait for frames spins before it sleeps. Less than a wake-up takes makes both sides sleep at every wait.",
     };
+    /// `link.two_packets`
+    LINK_TWO_PACKETS: Switch = {
+        name: "link.two_packets",
+        default: false,
+        text: "Whether each frame over a Unix socket, TCP or TLS is sent with two writes, its header first and then the rest. Slower on purpose: for `quintet reproduce linda-lan` and measurements like it.",
+    };
     /// `link.keep_alive_ms`
     LINK_KEEP_ALIVE_MS: Number = {
         name: "link.keep_alive_ms",
@@ -153,7 +159,15 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 0..=86_400_000,
-        text: "How long a link over a Unix socket, TCP or TLS that was cut is made again, with nothing lost. A client that died is missed at once over a Unix socket, and over TCP or TLS for so long; its leases end in their own time then.",
+        text: "How long a link over a Unix socket, TCP or TLS that was cut is made again, with nothing lost; and how long any link to a logged or replicated space whose server ended, and a server waits for its clients; 0: not at all. A client that died is missed at once over a Unix socket, and over TCP or TLS for so long; its leases end in their own time then.",
+    };
+    /// `link.pack`
+    LINK_PACK: Text = {
+        name: "link.pack",
+        default: "auto",
+        longest: 16,
+        also: "",
+        text: "Whether large arrays and bytes are packed (LZ4) before they are put: `auto`, over TCP and TLS while the network is seen to be slower than packing; `always`; or `never`. The space keeps them packed, and whoever gets them unpacks them.",
     };
     /// `run.workers`
     RUN_WORKERS: Number = {

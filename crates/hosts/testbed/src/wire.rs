@@ -1,10 +1,12 @@
 //! A wire between two TCP nodes that can be cut, lose what it carries, or stand still.
 
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// Carries what is dialled at its address to another. It takes connections until the process ends.
 #[derive(Debug)]
@@ -12,6 +14,9 @@ pub struct Wire {
     address: SocketAddr,
     state: Arc<State>,
 }
+
+/// What a socket of a slow wire takes before it is carried.
+const SLOW_BUFFER_BYTES: usize = 16 << 10;
 
 /// Who is told that a connection is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +37,8 @@ struct State {
     is_mute: AtomicBool,
     /// What each way of a new connection carries at most, in bytes.
     most: AtomicUsize,
+    /// Bytes a second that each way of a new connection carries.
+    rate: AtomicUsize,
     /// Bytes that were not handed on, of who dialled and of who accepted.
     lost: [AtomicUsize; 2],
 }
@@ -57,6 +64,7 @@ impl Wire {
             is_dead: AtomicBool::new(false),
             is_mute: AtomicBool::new(false),
             most: AtomicUsize::new(usize::MAX),
+            rate: AtomicUsize::new(usize::MAX),
             lost: Default::default(),
         });
         let taking = Arc::clone(&state);
@@ -122,6 +130,11 @@ impl Wire {
         self.state.most.store(bytes, Ordering::Relaxed);
     }
 
+    /// Connections that are made from now on carry so many bytes a second in each direction, and hold up what is more.
+    pub fn set_rate(&self, bytes: usize) {
+        self.state.rate.store(bytes, Ordering::Relaxed);
+    }
+
     /// How many bytes of those who dialled were not handed on so far.
     #[must_use]
     pub fn lost_bytes(&self) -> usize {
@@ -137,13 +150,19 @@ impl State {
     /// Carries between two sockets, on two threads.
     fn join(self: &Arc<Self>, near: TcpStream, far: TcpStream) -> io::Result<()> {
         let (is_lost, most) = (Arc::<AtomicBool>::default(), self.most.load(Ordering::Relaxed));
+        let rate = self.rate.load(Ordering::Relaxed);
+        if rate != usize::MAX {
+            for end in [&near, &far] {
+                set_socket_recv_buffer_size(end, SLOW_BUFFER_BYTES)?;
+            }
+        }
         let ways = [(near.try_clone()?, far.try_clone()?), (far.try_clone()?, near.try_clone()?)];
         // From here on it can be cut.
         self.lock().push(Connection { near, far, is_lost: Arc::clone(&is_lost) });
         self.carried.fetch_add(1, Ordering::Relaxed);
         for (at, (from, to)) in ways.into_iter().enumerate() {
             let (state, is_lost) = (Arc::clone(self), Arc::clone(&is_lost));
-            thread::spawn(move || carry(from, to, most, &state, &is_lost, &state.lost[at]));
+            thread::spawn(move || carry(from, to, (most, rate), &state, &is_lost, &state.lost[at]));
         }
         Ok(())
     }
@@ -153,7 +172,7 @@ impl State {
 fn carry(
     mut from: TcpStream,
     mut to: TcpStream,
-    most: usize,
+    (most, rate): (usize, usize),
     state: &State,
     is_lost: &AtomicBool,
     lost: &AtomicUsize,
@@ -169,6 +188,12 @@ fn carry(
             break;
         }
         lost.fetch_add(count - handed_on, Ordering::Relaxed);
+        if rate != usize::MAX {
+            thread::sleep(
+                Duration::from_secs(1) * u32::try_from(handed_on).unwrap_or(u32::MAX)
+                    / u32::try_from(rate).unwrap_or(u32::MAX),
+            );
+        }
     }
     if !is_lost.load(Ordering::Relaxed) {
         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));

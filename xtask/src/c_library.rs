@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 13] = [
+const AREAS: [Area; 14] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -32,7 +32,8 @@ const AREAS: [Area; 13] = [
         sources: &["tuple", "tuple/add", "tuple/formal", "tuple/get", "tuple/array"],
     },
     Area { page: "quintet_buffer", sources: &["buffer"] },
-    Area { page: "quintet_space", sources: &["space"] },
+    Area { page: "quintet_space", sources: &["space", "further"] },
+    Area { page: "quintet_spaces", sources: &["spaces"] },
     Area { page: "quintet_listing", sources: &["listing"] },
     Area { page: "quintet_lease", sources: &["lease"] },
     Area { page: "quintet_group", sources: &["group"] },

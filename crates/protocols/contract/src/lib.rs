@@ -51,5 +51,5 @@ pub use outbox::{Disconnect, Outbox, SendError, Stage};
 pub use peer_map::PeerMap;
 pub use protocol::{DownCause, Input, PeerChange, Protocol};
 pub use random::Random;
-pub use snapshot::{Snapshot, SnapshotError, check_snapshots};
+pub use snapshot::{Snapshot, SnapshotError, check_snapshots, digest_of};
 pub use time::{Span, Time};

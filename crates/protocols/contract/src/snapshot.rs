@@ -30,10 +30,16 @@ pub trait Snapshot: Protocol + Sized {
     fn digest(&self) -> u64 {
         let mut bytes = Vec::new();
         self.save(&mut bytes);
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| {
-            (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        digest_of(&bytes)
     }
+}
+
+/// FNV-1a of the bytes, 64 bits.
+#[must_use]
+pub fn digest_of(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Why bytes are no snapshot: what was found, and where.

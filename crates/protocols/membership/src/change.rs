@@ -45,13 +45,7 @@ pub struct Joiner {
 }
 
 /// A change with the term of the leader that began it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
-    /// The term.
-    pub term: u64,
-    /// What is changed.
-    pub change: Change,
-}
+pub type Entry = quintet_raft::Entry<Change>;
 
 impl Change {
     /// The member that it is about, but for [`Change::Nothing`].
@@ -124,18 +118,5 @@ impl Decode<'_> for Change {
             5 => Change::Demote(node),
             _ => Change::Move(node, reader.text("address", MAX_ADDRESS_BYTES)?.to_owned()),
         })
-    }
-}
-
-impl Encode for Entry {
-    fn encode(&self, sink: &mut impl Sink) {
-        sink.u64(self.term);
-        self.change.encode(sink);
-    }
-}
-
-impl Decode<'_> for Entry {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Entry { term: reader.u64()?, change: Change::decode(reader)? })
     }
 }

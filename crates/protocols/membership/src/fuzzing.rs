@@ -1,11 +1,11 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
+use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, News, Request, Suspect, Suspicion};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
 use crate::membership::Membership;
-use crate::message::{Message, NO_LEADERS, What};
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
@@ -13,6 +13,7 @@ use quintet_contract::{
     Address, DownCause, Effect, Effects, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo,
     NodeId, OwnedFrame, PeerChange, Protocol, Span, Time, Token,
 };
+use quintet_raft::NO_LEADERS;
 use quintet_wire::registry::{
     DISK_APPEND, DISK_DATA, DISK_DONE, DISK_READ, DISK_REPLACE, MEMBERSHIP, PORT_CALLERS, PORT_DISK,
     PORT_MEMBERSHIP, SERVICE_REFUSED,

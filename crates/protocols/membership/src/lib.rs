@@ -19,24 +19,21 @@
 //! | `membership/sight.rs`, `membership/proofs.rs` | who does not seem to be there; who peers have proved to be, and what they may ask |
 //! | `membership/opening.rs`, `membership/pump.rs` | reads the log back; carries out what follows from an input |
 //! | `view.rs`, `change.rs` | [`View`] and [`Change`]: what is agreed |
-//! | `raft.rs` | the agreement: read this first to know how |
-//! | `log.rs`, `message.rs` | its log, and what members say to each other |
+//! | `agreement.rs` | what Raft has to know of views; the agreement itself is `quintet-raft` |
 //! | `disk.rs` | the log on the disk: its layout, its batches, what is torn and what is damaged |
 //! | `config.rs`, `refusal.rs`, `not_allowed.rs` | [`MembershipConfig`], [`Refusal`], [`NotAllowed`] |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod change;
 pub mod codec;
 mod config;
 mod defect;
 mod disk;
 pub mod fuzzing;
-mod log;
 mod membership;
-mod message;
 mod not_allowed;
-mod raft;
 mod refusal;
 mod view;
 

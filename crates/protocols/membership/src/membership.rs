@@ -11,11 +11,11 @@ mod tests;
 mod upkeep;
 mod watchers;
 
+use crate::agreement::Raft;
+use crate::agreement::{Message, What};
 use crate::codec::{Answer, Request};
 use crate::config::MembershipConfig;
 use crate::disk::{SYNCING, Writer};
-use crate::message::{Message, What};
-use crate::raft::Raft;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use desk::{Ask, Desk};

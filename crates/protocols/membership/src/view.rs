@@ -1,9 +1,9 @@
 //! Who is in, as all that is committed says it.
 
 use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
-use crate::message::number;
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Identity, Incarnation, NodeId};
+use quintet_raft::number;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
 use std::collections::{BTreeMap, VecDeque};
 

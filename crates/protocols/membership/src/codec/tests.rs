@@ -1,11 +1,12 @@
 use super::{Answer, News, Request, Suspect, Suspicion};
+use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
-use crate::message::{MAX_NUMBER, Message, What};
 use crate::refusal::{Reason, Refusal};
 use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
 use proptest::prelude::*;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Identity, Incarnation, NodeId, Span};
+use quintet_raft::MAX_NUMBER;
 use quintet_wire::{Encode, encode_to_vec};
 
 fn joiner(node: u16, name: String) -> Joiner {

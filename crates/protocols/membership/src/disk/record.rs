@@ -1,11 +1,11 @@
 //! A record, and how it lies on the disk.
 
 use crate::change::Entry;
-use crate::message::number;
 use crate::view::View;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Incarnation, NodeId};
 use quintet_durable::log::Format;
+use quintet_raft::number;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// The log of a membership. Nothing that the first format begins with: there the first four bytes are the length of a record.

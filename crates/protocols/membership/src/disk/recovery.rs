@@ -2,7 +2,7 @@
 
 use super::record::FORMAT;
 use super::{Life, Record};
-use crate::raft::Restored;
+use crate::agreement::Restored;
 use core::fmt;
 use quintet_durable::log::{self, Recovery};
 use quintet_wire::Decode;

@@ -1,11 +1,11 @@
 //! Reads the log back at the start.
 
 use super::{Membership, Open, Phase};
+use crate::agreement::Raft;
 use crate::change::{Change, Joiner};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery::{self, Recovered};
 use crate::disk::{Life, READING, Record, Writer};
-use crate::raft::Raft;
 use crate::refusal::{Reason, Refusal};
 use crate::view::View;
 use quintet_contract::limits::FRAGMENT_BYTES;
@@ -88,7 +88,7 @@ impl Membership {
             }
         }
         self.desk.begin(incarnation);
-        let raft = Raft::new(self.config.clone(), incarnation, state, now);
+        let raft = Raft::new(self.config.of_raft(), incarnation, state, now);
         let writer = Writer::new(self.disk(), self.log_of(&raft));
         self.phase = Phase::Open(Box::new(Open { raft, writer }));
         let met = self.sight.met().clone();
@@ -114,7 +114,7 @@ impl Membership {
     fn log_of(&self, raft: &Raft) -> Vec<Record> {
         let MembershipConfig { cluster, node, .. } = self.config;
         let life = Record::Life(Life { cluster, node, incarnation: raft.incarnation });
-        std::iter::once(life).chain(raft.records()).collect()
+        std::iter::once(life).chain(raft.records().into_iter().map(Record::from)).collect()
     }
 
     /// Has the log written anew once it is long.

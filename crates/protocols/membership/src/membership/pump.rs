@@ -4,6 +4,7 @@ use super::{Membership, Open, Phase, answer, say};
 use crate::change::{Change, Entry};
 use crate::codec::Answer;
 use crate::defect::seeded;
+use crate::disk::Record;
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Outbox, Time};
 
@@ -46,7 +47,7 @@ impl Membership {
             if !has_more {
                 return;
             }
-            open.writer.keep(effects.kept);
+            open.writer.keep(effects.kept.into_iter().map(Record::from));
             let batch = open.writer.batch();
             for said in effects.said {
                 let at_once = !said.after_sync || seeded!(self.config, SaidBeforeSync);

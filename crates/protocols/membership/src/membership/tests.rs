@@ -1,16 +1,17 @@
 //! One member by itself, with a disk: what it says to whom, and when not.
 
+use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, Request};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::{Life, Record};
 use crate::fuzzing::Driven;
-use crate::message::{Message, NO_LEADERS, What};
 use crate::refusal::Reason;
 use crate::view::View;
 use quintet_contract::{
     Address, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId, PeerChange, Span, Token,
 };
+use quintet_raft::NO_LEADERS;
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
 

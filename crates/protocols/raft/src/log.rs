@@ -1,20 +1,23 @@
 //! The part of the log that is in memory: what is not committed, and a little of what is.
 
-use crate::change::Entry;
+use crate::agreed::Entry;
+use quintet_wire::Encode;
 use std::collections::VecDeque;
 
 /// Entries behind a place up to which all are committed. Indices count from 1.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Log {
+#[derive(Clone, Debug)]
+pub(crate) struct Log<C> {
     /// The index and term of what lies before the first entry that is here.
     base: (u64, u64),
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Entry<C>>,
+    /// How long they are together, as messages hold them.
+    bytes: u64,
 }
 
-impl Log {
+impl<C: Encode> Log<C> {
     /// An empty log behind an index and its term.
-    pub(crate) fn behind(index: u64, term: u64) -> Log {
-        Log { base: (index, term), entries: VecDeque::new() }
+    pub(crate) fn behind(index: u64, term: u64) -> Log<C> {
+        Log { base: (index, term), entries: VecDeque::new(), bytes: 0 }
     }
 
     /// The index before the first entry that is here.
@@ -37,7 +40,7 @@ impl Log {
     }
 
     /// The entry at an index, if it is here.
-    pub(crate) fn get(&self, index: u64) -> Option<&Entry> {
+    pub(crate) fn get(&self, index: u64) -> Option<&Entry<C>> {
         self.entries.get(self.place(index)?)
     }
 
@@ -47,13 +50,14 @@ impl Log {
     }
 
     /// The entries from an index on.
-    pub(crate) fn from(&self, index: u64) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn from(&self, index: u64) -> impl Iterator<Item = &Entry<C>> {
         let skipped = self.place(index).unwrap_or(0);
         self.entries.iter().skip(skipped)
     }
 
     /// Puts an entry at the end. Its index.
-    pub(crate) fn push(&mut self, entry: Entry) -> u64 {
+    pub(crate) fn push(&mut self, entry: Entry<C>) -> u64 {
+        self.bytes += entry.encoded_len() as u64;
         self.entries.push_back(entry);
         self.last()
     }
@@ -61,7 +65,20 @@ impl Log {
     /// Drops the entries from an index on.
     pub(crate) fn cut(&mut self, index: u64) {
         if let Some(place) = self.place(index) {
-            self.entries.truncate(place);
+            let dropped = self.entries.drain(place.min(self.entries.len())..);
+            self.bytes -= dropped.map(|entry| entry.encoded_len() as u64).sum::<u64>();
+        }
+    }
+
+    /// How long the entries are together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Forgets entries up to an index that is committed, the oldest first, until no more than so many bytes are left.
+    pub(crate) fn lighten(&mut self, most: u64, up_to: u64) {
+        while self.bytes > most && self.base.0 < up_to {
+            self.forget_up_to(self.base.0 + 1);
         }
     }
 
@@ -71,6 +88,7 @@ impl Log {
             && let Some(entry) = self.entries.pop_front()
         {
             self.base = (self.base.0 + 1, entry.term);
+            self.bytes -= entry.encoded_len() as u64;
         }
     }
 }
@@ -78,12 +96,18 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Change;
+    use quintet_wire::Sink;
 
-    fn log(terms: &[u64]) -> Log {
+    struct Nothing;
+
+    impl Encode for Nothing {
+        fn encode(&self, _: &mut impl Sink) {}
+    }
+
+    fn log(terms: &[u64]) -> Log<Nothing> {
         let mut log = Log::behind(4, 1);
         for term in terms {
-            log.push(Entry { term: *term, change: Change::Nothing });
+            log.push(Entry { term: *term, change: Nothing });
         }
         log
     }
@@ -97,7 +121,7 @@ mod tests {
             [None, Some(1), Some(1), Some(2), Some(2), None]
         );
         assert_eq!((log.from(6).count(), log.from(8).count(), log.from(5).count()), (2, 0, 3));
-        assert_eq!(Log::behind(4, 9).last_term(), 9);
+        assert_eq!(Log::<Nothing>::behind(4, 9).last_term(), 9);
     }
 
     #[test]
@@ -111,5 +135,17 @@ mod tests {
         assert_eq!((log.last(), log.last_term()), (5, 1));
         log.forget_up_to(9);
         assert_eq!(log.last(), 5, "what is not there is not forgotten");
+    }
+
+    #[test]
+    fn entries_are_forgotten_by_their_length_and_none_that_is_not_committed() {
+        let mut log = log(&[1, 2, 3, 4]);
+        assert_eq!(log.bytes(), 32);
+        log.lighten(16, 5);
+        assert_eq!((log.base(), log.bytes()), (5, 24));
+        log.lighten(16, 8);
+        assert_eq!((log.base(), log.bytes()), (6, 16));
+        log.cut(8);
+        assert_eq!((log.last(), log.bytes()), (7, 8));
     }
 }

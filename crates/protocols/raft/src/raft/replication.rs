@@ -1,21 +1,16 @@
 //! Entries go from the leader to all others (Ongaro, section 3.5), and are committed (3.5, 3.6.2).
 
 use super::{Raft, Role};
-use crate::change::{Change, Entry};
+use crate::agreed::{Agreed, Entry, Seat};
 use crate::defect::seeded;
-use crate::disk::Record;
 use crate::log::Log;
 use crate::message::{MAX_ENTRIES, Message, NO_LEADERS, What};
-use crate::view::View;
-use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use crate::raft::Kept;
 use quintet_contract::{NodeId, Time};
 use quintet_wire::Encode;
 use std::collections::BTreeSet;
 
-/// Bytes of the entries of one message; what stands before them takes less than the rest.
-const ENTRY_BYTES: usize = MAX_PAYLOAD_BYTES - 1024;
-
-impl Raft {
+impl<V: Agreed> Raft<V> {
     /// A leader that hears no majority steps down; any other lets all hear of it.
     pub(super) fn beat(&mut self, now: Time) {
         if self.is_unheard(now) && !self.hears_majority(now) {
@@ -26,13 +21,13 @@ impl Raft {
 
     /// Whether so long has passed since a majority was heard last that a leader is none any more, unless one was heard meanwhile.
     pub(super) fn is_unheard(&self, now: Time) -> bool {
-        now.since(self.heard_at) >= self.config.timing.election
+        now.since(self.heard_at) >= self.config.election
     }
 
     /// Whether a majority was heard a short while ago.
     fn hears_majority(&self, now: Time) -> bool {
         let Some(leading) = self.leading() else { return false };
-        let election = self.config.timing.election;
+        let election = self.config.election;
         let heard = leading.followers.iter().filter(|(_, follower)| now.since(follower.heard_at) < election);
         let mut heard: BTreeSet<NodeId> = heard.map(|(node, _)| *node).collect();
         heard.insert(self.me);
@@ -46,7 +41,7 @@ impl Raft {
         }
         self.meet_followers(now);
         let Role::Leader(leading) = &mut self.role else { return };
-        leading.heartbeat_at = now + self.config.timing.heartbeat;
+        leading.heartbeat_at = now + self.config.heartbeat;
         leading.round += 1;
         let to: Vec<NodeId> = leading.followers.keys().copied().filter(|node| *node != self.me).collect();
         to.into_iter().for_each(|node| self.send_to(node));
@@ -71,7 +66,12 @@ impl Raft {
         let (before, round) = (follower.next - 1, leading.round);
         let what = match self.log.term(before) {
             Some(before_term) => {
-                let entries = self.entries_from(before + 1);
+                let ahead = u64::from(self.config.ahead);
+                let may_send = ahead == 0 || before < follower.matched.saturating_add(ahead);
+                let entries = if may_send { self.entries_from(before + 1) } else { Vec::new() };
+                if ahead > 0 {
+                    self.sent_up_to(to, before + entries.len() as u64);
+                }
                 What::Append { before, before_term, committed: self.commit, round, entries }
             }
             None => {
@@ -82,21 +82,41 @@ impl Raft {
         self.say(to, false, what);
     }
 
-    /// As many entries from an index on as fit a message.
-    fn entries_from(&self, index: u64) -> Vec<Entry> {
-        let mut room = ENTRY_BYTES;
+    /// What comes next for a follower lies behind that. If it is lost, the follower says so to what comes then, or to the next beat.
+    fn sent_up_to(&mut self, to: NodeId, index: u64) {
+        if let Role::Leader(leading) = &mut self.role
+            && let Some(follower) = leading.followers.get_mut(&to)
+        {
+            follower.next = index + 1;
+        }
+    }
+
+    /// A follower has lost what it had: it is asked anew how far it is.
+    pub fn begin_anew_with(&mut self, node: NodeId) {
+        let next = self.log.last() + 1;
+        if let Role::Leader(leading) = &mut self.role
+            && let Some(follower) = leading.followers.get_mut(&node)
+        {
+            (follower.matched, follower.next) = (0, next);
+        }
+    }
+
+    /// As many entries from an index on as fit a message: one at least, however long it is.
+    fn entries_from(&self, index: u64) -> Vec<Entry<V::Change>> {
+        let mut room = self.config.message_bytes;
         let most = usize::from(self.config.entries_at_once).clamp(1, MAX_ENTRIES);
-        let fitting = self.log.from(index).take(most).take_while(|entry| {
+        let fitting = self.log.from(index).take(most).enumerate().take_while(|(at, entry)| {
             let len = entry.encoded_len();
-            let fits = len <= room;
+            let fits = len <= room || *at == 0;
             room = room.saturating_sub(len);
             fits
         });
+        let fitting = fitting.map(|(_, entry)| entry);
         fitting.cloned().collect()
     }
 
     /// Takes what the leader of a term sends.
-    pub(super) fn follow(&mut self, now: Time, from: NodeId, message: Message) {
+    pub(super) fn follow(&mut self, now: Time, from: NodeId, message: Message<V>) {
         let leads = self.leading().is_some() && message.term == self.term;
         if message.term < self.term || leads {
             let index = self.commit;
@@ -122,7 +142,7 @@ impl Raft {
     fn adopt(
         &mut self,
         (before, before_term): (u64, u64),
-        entries: Vec<Entry>,
+        entries: Vec<Entry<V::Change>>,
         committed: u64,
     ) -> Option<u64> {
         let agreed = before + entries.len() as u64;
@@ -138,7 +158,7 @@ impl Raft {
                 Some(_) => self.log.cut(index),
                 None => {}
             }
-            self.effects.kept.push(Record::Entry { index, entry: entry.clone() });
+            self.effects.kept.push(Kept::Entry { index, entry: entry.clone() });
             self.log.push(entry);
         }
         self.commit_up_to(committed.min(agreed));
@@ -157,7 +177,7 @@ impl Raft {
     }
 
     /// Takes a view that is committed from one that does not lead. A leader has all that is committed in its log.
-    pub(super) fn learn(&mut self, now: Time, index: u64, index_term: u64, view: View) {
+    pub(super) fn learn(&mut self, now: Time, index: u64, index_term: u64, view: V) {
         if index <= self.commit || self.leading().is_some() {
             return;
         }
@@ -168,7 +188,7 @@ impl Raft {
     }
 
     /// Takes a view that entries up to an index led to. Up to where the logs agree now.
-    fn install(&mut self, index: u64, index_term: u64, view: View) -> u64 {
+    fn install(&mut self, index: u64, index_term: u64, view: V) -> u64 {
         if index <= self.commit {
             return self.commit;
         }
@@ -223,8 +243,8 @@ impl Raft {
     fn dismiss_the_removed(&mut self, before: usize) {
         let removed: Vec<NodeId> = self.effects.applied[before..]
             .iter()
-            .filter_map(|(_, entry, _)| match entry.change {
-                Change::Remove(node) if node != self.me => Some(node),
+            .filter_map(|(_, entry, _)| match V::seat(&entry.change) {
+                Seat::Goes(node) if node != self.me => Some(node),
                 _ => None,
             })
             .collect();
@@ -244,8 +264,11 @@ impl Raft {
             let before = self.effects.applied.len();
             self.commit_up_to(index);
             self.dismiss_the_removed(before);
-            self.send_to_all(now);
-            if !self.view.members.contains_key(&self.me) || !self.voters().contains(&self.me) {
+            // Where entries go ahead, the next ones tell it, or the next beat.
+            if self.config.ahead == 0 {
+                self.send_to_all(now);
+            }
+            if !self.view.members().any(|node| node == self.me) || !self.voters().contains(&self.me) {
                 // It led without counting itself until this was committed (section 4.2.2).
                 self.fall_back(now, self.term, None);
             }

@@ -2,12 +2,12 @@
 //! do not hear the leader (4.2.3).
 
 use super::{Leading, Progress, Raft, Role};
-use crate::change::{Change, Entry};
+use crate::agreed::{Agreed, Entry};
 use crate::message::What;
 use quintet_contract::{NodeId, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Raft {
+impl<V: Agreed> Raft<V> {
     /// Asks whether the other voters would vote for it. No term is changed by that.
     ///
     /// It asks everybody: the voters that it knows may be none any more, and who has come since may be known by its link only. Whoever
@@ -49,17 +49,17 @@ impl Raft {
 
     /// A member seems to have ended. If it led, there is none to be waited for: whoever may stand asks at once, but for what keeps two from asking
     /// together. Those who still hear that leader say no.
-    pub(crate) fn miss(&mut self, now: Time, node: NodeId) {
+    pub fn miss(&mut self, now: Time, node: NodeId) {
         if self.leader == Some(node) {
             self.leader = None;
-            let most = self.config.timing.heartbeat.0.max(1);
+            let most = self.config.heartbeat.0.max(1);
             self.election_at = self.election_at.min(now + Span(self.random.below(most)));
         }
     }
 
     /// Whether it hears a leader, so that whoever wants another one is out of touch.
     pub(super) fn has_leader(&self, now: Time) -> bool {
-        let is_fresh = now.since(self.heard_at) < self.config.timing.election;
+        let is_fresh = now.since(self.heard_at) < self.config.election;
         is_fresh && (self.leader.is_some() || self.leading().is_some())
     }
 
@@ -132,7 +132,7 @@ impl Raft {
         let (followers, reads) = (BTreeMap::new(), Vec::new());
         self.role = Role::Leader(Leading { followers, round: 0, first, heartbeat_at: now, reads });
         self.meet_followers(now);
-        self.append(Entry { term: self.term, change: Change::Nothing });
+        self.append(Entry { term: self.term, change: V::NOTHING });
         self.send_to_all(now);
     }
 

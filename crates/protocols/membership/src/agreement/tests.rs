@@ -1,11 +1,10 @@
 //! The agreement alone, without machines: a random walk through what time, messages, syncs and crashes may do to it. Every step is one of
 //! them, so that it comes through far more elections than schedules on simulated machines do.
 
-use super::{Raft, Restored};
+use super::{Message, Raft, Restored};
 use crate::change::{Change, Entry, Joiner};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::Record;
-use crate::message::Message;
 use crate::view::View;
 use quintet_contract::{Identity, Incarnation, NodeId, Random, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +99,7 @@ impl Walk {
 
     fn start(&self, node: NodeId, disk: &[Record]) -> Raft {
         let config = MembershipConfig { node, ..self.config.clone() };
-        Raft::new(config, Incarnation(1), restored(disk), self.now)
+        Raft::new(config.of_raft(), Incarnation(1), restored(disk), self.now)
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -157,7 +156,7 @@ impl Walk {
     fn settle(&mut self, at: usize) -> Option<String> {
         let machine = &mut self.machines[at];
         let effects = std::mem::take(&mut machine.raft.effects);
-        machine.disk.0.extend(effects.kept);
+        machine.disk.0.extend(effects.kept.into_iter().map(Record::from));
         for said in effects.said {
             match said.after_sync && machine.disk.1 < machine.disk.0.len() {
                 true => machine.unsaid.push((machine.disk.0.len(), said.to, said.message)),
@@ -258,7 +257,7 @@ fn a_leader_that_is_asked_more_often_than_it_beats_hears_its_majority_all_the_sa
     walk.now = walk.machines[0].raft.deadline();
     walk.machines[0].raft.tick(walk.now, &BTreeSet::new());
     calm(&mut walk);
-    let timing = walk.machines[0].raft.config.timing;
+    let timing = walk.config.timing;
     let end = walk.now + Span(10 * timing.election.0);
     while walk.now < end {
         walk.now += Span(timing.heartbeat.0 / 2);
@@ -298,7 +297,7 @@ fn the_view_is_kept_now_and_then_and_not_with_each_entry() {
         });
         // The first is what the machine began with.
         assert_eq!(views.collect::<Vec<_>>(), [1, 129, 193, 257]);
-        assert_eq!((raft.log.base(), raft.commit), (257 - kept, 2 + 4 * kept));
+        assert_eq!((raft.base(), raft.commit), (257 - kept, 2 + 4 * kept));
     }
 }
 

@@ -2,18 +2,20 @@
 //! that it still leads, and answers then.
 
 use super::{Raft, Read, Role};
+use crate::agreed::Agreed;
 use crate::defect::seeded;
 use quintet_contract::{NodeId, Time};
 use std::collections::BTreeSet;
 
-impl Raft {
+impl<V: Agreed> Raft<V> {
     /// Whether it leads and knows what is committed.
-    pub(crate) fn may_read(&self) -> bool {
+    #[must_use]
+    pub fn may_read(&self) -> bool {
         self.leading().is_some_and(|leading| leading.first <= self.commit)
     }
 
     /// Begins a read, which [`Raft::may_read`] allows; its number is among [`Effects::read`](super::Effects::read) once the view may be told.
-    pub(crate) fn read(&mut self, now: Time, id: u64) {
+    pub fn read(&mut self, now: Time, id: u64) {
         if seeded!(self.config, StaleLeaderAnswers) {
             return self.effects.read.push(id);
         }

@@ -2,102 +2,162 @@
 //!
 //! ```text
 //! every message   incarnation u64, term u64: of who says it
-//! VOTE            asks first u8 (1: asks whether it would get the vote, 0: asks for it), last index u64, its term u64, committed u64
-//! VOTED           asks first u8, given u8
-//! APPEND          index before u64, its term u64, committed u64, round u64, n u32, n entries
-//! APPENDED        fits u8, index u64, round u64
-//! SNAPSHOT        index u64, its term u64, round u64 (0: of one that does not lead), the view
-//! GONE            the incarnation of which it is said u64 (all ones: every one)
+//! vote            asks first u8 (1: asks whether it would get the vote, 0: asks for it), last index u64, its term u64, committed u64
+//! voted           asks first u8, given u8
+//! append          index before u64, its term u64, committed u64, round u64, n u32, n entries
+//! appended        fits u8, index u64, round u64
+//! snapshot        index u64, its term u64, round u64 (0: of one that does not lead), the view
+//! gone            the incarnation of which it is said u64 (all ones: every one)
 //! ```
 //!
 //! No number reaches [`MAX_NUMBER`], so that none overflows.
 
-use crate::change::Entry;
-use crate::codec::{APPEND, APPENDED, GONE, SNAPSHOT, VOTE, VOTED};
-use crate::view::View;
+use crate::agreed::{Agreed, Entry};
 use quintet_contract::{Incarnation, Kind};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Above every term, index and round of a good peer: a change a microsecond reaches it after nine years.
-pub(crate) const MAX_NUMBER: u64 = 1 << 48;
+pub const MAX_NUMBER: u64 = 1 << 48;
 /// The round of a view that is not a leader's: leaders count from 1.
-pub(crate) const NO_LEADERS: u64 = 0;
+pub const NO_LEADERS: u64 = 0;
 /// Entries of one message; their bytes fit a frame.
-pub(crate) const MAX_ENTRIES: usize = 256;
+pub const MAX_ENTRIES: usize = 256;
 
 /// A message, with what every one begins with.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Message {
+pub struct Message<V: Agreed> {
     /// The life of the member that says it.
-    pub(crate) incarnation: Incarnation,
+    pub incarnation: Incarnation,
     /// Its term; of a question whether it would get votes, the next one.
-    pub(crate) term: u64,
-    pub(crate) what: What,
+    pub term: u64,
+    /// What is said.
+    pub what: What<V>,
 }
 
 /// What is said.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum What {
+pub enum What<V: Agreed> {
     /// Asks for a vote, or whether it would get it.
-    Vote { asks_first: bool, last: u64, last_term: u64, committed: u64 },
+    Vote {
+        /// Whether it only asks what would be answered.
+        asks_first: bool,
+        /// The index of its last entry.
+        last: u64,
+        /// The term of that.
+        last_term: u64,
+        /// Up to which index all is committed, as far as it knows.
+        committed: u64,
+    },
     /// Answers that.
-    Voted { asks_first: bool, given: bool },
+    Voted {
+        /// Whether it was only asked what would be answered.
+        asks_first: bool,
+        /// Whether the vote is given, or would be.
+        given: bool,
+    },
     /// The leader's entries behind one that the follower is thought to have; none: a sign of life.
-    Append { before: u64, before_term: u64, committed: u64, round: u64, entries: Vec<Entry> },
-    /// Whether the entry before was there, and up to which index the logs agree; else, up to which the follower's is committed.
-    Appended { fits: bool, index: u64, round: u64 },
+    Append {
+        /// The index of the entry before.
+        before: u64,
+        /// Its term.
+        before_term: u64,
+        /// Up to which index all is committed.
+        committed: u64,
+        /// Counts what the leader sends.
+        round: u64,
+        /// What comes next.
+        entries: Vec<Entry<V::Change>>,
+    },
+    /// Answers that.
+    Appended {
+        /// Whether the entry before was there.
+        fits: bool,
+        /// Up to which index the logs agree; else, up to which the follower's is committed.
+        index: u64,
+        /// The leader's count.
+        round: u64,
+    },
     /// What all entries up to an index led to.
-    Snapshot { index: u64, index_term: u64, round: u64, view: View },
+    Snapshot {
+        /// The index.
+        index: u64,
+        /// Its term.
+        index_term: u64,
+        /// The leader's count.
+        round: u64,
+        /// What they led to.
+        view: V,
+    },
     /// The receiver's life is over: it was removed, or a later life of it has come.
-    Gone { incarnation: Incarnation },
+    Gone {
+        /// Of which life that is said.
+        incarnation: Incarnation,
+    },
 }
 
-impl Message {
+impl<V: Agreed> Message<V> {
     /// The kind under which it travels.
-    pub(crate) fn kind(&self) -> Kind {
-        match self.what {
-            What::Vote { .. } => VOTE,
-            What::Voted { .. } => VOTED,
-            What::Append { .. } => APPEND,
-            What::Appended { .. } => APPENDED,
-            What::Snapshot { .. } => SNAPSHOT,
-            What::Gone { .. } => GONE,
-        }
+    ///
+    /// # Panics
+    /// The group has none for what is said.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        let place = match self.what {
+            What::Vote { .. } => 0,
+            What::Voted { .. } => 1,
+            What::Append { .. } => 2,
+            What::Appended { .. } => 3,
+            What::Snapshot { .. } => 4,
+            What::Gone { .. } => 5,
+        };
+        V::KINDS[place]
     }
 
     /// Reads the body of a frame of this kind.
-    pub(crate) fn decode(kind: Kind, body: &[u8]) -> Result<Message, DecodeError> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn decode(kind: Kind, body: &[u8]) -> Result<Message<V>, DecodeError> {
         let reader = &mut Reader::new(body);
+        let message = Message::decode_from(kind, reader)?;
+        reader.clone().finish()?;
+        Ok(message)
+    }
+
+    /// Reads such a body, behind which something else may stand.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn decode_from(kind: Kind, reader: &mut Reader<'_>) -> Result<Message<V>, DecodeError> {
         let (incarnation, term) = (Incarnation(reader.u64()?), number(reader, "term")?);
-        let what = match kind {
-            VOTE => What::Vote {
+        let what = match V::KINDS.iter().position(|known| *known == kind) {
+            Some(0) => What::Vote {
                 asks_first: reader.flag("asks first")?,
                 last: number(reader, "last index")?,
                 last_term: number(reader, "last term")?,
                 committed: number(reader, "committed")?,
             },
-            VOTED => What::Voted { asks_first: reader.flag("asks first")?, given: reader.flag("given")? },
-            APPEND => append(reader)?,
-            APPENDED => What::Appended {
+            Some(1) => What::Voted { asks_first: reader.flag("asks first")?, given: reader.flag("given")? },
+            Some(2) => append(reader)?,
+            Some(3) => What::Appended {
                 fits: reader.flag("fits")?,
                 index: number(reader, "index")?,
                 round: number(reader, "round")?,
             },
-            SNAPSHOT => What::Snapshot {
+            Some(4) => What::Snapshot {
                 index: number(reader, "index")?,
                 index_term: number(reader, "term of the index")?,
                 round: number(reader, "round")?,
-                view: View::decode(reader)?,
+                view: V::decode(reader)?,
             },
-            GONE => What::Gone { incarnation: Incarnation(reader.u64()?) },
-            Kind(other) => return Err(reader.invalid("kind", other, 0)),
+            Some(5) => What::Gone { incarnation: Incarnation(reader.u64()?) },
+            _ => return Err(reader.invalid("kind", kind.0, 0)),
         };
-        reader.clone().finish()?;
         Ok(Message { incarnation, term, what })
     }
 }
 
-fn append(reader: &mut Reader<'_>) -> Result<What, DecodeError> {
+fn append<V: Agreed>(reader: &mut Reader<'_>) -> Result<What<V>, DecodeError> {
     let (before, before_term) = (number(reader, "index before")?, number(reader, "term before")?);
     let (committed, round) = (number(reader, "committed")?, number(reader, "round")?);
     let mut entries = Vec::new();
@@ -112,7 +172,7 @@ fn append(reader: &mut Reader<'_>) -> Result<What, DecodeError> {
 }
 
 /// A number below [`MAX_NUMBER`].
-pub(crate) fn number(reader: &mut Reader<'_>, field: &'static str) -> Result<u64, DecodeError> {
+pub fn number(reader: &mut Reader<'_>, field: &'static str) -> Result<u64, DecodeError> {
     let value = reader.u64()?;
     if value >= MAX_NUMBER {
         return Err(reader.invalid(field, value, 8));
@@ -120,7 +180,7 @@ pub(crate) fn number(reader: &mut Reader<'_>, field: &'static str) -> Result<u64
     Ok(value)
 }
 
-impl Encode for Message {
+impl<V: Agreed> Encode for Message<V> {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.incarnation.0);
         sink.u64(self.term);

@@ -4,7 +4,7 @@ use quintet_contract::{Span, Time};
 
 /// Tells the log's time from the host's. While nobody runs, no time passes in the log: nothing ends because its keeper was down.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogClock {
+pub struct LogClock {
     /// The host's time at which this life began.
     origin: Time,
     /// The log's time then.
@@ -12,17 +12,21 @@ pub(crate) struct LogClock {
 }
 
 impl LogClock {
-    pub(crate) fn new(origin: Time, base: Time) -> LogClock {
+    /// A life that begins now, where the log ends at `base`.
+    #[must_use]
+    pub fn new(origin: Time, base: Time) -> LogClock {
         LogClock { origin, base }
     }
 
     /// The log's time.
-    pub(crate) fn of_log(&self, now: Time) -> Time {
+    #[must_use]
+    pub fn of_log(&self, now: Time) -> Time {
         self.base + now.since(self.origin)
     }
 
     /// The host's time at which the log's is that.
-    pub(crate) fn of_host(&self, time: Time) -> Time {
+    #[must_use]
+    pub fn of_host(&self, time: Time) -> Time {
         match time {
             Time::NEVER => Time::NEVER,
             time => self.origin + Span(time.0.saturating_sub(self.base.0)),

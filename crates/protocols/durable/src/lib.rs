@@ -27,8 +27,13 @@ mod logged;
 mod news;
 mod record;
 
+pub use clock::LogClock;
 pub use config::LoggedConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use logged::Logged;
+pub use logged::given::Given;
+pub use logged::held::Held;
+pub use logged::state::State;
 pub use news::LogNews;
+pub use record::Kept;

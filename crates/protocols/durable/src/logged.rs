@@ -23,12 +23,12 @@
 //! | `held.rs` | what waits for a sync, or for a link |
 //! | `given.rs` | inputs that came before the log was read |
 
-mod given;
-mod held;
+pub(crate) mod given;
+pub(crate) mod held;
 mod metrics;
 mod opening;
 mod replay;
-mod state;
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
@@ -162,7 +162,7 @@ where
         }
         open.writer.synced();
         open.counters.syncs += 1;
-        open.held.release(&open.writer, out);
+        open.held.release(|batch| open.writer.is_durable(batch), out);
         let opened = open.opened.take();
         if open.writer.is_long(self.config.spare_log_bytes) {
             open.write_anew(&self.config, &self.protocol, now);
@@ -205,8 +205,8 @@ where
         }
         let batch = if seeded!(config, AnsweredBeforeSync) { 0 } else { self.writer.batch() };
         self.held.begin(batch);
-        self.state.give(config, time, input, &mut self.held, out);
-        self.held.release(&self.writer, out);
+        self.state.give(config.me, time, input, &mut self.held, out);
+        self.held.release(|batch| self.writer.is_durable(batch), out);
     }
 
     /// Has the next batch take the place of the whole log.

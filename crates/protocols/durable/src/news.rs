@@ -21,7 +21,7 @@ pub enum LogNews {
     },
     /// All is as it was, and requests are served.
     Open {
-        /// Which life of the protocol begins, from 1.
+        /// Which life of the protocol begins, from 1. 0: a replica has no log so far, and waits for the others.
         life: u64,
         /// Inputs that were done again.
         inputs: u64,

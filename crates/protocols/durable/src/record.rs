@@ -53,13 +53,15 @@ pub(crate) struct Life<'a> {
 
 /// An input as it is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Kept<'a> {
+pub struct Kept<'a> {
     input: RecordedInput<'a>,
     bulk: &'a [u8],
 }
 
 impl<'a> Kept<'a> {
-    pub(crate) fn new(input: &Input<'a>) -> Kept<'a> {
+    /// Of an input.
+    #[must_use]
+    pub fn new(input: &Input<'a>) -> Kept<'a> {
         let (input, bulk): (_, &'a [u8]) = match *input {
             Input::Started => (RecordedInput::Started, &[]),
             Input::Wake => (RecordedInput::Wake, &[]),
@@ -75,7 +77,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Gives the input to somebody.
-    pub(crate) fn give(&self, to: impl FnOnce(Input<'_>)) {
+    pub fn give(&self, to: impl FnOnce(Input<'_>)) {
         match &self.input {
             RecordedInput::Started => to(Input::Started),
             RecordedInput::Wake => to(Input::Wake),
@@ -107,11 +109,10 @@ impl Encode for Record<'_> {
                 sink.u8((*is_last).into());
                 sink.bytes(part);
             }
-            Record::Input(time, Kept { input, bulk }) => {
+            Record::Input(time, kept) => {
                 sink.u8(3);
                 sink.u64(time.0);
-                input.encode(sink);
-                sink.bytes(bulk);
+                kept.encode(sink);
             }
         }
     }
@@ -129,17 +130,28 @@ impl<'a> Decode<'a> for Record<'a> {
                 config: reader.counted("configuration", MAX_CONFIG_BYTES)?,
             }),
             2 => Record::Snapshot(reader.flag("whether a part is the last")?, reader.bytes(reader.left())?),
-            3 => {
-                let time = Time(reader.u64()?);
-                let input = RecordedInput::decode(reader)?;
-                let bulk = reader.bytes(reader.left())?;
-                let is_named = matches!(input, RecordedInput::Frame(_, Message { bulk: BulkId(1), .. }, _));
-                if is_named == bulk.is_empty() {
-                    return Err(reader.invalid("length of a bulk", bulk.len() as u64, bulk.len()));
-                }
-                Record::Input(time, Kept { input, bulk })
-            }
+            3 => Record::Input(Time(reader.u64()?), Kept::decode(reader)?),
             other => return Err(reader.invalid("record", other, 1)),
         })
+    }
+}
+
+/// The input as a recording keeps it, and its bulk to the end.
+impl Encode for Kept<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.input.encode(sink);
+        sink.bytes(self.bulk);
+    }
+}
+
+impl<'a> Decode<'a> for Kept<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let input = RecordedInput::decode(reader)?;
+        let bulk = reader.bytes(reader.left())?;
+        let is_named = matches!(input, RecordedInput::Frame(_, Message { bulk: BulkId(1), .. }, _));
+        if is_named == bulk.is_empty() {
+            return Err(reader.invalid("length of a bulk", bulk.len() as u64, bulk.len()));
+        }
+        Ok(Kept { input, bulk })
     }
 }

@@ -279,9 +279,15 @@ impl Outbox for SessionOutbox<'_> {
         // The link is the two nodes'.
         let (peer, _) = if peer.node == self.config.me.node { (peer, None) } else { self.route(peer) };
         let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer, how) };
-        // The session stays until the host says that the link is down: that ends it, and tells the protocol above.
-        known.disconnect(self.out);
-        if known.expire(self.now) {
+        let is_expired = match how {
+            Disconnect::ForGood => {
+                // The session stays until the host says that the link is down: that ends it, and tells the protocol above.
+                known.disconnect(self.out);
+                known.expire(self.now)
+            }
+            Disconnect::UntilNextLink => known.let_go(self.now, self.out),
+        };
+        if is_expired {
             *self.alarm = earlier(*self.alarm, Some(self.now));
         }
     }

@@ -190,6 +190,18 @@ impl Peer {
         out.disconnect(self.address, Disconnect::ForGood);
     }
 
+    /// Has the link closed, and ends the session with the next wake, whether it lives or is kept for resuming: this life of the peer may come back over another
+    /// link, with another session. False if there is none.
+    ///
+    /// Nothing is said: the peer sees a cut, and no farewell.
+    pub(crate) fn let_go(&mut self, now: Time, out: &mut dyn Outbox) -> bool {
+        out.disconnect(self.address, Disconnect::UntilNextLink);
+        self.suspend(DownCause::Died, now);
+        let Some(suspended) = self.phase.suspended_mut().and_then(Option::as_mut) else { return false };
+        (suspended.until, suspended.cause) = (now, DownCause::Died);
+        true
+    }
+
     /// Has the link closed over which the peer was refused. A session kept from an earlier link stays, for whose it is.
     pub(crate) fn dismiss(&mut self, code: RefusalCode, context: &mut Context<'_>) {
         context.out.disconnect(self.address, Disconnect::ForGood);

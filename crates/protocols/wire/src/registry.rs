@@ -49,7 +49,9 @@ pub const MEMBERSHIP: KindRange = range("membership", 0x50, 0x5f);
 /// Logical time.
 pub const ISOTACH: KindRange = range("isotach", 0x60, 0x6f);
 /// Arrays on an accelerator.
-pub const VECTOR: KindRange = range("vector", 0x70, 0x8f);
+pub const VECTOR: KindRange = range("vector", 0x70, 0x87);
+/// Several replicas of one protocol.
+pub const REPLICATION: KindRange = range("replication", 0x88, 0x8f);
 /// Redundant computations and their votes.
 pub const VOTE: KindRange = range("vote", 0x90, 0x9f);
 /// The halves of a TCP connection.
@@ -72,13 +74,14 @@ pub const HOST_SERVICES: KindRange = range("host services", 0xe0, 0xef);
 pub const USER: KindRange = range("user", 0xf0, 0xff);
 
 /// All ranges, in order. 0 is nobody's.
-pub const KINDS: [KindRange; 16] = [
+pub const KINDS: [KindRange; 17] = [
     SESSION,
     MESSAGING,
     TUPLE_SPACE,
     MEMBERSHIP,
     ISOTACH,
     VECTOR,
+    REPLICATION,
     VOTE,
     TCP,
     MEASURE,
@@ -131,6 +134,9 @@ pub const DISK_REPLACE: Kind = HOST_SERVICES.kind(11);
 pub const LINK_NEWS: Kind = HOST_SERVICES.kind(12);
 /// From a protocol that keeps a log on the disk to the callers of its node: how it goes with the log. It answers nothing, and goes over no link.
 pub const LOG_NEWS: Kind = HOST_SERVICES.kind(13);
+/// From the protocol through which a node's callers ask a peer, to those callers: what is unanswered goes on over the next link, whatever ended the last
+/// one. No body.
+pub const CALLS_GO_ON: Kind = HOST_SERVICES.kind(14);
 /// A service could not read the request. No body.
 pub const SERVICE_REFUSED: Kind = HOST_SERVICES.kind(15);
 
@@ -147,6 +153,8 @@ pub const PORT_PROCESS: Port = Port(4);
 pub const PORT_SESSION: Port = Port(5);
 /// The host's links: tells of peers what the ends of their links do not ([`LINK_NEWS`]). Nothing can be sent to it.
 pub const PORT_LINKS: Port = Port(6);
+/// Clients that come back, as their service knows them: the node is a number given by whoever keeps them. Nobody is there to be linked to.
+pub const PORT_RESUMED: Port = Port(7);
 /// The tuple space.
 pub const PORT_SPACE: Port = Port(16);
 /// Membership.

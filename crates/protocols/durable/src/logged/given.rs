@@ -4,16 +4,23 @@ use quintet_contract::{Address, Input, OwnedFrame, PeerChange};
 
 /// An input that outlives its call.
 #[derive(Debug)]
-pub(super) enum Given {
+pub enum Given {
+    /// The host runs.
     Started,
+    /// The deadline has passed.
     Wake,
+    /// A frame came.
     Frame(Address, OwnedFrame),
+    /// An address has room again.
     Writable(Address),
+    /// A peer came or went.
     Peer(Address, PeerChange),
 }
 
 impl Given {
-    pub(super) fn new(input: Input<'_>) -> Given {
+    /// A copy.
+    #[must_use]
+    pub fn new(input: Input<'_>) -> Given {
         match input {
             Input::Started => Given::Started,
             Input::Wake => Given::Wake,
@@ -23,7 +30,9 @@ impl Given {
         }
     }
 
-    pub(super) fn input(&self) -> Input<'_> {
+    /// The input.
+    #[must_use]
+    pub fn input(&self) -> Input<'_> {
         match self {
             Given::Started => Input::Started,
             Given::Wake => Input::Wake,

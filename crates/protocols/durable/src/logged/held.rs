@@ -1,6 +1,5 @@
 //! What the protocol sent: held back until its input is durable, and then until its link takes it.
 
-use crate::log::Writer;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{
     Address, Bytes, CELL_WORDS, Cell, Disconnect, Draft, Kind, LinkInfo, Outbox, OwnedFrame, PeerMap, Seen,
@@ -25,7 +24,7 @@ impl Item {
 
 /// What has not gone so far.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub struct Held {
     /// Each with the batch after which it may go, oldest first.
     undurable: VecDeque<(u64, Item)>,
     /// The batch of what is sent now.
@@ -36,30 +35,31 @@ pub(super) struct Held {
 
 impl Held {
     /// What is sent from now on may go when that batch is durable.
-    pub(super) fn begin(&mut self, batch: u64) {
+    pub fn begin(&mut self, batch: u64) {
         self.batch = batch;
     }
 
     /// How much is held back.
-    pub(super) fn len(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.undurable.len() + self.stuck.values().map(VecDeque::len).sum::<usize>()
     }
 
     /// Drops all.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.undurable.clear();
         self.stuck.clear();
     }
 
     /// Nobody waits at that address any more: who comes there next is somebody else.
-    pub(super) fn forget(&mut self, address: Address) {
+    pub fn forget(&mut self, address: Address) {
         self.undurable.retain(|(_, item)| item.peer() != address);
         self.stuck.remove(&address);
     }
 
-    /// Sends what may go.
-    pub(super) fn release(&mut self, writer: &Writer, out: &mut dyn Outbox) {
-        while let Some((_, item)) = self.undurable.pop_front_if(|(batch, _)| writer.is_durable(*batch)) {
+    /// Sends what may go: all whose batch is durable.
+    pub fn release(&mut self, is_durable: impl Fn(u64) -> bool, out: &mut dyn Outbox) {
+        while let Some((_, item)) = self.undurable.pop_front_if(|(batch, _)| is_durable(*batch)) {
             match item {
                 Item::Disconnect(peer, how) => {
                     self.stuck.remove(&peer);
@@ -76,7 +76,7 @@ impl Held {
     }
 
     /// Tries again what a link had no room for.
-    pub(super) fn retry(&mut self, to: Address, out: &mut dyn Outbox) {
+    pub fn retry(&mut self, to: Address, out: &mut dyn Outbox) {
         let Some(frames) = self.stuck.get_mut(&to) else { return };
         while let Some(frame) = frames.front() {
             if pass(to, frame, out) == Err(SendError::Full) {
@@ -98,7 +98,7 @@ fn pass(to: Address, frame: &OwnedFrame, out: &mut dyn Outbox) -> Result<(), Sen
 }
 
 /// The protocol's outbox. It refuses only what follows from the log: what is longer than a peer takes.
-pub(super) struct Holding<'a> {
+pub(crate) struct Holding<'a> {
     me: Address,
     links: &'a PeerMap<LinkInfo>,
     held: &'a mut Held,
@@ -107,7 +107,7 @@ pub(super) struct Holding<'a> {
 }
 
 impl<'a> Holding<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         me: Address,
         links: &'a PeerMap<LinkInfo>,
         held: &'a mut Held,

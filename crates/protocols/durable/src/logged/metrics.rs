@@ -21,5 +21,5 @@ pub(super) struct Counters {
 
 pub(super) fn tell(counters: Counters, writer: &Writer, held: &Held, meter: &mut Meter<'_>) {
     let Counters { records, syncs, rewritten } = counters;
-    tell_all(&METRICS, [records, syncs, rewritten, writer.length(), held.len() as u64], meter);
+    tell_all(&METRICS, [records, syncs, rewritten, writer.length(), held.count() as u64], meter);
 }

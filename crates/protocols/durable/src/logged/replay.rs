@@ -129,7 +129,7 @@ where
         }
         self.time = time;
         self.inputs += 1;
-        kept.give(|input| state.give(config, time, input, &mut self.sent, out));
+        kept.give(|input| state.give(config.me, time, input, &mut self.sent, out));
         self.sent.clear();
         Ok(())
     }
@@ -150,7 +150,7 @@ where
             Some(state) => state,
             None if self.config.is_none() => {
                 let mut state = State::new(make(protocol));
-                state.give(config, self.time, Input::Started, &mut self.sent, out);
+                state.give(config.me, self.time, Input::Started, &mut self.sent, out);
                 state
             }
             None => return Err("it ends within the snapshot".to_owned()),
@@ -158,7 +158,7 @@ where
         if !seeded!(config, HoldersKept) {
             for address in state.known() {
                 let down = PeerChange::Down(DownCause::Died);
-                state.give(config, self.time, Input::Peer(address, &down), &mut self.sent, out);
+                state.give(config.me, self.time, Input::Peer(address, &down), &mut self.sent, out);
             }
         }
         let saved = state.save();

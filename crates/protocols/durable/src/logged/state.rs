@@ -1,7 +1,6 @@
 //! The protocol, and whom it knows.
 
 use super::held::{Held, Holding};
-use crate::config::LoggedConfig;
 use quintet_contract::{Address, Input, LinkInfo, Outbox, PeerChange, PeerMap, Protocol, Snapshot, Time};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 use std::collections::BTreeSet;
@@ -12,8 +11,9 @@ use std::collections::BTreeSet;
 /// known u32 | n of: address u32, whether it is connected u8, its link | the protocol
 /// ```
 #[derive(Debug)]
-pub(super) struct State<P> {
-    pub(super) protocol: P,
+pub struct State<P> {
+    /// The protocol.
+    pub protocol: P,
     /// What is known of the links of those who are connected.
     links: PeerMap<LinkInfo>,
     /// Who has said something or was connected, and has not gone.
@@ -21,24 +21,20 @@ pub(super) struct State<P> {
 }
 
 impl<P: Protocol> State<P> {
-    pub(super) fn new(protocol: P) -> State<P> {
+    /// One that nobody knows.
+    #[must_use]
+    pub fn new(protocol: P) -> State<P> {
         State { protocol, links: PeerMap::new(), known: BTreeSet::new() }
     }
 
     /// Who has said something or was connected, and has not gone.
-    pub(super) fn known(&self) -> Vec<Address> {
+    #[must_use]
+    pub fn known(&self) -> Vec<Address> {
         self.known.iter().copied().collect()
     }
 
     /// Gives the protocol an input. What it does is the same whenever it is given that.
-    pub(super) fn give(
-        &mut self,
-        config: &LoggedConfig,
-        time: Time,
-        input: Input<'_>,
-        held: &mut Held,
-        out: &mut dyn Outbox,
-    ) {
+    pub fn give(&mut self, me: Address, time: Time, input: Input<'_>, held: &mut Held, out: &mut dyn Outbox) {
         match input {
             Input::Frame(from, _) => drop(self.known.insert(from)),
             Input::Peer(peer, PeerChange::Up { link, .. }) => {
@@ -51,13 +47,15 @@ impl<P: Protocol> State<P> {
             }
             Input::Started | Input::Wake | Input::Writable(_) => {}
         }
-        let mut holding = Holding::new(config.me, &self.links, held, out);
+        let mut holding = Holding::new(me, &self.links, held, out);
         self.protocol.handle(time, input, &mut holding);
     }
 }
 
 impl<P: Snapshot> State<P> {
-    pub(super) fn save(&self) -> Vec<u8> {
+    /// All of it, as bytes.
+    #[must_use]
+    pub fn save(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.u32(u32::try_from(self.known.len()).expect("there are fewer addresses than numbers"));
         for address in &self.known {
@@ -70,9 +68,11 @@ impl<P: Snapshot> State<P> {
         bytes
     }
 
+    /// The same again.
+    ///
     /// # Errors
     /// The bytes are none of such a protocol.
-    pub(super) fn restore(config: &P::Config, bytes: &[u8]) -> Result<State<P>, String> {
+    pub fn restore(config: &P::Config, bytes: &[u8]) -> Result<State<P>, String> {
         let mut reader = Reader::new(bytes);
         let (known, links) = read_known(&mut reader).map_err(|error| error.to_string())?;
         let protocol = P::restore(config, &bytes[reader.at()..]).map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use crate::record::{FORMAT, Life, Record};
 use crate::{LogNews, LoggedConfig};
 use quintet_contract::{
     Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
-    Span, Time, Token,
+    Snapshot, Span, Time, Token,
 };
 use quintet_tuple_space::{Answer, Request, Space, SpaceConfig, Template, Wait, template, tuple};
 use quintet_wire::registry::{
@@ -201,7 +201,12 @@ fn inputs_are_done_again_by_those_alone_who_do_the_same_and_a_state_is_read_by_o
     let mut other = Bench::new(config(), SpaceConfig::default(), of_another_behaviour(&bench.disk));
     other.work_disk();
     let Some(LogNews::Refused(text)) = other.news.last() else { panic!("{:?}", other.news) };
-    assert!(text.contains("its behaviour is 2, this program's 1): start that program once more"), "{text}");
+    let said = format!(
+        "its behaviour is {}, this program's {}): start that program once more",
+        Space::BEHAVIOUR + 1,
+        Space::BEHAVIOUR
+    );
+    assert!(text.contains(&said), "{text}");
     assert!(other.asked.is_empty(), "nothing is written");
     // What the text says to do: a life of the program that wrote it, without clients.
     let mut again = Bench::new(config(), SpaceConfig::default(), bench.disk);

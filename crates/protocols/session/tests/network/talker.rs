@@ -27,6 +27,8 @@ pub(crate) struct Talker {
     pub(crate) too_long: Vec<(Address, Token, SendError)>,
     /// Peers whose links are to be closed, at the next prompt.
     pub(crate) cutting: BTreeSet<Address>,
+    /// The same, of those who may come back.
+    pub(crate) letting_go: BTreeSet<Address>,
     /// The longest body to each peer that is up, as it was told.
     pub(crate) up: BTreeMap<Address, usize>,
     own: Option<Address>,
@@ -100,6 +102,9 @@ impl Protocol for Talker {
                 std::mem::take(&mut self.cutting)
                     .into_iter()
                     .for_each(|peer| out.disconnect(peer, Disconnect::ForGood));
+                std::mem::take(&mut self.letting_go)
+                    .into_iter()
+                    .for_each(|peer| out.disconnect(peer, Disconnect::UntilNextLink));
                 self.up.clone().into_keys().for_each(|peer| self.pump(peer, out));
             }
             Input::Frame(from, frame) => {

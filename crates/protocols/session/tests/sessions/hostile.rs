@@ -160,6 +160,44 @@ fn the_life_that_an_initiator_cut_off_is_not_let_in_again_and_the_next_is() {
 }
 
 #[test]
+fn a_life_that_was_let_go_comes_back_over_the_next_link_with_another_session() {
+    for (reliability, at) in every_reliability().into_iter().flat_map(|kind| [(kind, A), (kind, B)]) {
+        let mut network = pair(reliability);
+        let peer = if at == A { B } else { A };
+        for round in 1..=3 {
+            talker(&mut network, at).letting_go.insert(peer);
+            prompt(&mut network, at);
+            network.run(Span::from_millis(1));
+            let died = PeerChange::Down(DownCause::Died);
+            assert_eq!(talker(&mut network, at).changes_of(peer).last(), Some(&died), "{reliability:?}");
+            network.link(A, B);
+            network.run(Span::from_secs(1));
+            say(&mut network, A, B, word(round));
+            network.run(Span::from_secs(1));
+            assert_eq!(talker(&mut network, B).from(A).last(), Some(&word(round)));
+            let came_and_went: Vec<_> = [UP, died].into_iter().cycle().take(1 + 2 * round as usize).collect();
+            for (at, peer) in [(A, B), (B, A)] {
+                assert_eq!(talker(&mut network, at).changes_of(peer), came_and_went, "no farewell to {peer}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_waits_for_its_link_ends_when_its_peer_is_let_go() {
+    let mut network = pair(retain(8, 64_000));
+    network.cut(A, B, DownCause::Died);
+    talker(&mut network, A).letting_go.insert(B);
+    prompt(&mut network, A);
+    network.run(Span::from_millis(1));
+    assert_eq!(talker(&mut network, A).changes_of(B), [UP, PeerChange::Down(DownCause::Died)]);
+    network.link(A, B);
+    network.run(Span::from_secs(1));
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, PeerChange::Down(DownCause::Died), UP]);
+    assert_eq!(network.nodes[&A].counters().resumed, 0);
+}
+
+#[test]
 fn a_session_that_waits_for_its_link_can_be_cut_too() {
     let mut network = pair(retransmit(8, 64_000));
     network.cut(A, B, DownCause::Died);

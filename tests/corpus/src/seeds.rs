@@ -6,6 +6,7 @@ mod launch;
 mod layers;
 mod membership;
 mod models;
+mod replicated;
 mod space;
 mod stack;
 mod stream;
@@ -36,13 +37,17 @@ pub fn seeds() -> Vec<Seed> {
         tls::enrolments(),
         space::tuples(),
         space::requests(),
+        named("space_managers", quintet_tuple_space::fuzzing::manager_seeds()),
         layers::sessions(),
         layers::ports(),
         layers::messages(),
         space::snapshots(),
         space::logs(),
+        space::clients(),
         membership::driven(),
         membership::messages(),
+        replicated::driven(),
+        replicated::messages(),
         launch::driven(),
         launch::messages(),
         broker::driven(),

@@ -6,8 +6,9 @@ use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
 use quintet_model::Model;
 use quintet_perfetto::{Move, moments, moved};
-use quintet_stack::StackConfig;
-use quintet_tuple_space::{Space, SpaceConfig};
+use quintet_resume::{ResumeLimits, ResumedConfig};
+use quintet_stack::{SpaceRequests, StackConfig};
+use quintet_tuple_space::{KeptSpaces, Policy, Space, SpaceConfig, Spaces, SpacesConfig};
 use quintet_wire::journal::Entry;
 use quintet_wire::{Decode, Header, encode_to_vec};
 use std::sync::OnceLock;
@@ -22,7 +23,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 27] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -31,13 +32,17 @@ pub const TARGETS: [Target; 23] = [
     Target { name: "enrolment", run: enrolment },
     Target { name: "tuple", run: quintet_tuple_space::fuzzing::tuple },
     Target { name: "space_requests", run: quintet_tuple_space::fuzzing::requests },
+    Target { name: "space_managers", run: quintet_tuple_space::fuzzing::managers },
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "ports", run: quintet_session::fuzzing::drive_ports },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
     Target { name: "space_snapshot", run: quintet_tuple_space::fuzzing::snapshot },
     Target { name: "space_log", run: space_log },
+    Target { name: "resumed_clients", run: resumed_clients },
     Target { name: "membership", run: quintet_membership::fuzzing::drive },
     Target { name: "membership_messages", run: quintet_membership::fuzzing::decode },
+    Target { name: "replicated", run: replicated },
+    Target { name: "replicated_messages", run: quintet_replicated::fuzzing::decode },
     Target { name: "launch", run: quintet_launch::fuzzing::drive },
     Target { name: "launch_messages", run: quintet_launch::fuzzing::decode },
     Target { name: "broker", run: quintet_broker::fuzzing::drive },
@@ -51,6 +56,20 @@ pub const TARGETS: [Target; 23] = [
 /// Reads the bytes as the records of a space's log, and goes on where they end.
 pub fn space_log(bytes: &[u8]) {
     quintet_durable::fuzzing::log(bytes, &SpaceConfig::default(), |config| Space::new(*config));
+}
+
+/// Reads the bytes as what a client says of itself, and as a space with clients that come back.
+pub fn resumed_clients(bytes: &[u8]) {
+    let (space, spaces) = (SpaceConfig::default(), SpacesConfig::default());
+    let inner = KeptSpaces { space, spaces, policy: Policy::Logged };
+    let config = ResumedConfig { limits: ResumeLimits::default(), inner };
+    quintet_resume::fuzzing::words(bytes);
+    quintet_resume::fuzzing::snapshot::<Spaces, SpaceRequests>(bytes, &config);
+}
+
+/// Has a replica of a space hear what the bytes say.
+pub fn replicated(bytes: &[u8]) {
+    quintet_replicated::fuzzing::drive(bytes, &SpaceConfig::default(), |config| Space::new(*config));
 }
 
 /// Events of a run of a model that some input happens to be.

@@ -1,18 +1,21 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
+mod packed;
+mod parts;
+mod plan;
+
 use crate::codec::{
-    ACK, BULK_ALIGNMENT, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, GRANT, LIST, LeaseId, ListView,
-    NAMED, NamedFront, OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, RequestView,
-    SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge, TupleLengths, Wait,
-    Witness, encode_uses, uses_len,
+    ACK, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, FURTHER, FurtherOperation, GRANT, LIST, LeaseId,
+    ListView, MORE, NAMED, NamedFront, OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN,
+    ROUTE, RequestView, Route, SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge,
+    Wait, Witness, encode_look, encode_uses, encode_watch, uses_len,
 };
 use crate::{Template, Tuple};
 use bytes::Bytes;
 use core::fmt;
-use quintet_contract::{
-    Address, Kind, Outbox, SendError, Span, Token,
-    limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES},
-};
+use parts::Parts;
+use plan::Plan;
+use quintet_contract::{Address, Kind, Outbox, SendError, Span, Token};
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
 
@@ -118,13 +121,61 @@ pub enum Request<'a> {
         /// What it took, going up; at most [`MAX_GROUP_USES`](crate::MAX_GROUP_USES).
         leases: &'a [LeaseId],
     },
+    /// Takes the oldest matching tuple and puts others in its place, at one instant.
+    Replace {
+        /// How long to wait for one.
+        wait: Wait,
+        /// What to take.
+        template: &'a Template,
+        /// What to put; at least one.
+        tuples: &'a [Tuple],
+    },
+    /// Takes or reads the oldest tuple that matches one of several templates.
+    Select {
+        /// Whether it is taken.
+        takes: bool,
+        /// How long to wait for one.
+        wait: Wait,
+        /// For a leased take, how long the lease lives unless renewed.
+        lease: Option<Span>,
+        /// At least one, at most [`MAX_SELECT_TEMPLATES`](crate::MAX_SELECT_TEMPLATES).
+        templates: &'a [Template],
+    },
     /// Says who may put what others run. Callers of the space's own node may say it.
     Grant {
         /// In the place of all that was said of that before; before the first time everybody may.
         grants: &'a CodeGrants,
     },
+    /// Asks for what happened to tuples behind a number, in its order.
+    Watch {
+        /// Behind which; none: the number now, and no event.
+        since: Option<u64>,
+        /// Events at most, from 1. An answer may have fewer, also none, and says behind which number to go on.
+        most: u32,
+        /// How long to wait for the first; then the answer is that there was none up to a number.
+        wait: Wait,
+        /// Of which tuples; none: all.
+        template: Option<&'a Template>,
+    },
+    /// Asks for a page of the tuples that can be taken, whole.
+    Look {
+        /// Where it begins: 0, then where the last one says.
+        from: u64,
+        /// Tuples at most, from 1.
+        most: u32,
+        /// Which; none: all.
+        template: Option<&'a Template>,
+    },
     /// Creates, opens, removes or lists named spaces.
     Spaces(&'a SpacesRequest),
+}
+
+/// Asks the manager at `to`, the first of several, where everything is.
+///
+/// # Errors
+/// Why the link did not take it.
+pub fn ask_routes(out: &mut dyn Outbox, to: Address, token: Token) -> Result<(), SendError> {
+    send(out, to, ROUTE, token, &Route::Ask)
 }
 
 /// Why a request was not sent. Nothing of it was.
@@ -166,6 +217,8 @@ impl Request<'_> {
             Request::List { .. } => LIST,
             Request::Grant { .. } => GRANT,
             Request::Commit { .. } | Request::Abort { .. } => COMMIT,
+            Request::Replace { .. } | Request::Select { .. } => FURTHER,
+            Request::Watch { .. } | Request::Look { .. } => MORE,
             Request::Spaces(_) => SPACES,
         }
     }
@@ -196,6 +249,11 @@ impl Request<'_> {
         Ok(PlannedRequest { request: self, space: SpaceNumber::UNNAMED, plan, bulk })
     }
 
+    /// Whether what it carries are tuples.
+    fn puts(&self) -> bool {
+        matches!(self, Request::Out { .. } | Request::Ack { .. } | Request::Commit { .. })
+    }
+
     fn plan(&self) -> Result<Plan<'_>, TooLarge> {
         Ok(match self {
             Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
@@ -212,10 +270,16 @@ impl Request<'_> {
             | Request::Hold { template, .. }
             | Request::Witness { template, .. }
             | Request::Count { template }
-            | Request::List { template: Some(template), .. } => match template.head()? {
+            | Request::List { template: Some(template), .. }
+            | Request::Watch { template: Some(template), .. }
+            | Request::Look { template: Some(template), .. } => match template.head()? {
                 Some(head) => Plan::Head(head),
                 None => Plan::One(Encoded::template(template)?),
             },
+            Request::Replace { template, tuples, .. } => {
+                Plan::Parts(Parts::plan(core::slice::from_ref(template), tuples)?)
+            }
+            Request::Select { templates, .. } => Plan::Parts(Parts::plan(templates, &[])?),
             _ => Plan::Tuples(&[], 0),
         })
     }
@@ -230,6 +294,22 @@ pub struct PlannedRequest<'a> {
 }
 
 impl PlannedRequest<'_> {
+    /// The same with long data of its tuples packed, where that makes them shorter: for a link that is slower than packing. Tuples that are too
+    /// long for a frame's body are many and small, and stay as they are.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        match self.plan.packed(self.request.puts()) {
+            Some(packed) => PlannedRequest { bulk: packed.bulk.clone(), plan: Plan::Packed(packed), ..self },
+            None => self,
+        }
+    }
+
+    /// Bytes of its long data.
+    #[must_use]
+    pub fn bulk_len(&self) -> usize {
+        self.bulk.len()
+    }
+
     /// The same to a named space. Requests that are about another one, or mean all leases of their sender, reach all spaces anyway.
     #[must_use]
     pub fn to_space(self, number: SpaceNumber) -> Self {
@@ -273,98 +353,6 @@ impl PlannedRequest<'_> {
         }
         out.send_bulk(to, NAMED, token, &encode_to_vec(&named), self.bulk.clone())
     }
-}
-
-/// What a request carries: planned once where it is one tuple or template, which it nearly always is.
-enum Plan<'a> {
-    One(Encoded<'a>),
-    /// A template that lies encoded.
-    Head(&'a [u8]),
-    /// Lengths and heads go in the body. With the bytes of the bulk.
-    Tuples(&'a [Tuple], usize),
-    /// They are too long for a body, and go at the end of the bulk. With the bytes of that.
-    ManyTuples(&'a [Tuple], usize),
-}
-
-impl<'a> Plan<'a> {
-    /// Plans several tuples, or none, behind so many bytes at most.
-    fn several(tuples: &'a [Tuple], front: usize) -> Result<Self, TooLarge> {
-        let (mut heads, mut bulk) = (0usize, 0usize);
-        for tuple in tuples {
-            let encoded = Encoded::tuple(tuple)?;
-            heads += TupleLengths::BYTES + encoded.encoded_len();
-            bulk = bulk.next_multiple_of(BULK_ALIGNMENT) + encoded.bulk_len();
-        }
-        let fits = front + heads <= MAX_PAYLOAD_BYTES;
-        let (bytes, limit) = (if fits { bulk } else { bulk + heads + size_of::<u32>() }, MAX_BULK_BYTES);
-        match (bytes > limit, fits) {
-            (true, _) => Err(TooLarge::Request { tuples: tuples.len(), bytes, limit }),
-            (false, true) => Ok(Plan::Tuples(tuples, bytes)),
-            (false, false) => Ok(Plan::ManyTuples(tuples, bytes)),
-        }
-    }
-
-    /// Gathers the bulk. That of a single tuple stays where it lies, also among others without any.
-    fn bulk(&self) -> Result<Bytes, TooLarge> {
-        let (tuples, bytes) = match self {
-            Plan::One(encoded) => return Ok(encoded.bulk()),
-            Plan::Head(_) => return Ok(Bytes::new()),
-            Plan::Tuples(tuples, _) if let Some(bulk) = lone_bulk(tuples) => return Ok(bulk),
-            Plan::Tuples(tuples, bytes) | Plan::ManyTuples(tuples, bytes) => (tuples, *bytes),
-        };
-        let mut bulk = Vec::with_capacity(bytes);
-        for tuple in *tuples {
-            Encoded::tuple(tuple)?.append_bulk(&mut bulk);
-        }
-        if matches!(self, Plan::ManyTuples(..)) {
-            let start = bulk.len();
-            tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), &mut bulk));
-            let heads = u32::try_from(bulk.len() - start).expect("a bulk is shorter than 4 GiB");
-            bulk.u32(heads);
-        }
-        Ok(bulk.into())
-    }
-
-    fn encode_tuples(&self, deadline: Option<Span>, sink: &mut impl Sink) {
-        sink.u64(deadline.map_or(u64::MAX, |span| span.0));
-        let count = |tuples: &[Tuple]| u32::try_from(tuples.len()).expect("their heads are below 4 GiB");
-        match self {
-            Plan::One(encoded) => {
-                sink.u32(1);
-                encode_tuple(encoded, sink);
-            }
-            Plan::Tuples(tuples, _) => {
-                sink.u32(count(tuples));
-                tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), sink));
-            }
-            Plan::ManyTuples(tuples, _) => sink.u32(count(tuples)),
-            Plan::Head(_) => unreachable!("a template is no tuple"),
-        }
-    }
-
-    fn encode_template(&self, sink: &mut impl Sink) {
-        match self {
-            Plan::One(encoded) => encoded.encode(sink),
-            Plan::Head(head) => sink.bytes(head),
-            Plan::Tuples(..) | Plan::ManyTuples(..) => unreachable!("tuples are no template"),
-        }
-    }
-}
-
-/// The bulk of those tuples, which were planned, if no two of them have any.
-fn lone_bulk(tuples: &[Tuple]) -> Option<Bytes> {
-    let mut with_bulk = tuples.iter().map(planned).filter(|encoded| encoded.bulk_len() > 0);
-    let bulk = with_bulk.next().map_or_else(Bytes::new, |encoded| encoded.bulk());
-    with_bulk.next().is_none().then_some(bulk)
-}
-
-fn planned(tuple: &Tuple) -> Encoded<'_> {
-    Encoded::tuple(tuple).expect("it was planned with the request")
-}
-
-fn encode_tuple(encoded: &Encoded<'_>, sink: &mut impl Sink) {
-    TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
-    encoded.encode(sink);
 }
 
 /// A request with the word in front, sizes checked.
@@ -423,6 +411,32 @@ impl Encode for Body<'_> {
             Request::Count { .. } => self.plan.encode_template(sink),
             Request::List { subject, from, size, template } => {
                 ListView::encode_front(*subject, *from, *size, sink);
+                if template.is_some() {
+                    self.plan.encode_template(sink);
+                }
+            }
+            Request::Replace { wait, .. } => {
+                let (how, span) = wait.parts();
+                FurtherOperation::Replace.encode(sink);
+                sink.u8(how);
+                sink.u64(span);
+                self.plan.encode_parts(sink);
+            }
+            Request::Select { takes, wait, lease, .. } => {
+                let operation =
+                    if *takes { FurtherOperation::SelectTake } else { FurtherOperation::SelectRead };
+                operation.encode(sink);
+                Query::encode_front(*wait, *lease, None, sink);
+                self.plan.encode_parts(sink);
+            }
+            Request::Watch { since, most, wait, template } => {
+                encode_watch(*since, *most, *wait, sink);
+                if template.is_some() {
+                    self.plan.encode_template(sink);
+                }
+            }
+            Request::Look { from, most, template } => {
+                encode_look(*from, *most, sink);
                 if template.is_some() {
                     self.plan.encode_template(sink);
                 }

@@ -5,6 +5,7 @@
 //!           field: bool, integer, float: its bytes
 //!                  text, binary:         place u8 | length u32 | the data, or its offset in the bulk u32
 //!                  array:                each dimension u64 | place u8 | length u32 | data or offset
+//!                  binary, array of a tuple, packed: place u8 | length u32 | offset u32 | packed length u32 | digest of the data, 16 bytes
 //!           bulk:  long data, in the order of the fields, each at the next multiple of 64
 //! template  n u8 | tags | which fields are actual u64 (bit 0: the first) | n fields
 //!           a formal has no bytes, but for an array each dimension u64, all ones where it is free
@@ -33,27 +34,39 @@
 //! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
 //! | [`GRANT`] | [`CodeGrants`]; from callers of the space's own node only | [`DONE`] |
 //! | [`COMMIT`] | what a group ends with: see `group.rs`; then as [`OUT`] with n from 0 | [`DONE`] |
+//! | [`FURTHER`] | which operation, and what it is about: see `further.rs` | [`TUPLE`], [`SELECTED`], [`NO_MATCH`] |
+//! | [`MORE`] | what is asked for u8, and the rest: see `more.rs` | [`EVENTS`], or [`TOLD`] that what is asked for is kept no more |
 //! | [`SPACES`] | what is asked of the named spaces: see `spaces.rs` | [`SPACE_ROWS`]; [`DONE`] of a removal |
+//! | [`CLIENT_WORD`] | no `settled` in front, but what the client says of itself | [`CLIENT_REPLY`] |
+//! | [`ROUTE`] | no `settled` in front: what is asked of the directory, see `managers.rs` | [`ROUTES`] |
+//! | [`FENCE`], [`MIGRATE`], [`TRANSFER`] | no `settled` in front: see `managers.rs` | [`DONE`] |
 //! | [`NAMED`] | no `settled` in front, but the number of a named space and the kind of a request, which follows | that of the request |
 //!
 //! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
-//! there: they end the bulk, followed by their length u32. Any request may be answered by [`ERROR`] instead.
+//! there: they end the bulk, followed by their length u32. Any request may be answered by [`ERROR`] instead; by one manager
+//! of several also by [`MOVED`].
 
 mod answer;
 mod fields;
+mod further;
 mod glimpse;
 mod grants;
 mod group;
 mod listing;
+mod managers;
+mod more;
+pub(crate) mod packing;
 mod request;
 mod spaces;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod view;
 mod write;
 
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
+pub use further::MAX_SELECT_TEMPLATES;
 pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
 pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX, Withheld};
 pub use group::{MAX_GROUP_USES, Witness};
@@ -61,23 +74,31 @@ pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
 };
+pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, Routes};
+pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{
     Policy, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage,
     SpacesRequest,
 };
+pub use usage::{HotKey, MAX_PARTITION_NAME_BYTES, MAX_TEMPLATE_SHAPES, Partition, TemplateShape};
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
-pub(crate) use glimpse::write_fields;
+pub(crate) use further::{Further, FurtherOperation, Replace, Select};
+pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
 pub(crate) use listing::{ListView, write_end, write_page_front};
+pub(crate) use managers::{Migrate, MovedTuple, Route, Transfer};
+pub(crate) use more::{
+    EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
+};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};
 
-use quintet_contract::{Kind, limits};
+use quintet_contract::{Frame, Kind, Token, limits};
 use quintet_wire::registry::TUPLE_SPACE;
 
 /// Puts tuples, all or none.
@@ -106,10 +127,28 @@ pub const LIST: Kind = TUPLE_SPACE.kind(10);
 pub const GRANT: Kind = TUPLE_SPACE.kind(11);
 /// Ends a group, all or nothing: removes what it took if what it read is still there, and puts, at one instant; or returns what it took.
 pub const COMMIT: Kind = TUPLE_SPACE.kind(12);
+/// One of the operations that came after the others: a replacement, a select.
+pub const FURTHER: Kind = TUPLE_SPACE.kind(13);
+/// Requests that are told apart by a byte of their own: watches, and looks at what is there.
+pub const MORE: Kind = TUPLE_SPACE.kind(14);
 /// Creates, opens, removes or lists named spaces: [`SpacesRequest`].
 pub const SPACES: Kind = TUPLE_SPACE.kind(15);
 /// A request to a named space.
 pub const NAMED: Kind = TUPLE_SPACE.kind(40);
+/// What a client that comes back says of itself, to whoever keeps its answers: `Word` of `quintet-resume`. A space that ends with its process answers
+/// [`ERROR`].
+pub const CLIENT_WORD: Kind = TUPLE_SPACE.kind(41);
+/// The reply to it: `Reply` of `quintet-resume`.
+pub const CLIENT_REPLY: Kind = TUPLE_SPACE.kind(42);
+
+/// To the manager with the directory: asks where everything is, and may say that a signature is to be somewhere else.
+pub const ROUTE: Kind = TUPLE_SPACE.kind(44);
+/// To a manager of several: all that was sent before has come; from now on requests are done again, not answered with [`MOVED`].
+pub const FENCE: Kind = TUPLE_SPACE.kind(45);
+/// From the manager with the directory to another: a signature is to be somewhere else.
+pub const MIGRATE: Kind = TUPLE_SPACE.kind(46);
+/// From one manager to another: tuples.
+pub const TRANSFER: Kind = TUPLE_SPACE.kind(47);
 
 /// The request had its effect. No body.
 pub const DONE: Kind = TUPLE_SPACE.kind(16);
@@ -127,6 +166,16 @@ pub const ERROR: Kind = TUPLE_SPACE.kind(21);
 pub const LISTED: Kind = TUPLE_SPACE.kind(22);
 /// Tells who has said who may put what others run of a [`NotGranted`]. It answers nothing, and goes over no link.
 pub const NOT_GRANTED: Kind = TUPLE_SPACE.kind(23);
+/// The tuple of a select: which of its templates matches u8, from 0, then as [`TUPLE`].
+pub const SELECTED: Kind = TUPLE_SPACE.kind(24);
+/// What happened in the space, or what is there: [`Events`].
+pub const EVENTS: Kind = TUPLE_SPACE.kind(25);
+/// Tells what is asked for and is no longer kept.
+pub const TOLD: Kind = TUPLE_SPACE.kind(26);
+/// Where everything is: [`Routes`].
+pub const ROUTES: Kind = TUPLE_SPACE.kind(27);
+/// The manager does not have what the request is about; nothing has happened: epoch u64.
+pub const MOVED: Kind = TUPLE_SPACE.kind(28);
 /// Named spaces: [`SpacesPage`].
 pub const SPACE_ROWS: Kind = TUPLE_SPACE.kind(31);
 
@@ -149,6 +198,29 @@ const FREE_DIMENSION: u64 = u64::MAX;
 const PLACE_HEAD: u8 = 0;
 /// The offset of the data in the bulk follows.
 const PLACE_BULK: u8 = 1;
+/// The data are packed in the bulk: no length, but a [`packing::PackedFront`] follows.
+const PLACE_PACKED: u8 = 2;
+
+/// Whether a frame of this kind is a request that is answered, once, under its token.
+#[must_use]
+pub fn is_answered(kind: Kind) -> bool {
+    match kind {
+        NAMED | CLIENT_WORD => true,
+        kind => RequestView::is_request(kind) && RequestView::is_answered(kind),
+    }
+}
+
+/// Below which token the sender of a request has received all answers for good, as the request says.
+#[must_use]
+pub fn settled(frame: &Frame<'_>) -> Option<Token> {
+    let body = match frame.kind {
+        NAMED => frame.body.get(NamedFront::BYTES..)?,
+        kind if RequestView::is_request(kind) => frame.body,
+        _ => return None,
+    };
+    let (settled, _) = body.split_first_chunk()?;
+    Some(Token(u64::from_le_bytes(*settled)))
+}
 
 /// The next multiple of [`BULK_ALIGNMENT`].
 const fn aligned(offset: usize) -> usize {

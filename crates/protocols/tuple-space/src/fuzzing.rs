@@ -1,13 +1,18 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, Answer};
-use crate::{NotGranted, Space, SpaceConfig, Spaces, SpacesConfig, Template, Tuple};
+use crate::codec::{Migrate, MovedTuple, Route, Transfer};
+use crate::{
+    Manager, ManagersConfig, NotGranted, Router, RouterConfig, Signature, Space, SpaceConfig, Spaces,
+    SpacesConfig, Template, Tuple,
+};
 use bytes::Bytes;
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Incarnation, Input, Kind, LinkClass, LinkInfo, PeerChange, Protocol,
     Snapshot, Span, Time, Token,
 };
-use quintet_wire::Decode;
+use quintet_errors::Code;
+use quintet_wire::{Decode, encode_to_vec};
 
 /// Reads any bytes as a tuple, a template and every kind of answer. What can be read must be the same after it was
 /// written and read again.
@@ -44,6 +49,81 @@ pub fn tuple(data: &[u8]) {
 pub fn requests(data: &[u8]) {
     let spaces = SpacesConfig { max_spaces: 2, max_bytes: 512 };
     drive(data, Spaces::new(limits(), spaces), Spaces::verify);
+}
+
+/// Gives one manager of three any frames from another manager, from a router and from a stranger, and what it answers to a router, which is
+/// given any frames from managers as well. The first byte says which manager it is.
+///
+/// Each step is a byte for the sender, a byte for the kind, a byte for the token, a byte for the length of the body and a byte for that of the
+/// bulk, and these two.
+///
+/// # Panics
+/// If one of them panics or contradicts itself: a defect of it.
+pub fn managers(data: &[u8]) {
+    let Some((me, mut rest)) = data.split_first() else { return };
+    let at: Vec<Address> = [0, 1, 2].map(|node| Address::new(node, 16)).to_vec();
+    let (callers, me) = (Address::new(9, 1), me % 3);
+    let (addresses, spaces) = (vec![String::new(); 3], SpacesConfig { max_spaces: 2, max_bytes: 512 });
+    let config = ManagersConfig { managers: at.clone(), addresses, me, seed: 0, spread_after: 1 };
+    let mut manager = Manager::new(limits(), spaces, &config);
+    let mut router = Router::new(RouterConfig { callers, managers: at.clone(), loss: |_| Code::PeerDied });
+    let (mut effects, link) = (Effects::default(), LinkInfo::new(LinkClass::Machine, 1 << 20));
+    let up = PeerChange::Up { incarnation: Incarnation(0), link };
+    at.iter().for_each(|peer| router.handle(Time::ZERO, Input::Peer(*peer, &up), &mut effects));
+    while let Some((&[who, kind, token, body, bulk], after)) = rest.split_first_chunk::<5>() {
+        let (body, after) = after.split_at(usize::from(body).min(after.len()));
+        let (bulk, after) = after.split_at(usize::from(bulk).min(after.len()));
+        rest = after;
+        let (token, bulk) =
+            (Token(u64::from(token & 0x7f) | u64::from(token >> 7) << 63), Bytes::copy_from_slice(bulk));
+        let kind = Kind(codec::OUT.0 + kind % (codec::TRANSFER.0 - codec::OUT.0 + 1));
+        let frame = Frame { bulk: &bulk, ..Frame::new(kind, token, body) };
+        let from = [at[0], at[1], at[2], Address::new(9, 16), Address::new(8, 16)][usize::from(who % 5)];
+        manager.handle(Time::ZERO, Input::Frame(from, frame), &mut effects);
+        router.handle(Time::ZERO, Input::Frame(from, frame), &mut effects);
+        router.handle(Time::ZERO, Input::Frame(callers, frame), &mut effects);
+        manager.verify();
+        effects.frames();
+    }
+}
+
+/// Inputs of [`managers`] that reach far: for the stored corpus.
+///
+/// # Panics
+/// Never: what they carry is small.
+#[must_use]
+pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let signature = Signature([2, 13, 5].into());
+    let sent = |who: u8, kind: Kind, token: u8, body: &[u8], bulk: &[u8]| {
+        let length = |bytes: &[u8]| u8::try_from(bytes.len()).expect("a few bytes");
+        let front = [who, kind.0 - codec::OUT.0, token, length(body), length(bulk)];
+        [&front[..], body, bulk].concat()
+    };
+    let fence = sent(3, codec::FENCE, 1, &[], &[]);
+    let tuple = Tuple::from_values(["task".into(), 7i64.into()]);
+    let (head, _) = tuple.encode().expect("it is small");
+    let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, head: head.into(), bulk: Bytes::new() };
+    let migrate = Migrate { epoch: 1, signature: signature.clone(), class: codec::Class::Hash(1) };
+    let transfer = |epoch| {
+        let (ends, tuples) = (Some(signature.clone()), vec![moved.clone()]);
+        Transfer { epoch, next_age: 9, ends, tuples }.to_parts().expect("it is small")
+    };
+    let migrate = sent(0, codec::MIGRATE, 2, &encode_to_vec(&migrate), &[]);
+    let (body, bulk) = transfer(1);
+    let transfers = [0, 2].map(|who| sent(who, codec::TRANSFER, 3, &body, &bulk));
+    let gather = sent(3, codec::ROUTE, 4, &encode_to_vec(&Route::Gather(signature.clone())), &[]);
+    let spread = sent(3, codec::ROUTE, 5, &encode_to_vec(&Route::Spread(signature.clone(), 1)), &[]);
+    let count = [encode_to_vec(&Route::Count(0)), vec![2, 13, 5, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    let count = sent(3, codec::ROUTE, 6, &count, &[]);
+    let routes = codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], classes: Vec::new() };
+    let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
+    let of = |me: u8, steps: &[&[u8]]| [&[me][..], &steps.concat()].concat();
+    vec![
+        ("moved-to-another", of(1, &[&fence, &migrate, &transfers[0], &transfers[1], &count])),
+        ("tuples-before-the-news", of(1, &[&fence, &transfers[0], &transfers[1], &migrate])),
+        ("directory", of(0, &[&fence, &spread, &gather, &count, &transfers[1]])),
+        ("router", of(2, &[&routes, &fence, &count, &gather])),
+    ]
 }
 
 /// Restores a space from any bytes. One that comes back is whole, can be saved and restored again, and goes on.

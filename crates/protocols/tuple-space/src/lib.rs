@@ -35,6 +35,7 @@
 //! | `keyed.rs` | the hash of what others choose |
 //! | `space.rs` | [`Space`]: the manager, and what it promises |
 //! | `spaces.rs` | [`Spaces`]: any number of named spaces beside the unnamed one |
+//! | `managers.rs` | [`Manager`], [`Router`]: one space spread over several managers |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
 
@@ -44,6 +45,7 @@ pub mod codec;
 mod element;
 pub mod fuzzing;
 mod keyed;
+mod managers;
 mod native;
 mod space;
 mod spaces;
@@ -57,18 +59,20 @@ pub use bytes::Bytes;
 pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
-    Answer, Attempt, Awaited, ClientState, CodeGrants, Cursor, FAILED, Glimpse, LeaseId, ListedLease,
-    ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, NotGranted, Operation, Page, PageSize, Policy,
-    RESERVED_PREFIX, Refusal, Rows, SignatureState, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber,
-    SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State, Subject, TooLarge, Wait, WaitingRequest,
-    Withheld, Witness,
+    Answer, Attempt, Awaited, Change, Class, ClientState, CodeGrants, Cursor, Events, FAILED, Glimpse,
+    HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_PARTITION_NAME_BYTES,
+    MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, NotGranted, Operation, Page, PageSize, Partition, Policy,
+    RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo, SpaceName, SpaceNameError,
+    SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State, Subject, TemplateShape,
+    TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
 };
 pub use element::{Element, ElementType};
+pub use managers::{Manager, ManagersConfig, Router, RouterConfig};
 pub use native::{ArrayOf, Typed};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
 pub use space::{Books, DEAD_LETTER, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages};
-pub use spaces::{Spaces, SpacesConfig};
+pub use spaces::{KeptSpaces, Spaces, SpacesConfig};
 pub use template::{Field, Template};
 pub use tuple::{MAX_TUPLE_FIELDS, Tuple};
 pub use types::{Signature, Type};

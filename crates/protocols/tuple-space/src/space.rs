@@ -35,6 +35,7 @@
 //! | `query.rs`, `waiter.rs` | takes and reads, and those that wait |
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
+//! | `further.rs` | selects and replacements: several templates, and what is put in the place of what is taken |
 //! | `group.rs` | groups: what several takes, reads and puts come to at one instant |
 //! | `code.rs` | who may put what others run |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
@@ -42,9 +43,12 @@
 //! | `sender.rs`, `reply.rs` | what is unfinished with one address, and answers to it |
 //! | `scan.rs` | searches and counts in steps |
 //! | `near_miss.rs`, `report.rs`, `books.rs` | what a timeout says, the state of the space, what it has lent |
+//! | `watch.rs` | what happens to tuples, for those who watch |
 //! | `listing.rs`, `clients.rs` | pages of tuples, of who waits and of who is connected; what each client has done with its leases |
 //! | `metrics.rs` | what it counts, for whoever looks from outside |
 //! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
+//! | `usage.rs` | partitions and hot keys: how tuples are used, for whoever looks |
+//! | `elsewhere.rs` | tuples that belong to other managers of the space |
 //! | `dissolve.rs` | the end of a named space |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
@@ -54,6 +58,8 @@ mod code;
 mod config;
 mod defect;
 mod dissolve;
+mod elsewhere;
+mod further;
 mod group;
 mod index;
 mod lease;
@@ -73,8 +79,10 @@ mod snapshot;
 mod store;
 mod stores;
 mod timers;
+mod usage;
 mod verify;
 mod waiter;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -86,12 +94,13 @@ pub use defect::Defect;
 pub use lease::DEAD_LETTER;
 pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
 
-use crate::codec::{Query, RequestView, SPACES, Wait};
+use crate::codec::{CLIENT_WORD, Query, RequestView, SPACES, Wait};
 use crate::keyed::HashKey;
 use bytes::Bytes;
 use clients::Clients;
 use code::Granted;
 pub(crate) use defect::seeded;
+pub(crate) use elsewhere::{Elsewhere, Leaving};
 use lease::{Failure, Leases};
 use metrics::Requests;
 use quintet_contract::{Address, Frame, Input, Meter, Outbox, PeerChange, Protocol, Span, Time, Token};
@@ -103,7 +112,9 @@ use slab::Slab;
 use std::collections::BTreeMap;
 use stores::Stores;
 use timers::{Timer, Timers};
+use usage::HotKeys;
 use waiter::{Operation, Requester, Waiter};
+use watch::Watches;
 
 /// The stages of a manager's work, as declared to [`Outbox::work`].
 pub mod stages {
@@ -139,6 +150,7 @@ pub struct Space {
     retry_from: Option<u64>,
     /// Requests that have more to compare than one turn may.
     scans: Scans,
+    watches: Watches,
     /// When to take the next step in what is done in steps; none if nothing is.
     step_at: Option<Time>,
     /// One counter gives tuples, waiters, leases and parked requests their age; none is 0.
@@ -149,8 +161,11 @@ pub struct Space {
     requests: Requests,
     /// Who may put what others run; none: everybody.
     granted: Option<Granted>,
+    /// What belongs to other managers, if there are others.
+    elsewhere: Option<Box<Elsewhere>>,
     /// Gathers a head that goes out with a bulk.
     scratch: Vec<u8>,
+    hot_keys: HotKeys,
 }
 
 impl Space {
@@ -170,26 +185,29 @@ impl Space {
             unindexed: BTreeMap::new(),
             retry_from: None,
             scans: Scans::default(),
+            watches: Watches::new(config.seed),
             step_at: None,
             next_order: 1,
             redone: 0,
             dead_letters: 0,
             requests: Requests::default(),
             granted: None,
+            elsewhere: None,
             scratch: Vec::new(),
+            hot_keys: HotKeys::default(),
             config,
         }
     }
 
     fn order(&mut self) -> u64 {
         let order = self.next_order;
-        self.next_order += 1;
+        self.next_order += self.stride();
         order
     }
 
     fn frame(&mut self, now: Time, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
         if !RequestView::is_request(frame.kind) {
-            return;
+            return self.refuse_word(from, frame, out);
         }
         // Bulk may lie in memory that its sender can still write: a link within one machine lends it, and takes its bytes as data only.
         let copy;
@@ -210,6 +228,15 @@ impl Space {
                 self.refuse(from, frame.token, Code::Malformed, error.to_string(), out);
             }
             Err(_) => {}
+        }
+    }
+
+    /// A client asks whether it may come back to this space, which nobody keeps. Anything else that is no request is passed over.
+    #[cold]
+    fn refuse_word(&mut self, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        if frame.kind == CLIENT_WORD {
+            let text = "this space ends with its process: a client is known by its link";
+            self.refuse(from, frame.token, Code::NotAllowed, text.to_owned(), out);
         }
     }
 
@@ -262,6 +289,8 @@ impl Space {
             RequestView::Grant(grants) => self.grant(now, from, token, grants, out),
             RequestView::Commit(uses, put) if uses.is_commit => self.commit(now, from, token, uses, put, out),
             RequestView::Commit(uses, _) => self.abort(now, from, token, uses, out),
+            RequestView::Further(further) => self.further(now, from, token, further, out),
+            RequestView::More(more) => self.more(now, (from, token), more, frame.bulk, out),
         }
     }
 
@@ -298,6 +327,7 @@ impl Space {
             match due {
                 Timer::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
                 Timer::Parked(key) => self.time_out_parked(now, key, out),
+                Timer::Watcher(order) => self.time_out_watcher(now, order, out),
                 Timer::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
             }
         }
@@ -305,7 +335,10 @@ impl Space {
 
     /// Whether something is done in steps.
     fn has_steps(&self) -> bool {
-        self.retry_from.is_some() || self.stores.has_unready() || !self.scans.is_empty()
+        self.retry_from.is_some()
+            || self.stores.has_unready()
+            || !self.scans.is_empty()
+            || self.watches.is_behind()
     }
 
     /// Takes a step: builds an index, serves those who waited for one, or goes on with a long search.
@@ -355,6 +388,7 @@ impl Space {
             match unanswered {
                 Unanswered::Waiter(waiter) => drop(self.drop_waiter(waiter)),
                 Unanswered::Parked(key) => drop(self.drop_parked(now, key)),
+                Unanswered::Watcher(order) => self.drop_watcher(now, order),
             }
         }
         while let Some(settled) = sender.unsettled.pop_front() {
@@ -379,13 +413,17 @@ impl Protocol for Space {
             Input::Peer(client, PeerChange::Up { link, .. }) => self.connect(now, client, *link),
             Input::Wake => self.step(now, out),
             Input::Frame(from, frame) => self.frame(now, from, &frame, out),
-            Input::Writable(to) => self.retry(now, to, out),
+            Input::Writable(to) => {
+                self.watches.unblock(to);
+                self.retry(now, to, out);
+            }
             Input::Peer(address, PeerChange::Down(_)) => {
                 self.clients.remove(address);
                 self.forget(now, address, out);
             }
         }
         self.serve_parked(now, out);
+        self.serve_watchers(now, out);
         match (self.step_at, self.has_steps()) {
             (None, true) => self.step_at = Some(now + BETWEEN_STEPS),
             (Some(_), false) => self.step_at = None,

@@ -14,19 +14,24 @@
 //! | file | does |
 //! | --- | --- |
 //! | `named.rs` | one named space, and the table of all |
+//! | `snapshot.rs` | all of them as bytes, and back |
 //! | `manage.rs` | what is asked of them as a whole: creating, opening, removing, listing |
 
 mod manage;
 mod named;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{CANCEL, GRANT, NAMED, NamedFront, RENEW, RETURN, SPACES, SpaceNumber, Withheld};
+use crate::codec::{CANCEL, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld};
 use crate::space::seeded;
 use crate::{Books, Space, SpaceConfig};
 use named::Table;
-use quintet_contract::{Address, Frame, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Time};
+use quintet_contract::{
+    Address, Frame, Incarnation, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Time,
+};
 use quintet_errors::Code;
+pub use snapshot::KeptSpaces;
 use std::collections::BTreeSet;
 
 /// The limits of the named spaces of a server.
@@ -54,7 +59,7 @@ impl Default for SpacesConfig {
 /// A client whose link is up.
 #[derive(Debug)]
 struct Client {
-    up: PeerChange,
+    incarnation: Incarnation,
     link: LinkInfo,
     /// The named spaces that it has used, and may use.
     spaces: BTreeSet<SpaceNumber>,
@@ -73,13 +78,29 @@ impl Spaces {
     /// The unnamed space with these limits, and no other.
     #[must_use]
     pub fn new(space: SpaceConfig, spaces: SpacesConfig) -> Spaces {
-        Spaces { unnamed: Space::new(space), table: Table::new(space, spaces), clients: PeerMap::new() }
+        Spaces::kept(&KeptSpaces { space, spaces, policy: Policy::Volatile })
+    }
+
+    /// The same in a server that keeps them as the policy says. It keeps all of them so: who asks for a volatile space gets one that is kept.
+    #[must_use]
+    pub fn kept(config: &KeptSpaces) -> Spaces {
+        let KeptSpaces { space, spaces, policy } = *config;
+        Spaces {
+            unnamed: Space::new(space),
+            table: Table::new(space, spaces, policy),
+            clients: PeerMap::new(),
+        }
     }
 
     /// The unnamed space.
     #[must_use]
     pub fn unnamed(&self) -> &Space {
         &self.unnamed
+    }
+
+    /// The unnamed space, to be changed by who knows it as one manager's of several.
+    pub(crate) fn unnamed_mut(&mut self) -> &mut Space {
+        &mut self.unnamed
     }
 
     /// What all spaces have lent, summed up. O(senders).
@@ -151,7 +172,7 @@ impl Spaces {
             return Err((Code::NotAllowed, text));
         }
         client.spaces.insert(number);
-        self.table.handle(now, number, Input::Peer(from, &client.up), out);
+        self.table.handle(now, number, Input::Peer(from, &client.up()), out);
         Ok(())
     }
 
@@ -167,9 +188,9 @@ impl Spaces {
 
     fn peer_change(&mut self, now: Time, peer: Address, change: &PeerChange, out: &mut dyn Outbox) {
         match change {
-            PeerChange::Up { link, .. } => {
+            PeerChange::Up { incarnation, link } => {
                 let spaces = BTreeSet::new();
-                self.clients.insert(peer, Client { up: *change, link: *link, spaces });
+                self.clients.insert(peer, Client { incarnation: *incarnation, link: *link, spaces });
             }
             PeerChange::Down(_) => {
                 self.tell_used(now, peer, Input::Peer(peer, change), out);

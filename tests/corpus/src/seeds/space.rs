@@ -2,12 +2,17 @@
 
 use super::{Seed, named};
 use quintet_contract::{
-    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Span, Time, Token,
+    Address, DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, PeerChange, Protocol,
+    Snapshot, Span, Time, Token,
 };
+use quintet_resume::{ClientId, Reply, Requests, ResumeLimits, Resumed, Word};
+use quintet_stack::{ResumedSpaces, SpaceRequests};
 use quintet_tuple_space::{
-    Array, CodeGrants, Cursor, LeaseId, PageSize, Request, Space, SpaceConfig, SpaceNumber, SpaceRights,
-    SpaceSettings, SpacesRequest, Subject, Template, Tuple, Wait, Witness, codec, fuzzing, template, tuple,
+    Array, CodeGrants, Cursor, KeptSpaces, LeaseId, PageSize, Policy, Request, Space, SpaceConfig,
+    SpaceNumber, SpaceRights, SpaceSettings, Spaces, SpacesConfig, SpacesRequest, Subject, Template, Tuple,
+    Wait, Witness, codec, fuzzing, template, tuple,
 };
+use quintet_wire::encode_to_vec;
 
 /// The length of the head, the head, the bulk.
 fn with_length((head, bulk): (Vec<u8>, quintet_tuple_space::Bytes)) -> Vec<u8> {
@@ -83,6 +88,32 @@ fn named_spaces() -> Vec<u8> {
     .concat()
 }
 
+/// A select that waits under three templates, one that leases, and replacements that wait for each other.
+fn select_and_replace() -> Vec<u8> {
+    let templates = [template!["row", ?i64], template![2.5f64], template!["row", 7i64]];
+    let select = |takes, lease, sender, token| {
+        step(
+            Request::Select { takes, wait: Wait::For(Span(50)), lease, templates: &templates },
+            sender,
+            token,
+        )
+    };
+    let replace = |from: i64, to: i64, token| {
+        let (template, tuples) = (template!["step", from], [tuple!["step", to], tuple!["log", to]]);
+        step(Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples }, 2, token)
+    };
+    let out = |tuple, token| step(Request::Out { deadline: None, tuples: &[tuple] }, 0, token);
+    [
+        select(true, None, 1, 1),
+        out(tuple!["row", 7i64], 2),
+        [out(tuple!["row", 3i64], 3), select(true, Some(Span(10)), 1, 4), step(Request::Return, 1, 1)]
+            .concat(),
+        [select(false, None, 1, 5), select(true, None, 1, 6), select(true, None, 1, 7)].concat(),
+        [replace(2, 3, 1), replace(1, 2, 2), replace(9, 1, 3), out(tuple!["step", 1i64], 8)].concat(),
+    ]
+    .concat()
+}
+
 pub(super) fn requests() -> Vec<Seed> {
     let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
     let out = |sender, token| step(Request::Out { deadline: None, tuples: &rows }, sender, token);
@@ -144,9 +175,29 @@ pub(super) fn requests() -> Vec<Seed> {
                     list(Subject::Tuples, Some(&any), 7),
                     list(Subject::Waiting, None, 8),
                     list(Subject::Clients, None, 9),
+                    list(Subject::Partitions, None, 10),
+                    list(Subject::HotKeys, None, 11),
                 ]
                 .concat(),
             ),
+            ("watched", {
+                let watch = |since, wait, token| {
+                    step(Request::Watch { since, most: 3, wait, template: Some(&any) }, 2, token)
+                };
+                let look = Request::Look { from: 0, most: 2, template: None };
+                [
+                    watch(None, Wait::AtOnce, 1),
+                    watch(Some(1), Wait::Forever, 2),
+                    watch(Some(1), Wait::For(Span(20)), 3),
+                    [out(0, 1), out(0, 2), take(Wait::AtOnce, lease, 1, 3)].concat(),
+                    watch(Some(3), Wait::AtOnce, 4),
+                    watch(Some(1), Wait::Forever, 5),
+                    watch(Some(4), Wait::For(Span(20)), 6),
+                    step(look, 1, 7),
+                    LATER.to_vec(),
+                ]
+                .concat()
+            }),
             ("group", {
                 let hold = |token| {
                     let (lease, limit) = (Span(10), Some(Span(50)));
@@ -166,6 +217,7 @@ pub(super) fn requests() -> Vec<Seed> {
                 .concat()
             }),
             ("named-spaces", named_spaces()),
+            ("select-and-replace", select_and_replace()),
             (
                 "code-refused",
                 [
@@ -205,4 +257,41 @@ pub(super) fn logs() -> Vec<Seed> {
         .extend([(Time(4), Input::Wake), (Time(5), Input::Peer(client, &PeerChange::Down(DownCause::Died)))]);
     let log = |inputs: &[(Time, Input<'_>)]| quintet_durable::fuzzing::seed(&config, &space, inputs);
     named("space_log", vec![("life", log(&inputs)), ("empty", log(&[]))])
+}
+
+/// Words of clients, and a space with two: one that is there and waits, one that is away and whose answer is kept.
+pub(super) fn clients() -> Vec<Seed> {
+    let words = [
+        ("introduce", encode_to_vec(&Word::Introduce(ClientId(7)))),
+        ("resume", encode_to_vec(&Word::Resume(ClientId(7)))),
+        ("received", encode_to_vec(&Word::Received(vec![Token(1), Token(2)]))),
+        ("resumes", encode_to_vec(&Reply::Resumes(Span(9)))),
+    ];
+    let (space, spaces) = (SpaceConfig::default(), SpacesConfig::default());
+    let kept = KeptSpaces { space, spaces, policy: Policy::Logged };
+    let mut space: ResumedSpaces = Resumed::new(ResumeLimits::default(), Spaces::kept(&kept));
+    let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
+    let made = SpacesRequest::Create("orders".parse().expect("a name"), SpaceSettings::default());
+    let (rows, any) = ([tuple!["row", 3i64]], template!["other", ?i64]);
+    let put = Request::Out { deadline: None, tuples: &rows };
+    let take = Request::Take { wait: Wait::Forever, lease: None, template: &any };
+    let mut link = Effects::default();
+    for (node, request) in [(1, put), (2, take), (4, Request::Spaces(&made))] {
+        let client = Address::new(node, 16);
+        space.handle(Time(1), Input::Peer(client, &up), &mut link);
+        let word = encode_to_vec(&Word::Introduce(ClientId(node.into())));
+        let word = Frame::new(SpaceRequests::WORD, Token(u64::MAX), &word);
+        space.handle(Time(2), Input::Frame(client, word), &mut link);
+        let mut asked = Effects::default();
+        request.send(&mut asked, Address::new(0, 16), Token(1), Token(0)).expect("a small request");
+        for (_, frame) in asked.frames() {
+            space.handle(Time(3), Input::Frame(client, frame.borrow()), &mut link);
+        }
+    }
+    space.handle(Time(4), Input::Peer(Address::new(3, 16), &up), &mut link);
+    let down = PeerChange::Down(DownCause::Died);
+    space.handle(Time(5), Input::Peer(Address::new(1, 16), &down), &mut link);
+    let mut saved = Vec::new();
+    space.save(&mut saved);
+    named("resumed_clients", words.into_iter().chain([("space", saved)]).collect())
 }

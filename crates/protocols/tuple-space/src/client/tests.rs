@@ -1,7 +1,9 @@
 use super::*;
+use crate::codec::TupleLengths;
 use crate::codec::{Put, RequestView};
 use crate::{Value, template, tuple};
 use quintet_contract::Effects;
+use quintet_contract::limits::MAX_BULK_BYTES;
 
 const TO: Address = Address::new(0, 16);
 

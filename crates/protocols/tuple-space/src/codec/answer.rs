@@ -2,8 +2,9 @@
 
 use super::fields::check_signature;
 use super::{
-    COUNTED, DONE, ERROR, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES, NO_MATCH, Page, SPACE_ROWS,
-    STATE, SpacesPage, TUPLE, Witness,
+    COUNTED, DONE, ERROR, EVENTS, Events, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES,
+    MAX_SELECT_TEMPLATES, MOVED, NO_MATCH, Page, ROUTES, Routes, SELECTED, SPACE_ROWS, STATE, SpacesPage,
+    TOLD, TUPLE, TooOldBody, Witness,
 };
 use crate::{Signature, Tuple};
 use bytes::Bytes;
@@ -21,6 +22,8 @@ pub enum Answer {
     Tuple(Tuple, Option<Attempt>),
     /// A tuple that a group has read, and which it was.
     Witnessed(Tuple, Witness),
+    /// The tuple of a select: which of its templates it matches, counted from 0, and its lease if one was asked for.
+    Selected(usize, Tuple, Option<Attempt>),
     /// No tuple matched at that instant.
     NoMatch,
     /// How many tuples matched.
@@ -31,6 +34,19 @@ pub enum Answer {
     Page(Page),
     /// Named spaces.
     Spaces(SpacesPage),
+    /// Where everything is.
+    Routes(Box<Routes>),
+    /// The manager does not have what the request is about; nothing has happened. The epoch in which that is so.
+    Moved(u64),
+    /// What happened in the space, or what is there.
+    Events(Events),
+    /// Events behind the number that was asked for are kept no more.
+    TooOld {
+        /// Behind this number, and every later one, they are.
+        oldest: u64,
+        /// The number of the last event.
+        newest: u64,
+    },
     /// It failed and changed nothing.
     Error(Refusal),
 }
@@ -121,7 +137,14 @@ impl Answer {
             STATE => Answer::State(Box::new(State::decode(&mut reader)?)),
             LISTED => Answer::Page(Page::decode(&mut reader)?),
             SPACE_ROWS => Answer::Spaces(SpacesPage::decode(&mut reader)?),
+            ROUTES => Answer::Routes(Box::new(Routes::decode(&mut reader)?)),
+            MOVED => Answer::Moved(reader.u64()?),
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
+            EVENTS => Answer::Events(Events::decode(&mut reader, bulk)?),
+            TOLD => {
+                let TooOldBody { oldest, newest } = TooOldBody::decode(&mut reader)?;
+                Answer::TooOld { oldest, newest }
+            }
             TUPLE => {
                 let front = TupleFront::decode(&mut reader)?;
                 let tuple = Tuple::decode(reader.bytes(reader.left())?, bulk)?;
@@ -130,6 +153,20 @@ impl Answer {
                     TupleFront::Leased(attempt) => Answer::Tuple(tuple, Some(attempt)),
                     TupleFront::Witnessed(witness) => Answer::Witnessed(tuple, witness),
                 }
+            }
+            SELECTED => {
+                let which = usize::from(reader.u8()?);
+                if which >= MAX_SELECT_TEMPLATES {
+                    return Err(reader.invalid("number of a template", which as u64, 1));
+                }
+                let lease = match TupleFront::decode(&mut reader)? {
+                    TupleFront::Plain => None,
+                    TupleFront::Leased(attempt) => Some(attempt),
+                    TupleFront::Witnessed(witness) => {
+                        return Err(reader.invalid("attempt of a select", witness.age, 12));
+                    }
+                };
+                Answer::Selected(which, Tuple::decode(reader.bytes(reader.left())?, bulk)?, lease)
             }
             Kind(value) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: value.into() }),
         };

@@ -4,7 +4,10 @@
 //! innermost loop of matching, and inlined there whatever it weighs. It says only *that* bytes are no field;
 //! [`Fields::fault`] then says why.
 
-use super::{FREE_DIMENSION, MAX_HEAD_BYTES, PLACE_BULK, PLACE_HEAD, aligned};
+mod packed;
+
+use super::packing::{self, PackedFront, is_packable};
+use super::{FREE_DIMENSION, MAX_HEAD_BYTES, PLACE_BULK, PLACE_HEAD, PLACE_PACKED, aligned};
 use crate::types::{TAG_ARRAY, TAG_BINARY, TAG_TEXT};
 use crate::{Array, ElementType, Type, Value, array};
 use bytes::Bytes;
@@ -18,6 +21,8 @@ use quintet_wire::{DecodeError, Reader, Sink};
 pub(crate) struct FieldBytes<'a> {
     tag: u8,
     pub(crate) is_actual: bool,
+    /// Its data lie packed in the bulk, and `data` is what says so: a [`PackedFront`].
+    is_packed: bool,
     /// Where its data begins in the bulk, or [`NO_OFFSET`] if it lies in the head.
     offset: u32,
     shape: &'a [u8],
@@ -108,10 +113,23 @@ impl<'a> Fields<'a> {
         let width = SCALAR_WIDTHS.get(usize::from(tag)).copied().unwrap_or(0);
         let (data, offset) = match width {
             _ if !is_actual => (&[][..], NO_OFFSET),
-            0 => self.read_data()?,
+            0 => match self.head.get(self.at) {
+                Some(&PLACE_PACKED) => return self.read_packed(tag, shape),
+                _ => self.read_data()?,
+            },
             width => (self.take(width.into())?, NO_OFFSET),
         };
-        Some(FieldBytes { tag, is_actual, offset, shape, data })
+        Some(FieldBytes { tag, is_actual, is_packed: false, offset, shape, data })
+    }
+
+    /// A field that lies packed in the bulk. Kept out of the loop over the fields.
+    #[inline(never)]
+    fn read_packed(&mut self, tag: u8, shape: &'a [u8]) -> Option<FieldBytes<'a>> {
+        self.at += 1;
+        let data = self.take(PackedFront::BYTES)?;
+        let front = PackedFront::read(data);
+        self.bulk.get(front.range())?;
+        Some(FieldBytes { tag, is_actual: true, is_packed: true, offset: front.offset, shape, data })
     }
 
     #[inline(always)]
@@ -144,7 +162,7 @@ impl<'a> Fields<'a> {
             if field.is_actual {
                 bulk_end = field.check(at, bulk_end)?;
                 if !text(&field) {
-                    return Err(DecodeError::NotText { at });
+                    return Err(field.not_its_data(at));
                 }
             } else if dimensions > 0 {
                 fixes_shapes |= field.check_formal(at)?;
@@ -173,6 +191,11 @@ impl<'a> Fields<'a> {
                     let offset = reader.u32()? as usize;
                     let left = self.bulk.len().saturating_sub(offset);
                     Err(DecodeError::Truncated { at: offset, needed: length, left })
+                }
+                PLACE_PACKED => {
+                    let front = PackedFront::read(reader.bytes(PackedFront::BYTES)?);
+                    let (at, needed) = (front.offset as usize, front.packed as usize);
+                    Err(DecodeError::Truncated { at, needed, left: self.bulk.len().saturating_sub(at) })
                 }
                 other => Err(reader.invalid("place of a field", other, 1)),
             }
@@ -240,6 +263,9 @@ impl FieldBytes<'_> {
     #[inline]
     fn check(self, at: usize, bulk_end: usize) -> Result<usize, DecodeError> {
         let invalid = |field, value| Err(DecodeError::Invalid { at, field, value });
+        if self.is_packed {
+            self.check_packed(at)?;
+        }
         match self.tag {
             TAG_TEXT | TAG_BINARY => {}
             tag if tag & TAG_ARRAY != 0 => self.check_shape(at)?,
@@ -250,7 +276,7 @@ impl FieldBytes<'_> {
         }
         match self.offset {
             NO_OFFSET => Ok(bulk_end),
-            offset if offset as usize == aligned(bulk_end) => Ok(offset as usize + self.data.len()),
+            offset if offset as usize == aligned(bulk_end) => Ok(offset as usize + self.bulk_len()),
             offset => invalid("offset of a field", offset.into()),
         }
     }
@@ -260,7 +286,7 @@ impl FieldBytes<'_> {
     #[inline(never)]
     fn check_shape(self, at: usize) -> Result<(), DecodeError> {
         let (field, value) = match array::data_len(self.element(), self.sizes()) {
-            Ok(needed) if needed == self.data.len() as u64 => return Ok(()),
+            Ok(needed) if needed == self.data_len() as u64 => return Ok(()),
             Ok(needed) => ("length of an array whose shape asks for another", needed),
             Err(_) => ("dimension of an array", self.sizes().max().unwrap_or(0)),
         };
@@ -304,7 +330,10 @@ impl FieldBytes<'_> {
             hasher.write(self.shape);
         }
         if matches!(self.tag, TAG_TEXT | TAG_BINARY) {
-            hasher.write_u64(self.data.len() as u64);
+            hasher.write_u64(self.data_len() as u64);
+        }
+        if is_packable(self.tag, self.data_len()) {
+            return hasher.write(&self.digest());
         }
         hasher.write(self.data);
     }
@@ -325,7 +354,12 @@ impl FieldBytes<'_> {
     #[inline]
     pub(crate) fn matches(&self, field: &FieldBytes<'_>) -> bool {
         if self.is_actual {
-            self.data == field.data && self.shape == field.shape
+            let is_equal = if self.is_packed | field.is_packed {
+                self.has_digest_of(field)
+            } else {
+                self.data == field.data
+            };
+            is_equal && self.shape == field.shape
         } else {
             self.sizes().zip(field.sizes()).all(|(wanted, size)| wanted == FREE_DIMENSION || wanted == size)
         }
@@ -350,8 +384,9 @@ impl FieldBytes<'_> {
         if SCALAR_WIDTHS.get(usize::from(self.tag)).is_some_and(|width| *width > 0) {
             sink.bytes(self.data);
         } else if self.is_actual {
-            sink.u32(u32::try_from(self.data.len()).expect("a bulk is shorter than 4 GiB"));
-            sink.counted(&self.data[..self.end_of_beginning(most)]);
+            sink.u32(u32::try_from(self.data_len()).expect("a bulk is shorter than 4 GiB"));
+            // What is packed is not unpacked for a look at it.
+            sink.counted(if self.is_packed { &[] } else { &self.data[..self.end_of_beginning(most)] });
         }
     }
 
@@ -379,18 +414,19 @@ impl FieldBytes<'_> {
     }
 
     /// Its value, sharing long data with `bulk`, but for text, which must stay as it was checked also where the bulk's sender can still
-    /// write it; none for text that is not UTF-8. The rest has been checked.
+    /// write it, and for what is packed; none for text that is not UTF-8, and for what does not unpack to what its digest says. The rest has been checked.
     pub(crate) fn value(self, bulk: &Bytes) -> Option<Value> {
         let data = || match self.offset {
-            NO_OFFSET => Bytes::copy_from_slice(self.data),
-            offset => bulk.slice(offset as usize..offset as usize + self.data.len()),
+            _ if self.is_packed => packing::unpack(self.tag, &PackedFront::read(self.data), bulk),
+            NO_OFFSET => Some(Bytes::copy_from_slice(self.data)),
+            offset => Some(bulk.slice(offset as usize..offset as usize + self.data.len())),
         };
         Some(match self.tag {
             TAG_TEXT => Value::Text(ByteString::try_from(Bytes::copy_from_slice(self.data)).ok()?),
-            TAG_BINARY => Value::Binary(data()),
+            TAG_BINARY => Value::Binary(data()?),
             tag if tag & TAG_ARRAY == 0 => scalar(self.element(), self.data),
             _ => Value::Array(
-                Array::new(self.element(), self.sizes().collect(), data())
+                Array::new(self.element(), self.sizes().collect(), data()?)
                     .expect("the shape was checked with the bytes"),
             ),
         })

@@ -10,9 +10,10 @@
 //!           acknowledged u64 | given up u64 | held for u64
 //! ```
 //!
-//! Spans are nanoseconds, all ones for those without end. Fields are those of `glimpse.rs`. Without a template all tuples are listed.
+//! Rows of partitions and of hot keys stand in `usage.rs`. Spans are nanoseconds, all ones for those without end. Fields are those of `glimpse.rs`. Without a template all tuples are listed.
 
 use super::glimpse::{Glimpse, MAX_GLIMPSE_BYTES, read_fields};
+use super::usage::{HotKey, Partition};
 use super::{LeaseId, View};
 use bytes::Bytes;
 use quintet_contract::{Address, Identity, LinkClass, Span};
@@ -28,6 +29,10 @@ pub enum Subject {
     Waiting = 1,
     /// Clients that are connected.
     Clients = 2,
+    /// Partitions, and how they are used.
+    Partitions = 3,
+    /// Keys that are asked for most, the hottest first.
+    HotKeys = 4,
 }
 
 /// Where a page begins. Only the space that gave it knows what it means.
@@ -64,6 +69,10 @@ pub enum Rows {
     Waiting(Vec<WaitingRequest>),
     /// Of [`Subject::Clients`].
     Clients(Vec<ClientState>),
+    /// Of [`Subject::Partitions`].
+    Partitions(Vec<Partition>),
+    /// Of [`Subject::HotKeys`].
+    HotKeys(Vec<HotKey>),
 }
 
 /// A tuple as a listing shows it.
@@ -206,6 +215,8 @@ impl Rows {
             Rows::Tuples(rows) => rows.len(),
             Rows::Waiting(rows) => rows.len(),
             Rows::Clients(rows) => rows.len(),
+            Rows::Partitions(rows) => rows.len(),
+            Rows::HotKeys(rows) => rows.len(),
         }
     }
 
@@ -251,6 +262,8 @@ impl Decode<'_> for Subject {
             0 => Subject::Tuples,
             1 => Subject::Waiting,
             2 => Subject::Clients,
+            3 => Subject::Partitions,
+            4 => Subject::HotKeys,
             other => return Err(reader.invalid("what is listed", other, 1)),
         })
     }
@@ -289,6 +302,8 @@ impl Decode<'_> for Page {
             Subject::Tuples => Rows::Tuples(read_rows(count, reader)?),
             Subject::Waiting => Rows::Waiting(read_rows(count, reader)?),
             Subject::Clients => Rows::Clients(read_rows(count, reader)?),
+            Subject::Partitions => Rows::Partitions(read_rows(count, reader)?),
+            Subject::HotKeys => Rows::HotKeys(read_rows(count, reader)?),
         };
         Ok(Page { rows, next })
     }
@@ -303,7 +318,7 @@ pub(crate) fn write_end(span: Option<Span>, sink: &mut impl Sink) {
     sink.u64(span.map_or(u64::MAX, |span| span.0));
 }
 
-fn read_end(reader: &mut Reader<'_>) -> Result<Option<Span>, DecodeError> {
+pub(super) fn read_end(reader: &mut Reader<'_>) -> Result<Option<Span>, DecodeError> {
     Ok(Some(Span(reader.u64()?)).filter(|span| span.0 != u64::MAX))
 }
 

@@ -1,8 +1,8 @@
 //! The bodies of requests.
 
 use super::{
-    ACK, CANCEL, COMMIT, COUNT, CodeGrants, DONE, GRANT, LIST, ListView, MAX_HEAD_BYTES, OUT, READ, RELEASE,
-    RENEW, RETURN, SPACES, STATUS, TAKE, Uses, View, aligned,
+    ACK, CANCEL, COMMIT, COUNT, CodeGrants, DONE, FURTHER, Further, GRANT, LIST, ListView, MAX_HEAD_BYTES,
+    MORE, More, OUT, READ, RELEASE, RENEW, RETURN, SPACES, STATUS, TAKE, Uses, View, aligned,
 };
 use crate::MAX_TUPLE_FIELDS;
 use bytes::Bytes;
@@ -78,7 +78,10 @@ impl<'a> Query<'a> {
         }
     }
 
-    fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Self, DecodeError> {
+    /// How it waits, for how long the tuple is leased, and how long its group may last.
+    pub(super) fn decode_front(
+        reader: &mut Reader<'_>,
+    ) -> Result<(Wait, Option<Span>, Option<Span>), DecodeError> {
         let how = reader.u8()?;
         let wait = Wait::read(how & !FOR_GROUP, reader)?;
         let lease = Some(reader.u64()?).filter(|ttl| *ttl != 0).map(Span);
@@ -87,12 +90,17 @@ impl<'a> Query<'a> {
             (_, Some(_)) => Some(Span(reader.u64()?)),
             (_, None) => Some(Span(u64::MAX)),
         };
+        Ok((wait, lease, group))
+    }
+
+    fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Self, DecodeError> {
+        let (wait, lease, group) = Query::decode_front(reader)?;
         Ok(Query { wait, lease, group, template: template(reader, bulk)? })
     }
 }
 
 /// The template to the end of the body.
-fn template<'a>(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<View<'a>, DecodeError> {
+pub(super) fn template<'a>(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<View<'a>, DecodeError> {
     View::template(reader.bytes(reader.left())?, bulk)
 }
 
@@ -112,6 +120,8 @@ pub(crate) enum RequestView<'a> {
     List(ListView<'a>),
     Grant(CodeGrants),
     Commit(Uses<'a>, Put<'a>),
+    Further(Further<'a>),
+    More(More<'a>),
 }
 
 impl<'a> RequestView<'a> {
@@ -133,7 +143,7 @@ impl<'a> RequestView<'a> {
     /// Whether more lies in a frame's bulk than data that is only compared, hashed and passed on: a template, or the heads of tuples.
     pub(crate) fn relies_on_bulk(frame: &Frame<'_>) -> bool {
         match frame.kind {
-            TAKE | READ | COUNT | LIST => true,
+            TAKE | READ | COUNT | LIST | FURTHER | MORE => true,
             OUT => frame.body.len() == HEADLESS_OUT_BYTES,
             ACK => frame.body.len() == HEADLESS_OUT_BYTES + size_of::<LeaseId>(),
             COMMIT => {
@@ -149,7 +159,8 @@ impl<'a> RequestView<'a> {
         let settled = Token(reader.u64()?);
         let request = RequestView::decode_rest(frame, &mut reader)?;
         reader.finish()?;
-        let takes_bulk = matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT | LIST | COMMIT);
+        let takes_bulk =
+            matches!(frame.kind, OUT | TAKE | READ | ACK | COUNT | LIST | COMMIT | FURTHER | MORE);
         if !takes_bulk && !frame.bulk.is_empty() {
             return Err(DecodeError::Trailing { at: 0, left: frame.bulk.len() });
         }
@@ -189,6 +200,8 @@ impl<'a> RequestView<'a> {
             LIST => RequestView::List(ListView::decode(reader, frame.bulk)?),
             GRANT => RequestView::Grant(CodeGrants::decode(reader)?),
             COMMIT => RequestView::Commit(Uses::decode(reader)?, Put::decode(reader, frame.bulk)?),
+            FURTHER => RequestView::Further(Further::decode(reader, frame.bulk)?),
+            MORE => RequestView::More(More::decode(reader, frame.bulk)?),
             Kind(other) => return Err(reader.invalid("kind", other, 0)),
         })
     }
@@ -229,15 +242,59 @@ impl<'a> Put<'a> {
     /// What is wrong with the bytes.
     pub(crate) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Put<'a>, DecodeError> {
         let deadline = Span(reader.u64()?);
+        Ok(Put { deadline, tuples: Parts::decode(reader, bulk)?.into_tuples()? })
+    }
+}
+
+/// Several tuples and templates in a request, read one after the other.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    /// How many are left.
+    count: u32,
+    bulk: &'a Bytes,
+    walk: Walk<'a>,
+}
+
+impl<'a> Parts<'a> {
+    /// Reads where they are: to the end of the body.
+    pub(super) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Parts<'a>, DecodeError> {
         let count = reader.u32()?;
         let at = reader.at();
-        let (bytes, bulk_len) = match reader.bytes(reader.left())? {
+        let (rest, own) = match reader.bytes(reader.left())? {
             [] if count > 0 => split_heads(bulk).ok_or(DecodeError::Truncated { at, needed: 4, left: 0 })?,
             bytes => (bytes, bulk.len()),
         };
-        let mut tuples = PutTuples { count, total_bytes: 0, bytes, bulk, bulk_len };
+        Ok(Parts { count, bulk, walk: Walk { rest, bulk: &bulk[..own], bulk_end: 0 } })
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The head and the bulk of the next one.
+    pub(super) fn next_part(&mut self) -> Result<(&'a [u8], &'a [u8]), DecodeError> {
+        let len = self.walk.rest.len();
+        let part = self.walk.next_parts().ok_or_else(|| self.walk.fault(len))?;
+        self.count -= 1;
+        Ok(part)
+    }
+
+    /// Checks that nothing is left.
+    pub(super) fn finish(&self) -> Result<(), DecodeError> {
+        let Walk { rest, bulk, bulk_end } = &self.walk;
+        match (rest.len(), bulk.len() - bulk_end) {
+            (0, 0) => Ok(()),
+            (0, left) => Err(DecodeError::Trailing { at: *bulk_end, left }),
+            (left, _) => Err(DecodeError::Trailing { at: 0, left }),
+        }
+    }
+
+    /// Those that are left, which are tuples; checks every one.
+    pub(super) fn into_tuples(self) -> Result<PutTuples<'a>, DecodeError> {
+        let Parts { count, bulk, walk: Walk { rest: bytes, bulk: own, bulk_end: bulk_start } } = self;
+        let mut tuples = PutTuples { count, total_bytes: 0, bytes, bulk, bulk_start, bulk_len: own.len() };
         tuples.total_bytes = tuples.check()?;
-        Ok(Put { deadline, tuples })
+        Ok(tuples)
     }
 }
 
@@ -283,7 +340,9 @@ pub(crate) struct PutTuples<'a> {
     total_bytes: u64,
     bytes: &'a [u8],
     bulk: &'a Bytes,
-    /// The part of the bulk that belongs to tuples; the rest is `bytes`.
+    /// What lies before it is not theirs.
+    bulk_start: usize,
+    /// Where the part of the bulk ends that belongs to tuples; the rest is `bytes`.
     bulk_len: usize,
 }
 
@@ -300,8 +359,8 @@ impl<'a> PutTuples<'a> {
 
     /// Keeps them beyond the frame, with no more memory than [`kept_bytes`](PutTuples::kept_bytes).
     pub(crate) fn keep(&self) -> KeptTuples {
-        let is_whole = self.bulk_len == self.bulk.len();
-        let own = &self.bulk[..self.bulk_len];
+        let own = self.own_bulk();
+        let is_whole = own.len() == self.bulk.len();
         let bulk = if is_whole { self.bulk.clone() } else { Bytes::copy_from_slice(own) };
         let (count, total_bytes, bytes) = (self.count, self.total_bytes, self.bytes.into());
         KeptTuples { count, total_bytes, bytes, bulk }
@@ -309,7 +368,12 @@ impl<'a> PutTuples<'a> {
 
     /// Bytes they take while they are kept: the lengths between them and the gaps in the bulk included.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        (self.bytes.len() + self.bulk_len) as u64
+        (self.bytes.len() + self.own_bulk().len()) as u64
+    }
+
+    /// Their part of the bulk, from a multiple of [`BULK_ALIGNMENT`](super::BULK_ALIGNMENT) on.
+    fn own_bulk(&self) -> &'a [u8] {
+        self.bulk[..self.bulk_len].get(aligned(self.bulk_start)..).unwrap_or(&[])
     }
 
     /// Bytes they take in the space.
@@ -338,7 +402,7 @@ impl<'a> PutTuples<'a> {
     }
 
     fn walk(&self) -> Walk<'a> {
-        Walk { rest: self.bytes, bulk: &self.bulk[..self.bulk_len], bulk_end: 0 }
+        Walk { rest: self.bytes, bulk: &self.bulk[..self.bulk_len], bulk_end: self.bulk_start }
     }
 
     /// The tuples, to be looked at.
@@ -362,7 +426,7 @@ impl<'a> PutTuples<'a> {
 
 /// A tuple's part of a request's bulk. It may be kept for long after the others were dropped; a link gives each bulk in memory of
 /// its own, which a shared part keeps alive as a whole.
-fn own_part(whole: &Bytes, part: &[u8]) -> Bytes {
+pub(super) fn own_part(whole: &Bytes, part: &[u8]) -> Bytes {
     if part.len() * 2 < whole.len() { Bytes::copy_from_slice(part) } else { whole.slice_ref(part) }
 }
 
@@ -384,11 +448,13 @@ impl KeptTuples {
     /// The tuples, as they were.
     pub(crate) fn borrow(&self) -> PutTuples<'_> {
         let KeptTuples { count, total_bytes, bytes, bulk } = self;
-        PutTuples { count: *count, total_bytes: *total_bytes, bytes, bulk, bulk_len: bulk.len() }
+        let (count, total_bytes, bulk_len) = (*count, *total_bytes, bulk.len());
+        PutTuples { count, total_bytes, bytes, bulk, bulk_start: 0, bulk_len }
     }
 }
 
 /// Walks the tuples of a request.
+#[derive(Debug)]
 struct Walk<'a> {
     rest: &'a [u8],
     bulk: &'a [u8],

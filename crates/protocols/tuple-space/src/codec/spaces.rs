@@ -289,15 +289,32 @@ fn optional_name(reader: &mut Reader<'_>) -> Result<Option<SpaceName>, DecodeErr
     (!text.is_empty()).then(|| named(at, text)).transpose()
 }
 
-impl Encode for SpaceSettings {
+impl Encode for Policy {
     fn encode(&self, sink: &mut impl Sink) {
-        let (policy, copies) = match self.policy {
+        let (policy, copies) = match self {
             Policy::Volatile => (0, 0),
             Policy::Logged => (1, 0),
-            Policy::Replicated(copies) => (2, copies),
+            Policy::Replicated(copies) => (2, *copies),
         };
         sink.u8(policy);
         sink.u8(copies);
+    }
+}
+
+impl Decode<'_> for Policy {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match (reader.u8()?, reader.u8()?) {
+            (0, 0) => Policy::Volatile,
+            (1, 0) => Policy::Logged,
+            (2, copies @ 1..) => Policy::Replicated(copies),
+            (policy, _) => return Err(reader.invalid("policy of a space", policy, 2)),
+        })
+    }
+}
+
+impl Encode for SpaceSettings {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.policy.encode(sink);
         sink.u64(self.max_bytes);
         sink.u64(self.max_tuples);
         sink.u8(self.allow.is_some().into());
@@ -311,12 +328,7 @@ impl Encode for SpaceSettings {
 
 impl Decode<'_> for SpaceSettings {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let policy = match (reader.u8()?, reader.u8()?) {
-            (0, 0) => Policy::Volatile,
-            (1, 0) => Policy::Logged,
-            (2, copies @ 1..) => Policy::Replicated(copies),
-            (policy, _) => return Err(reader.invalid("policy of a space", policy, 2)),
-        };
+        let policy = Policy::decode(reader)?;
         let (max_bytes, max_tuples) = (reader.u64()?, reader.u64()?);
         let allow = reader.flag("whether rights follow")?.then(|| SpaceRights::decode(reader)).transpose()?;
         Ok(SpaceSettings { policy, max_bytes, max_tuples, allow })

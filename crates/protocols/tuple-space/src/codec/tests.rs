@@ -143,6 +143,15 @@ fn a_small_request() -> impl Strategy<Value = (u8, Vec<u8>)> {
             template: &wanted()
         })),
         Just(body(Request::Count { template: &wanted() })),
+        (any::<bool>(), 0..3u64).prop_map(move |(takes, ttl)| {
+            let lease = (takes && ttl > 0).then_some(quintet_contract::Span(ttl));
+            let templates = [wanted(), template!["a", 1i64]];
+            body(Request::Select { takes, wait: Wait::Forever, lease, templates: &templates })
+        }),
+        (0..3i64).prop_map(move |n| {
+            let tuples = [tuple!["a", n], tuple!["b", n]];
+            body(Request::Replace { wait: Wait::Forever, template: &wanted(), tuples: &tuples })
+        }),
         (1..20u64).prop_map(move |n| body(Request::Release { lease: LeaseId(n) })),
         (1..20u64).prop_map(move |n| {
             body(Request::Ack { lease: LeaseId(n), deadline: None, tuples: &[tuple!["a", 1i64]] })
@@ -281,6 +290,17 @@ fn every_answer_comes_back_as_it_was() {
     assert_eq!(refusal.text.len(), MAX_ERROR_TEXT_BYTES);
     assert_eq!(read(ERROR, encode_to_vec(&refusal)), Ok(Answer::Error(refusal)));
     assert_eq!(read(COUNTED, 7u64.to_le_bytes().to_vec()), Ok(Answer::Count(7)));
+    let selected = |which: u8, lease: u64, attempt: u32| {
+        let head = tuple!["row", 7i64].encode().expect("it is short").0;
+        let front = [&[which][..], &lease.to_le_bytes(), &attempt.to_le_bytes()].concat();
+        read(SELECTED, [front, head].concat())
+    };
+    let tuple = || tuple!["row", 7i64];
+    assert_eq!(selected(31, 0, 0), Ok(Answer::Selected(31, tuple(), None)));
+    let attempt = Attempt { lease: LeaseId(5), attempt: 2 };
+    assert_eq!(selected(0, 5, 2), Ok(Answer::Selected(0, tuple(), Some(attempt))));
+    assert!(selected(32, 0, 0).is_err(), "no select has so many templates");
+    assert!(selected(0, 5, 0).is_err(), "a group has no select");
     assert_eq!(read(DONE, vec![]), Ok(Answer::Done));
     assert!(read(DONE, vec![0]).is_err());
     assert!(read(OUT, vec![]).is_err(), "a request is no answer");

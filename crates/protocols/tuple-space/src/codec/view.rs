@@ -3,7 +3,7 @@
 //! The manager stores, hashes and compares encodings; it never makes a [`Value`] of them on its usual path.
 
 use super::fields::{FieldBytes, Fields, check_signature};
-use super::{DEAD_LETTER_BYTES, MAX_HEAD_BYTES};
+use super::{DEAD_LETTER_BYTES, MAX_HEAD_BYTES, PLACE_PACKED};
 use crate::keyed::HashKey;
 use crate::{Field, Template, Value};
 use bytes::Bytes;
@@ -69,6 +69,13 @@ impl<'a> View<'a> {
     fn check(head: &'a [u8], bulk: &'a [u8], is_template: bool) -> Result<View<'a>, DecodeError> {
         let mut view = View::check_front(head, bulk, is_template)?;
         view.layout.fixes_shapes = view.fields().check(FieldBytes::is_valid_text)?;
+        if is_template && !bulk.is_empty() && view.fields().any(|field| field.is_packed()) {
+            return Err(DecodeError::Invalid {
+                at: 0,
+                field: "place of a template's field",
+                value: PLACE_PACKED.into(),
+            });
+        }
         Ok(view)
     }
 

@@ -315,7 +315,7 @@ fn write_value(value: &Value, offset: Option<&mut usize>, sink: &mut impl Sink) 
 }
 
 #[inline]
-fn write_data(data: &[u8], offset: Option<&mut usize>, sink: &mut impl Sink) {
+pub(super) fn write_data(data: &[u8], offset: Option<&mut usize>, sink: &mut impl Sink) {
     let to_u32 = |n: usize| u32::try_from(n).expect("the plan keeps the bulk below 4 GiB");
     match offset {
         None => {

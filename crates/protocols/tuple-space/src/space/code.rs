@@ -7,8 +7,9 @@ mod saved;
 
 use super::Space;
 use super::room::ParkedKey;
+use super::waiter::Waiter;
 use crate::codec::{
-    CodeGrants, DONE, NOT_GRANTED, NotGranted, PutTuples, Query, RESERVED_PREFIX, RequestView, View,
+    CodeGrants, DONE, Further, NOT_GRANTED, NotGranted, PutTuples, Query, RESERVED_PREFIX, RequestView, View,
     Withheld, is_reserved,
 };
 use quintet_contract::{Address, Identity, LinkClass, Outbox, Time, Token};
@@ -84,6 +85,20 @@ impl Space {
                 self.refuse_code(parked.address, parked.token, out);
             }
         }
+        for place in self.replacements_without_grant() {
+            let waiter = self.drop_waiter(place);
+            self.refuse_code(waiter.requester.address, waiter.requester.token, out);
+        }
+    }
+
+    /// Those who wait to put in the place of something what they may not put.
+    fn replacements_without_grant(&self) -> Vec<u32> {
+        let is_refused = |waiter: &Waiter| {
+            let puts = waiter.replacement().is_some_and(|tuples| puts_code(&tuples.borrow()));
+            puts && !self.may_put_code(waiter.requester.address)
+        };
+        let refused = self.waiters.iter().filter(|(_, waiter)| is_refused(waiter));
+        refused.map(|(place, _)| place).collect()
     }
 
     fn parked_without_grant(&self) -> Vec<ParkedKey> {
@@ -110,7 +125,8 @@ impl Space {
 
     /// Whether somebody waits with what he may not put.
     pub(super) fn waits_without_grant(&self) -> bool {
-        self.granted.is_some() && !self.parked_without_grant().is_empty()
+        self.granted.is_some()
+            && !(self.parked_without_grant().is_empty() && self.replacements_without_grant().is_empty())
     }
 }
 
@@ -118,6 +134,10 @@ fn asks_for_code(request: &RequestView<'_>) -> bool {
     match request {
         RequestView::Out(put) | RequestView::Ack(_, put) | RequestView::Commit(_, put) => {
             puts_code(&put.tuples)
+        }
+        RequestView::Further(Further::Replace(replace)) => puts_code(&replace.tuples),
+        RequestView::Further(Further::Select(select)) => {
+            select.lease.is_some() && select.templates.iter().any(|(template, _)| is_code(template))
         }
         // Whoever does a task hands in its result. Who may not is told so before the task is done.
         RequestView::Take(Query { lease: Some(_), template, .. }) => is_code(template),

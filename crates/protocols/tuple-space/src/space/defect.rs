@@ -31,8 +31,34 @@ pub enum Defect {
     WitnessNotChecked,
     /// Of what a group has taken only the first is removed at its end, and the rest returns later.
     GroupEndsHalf,
+    /// A select waits for its first template alone.
+    SelectWaitsForFirst,
+    /// What a replacement puts wakes nobody who waits for it.
+    ReplacementNotOffered,
+    /// A replacement leaves what it has taken in the space as well.
+    ReplacedStays,
+    /// That a tuple has returned is no event.
+    ReturnNotWatched,
+    /// Who watches too late is not told what he has missed.
+    MissedEventsNotTold,
     /// Requests to named spaces are done in the unnamed one.
     NumberOfSpaceIgnored,
+    /// A signature that is moved to another manager leaves its youngest tuple behind.
+    TupleLeftBehind,
+    /// Those who wait for a signature that is moved go on waiting where it was.
+    WaiterLeftBehind,
+    /// A manager answers requests for a signature before all its tuples have come.
+    AnsweredDuringMigration,
+    /// A manager answers requests for what it does not have any more.
+    AnsweredInOldEpoch,
+    /// Whoever put what belongs to another manager is answered before it has come there.
+    AnsweredBeforeItCame,
+    /// A tuple that is put for another manager takes its age with it, which may be older than what is there.
+    AgeKeptByNewTuple,
+    /// A manager gives ages that are older than those that came from another.
+    AgesNotPassed,
+    /// A router lets a request overtake a put at another manager.
+    PutNotFenced,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

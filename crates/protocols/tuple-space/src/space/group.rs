@@ -9,7 +9,7 @@ mod saved;
 use super::room::{Account, Parked, Size};
 use super::stores::Place;
 use super::{Space, seeded};
-use crate::codec::{DONE, LeaseId, Put, Uses, Witness};
+use crate::codec::{LeaseId, Put, Uses, Witness};
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_errors::Code;
 
@@ -57,7 +57,7 @@ impl Space {
         if let Some(account) = self.room_for_group(&ends, put) {
             self.finish_leases(now, &ends);
             self.put_all(now, &put.tuples, account, out);
-            self.reply(from, DONE, token, out);
+            self.reply_done(from, token, out);
         } else if self.may_park(from, token, put, ends.bytes(), out) {
             self.park(now, Parked::new(from, token, ends, put.deadline, &put.tuples));
         }
@@ -89,7 +89,7 @@ impl Space {
                 self.return_to_space(now, lease.0, out);
             }
         }
-        self.reply(from, DONE, token, out);
+        self.reply_done(from, token, out);
     }
 
     /// Whether `holder` has this lease for a group whose end does not wait for room already.

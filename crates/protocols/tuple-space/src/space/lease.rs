@@ -6,7 +6,7 @@ use super::room::ParkedKey;
 use super::stores::Place;
 use super::{Space, Timer, seeded, stages};
 use crate::Tuple;
-use crate::codec::{DONE, Encoded, LeaseId, View};
+use crate::codec::{Change, Encoded, LeaseId, View};
 use quintet_contract::{Address, Outbox, Span, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
@@ -88,6 +88,7 @@ impl Space {
     ) {
         let id = self.order();
         self.hide(place);
+        self.note(now, Change::Leased, place);
         let until = group.filter(|limit| limit.0 != u64::MAX).map(|limit| now + limit);
         let (for_group, put_off, parked) = (group.is_some(), false, None);
         let mut lease =
@@ -156,6 +157,8 @@ impl Space {
         if !lease.for_group {
             self.note_acknowledged(now, lease);
         }
+        self.note(now, Change::Done, lease.place);
+        self.stores[lease.place.store].leave(lease.place.entry);
         let entry = self.stores[lease.place.store].remove(lease.place.entry);
         self.room.free(entry.bytes(), entry.account());
     }
@@ -190,7 +193,7 @@ impl Space {
         match self.held(from, id) {
             Some(lease) if lease.parked.is_none() => {
                 self.fail_lease(now, id.0, Failure::Released, out);
-                self.reply(from, DONE, token, out);
+                self.reply_done(from, token, out);
             }
             _ => self.refuse_lost(from, token, id, out),
         }
@@ -228,9 +231,11 @@ impl Space {
     /// Puts a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
     fn put_dead_letter(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
         self.dead_letters += 1;
+        self.note(now, Change::Failed, place);
         let entry = self.stores[place.store].entry(place.entry);
         let head = dead_letter(&self.stores.view(place), failure, entry.failed);
         let bulk = entry.bulk();
+        self.stores[place.store].leave(place.entry);
         let removed = self.stores[place.store].remove(place.entry);
         self.room.free(removed.bytes(), removed.account());
         out.work(stages::STORE, 1);

@@ -41,7 +41,7 @@ const ACKNOWLEDGEMENTS: u8 = 1;
 const PUTS: u8 = 2;
 
 /// The rows of a page so far.
-struct Rows {
+pub(super) struct Rows {
     size: PageSize,
     /// What may still be looked at.
     steps: usize,
@@ -63,20 +63,20 @@ impl Rows {
     }
 
     /// Whether one more may be looked at, and shown.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.steps > 0
             && self.count < self.size.rows
             && FRONT_BYTES + self.bytes.len() + MAX_ROW_BYTES <= MAX_PAYLOAD_BYTES
     }
 
     /// One was looked at.
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         self.steps -= 1;
         self.looked_at += 1;
     }
 
     /// One more is shown; where its row goes.
-    fn add(&mut self) -> &mut Vec<u8> {
+    pub(super) fn add(&mut self) -> &mut Vec<u8> {
         self.count += 1;
         &mut self.bytes
     }
@@ -111,6 +111,8 @@ impl Space {
             Subject::Tuples => self.list_tuples(now, list, &mut rows),
             Subject::Waiting => self.list_waiting(now, list.from, &mut rows),
             Subject::Clients => self.list_clients(now, list.from, &mut rows),
+            Subject::Partitions => self.list_partitions(now, list.from, &mut rows),
+            Subject::HotKeys => self.list_hot_keys(&mut rows),
         };
         out.work(stages::MATCH, rows.looked_at + 1);
         let page = Page { subject: list.subject, next, rows };
@@ -303,7 +305,7 @@ fn write_tuple(rows: &mut Rows, entry: &Entry, lease: Option<&ListedLease>, view
 fn operation(waiter: &Waiter) -> Operation {
     match waiter.requester.operation {
         waiter::Operation::Read | waiter::Operation::Witness => Operation::Read,
-        waiter::Operation::Take => Operation::Take,
+        waiter::Operation::Take | waiter::Operation::Replace => Operation::Take,
         waiter::Operation::Lease(_) | waiter::Operation::Hold { .. } => Operation::Lease,
         waiter::Operation::Count => Operation::Count,
     }

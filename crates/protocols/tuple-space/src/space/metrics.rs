@@ -1,7 +1,7 @@
 //! What the manager tells of itself in numbers.
 
 use super::Space;
-use crate::codec::RequestView;
+use crate::codec::{Further, More, RequestView};
 use quintet_contract::{Meter, Metric, tell_all};
 
 const NAME: &str = "quintet_space_requests";
@@ -12,7 +12,7 @@ const fn requests(operation: &'static str) -> Metric {
 }
 
 /// What clients may ask, in the order of [`index`].
-static REQUESTS: [Metric; 14] = [
+static REQUESTS: [Metric; 18] = [
     requests("out"),
     requests("take"),
     requests("lease"),
@@ -27,6 +27,10 @@ static REQUESTS: [Metric; 14] = [
     requests("grant"),
     requests("commit"),
     requests("abort"),
+    requests("replace"),
+    requests("select"),
+    requests("watch"),
+    requests("look"),
 ];
 
 static METRICS: [Metric; 10] = [
@@ -68,6 +72,10 @@ pub(super) fn index(request: &RequestView<'_>) -> usize {
         RequestView::Grant(_) => 11,
         RequestView::Commit(uses, _) if uses.is_commit => 12,
         RequestView::Commit(..) => 13,
+        RequestView::Further(Further::Replace(_)) => 14,
+        RequestView::Further(Further::Select(_)) => 15,
+        RequestView::More(More::Watch(_)) => 16,
+        RequestView::More(More::Look(_)) => 17,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Space;
 use super::store::Store;
-use super::waiter::Waiter;
+use super::waiter::{Kept, Waiter};
 use crate::Field;
 use crate::codec::View;
 use core::cmp::Reverse;
@@ -32,14 +32,19 @@ struct Misses {
 }
 
 impl Space {
-    /// The text for a request that waited so long. Compares at most [`MAX_COMPARED`] tuples.
+    /// The text for a request that waited so long. Compares at most [`MAX_COMPARED`] tuples with each of its templates.
     pub(super) fn near_miss(&self, waiter: &Waiter, waited: Span) -> String {
-        let template = waiter.template();
+        let missed = waiter.templates().map(|template| self.near_miss_of(template, waited));
+        missed.collect::<Vec<_>>().join("; or: ")
+    }
+
+    fn near_miss_of(&self, template: &Kept, waited: Span) -> String {
+        let (template, bulk) = (template.view(), template.bulk());
         let mut misses = Misses::default();
         for store in self.stores.iter() {
             misses.look_at(&template, store);
         }
-        let decoded = template.to_template(waiter.bulk());
+        let decoded = template.to_template(bulk);
         let found = misses.describe(&template, decoded.fields());
         format!("nothing matched {} within {waited}: {found}", shorten(&decoded.to_string()))
     }

@@ -5,7 +5,7 @@ use super::lease::Leases;
 use super::room::{Account, Counted, Parked, ParkedKey, Size, TUPLE_BYTES};
 use super::stores::{Place, Stores};
 use super::{Space, Timer, Unanswered, seeded, stages};
-use crate::codec::{DONE, LeaseId, Put, PutTuples, View};
+use crate::codec::{Change, LeaseId, Put, PutTuples, View};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_errors::Code;
@@ -24,7 +24,7 @@ impl Space {
         let passes = seeded!(self.config, PutPassesAcknowledgement) && !self.room.has_parked_out();
         if (passes || !self.room.has_parked()) && self.room.fits(size) {
             self.put_all(now, &put.tuples, Account::Quota, out);
-            self.reply(from, DONE, token, out);
+            self.reply_done(from, token, out);
         } else if self.may_park(from, token, put, 0, out) {
             self.park(now, Parked::new(from, token, Ends::default(), put.deadline, &put.tuples));
         }
@@ -48,7 +48,7 @@ impl Space {
         if let Some(account) = self.room.for_results(size, self.counted(&ends)) {
             self.finish_lease(now, id, &lease);
             self.put_all(now, &put.tuples, account, out);
-            self.reply(from, DONE, token, out);
+            self.reply_done(from, token, out);
         } else if self.may_park(from, token, put, ends.bytes(), out) {
             self.park(now, Parked::new(from, token, ends, put.deadline, &put.tuples));
         }
@@ -133,7 +133,7 @@ impl Space {
             }
             self.finish_leases(now, &parked.ends);
             self.put_all(now, &parked.tuples(), account, out);
-            self.reply(parked.address, DONE, parked.token, out);
+            self.reply_done(parked.address, parked.token, out);
         }
     }
 
@@ -164,11 +164,21 @@ impl Space {
         account: Account,
         out: &mut dyn Outbox,
     ) {
+        let place = self.add(now, tuple, bulk, account);
+        if !self.leaves(place, true) {
+            self.offer(now, place, out);
+        }
+    }
+
+    /// Adds one tuple, still hidden, for which there is room.
+    pub(super) fn add(&mut self, now: Time, tuple: &View<'_>, bulk: Bytes, account: Account) -> Place {
         let order = self.order();
         let store = self.stores.find_or_add(tuple.signature());
-        let entry = self.stores[store].add(order, tuple.head(), bulk, account);
+        let entry = self.stores[store].add(now, order, tuple, bulk, account);
         self.room.add(tuple.bytes() + TUPLE_BYTES, account);
-        self.offer(now, Place { store, entry }, out);
+        let place = Place { store, entry };
+        self.note(now, Change::Put, place);
+        place
     }
 }
 

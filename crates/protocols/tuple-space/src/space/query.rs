@@ -1,14 +1,16 @@
 //! Takes and reads.
 
+use super::further::NotGiven;
 use super::scan::Progress;
 use super::store::Search;
 use super::stores::Place;
 use super::waiter::{Operation, Requester, Waiter};
 use super::{Space, Timer, Unanswered, seeded, stages};
-use crate::codec::{NO_MATCH, Query, Wait};
+use crate::codec::{Change, NO_MATCH, Query, View, Wait};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
+use std::collections::VecDeque;
 
 /// What a request waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +38,9 @@ impl Space {
             self.stores.search(&query.template, requester.operation, &mut progress, &mut budget, &self.key);
         self.room.index_made(budget.made);
         out.work(stages::MATCH, compared + 1);
+        let is_counted = self.note_question(now, &requester, &query.template);
         let awaited = match search {
-            Search::Found(place) => match self.deliver(now, place, &requester, out) {
+            Search::Found(place) => match self.deliver(now, place, &requester, None, out) {
                 Err(SendError::Full) => Awaited::Link,
                 sent => return self.conclude(&requester, sent, out),
             },
@@ -49,6 +52,23 @@ impl Space {
             Search::Unfinished => Awaited::Scan(progress),
         };
         self.wait(now, requester, query, bulk, awaited, out);
+        // Who waits has a signature now, if there was none before.
+        if !is_counted {
+            self.note_question(now, &requester, &query.template);
+        }
+    }
+
+    /// Counts a take or read, and looks at some for their values. False: there is no such signature.
+    #[inline]
+    fn note_question(&mut self, now: Time, requester: &Requester, template: &View<'_>) -> bool {
+        if requester.operation == Operation::Count {
+            return true;
+        }
+        let Some(store) = self.stores.find(template.signature()) else { return false };
+        if self.stores[store].usage_mut().ask(now, template) {
+            self.hot_keys.pass(template);
+        }
+        true
     }
 
     /// Answers a request that is answered whether or not there is a tuple, and has looked at all there are.
@@ -60,7 +80,12 @@ impl Space {
     }
 
     /// Answers a request whose tuple the link will never take. Nobody is left to answer if the link is gone.
-    fn conclude(&mut self, requester: &Requester, sent: Result<(), SendError>, out: &mut dyn Outbox) {
+    pub(super) fn conclude(
+        &mut self,
+        requester: &Requester,
+        sent: Result<(), SendError>,
+        out: &mut dyn Outbox,
+    ) {
         if let Err(error @ SendError::TooLong { .. }) = sent {
             let text = format!("the tuple cannot be sent to you: {error}");
             self.refuse(requester.address, requester.token, Code::TooLarge, text, out);
@@ -82,14 +107,20 @@ impl Space {
         }
         let order = self.order();
         let waiter = Waiter::new(requester, order, query.wait, now, &query.template, bulk);
-        let due = waiter.deadline();
+        let place = self.keep_waiter(waiter);
+        self.enqueue(place, awaited);
+    }
+
+    /// Makes a request one that is not answered so far. It still waits for nothing.
+    pub(super) fn keep_waiter(&mut self, waiter: Waiter) -> u32 {
+        let (requester, order, due) = (waiter.requester, waiter.order, waiter.deadline());
         let place = self.waiters.add(waiter);
         if let Some(due) = due {
             self.timers.add(due, order, Timer::Waiter(place));
         }
         let sender = self.senders.get_or_add(requester.address);
         sender.unanswered.insert(requester.token, Unanswered::Waiter(place));
-        self.enqueue(place, awaited);
+        place
     }
 
     /// Whether one more request of this sender may wait, with so many bytes; if not, it is answered.
@@ -121,28 +152,36 @@ impl Space {
     fn file(&mut self, place: u32) {
         let waiter = &mut self.waiters[place];
         waiter.filed = Some(self.stores.file(&waiter.template(), waiter.order, place, &self.key));
+        if waiter.more.is_some() {
+            self.file_others(place);
+        }
     }
 
-    /// Lets a waiter wait for its sender's link: tuples pass it by meanwhile.
-    fn block(&mut self, place: u32) {
+    fn unfile(&mut self, place: u32) {
         let waiter = &mut self.waiters[place];
         if let Some(filed) = waiter.filed.take() {
             self.stores.unfile(filed, waiter.order);
         }
+        if waiter.more.is_some() {
+            self.unfile_others(place);
+        }
+    }
+
+    /// Lets a waiter wait for its sender's link: tuples pass it by meanwhile.
+    fn block(&mut self, place: u32) {
+        self.unfile(place);
         self.enqueue(place, Awaited::Link);
     }
 
     /// Removes a waiter from everywhere.
     pub(super) fn drop_waiter(&mut self, place: u32) -> Waiter {
+        self.unfile(place);
         let waiter = self.waiters.remove(place);
         if !seeded!(self.config, WaitingBytesKept) {
-            self.room.unkeep(waiter.template().bytes());
+            self.room.unkeep(waiter.kept_bytes());
         }
         self.unindexed.remove(&waiter.order);
         self.scans.remove(waiter.order);
-        if let Some(filed) = waiter.filed {
-            self.stores.unfile(filed, waiter.order);
-        }
         if let Some(due) = waiter.deadline() {
             self.timers.remove(due, waiter.order);
         }
@@ -154,8 +193,19 @@ impl Space {
     }
 
     /// Offers a hidden tuple to those who wait for it, oldest first: to reads, until a take has it. If none has, it can
-    /// be taken from now on.
+    /// be taken from now on. What a replacement puts in its place is offered in turn.
     pub(super) fn offer(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        let mut put = VecDeque::new();
+        self.offer_one(now, place, &mut put, out);
+        while let Some(place) = put.pop_front() {
+            self.offer_one(now, place, &mut put, out);
+        }
+    }
+
+    fn offer_one(&mut self, now: Time, place: Place, put: &mut VecDeque<Place>, out: &mut dyn Outbox) {
+        if self.leaves(place, false) {
+            return;
+        }
         let mut from = 0;
         loop {
             let store = &self.stores[place.store];
@@ -165,7 +215,7 @@ impl Space {
             }
             let Some((order, waiter)) = next else { break };
             from = order + 1;
-            if self.serve(now, place, waiter, out) {
+            if self.serve(now, place, waiter, put, out) {
                 return;
             }
         }
@@ -173,17 +223,25 @@ impl Space {
     }
 
     /// Gives a tuple to one who waits; whether it is taken.
-    fn serve(&mut self, now: Time, place: Place, waiter: u32, out: &mut dyn Outbox) -> bool {
+    fn serve(
+        &mut self,
+        now: Time,
+        place: Place,
+        waiter: u32,
+        put: &mut VecDeque<Place>,
+        out: &mut dyn Outbox,
+    ) -> bool {
         let requester = self.waiters[waiter].requester;
-        match self.deliver(now, place, &requester, out) {
-            Err(SendError::Full) => {
+        match self.give(now, place, waiter, put, out) {
+            Err(NotGiven::Unsent(SendError::Full)) => {
                 self.block(waiter);
                 false
             }
-            sent => {
+            given => {
                 self.drop_waiter(waiter);
-                self.conclude(&requester, sent, out);
-                sent.is_ok() && !requester.operation.leaves()
+                let is_given = given.is_ok();
+                self.conclude_given(&requester, given, out);
+                is_given && !requester.operation.leaves()
             }
         }
     }
@@ -201,25 +259,18 @@ impl Space {
         mut progress: Progress,
         out: &mut dyn Outbox,
     ) -> bool {
-        let waiter = &self.waiters[place];
-        let (requester, wait) = (waiter.requester, waiter.wait);
-        let mut budget = self.budget();
-        let (search, compared) = self.stores.search(
-            &waiter.template(),
-            requester.operation,
-            &mut progress,
-            &mut budget,
-            &self.key,
-        );
-        self.room.index_made(budget.made);
+        let Waiter { requester, wait, .. } = self.waiters[place];
+        let (search, compared) = self.search_templates(place, &mut progress);
         out.work(stages::MATCH, compared + 1);
         self.dequeue(place);
+        let mut put = VecDeque::new();
         let awaited = match search {
-            Search::Found(found) => match self.deliver(now, found, &requester, out) {
-                Err(SendError::Full) => Awaited::Link,
-                sent => {
+            Search::Found(found) => match self.give(now, found, place, &mut put, out) {
+                Err(NotGiven::Unsent(SendError::Full)) => Awaited::Link,
+                given => {
                     self.drop_waiter(place);
-                    self.conclude(&requester, sent, out);
+                    self.conclude_given(&requester, given, out);
+                    put.into_iter().for_each(|place| self.offer(now, place, out));
                     return true;
                 }
             },
@@ -261,6 +312,7 @@ impl Space {
             None => return,
             Some(Unanswered::Waiter(waiter)) => drop(self.drop_waiter(*waiter)),
             Some(Unanswered::Parked(key)) => drop(self.drop_parked(now, *key)),
+            Some(Unanswered::Watcher(order)) => self.drop_watcher(now, *order),
         }
         self.refuse(from, token, Code::Cancelled, "at the sender's request", out);
     }
@@ -272,11 +324,13 @@ impl Space {
         let (bytes, account) = (entry.bytes(), entry.account());
         self.room.free_unsettled(bytes);
         self.room.add(bytes, account);
+        self.stores[taken.place.store].come_back(now, taken.place.entry);
         self.bring_back(now, taken.place, out);
     }
 
     /// Lets a hidden tuple be taken again, at its old place.
     pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        self.note(now, Change::Returned, place);
         if seeded!(self.config, LostWakeUp) {
             self.show(place);
         } else {

@@ -4,7 +4,7 @@ use super::sender::Reply;
 use super::stores::Place;
 use super::waiter::{Operation, Requester};
 use super::{Space, seeded};
-use crate::codec::{self, Attempt, LeaseId, Refusal, TUPLE, TupleFront, Witness};
+use crate::codec::{self, Attempt, Change, LeaseId, Refusal, SELECTED, TUPLE, TupleFront, Witness};
 use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
@@ -69,7 +69,8 @@ impl Space {
         true
     }
 
-    /// Gives the tuple at `place` to the link, and only if that took it changes what the space holds.
+    /// Gives the tuple at `place` to the link, and only if that took it changes what the space holds. `which`: of a select, which of its
+    /// templates matches.
     ///
     /// # Errors
     /// Why the link did not take it; nothing was changed.
@@ -78,6 +79,7 @@ impl Space {
         now: Time,
         place: Place,
         requester: &Requester,
+        which: Option<u8>,
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
         if seeded!(self.config, LostBetweenRemovalAndReply) && !requester.operation.leaves() {
@@ -86,22 +88,25 @@ impl Space {
         let entry = self.stores.entry(place);
         let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
         let front = match requester.operation {
-            Operation::Take | Operation::Read | Operation::Count => TupleFront::Plain,
+            Operation::Take | Operation::Read | Operation::Count | Operation::Replace => TupleFront::Plain,
             Operation::Lease(_) | Operation::Hold { .. } => TupleFront::Leased(attempt),
             Operation::Witness => TupleFront::Witnessed(Witness { age: entry.order, place: place.number() }),
         };
-        let body = TupleBody { front, head: entry.head() };
+        let body = TupleBody { which, front, head: entry.head() };
+        let kind = if which.is_some() { SELECTED } else { TUPLE };
         match entry.bulk() {
-            bulk if bulk.is_empty() => send(out, requester.address, TUPLE, requester.token, &body)?,
+            bulk if bulk.is_empty() => send(out, requester.address, kind, requester.token, &body)?,
             bulk => {
                 self.scratch.clear();
                 body.encode(&mut self.scratch);
-                out.send_bulk(requester.address, TUPLE, requester.token, &self.scratch, bulk)?;
+                out.send_bulk(requester.address, kind, requester.token, &self.scratch, bulk)?;
             }
         }
+        self.stores[place.store].note_delivery(now, place.entry, requester.operation.leaves());
         match requester.operation {
             Operation::Read | Operation::Witness | Operation::Count => {}
-            Operation::Take => self.hold_until_settled(place, requester),
+            Operation::Take => self.hold_until_settled(now, place, requester),
+            Operation::Replace => self.remove_replaced(now, place),
             Operation::Lease(ttl) => self.hold_under_lease(now, place, requester.address, ttl, None),
             Operation::Hold { ttl, limit } => {
                 self.hold_under_lease(now, place, requester.address, ttl, Some(limit));
@@ -111,8 +116,10 @@ impl Space {
     }
 
     /// Hides a tuple that a plain take was given, until that is settled.
-    fn hold_until_settled(&mut self, place: Place, requester: &Requester) {
+    fn hold_until_settled(&mut self, now: Time, place: Place, requester: &Requester) {
         self.hide(place);
+        self.note(now, Change::Taken, place);
+        self.stores[place.store].leave(place.entry);
         let entry = self.stores.entry(place);
         let bytes = entry.bytes();
         self.room.free(bytes, entry.account());
@@ -134,14 +141,18 @@ impl Space {
     }
 }
 
-/// A [`TUPLE`] answer without its bulk.
+/// A [`TUPLE`] answer, or a [`SELECTED`] one, without its bulk.
 struct TupleBody<'a> {
+    which: Option<u8>,
     front: TupleFront,
     head: &'a [u8],
 }
 
 impl Encode for TupleBody<'_> {
     fn encode(&self, sink: &mut impl Sink) {
+        if let Some(which) = self.which {
+            sink.u8(which);
+        }
         self.front.encode(sink);
         sink.bytes(self.head);
     }

@@ -120,8 +120,8 @@ impl Space {
     fn correct(&mut self, place: Place, is_shown: bool) {
         let Some((order, progress)) = &mut self.scans.current else { return };
         let (waiter, tuple) = (&self.waiters[self.scans.waiters[order]], self.stores.view(place));
-        let (template, age) = (waiter.template(), self.stores.entry(place).order);
-        if age >= progress.mark || template.signature() != tuple.signature() || !template.matches(&tuple) {
+        let age = self.stores.entry(place).order;
+        if age >= progress.mark || !waiter.matches(&tuple) {
             return;
         }
         match (waiter.requester.operation, is_shown) {

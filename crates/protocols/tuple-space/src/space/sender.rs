@@ -14,6 +14,8 @@ pub(super) enum Unanswered {
     Waiter(u32),
     /// A put that waits for room.
     Parked(super::room::ParkedKey),
+    /// One who watches, of this age.
+    Watcher(u64),
 }
 
 /// A plain take that was answered and may still be undone.

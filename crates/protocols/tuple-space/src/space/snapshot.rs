@@ -5,11 +5,12 @@
 //! made, which need not be that of the space that was saved.
 //!
 //! ```text
-//! next age u64 | leases redone u64 | dead letters u64 | requests 12 u64 | who may put what others run
-//! tuples by signature: places, each its age, head, bulk, failures, whether it is shown, its account; fields of the indexes
-//! those who wait: places, each its age, sender, token, operation, template, what it waits for
+//! next age u64 | leases redone u64 | dead letters u64 | requests 18 u64 | who may put what others run
+//! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, failures, whether it is shown, its account, its partition; fields of the indexes
+//! those who wait: places, each its age, sender, token, operation, template, what it waits for, other templates or what it puts
 //! the search under way | from which age those are tried again that wait for an index | when the next step is due
 //! leases | takes that may be undone, by sender | answers that wait for a link, by sender | what waits for room | clients
+//! the number of the last event, and those that are kept | those who watch
 //! ```
 //!
 //! Of what the parts keep to themselves each has a `saved.rs`.
@@ -24,11 +25,13 @@ use super::slab::Slab;
 use super::store::Entry;
 use super::stores::{Place, Stores};
 use super::timers::Timer;
-use super::waiter::{Filed, Operation, Requester, Waiter};
+use super::usage::HotKeys;
+use super::waiter::saved::OthersFiled;
+use super::waiter::{Filed, Kept, More, Operation, Requester, Waiter};
+use super::watch::Watches;
 use super::{Space, SpaceConfig};
 use crate::codec::{View, Wait};
-use bytes::Bytes;
-use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Address, Kind, LinkInfo, Snapshot, SnapshotError, Span, Time, Token};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +52,13 @@ enum Awaited {
 struct Waiting {
     waiter: Waiter,
     awaited: Awaited,
+    others: OthersFiled,
 }
 
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
-    const BEHAVIOUR: u32 = 1;
+    const BEHAVIOUR: u32 = 2;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.
@@ -71,16 +75,20 @@ impl Snapshot for Space {
             unindexed: _,
             retry_from,
             scans,
+            watches,
             step_at,
             next_order,
             redone,
             dead_letters,
             requests,
             granted,
+            elsewhere: _,
             scratch: _,
+            hot_keys,
         } = self;
         [*next_order, *redone, *dead_letters].iter().chain(requests).for_each(|number| bytes.u64(*number));
         Granted::save(granted.as_ref(), bytes);
+        hot_keys.save(bytes);
         stores.save(bytes);
         waiters.save(bytes, |place, waiter, bytes| self.save_waiter(place, waiter, bytes));
         scans.save(bytes);
@@ -91,6 +99,7 @@ impl Snapshot for Space {
         room.save(bytes);
         bytes.u64(clients.len() as u64);
         clients.iter().for_each(|(address, client)| save_client(address, client, bytes));
+        watches.save(bytes);
     }
 
     fn restore(config: &SpaceConfig, bytes: &[u8]) -> Result<Self, SnapshotError> {
@@ -111,6 +120,7 @@ impl Space {
             Operation::Count => (3, 0, 0),
             Operation::Witness => (4, 0, 0),
             Operation::Hold { ttl, limit } => (5, ttl.0, limit.0),
+            Operation::Replace => (6, 0, 0),
         };
         let (how, span) = wait.parts();
         let (awaited, store, fields) = match filed {
@@ -125,11 +135,13 @@ impl Space {
         [ttl, limit, *order, since.0].into_iter().for_each(|number| bytes.u64(number));
         bytes.u8(how);
         bytes.u64(span);
-        bytes.counted(waiter.template().head());
-        bytes.counted(waiter.bulk());
+        let template = waiter.templates().next().expect("each request that waits has one");
+        bytes.counted(template.view().head());
+        bytes.counted(template.bulk());
         bytes.u8(awaited);
         bytes.u32(store);
         bytes.u64(fields);
+        waiter.save_more(bytes);
     }
 
     /// Those who have something that is kept nowhere else, by their addresses.
@@ -164,6 +176,7 @@ impl Space {
             *requests = reader.u64()?;
         }
         space.granted = Granted::restore(reader)?;
+        space.hot_keys = HotKeys::restore(reader)?;
         space.stores = Stores::restore(reader, space.key)?;
         let waiting = Slab::restore(reader, |_, reader| Waiting::restore(reader))?;
         space.place_waiters(waiting, reader)?;
@@ -177,6 +190,8 @@ impl Space {
             let address = Address::from_bits(reader.u32()?);
             space.clients.insert(address, restore_client(reader)?);
         }
+        space.watches = Watches::restore(reader)?;
+        space.place_watchers(reader)?;
         space.check(reader)?;
         Ok(space)
     }
@@ -185,11 +200,11 @@ impl Space {
     fn place_waiters(&mut self, waiting: Slab<Waiting>, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         let mut scanning = BTreeMap::new();
         let mut awaited = Vec::with_capacity(waiting.len());
-        self.waiters = waiting.map(|place, Waiting { waiter, awaited: what }| {
-            awaited.push((place, what));
+        self.waiters = waiting.map(|place, Waiting { waiter, awaited: what, others }| {
+            awaited.push((place, what, others));
             waiter
         });
-        for (place, awaited) in awaited {
+        for (place, awaited, others) in awaited {
             let Waiter { requester, order, .. } = self.waiters[place];
             if let Some(due) = self.waiters[place].deadline() {
                 self.timers.add(due, order, Timer::Waiter(place));
@@ -201,8 +216,10 @@ impl Space {
                     Awaited::Link => sender.blocked.insert(order, place).is_none(),
                     Awaited::Index => self.unindexed.insert(order, place).is_none(),
                     Awaited::Scan => scanning.insert(order, place).is_none(),
-                    Awaited::Tuple(store, fields) => self.file_again(place, store, fields),
+                    Awaited::Tuple(store, fields) => self.file_again(place, store, fields, &others),
                 };
+            let is_new =
+                is_new && (matches!(awaited, Awaited::Tuple(..)) || others.iter().all(Option::is_none));
             if !is_new {
                 return Err(reader.invalid("one who waits", place, 0));
             }
@@ -212,15 +229,29 @@ impl Space {
     }
 
     /// Files one who waits under the fields that it was filed under. False: those of that store are filed otherwise.
-    fn file_again(&mut self, place: u32, store: u32, fields: u64) -> bool {
+    fn file_again(&mut self, place: u32, store: u32, fields: u64, others: &OthersFiled) -> bool {
         let waiter = &mut self.waiters[place];
-        let template = waiter.template();
-        let is_actual = fields & !template.actuals() == 0;
-        let found = self.stores.find(template.signature()) == Some(store) && is_actual;
-        let hash = found
-            .then(|| self.stores[store].file_by(fields, &template, waiter.order, place, &self.key))
-            .flatten();
-        waiter.filed = hash.map(|hash| Filed { store, fields, hash });
+        let order = waiter.order;
+        let (stores, key) = (&mut self.stores, &self.key);
+        let mut file = |template: &View<'_>, (store, fields): (u32, u64), before: &[Filed]| {
+            let is_actual = fields & !template.actuals() == 0;
+            let is_there = is_actual && stores.find(template.signature()) == Some(store);
+            let filed = Filed { store, fields, hash: if is_there { template.hash(fields, key) } else { 0 } };
+            let is_new = is_there && !before.contains(&filed);
+            let hash = is_new.then(|| stores[store].file_by(fields, template, order, place, key)).flatten();
+            hash.map(|hash| Filed { hash, ..filed })
+        };
+        waiter.filed = file(&waiter.template(), (store, fields), &[]);
+        let mut before: Vec<_> = waiter.filed.into_iter().collect();
+        if let Some(More::Select(templates)) = waiter.more.as_deref_mut() {
+            for ((template, filed), at) in templates.iter_mut().zip(others) {
+                *filed = at.and_then(|at| file(&template.view(), at, &before));
+                if filed.is_none() && at.is_some() {
+                    return false;
+                }
+                before.extend(*filed);
+            }
+        }
         waiter.filed.is_some()
     }
 
@@ -248,8 +279,9 @@ impl Space {
     fn fill_room(&mut self, mut room: Room, reader: &Reader<'_>) -> Result<(), DecodeError> {
         let wrong = |field, value| Err(reader.invalid(field, value, 0));
         for waiter in self.waiters.iter().map(|(_, waiter)| waiter) {
-            room.count_waiting(waiter.template().bytes());
+            room.count_waiting(waiter.kept_bytes());
         }
+        self.stores.count_shown();
         for store in self.stores.iter() {
             for (_, entry) in store.entries().filter(|(_, entry)| entry.is_shown()) {
                 room.count(entry.bytes(), entry.account(), store.further());
@@ -262,6 +294,7 @@ impl Space {
                 return wrong("tuple of a lease", *id);
             };
             room.count(entry.bytes(), entry.account(), 0);
+            self.stores[lease.place.store].count_again(lease.place.entry);
             if let Some(due) = lease.due {
                 self.timers.add(due, *id, Timer::Lease(*id));
             }
@@ -296,6 +329,20 @@ impl Space {
         Ok(())
     }
 
+    fn place_watchers(&mut self, reader: &Reader<'_>) -> Result<(), DecodeError> {
+        for (order, address, token, due, bytes) in self.watches.watching() {
+            self.room.count_waiting(bytes);
+            if let Some(due) = due {
+                self.timers.add(due, order, Timer::Watcher(order));
+            }
+            let unanswered = &mut self.senders.get_or_add(address).unanswered;
+            if unanswered.insert(token, Unanswered::Watcher(order)).is_some() {
+                return Err(reader.invalid("token of one who watches", token.0, 0));
+            }
+        }
+        Ok(())
+    }
+
     fn hidden_at(&self, place: Place) -> Option<&Entry> {
         self.stores.get(place).filter(|entry| !entry.is_shown())
     }
@@ -305,8 +352,9 @@ impl Space {
         let tuples = self.stores.iter().flat_map(|store| store.entries().map(|(_, entry)| entry.order));
         let waiters = self.waiters.iter().map(|(_, waiter)| waiter.order);
         let parked = self.room.parked_from(ParkedKey { is_out: false, order: 0 }).map(|(key, _)| key.order);
+        let watching = self.watches.watching().map(|(order, ..)| order);
         let mut ages: Vec<u64> =
-            tuples.chain(waiters).chain(parked).chain(self.leases.keys().copied()).collect();
+            tuples.chain(waiters).chain(parked).chain(watching).chain(self.leases.keys().copied()).collect();
         ages.sort_unstable();
         let is_given = |age: &u64| (1..self.next_order).contains(age);
         if !ages.iter().all(is_given) || ages.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -358,13 +406,12 @@ impl Waiting {
             (3, 0, 0) => Operation::Count,
             (4, 0, 0) => Operation::Witness,
             (5, ttl, limit) => Operation::Hold { ttl: Span(ttl), limit: Span(limit) },
+            (6, 0, 0) => Operation::Replace,
             (other, ..) => return Err(reader.invalid("operation", other, 17)),
         };
         let (order, since) = (reader.u64()?, Time(reader.u64()?));
         let wait = Wait::read(reader.u8()?, reader)?;
-        let head = reader.counted("template", MAX_PAYLOAD_BYTES)?;
-        let bulk = Bytes::copy_from_slice(reader.counted("bulk", MAX_BULK_BYTES)?);
-        let template = View::template(head, &bulk)?;
+        let template = Kept::restore(reader)?;
         let (what, store, fields) = (reader.u8()?, reader.u32()?, reader.u64()?);
         let awaited = match what {
             0 => Awaited::Tuple(store, fields),
@@ -374,7 +421,12 @@ impl Waiting {
             other => return Err(reader.invalid("what is waited for", other, 13)),
         };
         let requester = Requester { address, token, operation };
-        Ok(Waiting { waiter: Waiter::new(requester, order, wait, since, &template, &bulk), awaited })
+        let waiter = Waiter::of(requester, wait, since, template).of_age(order);
+        let (waiter, others) = waiter.restore_more(reader)?;
+        if (operation == Operation::Replace) != waiter.replacement().is_some() {
+            return Err(reader.invalid("operation", 6u8, 0));
+        }
+        Ok(Waiting { waiter, awaited, others })
     }
 }
 

@@ -6,11 +6,13 @@ use super::index::{Choice, Index, IndexSet};
 use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use super::scan::{Progress, STEP_BYTES, comparisons};
 use super::slab::Slab;
+use super::usage::Usage;
 use super::waiter::{Filed, Waiter};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
 use bytes::Bytes;
+use quintet_contract::Time;
 
 /// A stored tuple, encoded. Beyond its head it takes 40 bytes here and about 40 in each index: `TUPLE_BYTES` and `INDEX_ENTRY_BYTES` count
 /// that, with the empty places that tables and vectors keep.
@@ -26,6 +28,8 @@ pub(super) struct Entry {
     shown: bool,
     /// Where it counts while it counts.
     account: Account,
+    /// Its partition, while it counts.
+    partition: u8,
 }
 
 /// The tuples of one signature.
@@ -42,6 +46,7 @@ pub(super) struct Store {
     found: Option<Found>,
     /// Of the waiting requests, by the fields for which their templates have values.
     waiting: IndexSet,
+    usage: Usage,
 }
 
 /// What a search may do.
@@ -99,6 +104,10 @@ impl Entry {
         (self.head.len() + self.bulk.as_ref().map_or(0, |bulk| bulk.len())) as u64 + TUPLE_BYTES
     }
 
+    pub(super) fn partition(&self) -> u8 {
+        self.partition
+    }
+
     pub(super) fn account(&self) -> Account {
         self.account
     }
@@ -115,7 +124,8 @@ impl Entry {
 impl Store {
     pub(super) fn new(signature: Signature) -> Self {
         let (indexes, waiting) = (IndexSet::default(), IndexSet::default());
-        Store { signature, entries: Slab::new(), indexes, further: 0, shown: 0, found: None, waiting }
+        let (entries, usage) = (Slab::new(), Usage::new());
+        Store { signature, entries, indexes, further: 0, shown: 0, found: None, waiting, usage }
     }
 
     pub(super) fn signature(&self) -> &Signature {
@@ -171,9 +181,53 @@ impl Store {
     }
 
     /// Adds a tuple, hidden.
-    pub(super) fn add(&mut self, order: u64, head: &[u8], bulk: Bytes, account: Account) -> u32 {
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        order: u64,
+        tuple: &View<'_>,
+        bulk: Bytes,
+        account: Account,
+    ) -> u32 {
         let bulk = (!bulk.is_empty()).then(|| Box::new(bulk));
-        self.entries.add(Entry { order, head: head.into(), bulk, failed: 0, shown: false, account })
+        let head = tuple.head().into();
+        let partition = self.usage.add(now, tuple, tuple.bytes() + TUPLE_BYTES);
+        self.entries.add(Entry { order, head, bulk, failed: 0, shown: false, account, partition })
+    }
+
+    /// Who uses it how.
+    pub(super) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    pub(super) fn usage_mut(&mut self) -> &mut Usage {
+        &mut self.usage
+    }
+
+    /// A tuple was delivered.
+    #[inline]
+    pub(super) fn note_delivery(&mut self, now: Time, entry: u32, stays: bool) {
+        self.usage.deliver(now, self.entries[entry].partition, stays);
+    }
+
+    /// A hidden tuple is its taker's: it counts no more.
+    #[inline]
+    pub(super) fn leave(&mut self, entry: u32) {
+        let entry = &self.entries[entry];
+        self.usage.remove(entry.partition, entry.bytes());
+    }
+
+    /// A tuple that had left is the space's again.
+    pub(super) fn come_back(&mut self, now: Time, entry: u32) {
+        let view = self.entries[entry].view(&self.signature);
+        let partition = self.usage.put_back(now, &view, self.entries[entry].bytes());
+        self.entries[entry].partition = partition;
+    }
+
+    /// A tuple counts for its partition.
+    pub(super) fn count_again(&mut self, entry: u32) {
+        let entry = &self.entries[entry];
+        self.usage.count(entry.partition, entry.bytes());
     }
 
     /// Removes a hidden tuple.
@@ -324,14 +378,38 @@ impl Store {
 
     /// Files a waiting request: under which fields and which hash.
     pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &HashKey) -> (u64, u64) {
+        let (position, hash) = self.filing_place(template, key);
+        let index = &mut self.waiting[position];
+        index.insert(hash, order, waiter);
+        (index.fields(), hash)
+    }
+
+    /// The same, unless it `is_filed` under those already.
+    pub(super) fn file_unless(
+        &mut self,
+        template: &View<'_>,
+        order: u64,
+        waiter: u32,
+        key: &HashKey,
+        is_filed: impl Fn(u64, u64) -> bool,
+    ) -> Option<(u64, u64)> {
+        let (position, hash) = self.filing_place(template, key);
+        let index = &mut self.waiting[position];
+        let fields = index.fields();
+        if is_filed(fields, hash) {
+            return None;
+        }
+        index.insert(hash, order, waiter);
+        Some((fields, hash))
+    }
+
+    /// In which index, and under which hash, a waiting request is filed.
+    fn filing_place(&mut self, template: &View<'_>, key: &HashKey) -> (usize, u64) {
         let position = match self.waiting.choose(template.actuals()) {
             Choice::Existing(position) => position,
             Choice::New(fields) => self.waiting.push(Index::new(fields)),
         };
-        let index = &mut self.waiting[position];
-        let hash = template.hash(index.fields(), key);
-        index.insert(hash, order, waiter);
-        (index.fields(), hash)
+        (position, template.hash(self.waiting[position].fields(), key))
     }
 
     /// Takes a waiting request from where it was filed.
@@ -359,7 +437,7 @@ impl Store {
         let first = |index: &Index| {
             index.members(tuple.hash(index.fields(), key), from).find(|(_, waiter)| {
                 compared += 1;
-                waiters[*waiter].template().matches(&tuple)
+                waiters[*waiter].matches(&tuple)
             })
         };
         let oldest = self.waiting.iter().filter(|index| index.len() > 0).filter_map(first).min();

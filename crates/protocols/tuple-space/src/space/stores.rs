@@ -160,9 +160,35 @@ impl Stores {
         Filed { store, fields, hash }
     }
 
+    /// As [`Stores::file`], unless it would be filed where it is already.
+    pub(super) fn file_once(
+        &mut self,
+        template: &View<'_>,
+        order: u64,
+        waiter: u32,
+        already: &[Filed],
+        key: &HashKey,
+    ) -> Option<Filed> {
+        let store = self.find_or_add(template.signature());
+        let is_filed = |fields, hash| already.contains(&Filed { store, fields, hash });
+        let (fields, hash) = self[store].file_unless(template, order, waiter, key, is_filed)?;
+        Some(Filed { store, fields, hash })
+    }
+
     /// Takes a waiting request from where it was filed.
     pub(super) fn unfile(&mut self, filed: Filed, order: u64) {
         self[filed.store].unfile(filed, order);
+    }
+
+    /// Has each tuple that can be taken count for its partition.
+    pub(super) fn count_shown(&mut self) {
+        let stores: Vec<u32> = self.list.iter().map(|(place, _)| place).collect();
+        for store in stores {
+            let store = &mut self[store];
+            let shown: Vec<u32> =
+                store.entries().filter(|(_, entry)| entry.is_shown()).map(|(place, _)| place).collect();
+            shown.into_iter().for_each(|entry| store.count_again(entry));
+        }
     }
 
     pub(super) fn len(&self) -> usize {

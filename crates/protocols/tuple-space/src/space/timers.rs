@@ -11,6 +11,8 @@ pub(super) enum Timer {
     Waiter(u32),
     /// A parked request's deadline passes.
     Parked(ParkedKey),
+    /// One who watches has waited as long as he wanted to, of this age.
+    Watcher(u64),
     /// A lease ends.
     Lease(u64),
 }

@@ -4,6 +4,7 @@ use super::Space;
 use super::room::{Account, INDEX_ENTRY_BYTES, Size};
 use super::sender::Unanswered;
 use super::store::Entry;
+use super::waiter::Operation;
 
 impl Space {
     /// # Panics
@@ -32,6 +33,7 @@ impl Space {
             assert!(!entry.is_shown(), "a leased tuple is hidden");
             count(entry);
         }
+        self.verify_usage();
         let entries = self.stores.iter().map(|store| store.further() * store.shown() as u64).sum::<u64>();
         assert_eq!(self.room.index_bytes(), entries * INDEX_ENTRY_BYTES);
         let accounts = [Account::Quota, Account::Reserve].map(|account| self.room.used(account));
@@ -49,9 +51,19 @@ impl Space {
         assert_eq!(hidden_in_stores, hidden, "each hidden tuple is leased or in delivery");
     }
 
+    /// Shown and leased tuples count for their partitions, those in delivery do not.
+    fn verify_usage(&self) {
+        for (number, store) in self.stores.iter_from(0) {
+            let leased = self.leases.values().filter(|lease| lease.place.store == number);
+            let leased = leased.map(|lease| store.entry(lease.place.entry));
+            let shown = store.entries().map(|(_, entry)| entry).filter(|entry| entry.is_shown());
+            store.usage().verify(leased.chain(shown).map(|entry| (entry.partition(), entry.bytes())));
+        }
+    }
+
     fn verify_requests(&self) {
         let mut waiters = 0;
-        let mut parked = 0;
+        let (mut parked, mut watchers) = (0, 0);
         let (mut filed, mut unindexed, mut scanning) = (0, 0, 0);
         for sender in self.senders.iter() {
             for unanswered in sender.unanswered.values() {
@@ -65,11 +77,14 @@ impl Space {
                         let count = reasons.into_iter().filter(|reason| *reason).count();
                         assert_eq!(count, 1, "a waiter waits for one thing: {reasons:?}");
                         waiters += 1;
-                        filed += usize::from(waiter.filed.is_some());
+                        filed += waiter.all_filed().count();
+                        let puts = waiter.replacement().is_some();
+                        assert_eq!(waiter.requester.operation == Operation::Replace, puts);
                         unindexed += usize::from(is_unindexed);
                         scanning += usize::from(is_scanning);
                     }
                     Unanswered::Parked(_) => parked += 1,
+                    Unanswered::Watcher(order) => watchers += usize::from(self.watches.contains(*order)),
                 }
             }
         }
@@ -80,6 +95,7 @@ impl Space {
         assert!(unindexed == 0 || is_served, "an index is waited for that nobody builds");
         assert_eq!(self.step_at.is_some(), self.has_steps());
         assert_eq!(self.room.parked(), parked);
+        assert_eq!(self.watches.len(), watchers, "who watches has asked for it");
         assert_eq!(self.stores.iter().map(super::store::Store::waiters).sum::<usize>(), filed);
     }
 }

@@ -1,6 +1,8 @@
 //! Requests that wait for a tuple.
 
-use crate::codec::{Layout, View, Wait};
+pub(super) mod saved;
+
+use crate::codec::{KeptTuples, Layout, View, Wait};
 use bytes::Bytes;
 use quintet_contract::{Address, Span, Time, Token};
 
@@ -19,6 +21,8 @@ pub(super) enum Operation {
     Hold { ttl: Span, limit: Span },
     /// It stays, and so do all others that match: they are counted.
     Count,
+    /// It is gone, and what the request has brought is in its place.
+    Replace,
 }
 
 impl Operation {
@@ -36,6 +40,26 @@ pub(super) struct Requester {
     pub(super) operation: Operation,
 }
 
+/// What each further template of a select takes beside its own bytes: where it lies, and where it is filed.
+const OTHER_TEMPLATE_BYTES: u64 = 256;
+
+/// A template that outlives its frame.
+#[derive(Debug)]
+pub(super) struct Kept {
+    head: Box<[u8]>,
+    bulk: Bytes,
+    layout: Layout,
+}
+
+/// What few requests have beside one template.
+#[derive(Debug)]
+pub(super) enum More {
+    /// The other templates of a select, and where each is filed; not where it would be filed as one before it.
+    Select(Vec<(Kept, Option<Filed>)>),
+    /// What a replacement puts.
+    Replace(KeptTuples),
+}
+
 /// A take, read or count without an answer so far.
 #[derive(Debug)]
 pub(super) struct Waiter {
@@ -44,15 +68,14 @@ pub(super) struct Waiter {
     pub(super) order: u64,
     pub(super) wait: Wait,
     pub(super) since: Time,
-    template: Box<[u8]>,
-    bulk: Bytes,
-    layout: Layout,
+    template: Kept,
     /// Where it is filed; none while it waits for something else than a tuple.
     pub(super) filed: Option<Filed>,
+    pub(super) more: Option<Box<More>>,
 }
 
 /// Where a waiter is filed among those of its signature.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Filed {
     pub(super) store: u32,
     pub(super) fields: u64,
@@ -68,8 +91,21 @@ impl Waiter {
         template: &View<'_>,
         bulk: &Bytes,
     ) -> Self {
-        let (layout, template, bulk) = (template.layout(), template.head().into(), bulk.clone());
-        Waiter { requester, order, wait, since, template, bulk, layout, filed: None }
+        Waiter::of(requester, wait, since, Kept::new(template, bulk)).of_age(order)
+    }
+
+    /// Without an age so far.
+    pub(super) fn of(requester: Requester, wait: Wait, since: Time, template: Kept) -> Self {
+        Waiter { requester, order: 0, wait, since, template, filed: None, more: None }
+    }
+
+    pub(super) fn of_age(self, order: u64) -> Self {
+        Waiter { order, ..self }
+    }
+
+    /// With other templates, or what it puts.
+    pub(super) fn with(self, more: More) -> Self {
+        Waiter { more: Some(Box::new(more)), ..self }
     }
 
     /// When it is answered with an error.
@@ -81,7 +117,66 @@ impl Waiter {
     }
 
     pub(super) fn template(&self) -> View<'_> {
-        View::checked(&self.template, &self.bulk, self.layout)
+        self.template.view()
+    }
+
+    /// Its templates: that of most requests, the several of a select.
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Kept> {
+        core::iter::once(&self.template).chain(self.others().iter().map(|(template, _)| template))
+    }
+
+    /// The templates of a select behind the first, and where they are filed.
+    pub(super) fn others(&self) -> &[(Kept, Option<Filed>)] {
+        match self.more.as_deref() {
+            Some(More::Select(others)) => others,
+            Some(More::Replace(_)) | None => &[],
+        }
+    }
+
+    /// Wherever it is filed.
+    pub(super) fn all_filed(&self) -> impl Iterator<Item = Filed> {
+        self.filed.into_iter().chain(self.others().iter().filter_map(|(_, filed)| *filed))
+    }
+
+    /// Whether a tuple is one that it asks for.
+    #[inline]
+    pub(super) fn matches(&self, tuple: &View<'_>) -> bool {
+        let fits = |template: &View<'_>| template.signature() == tuple.signature() && template.matches(tuple);
+        fits(&self.template()) || self.others().iter().any(|(template, _)| fits(&template.view()))
+    }
+
+    /// Which template of a select it is that a tuple matches, the first if it is several; none for other requests.
+    pub(super) fn which(&self, tuple: &View<'_>) -> Option<u8> {
+        let Some(More::Select(_)) = self.more.as_deref() else { return None };
+        let fits = |template: &Kept| {
+            template.view().signature() == tuple.signature() && template.view().matches(tuple)
+        };
+        self.templates().position(fits).and_then(|which| u8::try_from(which).ok())
+    }
+
+    /// What it puts in the place of what it takes.
+    pub(super) fn replacement(&self) -> Option<&KeptTuples> {
+        match self.more.as_deref() {
+            Some(More::Replace(tuples)) => Some(tuples),
+            Some(More::Select(_)) | None => None,
+        }
+    }
+
+    /// Bytes for which it counts while it waits.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        let templates: u64 = self.templates().map(|template| template.view().bytes()).sum();
+        let others = self.others().len() as u64 * OTHER_TEMPLATE_BYTES;
+        templates + others + self.replacement().map_or(0, |tuples| tuples.borrow().kept_bytes())
+    }
+}
+
+impl Kept {
+    pub(super) fn new(template: &View<'_>, bulk: &Bytes) -> Kept {
+        Kept { head: template.head().into(), bulk: bulk.clone(), layout: template.layout() }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        View::checked(&self.head, &self.bulk, self.layout)
     }
 
     pub(super) fn bulk(&self) -> &Bytes {

@@ -83,19 +83,18 @@ impl Spaces {
 }
 
 impl Space {
-    /// Answers what is asked of the named spaces where this space stands alone, as one whose inputs are in a log does: there are none.
+    /// Answers what is asked of the named spaces where this space stands alone: there are none.
     #[cold]
     pub(crate) fn answer_without_named(&mut self, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
-        let why = "this server keeps the space without a name only, as one with a log does (quintet serve --policy logged)";
+        let why = "this space stands alone, without named ones";
         let (code, text) = match decode(frame) {
             Ok(SpacesRequest::List { .. }) => {
                 let none = SpacesPage { rows: Vec::new(), has_more: false };
                 return self.reply_with(from, SPACE_ROWS, frame.token, &none, out);
             }
-            Ok(SpacesRequest::Create(name, _)) => (
-                Code::BadValue,
-                format!("no space {name} can be made: {why}; make it at a server without a log"),
-            ),
+            Ok(SpacesRequest::Create(name, _)) => {
+                (Code::BadValue, format!("no space {name} can be made: {why}"))
+            }
             Ok(SpacesRequest::Open(name) | SpacesRequest::Remove(name)) => {
                 (Code::NoSuchSpace, format!("{name}; {why}"))
             }

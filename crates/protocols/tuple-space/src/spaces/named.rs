@@ -64,6 +64,8 @@ pub(super) struct Table {
     /// What the unnamed space has, of which they take what their settings do not say.
     pub(super) space: SpaceConfig,
     config: SpacesConfig,
+    /// What keeps them all.
+    policy: Policy,
     spaces: BTreeMap<SpaceNumber, Named>,
     by_name: BTreeMap<SpaceName, SpaceNumber>,
     /// When those that want to be woken do.
@@ -84,9 +86,47 @@ static METRICS: [Metric; 6] = [
 ];
 
 impl Table {
-    pub(super) fn new(space: SpaceConfig, config: SpacesConfig) -> Table {
+    pub(super) fn new(space: SpaceConfig, config: SpacesConfig, policy: Policy) -> Table {
         let (spaces, by_name, due) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Table { space, config, spaces, by_name, due, last: 0, promised: 0 }
+        Table { space, config, policy, spaces, by_name, due, last: 0, promised: 0 }
+    }
+
+    /// The number that was given last.
+    pub(super) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// All of them, by number.
+    pub(super) fn named(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (SpaceNumber, &SpaceName, &SpaceSettings, &Space)> {
+        self.spaces.iter().map(|(number, named)| (*number, &named.name, &named.settings, &named.space))
+    }
+
+    /// Numbers go on behind this one.
+    pub(super) fn give_again(&mut self, last: u32) {
+        self.last = last;
+    }
+
+    /// Puts a space back that was saved. False if its number was not given, or it or the name is there.
+    pub(super) fn put_back(
+        &mut self,
+        number: SpaceNumber,
+        name: SpaceName,
+        settings: SpaceSettings,
+        space: Space,
+    ) -> bool {
+        let is_given = (1..=self.last).contains(&number.0);
+        if !is_given || self.by_name.contains_key(&name) || self.spaces.contains_key(&number) {
+            return false;
+        }
+        let Some(promised) = self.promised.checked_add(settings.max_bytes) else { return false };
+        let due = space.deadline();
+        self.promised = promised;
+        self.due.extend(due.map(|due| (due, number)));
+        self.by_name.insert(name.clone(), number);
+        self.spaces.insert(number, Named { name, settings, space, due });
+        true
     }
 
     #[inline]
@@ -176,20 +216,20 @@ impl Table {
         name: SpaceName,
         settings: SpaceSettings,
     ) -> Result<(SpaceNumber, &mut Space), (Code, String)> {
-        let space = volatile(settings.policy)?;
+        self.check_policy(&name, settings.policy)?;
         self.check_room(&name, &settings)?;
         self.last += 1;
         let number = SpaceNumber(self.last);
         let config = self.config_of(number, &settings);
         self.promised += settings.max_bytes;
         self.by_name.insert(name.clone(), number);
-        let named = Named { name, settings, space: space(config), due: None };
+        let named = Named { name, settings, space: Space::new(config), due: None };
         let named = self.spaces.entry(number).insert_entry(named).into_mut();
         Ok((number, &mut named.space))
     }
 
     /// What it gets: what the settings say, and what of the unnamed space they do not.
-    fn config_of(&self, number: SpaceNumber, settings: &SpaceSettings) -> SpaceConfig {
+    pub(super) fn config_of(&self, number: SpaceNumber, settings: &SpaceSettings) -> SpaceConfig {
         let SpaceSettings { max_bytes, max_tuples, .. } = *settings;
         // Of what waits it keeps as much as of tuples, but some requests may always wait.
         let max_waiting_bytes = self.space.max_waiting_bytes.min(max_bytes.max(LEAST_WAITING_BYTES));
@@ -198,15 +238,33 @@ impl Table {
         SpaceConfig { max_bytes, max_tuples, max_waiting_bytes, seed, ..self.space }
     }
 
-    /// The settings with the server's defaults filled in.
+    /// The settings with the server's defaults filled in. It keeps more than it was asked to, where it keeps all so.
     pub(super) fn filled(&self, settings: SpaceSettings) -> SpaceSettings {
         let or = |given: u64, default: u64| if given == 0 { default } else { given };
         let most = self.config.max_bytes;
+        let policy = if settings.policy == Policy::Volatile { self.policy } else { settings.policy };
         SpaceSettings {
+            policy,
             max_bytes: or(settings.max_bytes, SpacesConfig::DEFAULT_BYTES.min(most)),
             max_tuples: or(settings.max_tuples, SpacesConfig::DEFAULT_TUPLES),
             ..settings
         }
+    }
+
+    /// The one place that knows which policies can be met: a server keeps all its spaces in one way.
+    fn check_policy(&self, name: &SpaceName, asked: Policy) -> Result<(), (Code, String)> {
+        if asked == self.policy {
+            return Ok(());
+        }
+        let what_to_do = match asked {
+            Policy::Logged => "ask one that was started with quintet serve --policy logged",
+            Policy::Volatile | Policy::Replicated(_) => "ask another server",
+        };
+        let text = format!(
+            "this server cannot keep a space with the policy {asked}, as {name} is to be: it keeps all its spaces {}; {what_to_do}",
+            self.policy
+        );
+        Err((Code::BadValue, text))
     }
 
     fn check_room(&self, name: &SpaceName, settings: &SpaceSettings) -> Result<(), (Code, String)> {
@@ -217,7 +275,8 @@ impl Table {
                 "no room for the space {name}: this server keeps {max_spaces} named spaces at most (spaces.max_count); remove one"
             ));
         }
-        let left = max_bytes - self.promised;
+        // More is promised than there is, where it was promised under other limits.
+        let left = max_bytes.saturating_sub(self.promised);
         if settings.max_bytes > left {
             let wanted = settings.max_bytes;
             return full(format!(
@@ -250,26 +309,19 @@ impl Table {
         self.spaces().for_each(Space::verify);
         let promised: u64 = self.spaces.values().map(|named| named.settings.max_bytes).sum();
         assert_eq!(self.promised, promised, "quotas are counted");
-        assert!(promised <= self.config.max_bytes, "more is promised than there is");
-        assert!(self.spaces.len() as u64 <= u64::from(self.config.max_spaces), "there are too many spaces");
+        // What is kept was perhaps made under other limits, or by bytes that nobody made.
+        if self.policy == Policy::Volatile {
+            assert!(promised <= self.config.max_bytes, "more is promised than there is");
+            assert!(
+                self.spaces.len() as u64 <= u64::from(self.config.max_spaces),
+                "there are too many spaces"
+            );
+        }
         assert_eq!(self.by_name.len(), self.spaces.len());
         for (number, named) in &self.spaces {
             assert_eq!(self.by_name.get(&named.name), Some(number), "a space is found by its name");
             let is_due = named.due.is_some_and(|due| self.due.contains(&(due, *number)));
             assert_eq!(named.due.is_some(), is_due, "a space is woken when it wants to be");
-        }
-    }
-}
-
-/// What makes a space of a policy: the one place that knows which there are.
-fn volatile(policy: Policy) -> Result<fn(SpaceConfig) -> Space, (Code, String)> {
-    match policy {
-        Policy::Volatile => Ok(Space::new),
-        Policy::Logged | Policy::Replicated(_) => {
-            let text = format!(
-                "this server cannot keep a space with the policy {policy} so far: it keeps volatile ones, whose tuples end with it"
-            );
-            Err((Code::BadValue, text))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Several spaces of one server, each asked as over one link.
 
-use super::{Spaces, SpacesConfig};
+mod kept;
+
+use super::{KeptSpaces, Spaces, SpacesConfig};
 use crate::codec::{NAMED, NOT_GRANTED, NamedFront, SPACES};
 use crate::{
     Answer, CodeGrants, NotGranted, Policy, Request, SpaceConfig, SpaceName, SpaceNumber, SpaceRights,
@@ -10,7 +12,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use quintet_contract::{
     Address, Disconnect, DownCause, Effects, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo,
-    Outbox, PeerChange, Protocol, SendError, Span, Time, Token,
+    Outbox, PeerChange, Protocol, SendError, Snapshot, Span, Time, Token,
 };
 use quintet_errors::Code;
 use quintet_wire::{Decode, encode_to_vec};
@@ -22,6 +24,12 @@ const OWN: u16 = 1;
 const MEMBER: u16 = 2;
 const OTHER: u16 = 3;
 const LOCAL: u16 = 4;
+
+fn saved(spaces: &Spaces) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    spaces.save(&mut bytes);
+    bytes
+}
 
 type Sent = (u16, u64, Answer);
 
@@ -72,6 +80,8 @@ struct Bench {
     link: Link,
     /// Who was told of refusals.
     told: Vec<NotGranted>,
+    /// With what the spaces come back from their bytes before every input, if they do.
+    moves: Option<KeptSpaces>,
 }
 
 fn at(who: u16) -> Address {
@@ -93,9 +103,17 @@ fn of_bytes(max_bytes: u64) -> SpaceSettings {
 impl Bench {
     /// A server with room for three spaces of 10,000 bytes altogether, and three clients.
     fn new() -> Bench {
-        let config = SpacesConfig { max_spaces: 3, max_bytes: 10_000 };
-        let spaces = Spaces::new(SpaceConfig { max_bytes: 1_000, ..SpaceConfig::default() }, config);
-        let mut bench = Bench { spaces, now: Time::ZERO, link: Link::default(), told: Vec::new() };
+        Bench::of(Policy::Volatile)
+    }
+
+    /// Such a server that keeps its spaces in this way; those that are kept come back from their bytes before every input.
+    fn of(policy: Policy) -> Bench {
+        let spaces = SpacesConfig { max_spaces: 3, max_bytes: 10_000 };
+        let space = SpaceConfig { max_bytes: 1_000, ..SpaceConfig::default() };
+        let config = KeptSpaces { space, spaces, policy };
+        let moves = (policy != Policy::Volatile).then_some(config);
+        let (link, told) = (Link::default(), Vec::new());
+        let mut bench = Bench { spaces: Spaces::kept(&config), now: Time::ZERO, link, told, moves };
         for who in [MEMBER, OTHER, LOCAL] {
             bench.up(who);
         }
@@ -111,6 +129,11 @@ impl Bench {
     }
 
     fn give(&mut self, input: Input<'_>) -> Vec<Sent> {
+        if let Some(config) = self.moves {
+            let saved = saved(&self.spaces);
+            self.spaces = Spaces::restore(&config, &saved).expect("its own bytes");
+            assert_eq!(crate::spaces::tests::saved(&self.spaces), saved, "equal bytes of an equal state");
+        }
         self.spaces.handle(self.now, input, &mut self.link);
         self.spaces.verify();
         let (told, answers): (Vec<_>, Vec<_>) =
@@ -409,8 +432,10 @@ fn garbage_is_answered_as_malformed() {
 proptest! {
     /// Any order of creating, using and removing leaves what each space should hold, and nothing unfinished when nobody waits.
     #[test]
-    fn spaces_hold_what_a_model_of_each_says(steps in prop::collection::vec((0u8..6, 0usize..3, 2u16..5), 1..80)) {
-        let mut bench = Bench::new();
+    fn spaces_hold_what_a_model_of_each_says(
+        steps in prop::collection::vec((0u8..6, 0usize..3, 2u16..5), 1..80), is_kept: bool
+    ) {
+        let mut bench = Bench::of(if is_kept { Policy::Logged } else { Policy::Volatile });
         let names = ["a", "b", "c"];
         let mut model: [Option<(u32, u64)>; 3] = [None; 3];
         for (token, (what, which, who)) in steps.into_iter().enumerate() {

@@ -33,7 +33,7 @@ impl Parked {
 }
 
 impl KeptTuples {
-    fn save(&self, waits: Span, bytes: &mut Vec<u8>) {
+    pub(in crate::space) fn save(&self, waits: Span, bytes: &mut Vec<u8>) {
         let (count, tuples, bulk) = self.parts();
         bytes.u32(u32::try_from(12 + tuples.len()).expect("what a request holds is far shorter"));
         bytes.u64(waits.0);

@@ -1,6 +1,6 @@
 //! The tuples of one signature as bytes. What stands in the indexes follows from the tuples, and is entered anew.
 
-use super::{Account, Entry, Index, IndexSet, Slab, Store};
+use super::{Account, Entry, Index, IndexSet, Slab, Store, Usage};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
@@ -11,16 +11,17 @@ use quintet_wire::{DecodeError, Reader, Sink};
 
 impl Entry {
     fn save(&self, bytes: &mut Vec<u8>) {
-        let Entry { order, head, bulk, failed, shown, account } = self;
+        let Entry { order, head, bulk, failed, shown, account, partition } = self;
         bytes.u64(*order);
         bytes.counted(head);
         bytes.counted(bulk.as_ref().map_or(&[], |bulk| bulk));
         bytes.u32(*failed);
         bytes.u8((*shown).into());
         bytes.u8((*account == Account::Reserve).into());
+        bytes.u8(*partition);
     }
 
-    fn restore(reader: &mut Reader<'_>, signature: &Signature) -> Result<Entry, DecodeError> {
+    fn restore(reader: &mut Reader<'_>, signature: &Signature, usage: &Usage) -> Result<Entry, DecodeError> {
         let order = reader.u64()?;
         let head = reader.counted("head", MAX_PAYLOAD_BYTES)?;
         let bulk = reader.counted("bulk", MAX_BULK_BYTES)?;
@@ -32,7 +33,11 @@ impl Entry {
         let (failed, shown) = (reader.u32()?, reader.flag("whether a tuple is shown")?);
         let is_reserve = reader.flag("account of a tuple")?;
         let account = if is_reserve { Account::Reserve } else { Account::Quota };
-        Ok(Entry { order, head: head.into(), bulk, failed, shown, account })
+        let partition = reader.u8()?;
+        if !usage.has(partition) {
+            return Err(reader.invalid("partition of a tuple", partition, 1));
+        }
+        Ok(Entry { order, head: head.into(), bulk, failed, shown, account, partition })
     }
 }
 
@@ -66,8 +71,9 @@ impl IndexSet {
 
 impl Store {
     pub(in crate::space) fn save(&self, bytes: &mut Vec<u8>) {
-        let Store { signature, entries, indexes, further: _, shown: _, found: _, waiting } = self;
+        let Store { signature, entries, indexes, further: _, shown: _, found: _, waiting, usage } = self;
         bytes.counted(&signature.0);
+        usage.save(bytes);
         entries.save(bytes, |_, entry, bytes| entry.save(bytes));
         indexes.save(bytes);
         waiting.save(bytes);
@@ -76,7 +82,8 @@ impl Store {
     /// The tuples, in their indexes; nobody waits so far.
     pub(in crate::space) fn restore(reader: &mut Reader<'_>, key: &HashKey) -> Result<Store, DecodeError> {
         let signature = Signature(reader.counted("signature", MAX_PAYLOAD_BYTES)?.into());
-        let entries = Slab::restore(reader, |_, reader| Entry::restore(reader, &signature))?;
+        let usage = Usage::restore(reader)?;
+        let entries = Slab::restore(reader, |_, reader| Entry::restore(reader, &signature, &usage))?;
         let mut indexes = IndexSet::restore(reader)?;
         let waiting = IndexSet::restore(reader)?;
         if waiting.iter().any(|index| !index.is_ready()) {
@@ -92,7 +99,7 @@ impl Store {
             }
         }
         let further = indexes.further();
-        Ok(Store { signature, entries, indexes, further, shown, found: None, waiting })
+        Ok(Store { signature, entries, indexes, further, shown, found: None, waiting, usage })
     }
 
     /// Files one who waits again, under these fields, of which there is an index; the hash of them.

@@ -92,7 +92,10 @@ impl Outbox for Link {
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
         // The refusal itself is an error of some length: only tuples are too long.
-        self.check(to, if kind == crate::codec::TUPLE { at_most } else { 0 })?;
+        self.check(
+            to,
+            if matches!(kind, crate::codec::TUPLE | crate::codec::SELECTED) { at_most } else { 0 },
+        )?;
         self.effects.begin(to, kind, token, at_most)
     }
 

@@ -33,9 +33,11 @@ impl Bench {
         &mut self,
         size: PageSize,
         template: Option<&Template>,
-    ) -> (Vec<ListedTuple>, Vec<Sent>) {
+    ) -> (Vec<ListedTuple>, Vec<Sent>, usize) {
         let (mut rows, mut others, mut from) = (Vec::new(), Vec::new(), Some(Cursor::default()));
+        let mut pages = 0;
         while let Some(at) = from.take() {
+            pages += 1;
             let list = Request::List { subject: Subject::Tuples, from: at, size, template };
             for (to, token, answer) in self.ask(101, 1, list) {
                 match answer {
@@ -47,7 +49,7 @@ impl Bench {
                 }
             }
         }
-        (rows, others)
+        (rows, others, pages)
     }
 
     /// All pages of tuples, and how many they are.
@@ -248,7 +250,7 @@ fn what_is_no_request_for_a_page_is_refused_and_so_is_a_page_that_ends_early() {
     };
     let (template, _) = template!["row", ?i64].encode().unwrap();
     let bad = [
-        request(3, 1, 1, &[]),
+        request(5, 1, 1, &[]),
         request(0, 0, 1, &[]),
         request(0, PageSize::MAX_ROWS + 1, 1, &[]),
         request(0, 1, 257, &[]),

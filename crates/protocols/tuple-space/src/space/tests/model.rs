@@ -1,21 +1,37 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
+mod due;
+mod further;
 mod group;
 mod leases;
 mod listing;
 mod quota;
+mod watch;
 
 use super::bench::Sent;
-use crate::{Answer, Refusal, Signature, SpaceConfig, Template, Tuple, Wait, Witness};
+use crate::{Answer, Change, Refusal, Signature, SpaceConfig, Template, Tuple, Wait, Witness};
+use further::Given;
 use quintet_contract::{Span, Time};
 use quintet_errors::Code;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
     Shown,
-    Taken { by: u16, token: u64 },
-    Leased { by: u16, lease: u64, life: Life, due: Option<Time>, put_off: bool, is_acknowledging: bool },
+    /// Put or returned, and offered to those who wait before it can be seen.
+    Put,
+    Taken {
+        by: u16,
+        token: u64,
+    },
+    Leased {
+        by: u16,
+        lease: u64,
+        life: Life,
+        due: Option<Time>,
+        put_off: bool,
+        is_acknowledging: bool,
+    },
 }
 
 /// How long a lease lives unless renewed, and until when although renewed; and whether it is a group's.
@@ -49,9 +65,19 @@ struct Waiting {
     purpose: Purpose,
     wait: Wait,
     due: Option<Time>,
-    template: Template,
+    templates: Vec<Template>,
+    /// What a replacement puts.
+    puts: Vec<Tuple>,
+    is_select: bool,
     is_blocked: bool,
     is_unindexed: bool,
+}
+
+impl Waiting {
+    /// Which of its templates matches, the first if it is several.
+    fn which(&self, tuple: &Tuple) -> Option<usize> {
+        self.templates.iter().position(|template| template.matches(tuple))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -63,6 +89,7 @@ pub(super) enum Purpose {
     Witness,
     /// For a group: how long it lives unless renewed, and at most.
     Hold(Span, Option<Span>),
+    Replace,
 }
 
 impl Purpose {
@@ -92,6 +119,7 @@ pub(super) struct Model {
     waiting: Vec<Waiting>,
     parked: Vec<Parked>,
     replies: Vec<Sent>,
+    watches: watch::Watches,
     pub(super) full: BTreeSet<u16>,
     /// How many further indexes the manager has for each signature, and the most it has had: its own affair as well.
     pub(super) indexes: BTreeMap<Signature, u64>,
@@ -111,6 +139,7 @@ impl Model {
             waiting: vec![],
             parked: vec![],
             replies: vec![],
+            watches: watch::Watches::default(),
             full: BTreeSet::new(),
             indexes: BTreeMap::new(),
             most_indexes: 0,
@@ -134,53 +163,6 @@ impl Model {
 
     fn refuse(&mut self, to: u16, token: u64, code: Code) {
         self.reply(to, token, Answer::Error(Refusal::new(code, "")));
-    }
-
-    pub(super) fn begin(&mut self) {
-        self.put_off();
-        while let Some((_, order)) = self.first_due().filter(|(time, _)| *time <= self.now) {
-            if let Some(at) = self.waiting.iter().position(|w| w.order == order) {
-                let waiting = self.waiting.remove(at);
-                self.refuse(waiting.from, waiting.token, Code::TimedOut);
-            } else if let Some(at) = self.parked.iter().position(|p| p.order == order) {
-                let parked = self.parked.remove(at);
-                self.resume(&parked);
-                self.refuse(parked.from, parked.token, Code::SpaceFull);
-            } else {
-                self.fail(order, "the lease was not renewed in time");
-            }
-        }
-        self.end();
-    }
-
-    /// Where the first thing was due more than a millisecond ago, leases that are due live on, once.
-    fn put_off(&mut self) {
-        let Some(late) = self.first_due().map(|(time, _)| self.now.since(time)) else { return };
-        if late <= Span::from_millis(1) {
-            return;
-        }
-        for stored in &mut self.stored {
-            if let Place::Leased { life, due: Some(due), put_off, .. } = &mut stored.place
-                && *due <= self.now
-                && !*put_off
-            {
-                (*due, *put_off) = (self.now + late.min(life.ttl), true);
-            }
-        }
-    }
-
-    fn first_due(&self) -> Option<(Time, u64)> {
-        let waiting = self.waiting.iter().filter_map(|w| Some((w.due?, w.order)));
-        let parked = self.parked.iter().filter_map(|p| Some((p.due?, p.order)));
-        let leases = self.stored.iter().filter_map(|s| match s.place {
-            Place::Leased { lease, due: Some(due), .. } => Some((due, lease)),
-            _ => None,
-        });
-        waiting.chain(parked).chain(leases).min()
-    }
-
-    pub(super) fn deadline(&self) -> Option<Time> {
-        self.first_due().map(|(time, _)| time)
     }
 
     /// Serves those who wait for room: acknowledgements, then, when none is left, the oldest put.
@@ -218,45 +200,72 @@ impl Model {
     fn put_all(&mut self, tuples: &[Tuple], is_reserve: bool) {
         for tuple in tuples {
             let order = self.order();
-            let (tuple, place) = (tuple.clone(), Place::Shown);
+            let (tuple, place) = (tuple.clone(), Place::Put);
             self.stored.push(Stored { order, tuple, failed: 0, place, is_reserve });
+            self.note(Change::Put, self.stored.len() - 1);
             self.offer(order);
         }
     }
 
     fn offer(&mut self, order: u64) {
-        self.waiting.sort_by_key(|w| w.order);
-        for waiting in self.waiting.clone() {
-            let at = self.stored.iter().position(|s| s.order == order).unwrap();
-            if waiting.is_blocked || waiting.is_unindexed || !waiting.template.matches(&self.stored[at].tuple)
-            {
-                continue;
-            }
-            if self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
-                self.waiting.retain(|w| w.order != waiting.order);
-                if !waiting.purpose.leaves() {
-                    return;
-                }
-            } else {
-                self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = true;
-            }
+        let mut offered = VecDeque::from([order]);
+        while let Some(order) = offered.pop_front() {
+            self.offer_one(order, &mut offered);
         }
     }
 
+    fn offer_one(&mut self, order: u64, put: &mut VecDeque<u64>) {
+        self.waiting.sort_by_key(|w| w.order);
+        for waiting in self.waiting.clone() {
+            let at = self.stored.iter().position(|s| s.order == order).unwrap();
+            let waits = !waiting.is_blocked && !waiting.is_unindexed;
+            if !waits || waiting.which(&self.stored[at].tuple).is_none() {
+                continue;
+            }
+            match self.give(at, &waiting, put) {
+                Given::Full => {
+                    self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = true;
+                }
+                Given::Refused => self.waiting.retain(|w| w.order != waiting.order),
+                Given::Sent => {
+                    self.waiting.retain(|w| w.order != waiting.order);
+                    if !waiting.purpose.leaves() {
+                        return;
+                    }
+                }
+            }
+        }
+        self.stored.iter_mut().find(|s| s.order == order).unwrap().place = Place::Shown;
+    }
+
     fn deliver(&mut self, at: usize, to: u16, token: u64, purpose: Purpose) -> bool {
+        self.deliver_selected(at, to, token, purpose, None)
+    }
+
+    fn deliver_selected(
+        &mut self,
+        at: usize,
+        to: u16,
+        token: u64,
+        purpose: Purpose,
+        which: Option<usize>,
+    ) -> bool {
         if self.full.contains(&to) {
             return false;
         }
         let tuple = self.stored[at].tuple.clone();
         let mut held = None;
         match purpose {
-            Purpose::Read | Purpose::Count => {}
+            Purpose::Read | Purpose::Count | Purpose::Replace => {}
             Purpose::Witness => {
                 let witness = Witness { age: self.stored[at].order, place: 0 };
                 self.sent.push((to, token, Answer::Witnessed(tuple, witness)));
                 return true;
             }
-            Purpose::Take => self.stored[at].place = Place::Taken { by: to, token },
+            Purpose::Take => {
+                self.stored[at].place = Place::Taken { by: to, token };
+                self.note(Change::Taken, at);
+            }
             Purpose::Lease(ttl) => {
                 held = Some(self.lease(at, to, Life { ttl, until: None, for_group: false }));
             }
@@ -265,7 +274,11 @@ impl Model {
                 held = Some(self.lease(at, to, Life { ttl, until, for_group: true }));
             }
         }
-        self.sent.push((to, token, Answer::Tuple(tuple, held)));
+        let answer = match which {
+            Some(which) => Answer::Selected(which, tuple, held),
+            None => Answer::Tuple(tuple, held),
+        };
+        self.sent.push((to, token, answer));
         if purpose == Purpose::Take {
             let mut taken: Vec<u64> = self.taken_by(to).filter(|other| *other != token).collect();
             taken.sort_unstable();
@@ -284,8 +297,13 @@ impl Model {
     }
 
     fn oldest(&self, template: &Template) -> Option<usize> {
-        let matching = self.stored.iter().enumerate().filter(|(_, s)| s.place == Place::Shown);
-        matching.filter(|(_, s)| template.matches(&s.tuple)).min_by_key(|(_, s)| s.order).map(|(at, _)| at)
+        self.oldest_of(core::slice::from_ref(template))
+    }
+
+    fn oldest_of(&self, templates: &[Template]) -> Option<usize> {
+        let shown = self.stored.iter().enumerate().filter(|(_, s)| s.place == Place::Shown);
+        let fits = |tuple: &Tuple| templates.iter().any(|template| template.matches(tuple));
+        shown.filter(|(_, s)| fits(&s.tuple)).min_by_key(|(_, s)| s.order).map(|(at, _)| at)
     }
 
     pub(super) fn settle(&mut self, from: u16, below: u64) {
@@ -295,7 +313,8 @@ impl Model {
     fn may_wait(&mut self, from: u16, token: u64) -> bool {
         let waiting = self.waiting.iter().filter(|w| w.from == from).count();
         let parked = self.parked.iter().filter(|p| p.from == from).count();
-        let may = waiting + parked < self.config.max_waiting;
+        let watching = self.watches.watchers.iter().filter(|w| w.from == from).count();
+        let may = waiting + parked + watching < self.config.max_waiting;
         if !may {
             self.refuse(from, token, Code::TooLarge);
         }
@@ -315,7 +334,7 @@ impl Model {
         };
         if self.may_wait(from, token) {
             let due = if let Wait::For(span) = wait { Some(self.now + span) } else { None };
-            let (order, template) = (self.order(), template.clone());
+            let (order, templates) = (self.order(), vec![template.clone()]);
             self.waiting.push(Waiting {
                 order,
                 from,
@@ -323,7 +342,9 @@ impl Model {
                 purpose,
                 wait,
                 due,
-                template,
+                templates,
+                puts: vec![],
+                is_select: false,
                 is_blocked,
                 is_unindexed,
             });
@@ -368,7 +389,8 @@ impl Model {
     }
 
     fn show(&mut self, at: usize) {
-        self.stored[at].place = Place::Shown;
+        self.stored[at].place = Place::Put;
+        self.note(Change::Returned, at);
         self.offer(self.stored[at].order);
     }
 
@@ -379,6 +401,7 @@ impl Model {
             let parked = self.parked.remove(at);
             self.resume(&parked);
         } else {
+            self.cancel_watcher(from, token);
             return;
         }
         self.refuse(from, token, Code::Cancelled);
@@ -386,10 +409,8 @@ impl Model {
 
     pub(super) fn undo(&mut self, from: u16, token: u64) {
         let taken = Place::Taken { by: from, token };
-        if let Some(stored) = self.stored.iter_mut().find(|s| s.place == taken) {
-            stored.place = Place::Shown;
-            let order = stored.order;
-            self.offer(order);
+        if let Some(at) = self.stored.iter().position(|s| s.place == taken) {
+            self.show(at);
         }
     }
 
@@ -407,6 +428,7 @@ impl Model {
         let (flushed, kept) = core::mem::take(&mut self.replies).into_iter().partition(|reply| reply.0 == to);
         self.replies = kept;
         self.sent.extend::<Vec<Sent>>(flushed);
+        self.unblock_watchers(to);
         self.waiting.sort_by_key(|w| w.order);
         for waiting in self.waiting.clone().into_iter().filter(|w| w.from == to && w.is_blocked) {
             self.search_for(&waiting);
@@ -428,26 +450,29 @@ impl Model {
         if it.is_unindexed {
             return;
         }
-        match self.oldest(&waiting.template) {
+        let mut put = VecDeque::new();
+        match self.oldest_of(&waiting.templates) {
             _ if waiting.purpose == Purpose::Count => {
-                self.reply_count(waiting.from, waiting.token, &waiting.template);
+                self.reply_count(waiting.from, waiting.token, &waiting.templates[0]);
             }
             None if waiting.wait != Wait::AtOnce => return,
             None => self.reply(waiting.from, waiting.token, Answer::NoMatch),
             Some(at) => {
-                if !self.deliver(at, waiting.from, waiting.token, waiting.purpose) {
+                if let Given::Full = self.give(at, waiting, &mut put) {
                     self.waiting.iter_mut().find(|w| w.order == waiting.order).unwrap().is_blocked = true;
                     return;
                 }
             }
         }
         self.waiting.retain(|w| w.order != waiting.order);
+        put.into_iter().for_each(|order| self.offer(order));
     }
 
     pub(super) fn down(&mut self, address: u16) {
         self.waiting.retain(|w| w.from != address);
         self.parked.retain(|p| p.from != address);
         self.replies.retain(|r| r.0 != address);
+        self.watchers_down(address);
         self.stored.retain(|s| !matches!(s.place, Place::Taken { by, .. } if by == address));
         let mut leases: Vec<u64> = self
             .stored

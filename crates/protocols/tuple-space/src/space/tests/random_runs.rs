@@ -8,7 +8,7 @@ use crate::{Answer, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Tem
 use proptest::prelude::*;
 use quintet_contract::{Input, Protocol, Snapshot, Span, check_snapshots};
 use quintet_errors::Code;
-use steps::{Step, Steps, config, group_steps, steps, stepwise};
+use steps::{Step, Steps, config, group_steps, steps, stepwise, watching_steps};
 
 /// A manager and a model in the same situation.
 struct Pair {
@@ -18,6 +18,10 @@ struct Pair {
     tokens: [u64; 4],
     leases: Vec<u64>,
     witnesses: Vec<Witness>,
+    /// The number of an event that was told last.
+    number: u64,
+    /// How many answers had events, and how many said that they are kept no more.
+    watched: [u32; 2],
     /// How many groups have happened that took something, and how many that did not as something was gone.
     groups: [u32; 2],
     /// Whether a request has waited for an index.
@@ -34,6 +38,8 @@ impl Pair {
             tokens: [0; 4],
             leases: vec![],
             witnesses: vec![],
+            number: 0,
+            watched: [0; 2],
             groups: [0; 2],
             half_built: false,
             is_scanned: false,
@@ -99,6 +105,7 @@ impl Pair {
             }
             Step::Pass(span) => self.pass(*span),
             Step::List(template, rows) => self.list(template.as_ref(), *rows),
+            Step::Look(template, most) => self.look_at(template.as_ref(), *most),
             Step::Writable => {
                 self.model.full.remove(&from);
                 let sent = self.bench.writable(from);
@@ -116,6 +123,7 @@ impl Pair {
                 let settled = if settled_back == 0 { 0 } else { last.saturating_sub(settled_back) };
                 let sent = self.ask(from, token, settled, request);
                 self.model.end();
+                self.model.serve_watchers();
                 (sent, core::mem::take(&mut self.model.sent))
             }
         }
@@ -138,8 +146,8 @@ impl Pair {
 
     /// Compares what is listed with what the model has. What is due is done with the first page.
     fn list(&mut self, template: Option<&Template>, rows: u32) -> (Vec<Sent>, Vec<Sent>) {
-        let (listing, sent) = self.bench.list_among(PageSize { rows, field_bytes: 256 }, template);
-        let expected = self.input(|_| {});
+        let (listing, sent, pages) = self.bench.list_among(PageSize { rows, field_bytes: 256 }, template);
+        let expected = self.pages(pages);
         self.look();
         let mut listed: Vec<_> = listing
             .into_iter()
@@ -152,6 +160,21 @@ impl Pair {
         listed.sort_by_key(|row| row.0);
         assert_eq!(listed, self.model.list(template));
         (sent, expected)
+    }
+
+    /// Compares what can be looked at with what the model has. What is due is done with the first page.
+    fn look_at(&mut self, template: Option<&Template>, most: u32) -> (Vec<Sent>, Vec<Sent>) {
+        let (mut there, sent, pages) = self.bench.look_among(most, template);
+        let expected = self.pages(pages);
+        self.look();
+        there.sort_by_key(|(age, _)| *age);
+        assert_eq!(there, self.model.there(template));
+        (sent, expected)
+    }
+
+    /// What the model does with so many requests for a page.
+    fn pages(&mut self, pages: usize) -> Vec<Sent> {
+        (0..pages).flat_map(|_| self.input(|_| {})).collect()
     }
 
     /// Tells the model what indexes there are, and who waits for one or for more turns.
@@ -172,6 +195,7 @@ impl Pair {
         self.model.begin();
         act(&mut self.model);
         self.model.end();
+        self.model.serve_watchers();
         core::mem::take(&mut self.model.sent)
     }
 
@@ -196,12 +220,14 @@ impl Pair {
                     Purpose::Hold(lease, limit) => {
                         Request::Hold { wait, lease: *lease, limit: *limit, template }
                     }
+                    Purpose::Replace => unreachable!("a replacement is a step of its own"),
                 };
                 let sent = bench.ask_settled(from, token, settled, request);
                 self.look();
                 self.model.query(from, token, *purpose, wait, template);
                 sent
             }
+            Step::Select(..) | Step::Replace(..) => self.ask_further(from, token, settled, step),
             Step::Cancel(_) => {
                 model.cancel(from, token);
                 bench.ask_settled(from, token, settled, Request::Cancel)
@@ -220,10 +246,39 @@ impl Pair {
                 self.model.count(from, token, template);
                 sent
             }
+            Step::Watch(since, most, wait, template) => {
+                let (since, most, wait) = (since.map(|back| self.number.saturating_sub(back)), *most, *wait);
+                let template = template.as_ref();
+                model.watch((from, token), since, most, wait, template);
+                bench.ask_settled(from, token, settled, Request::Watch { since, most, wait, template })
+            }
             Step::Commit(..) | Step::Abort(_) => self.end_group(from, token, settled, step),
             Step::Ack(..) | Step::Release(_) => self.ask_about_lease(from, token, settled, step),
             other => unreachable!("{other:?} is no request"),
         }
+    }
+
+    fn ask_further(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
+        let request = match step {
+            Step::Select(purpose, wait, templates) => {
+                let lease = if let Purpose::Lease(ttl) = purpose { Some(*ttl) } else { None };
+                Request::Select { takes: *purpose != Purpose::Read, wait: *wait, lease, templates }
+            }
+            Step::Replace(wait, template, tuples) => Request::Replace { wait: *wait, template, tuples },
+            other => unreachable!("{other:?} is no further operation"),
+        };
+        let sent = self.bench.ask_settled(from, token, settled, request);
+        self.look();
+        match step {
+            Step::Select(purpose, wait, templates) => {
+                self.model.select(from, token, *purpose, *wait, templates);
+            }
+            Step::Replace(wait, template, tuples) => {
+                self.model.replace(from, token, *wait, template, tuples);
+            }
+            other => unreachable!("{other:?} is no further operation"),
+        }
+        sent
     }
 
     fn ask_about_lease(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
@@ -244,9 +299,22 @@ impl Pair {
 
     fn remember_leases(&mut self, sent: &[Sent]) {
         self.leases.extend(sent.iter().filter_map(|(_, _, answer)| match answer {
-            Answer::Tuple(_, Some(attempt)) => Some(attempt.lease.0),
+            Answer::Tuple(_, Some(attempt)) | Answer::Selected(_, _, Some(attempt)) => Some(attempt.lease.0),
             _ => None,
         }));
+        for (_, _, answer) in sent {
+            match answer {
+                Answer::Events(events) => {
+                    self.number = events.number;
+                    self.watched[0] += u32::from(!events.events.is_empty());
+                }
+                Answer::TooOld { newest, .. } => {
+                    self.number = *newest;
+                    self.watched[1] += 1;
+                }
+                _ => {}
+            }
+        }
         self.witnesses.extend(sent.iter().filter_map(|(_, _, answer)| match answer {
             Answer::Witnessed(_, witness) => Some(*witness),
             _ => None,
@@ -347,6 +415,24 @@ fn groups_end_as_those_of_the_model() {
     assert!(gone > 200, "{gone} groups did not happen as something was gone");
 }
 
+/// With room for more events, so that many are told; those who come too late are told that.
+#[test]
+fn who_watches_is_told_what_the_model_tells() {
+    let watched = core::cell::Cell::new([0u32; 2]);
+    let settings = ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() };
+    let result = proptest::test_runner::TestRunner::new(settings).run(&watching_steps(), |steps| {
+        let mut pair = Pair::new(SpaceConfig { max_bytes: 20_000, max_tuples: 20, ..config() });
+        let result = compare(&mut pair, &steps);
+        let [told, missed] = watched.get();
+        watched.set([told + pair.watched[0], missed + pair.watched[1]]);
+        result
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    let [told, missed] = watched.get();
+    assert!(told > 1000, "{told} answers had events");
+    assert!(missed > 100, "{missed} watches came too late");
+}
+
 /// Where each step looks at one tuple or two, so that all of this happens while indexes are half built and searches half done.
 #[test]
 fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
@@ -371,7 +457,8 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
 #[test]
 fn every_seeded_defect_is_found() {
     use crate::Defect::{CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned};
-    use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, WitnessNotChecked};
+    use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, MissedEventsNotTold, ReplacedStays};
+    use crate::Defect::{ReplacementNotOffered, ReturnNotWatched, SelectWaitsForFirst, WitnessNotChecked};
     for defect in [
         LostWakeUp,
         LeaseNeverReturned,
@@ -379,8 +466,14 @@ fn every_seeded_defect_is_found() {
         LostBetweenRemovalAndReply,
         WitnessNotChecked,
         GroupEndsHalf,
+        SelectWaitsForFirst,
+        ReplacementNotOffered,
+        ReplacedStays,
+        ReturnNotWatched,
+        MissedEventsNotTold,
     ] {
-        let settings = ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() };
+        let settings =
+            ProptestConfig { cases: 50_000, failure_persistence: None, ..ProptestConfig::default() };
         let found = proptest::test_runner::TestRunner::new(settings).run(&steps(), |steps| {
             let mut pair = Pair::new(SpaceConfig { defect: Some(defect), ..config() });
             pair.bench.verifies = false;

@@ -1,7 +1,7 @@
 //! What the end of a group does.
 
-use super::{Model, Place};
-use crate::{Answer, Tuple};
+use super::{Model, Place, Stored};
+use crate::{Answer, Change, Tuple};
 use quintet_contract::Span;
 use quintet_errors::Code;
 
@@ -55,7 +55,7 @@ impl Model {
             self.stored.iter().any(|s| {
                 s.order == *age
                     && match s.place {
-                        Place::Shown => true,
+                        Place::Shown | Place::Put => true,
                         Place::Taken { .. } => false,
                         Place::Leased { lease, .. } => leases.contains(&lease),
                     }
@@ -65,6 +65,12 @@ impl Model {
     }
 
     pub(super) fn remove_leased(&mut self, leases: &[u64]) {
-        self.stored.retain(|s| !matches!(s.place, Place::Leased { lease, .. } if leases.contains(&lease)));
+        for id in leases {
+            let is_it = |s: &Stored| matches!(s.place, Place::Leased { lease, .. } if lease == *id);
+            if let Some(at) = self.stored.iter().position(is_it) {
+                self.note(Change::Done, at);
+                self.stored.remove(at);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Leases: how they are given, renewed, ended and lost.
 
 use super::{Life, Model, Parked, Place, Stored};
-use crate::{Answer, Attempt, DEAD_LETTER, LeaseId, Tuple, Value};
+use crate::{Answer, Attempt, Change, DEAD_LETTER, LeaseId, Tuple, Value};
 use quintet_contract::Span;
 use quintet_errors::Code;
 
@@ -17,6 +17,7 @@ impl Model {
         let Some(at) = self.held(from, id) else { return self.refuse(from, token, Code::LeaseLost) };
         let is_oldest = self.parked.iter().all(|p| p.leases.is_empty());
         if let Some(is_reserve) = self.room_for_results(tuples, &[id], is_oldest) {
+            self.note(Change::Done, at);
             self.stored.remove(at);
             self.put_all(tuples, is_reserve);
             self.reply(from, token, Answer::Done);
@@ -60,6 +61,7 @@ impl Model {
         if failed < self.config.max_attempts || tuple[0] == Value::from(DEAD_LETTER) {
             return self.show(at);
         }
+        self.note(Change::Failed, at);
         let mut values: Vec<Value> = vec![DEAD_LETTER.into(), reason.into(), i64::from(failed).into()];
         let Stored { tuple, is_reserve, .. } = self.stored.remove(at);
         values.extend(tuple);
@@ -82,6 +84,7 @@ impl Model {
         let due = Some(life.due(self.now));
         self.stored[at].place =
             Place::Leased { by: to, lease, life, due, put_off: false, is_acknowledging: false };
+        self.note(Change::Leased, at);
         Attempt { lease: LeaseId(lease), attempt: self.stored[at].failed + 1 }
     }
 }

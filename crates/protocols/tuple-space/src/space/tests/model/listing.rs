@@ -15,7 +15,7 @@ impl Model {
             .filter_map(|s| {
                 let lease = match s.place {
                     Place::Shown => None,
-                    Place::Taken { .. } => return None,
+                    Place::Taken { .. } | Place::Put => return None,
                     Place::Leased { by, lease, .. } => Some((lease, by)),
                 };
                 Some((s.order, s.failed, lease, s.tuple.values().to_vec()))

@@ -9,6 +9,8 @@ use quintet_contract::Span;
 pub(super) enum Step {
     Out(Vec<Tuple>, Option<Span>),
     Query(Purpose, Wait, Template),
+    Select(Purpose, Wait, Vec<Template>),
+    Replace(Wait, Template, Vec<Tuple>),
     /// These four name a request or lease of the past, counted back from the last.
     Cancel(u64),
     Return(u64),
@@ -21,6 +23,10 @@ pub(super) enum Step {
     Count(Template),
     /// All tuples, or those that match, so many in a page.
     List(Option<Template>, u32),
+    /// Behind the number that was told last, so many back; none: the number now.
+    Watch(Option<u64>, u32, Wait, Option<Template>),
+    /// All tuples, or those that match, so many in a page.
+    Look(Option<Template>, u32),
     Fill,
     Writable,
     Down,
@@ -75,14 +81,17 @@ pub(super) fn a_template() -> impl Strategy<Value = Template> {
     ]
 }
 
-pub(super) fn step() -> impl Strategy<Value = Step> {
-    let tuples = |from| proptest::collection::vec(one_tuple(), from..4);
-    let deadline = || prop_oneof![Just(None), (0..30u64).prop_map(|n| Some(Span::from_micros(n)))];
-    let wait = prop_oneof![
+fn a_wait() -> impl Strategy<Value = Wait> {
+    prop_oneof![
         Just(Wait::AtOnce),
         Just(Wait::Forever),
         (0..30u64).prop_map(|n| Wait::For(Span::from_micros(n)))
-    ];
+    ]
+}
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    let tuples = |from| proptest::collection::vec(one_tuple(), from..4);
+    let deadline = || prop_oneof![Just(None), (0..30u64).prop_map(|n| Some(Span::from_micros(n)))];
     let purpose = prop_oneof![
         1 => Just(Purpose::Read),
         2 => Just(Purpose::Take),
@@ -94,9 +103,21 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         }),
     ];
     let some = |most| proptest::collection::vec(0..3usize, 0..most);
+    let selecting = prop_oneof![
+        1 => Just(Purpose::Read),
+        2 => Just(Purpose::Take),
+        1 => (1..40u64).prop_map(|n| Purpose::Lease(Span::from_micros(n))),
+    ];
+    let templates = proptest::collection::vec(a_template(), 1..4);
+    let watched = || prop_oneof![3 => Just(None), 2 => a_template().prop_map(Some)];
+    let since = prop_oneof![1 => Just(None), 8 => (0..3u64).prop_map(Some)];
     prop_oneof![
+        5 => (selecting, a_wait(), templates).prop_map(|(p, w, t)| Step::Select(p, w, t)),
+        5 => (a_wait(), a_template(), tuples(1)).prop_map(|(w, t, p)| Step::Replace(w, t, p)),
+        4 => (since, 1..4u32, a_wait(), watched()).prop_map(|(s, n, w, t)| Step::Watch(s, n, w, t)),
+        1 => (watched(), 1..4u32).prop_map(|(t, n)| Step::Look(t, n)),
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
-        10 => (purpose, wait, a_template()).prop_map(|(p, w, t)| Step::Query(p, w, t)),
+        10 => (purpose, a_wait(), a_template()).prop_map(|(p, w, t)| Step::Query(p, w, t)),
         2 => (1..6u64).prop_map(Step::Cancel),
         2 => (1..6u64).prop_map(Step::Return),
         3 => (0..4usize, tuples(0), deadline()).prop_map(|(l, t, d)| Step::Ack(l, t, d)),
@@ -136,6 +157,31 @@ pub(super) fn group_steps() -> impl Strategy<Value = Steps> {
         1 => some(3).prop_map(Step::Abort),
         2 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
         1 => Just(Step::Renew),
+    ];
+    proptest::collection::vec((1..3u16, 0..2u64, step), 10..60)
+}
+
+/// Two senders that watch what they put, lease and take.
+pub(super) fn watching_steps() -> impl Strategy<Value = Steps> {
+    let purpose = prop_oneof![Just(Purpose::Take), Just(Purpose::Lease(Span::from_micros(20)))];
+    let wait = prop_oneof![
+        Just(Wait::AtOnce),
+        Just(Wait::Forever),
+        (0..30u64).prop_map(|n| Wait::For(Span::from_micros(n)))
+    ];
+    let template = prop_oneof![Just(None), a_template().prop_map(Some)];
+    let since = prop_oneof![1 => Just(None), 6 => Just(Some(0)), 3 => (0..20u64).prop_map(Some)];
+    let step = prop_oneof![
+        6 => (since, 1..5u32, wait, template).prop_map(|(s, n, w, t)| Step::Watch(s, n, w, t)),
+        4 => proptest::collection::vec(one_tuple(), 1..4).prop_map(|t| Step::Out(t, None)),
+        4 => (purpose, a_template()).prop_map(|(p, t)| Step::Query(p, Wait::AtOnce, t)),
+        1 => (0..3usize).prop_map(|l| Step::Ack(l, vec![], None)),
+        1 => (1..4u64).prop_map(Step::Return),
+        1 => (1..4u64).prop_map(Step::Cancel),
+        1 => Just(Step::Fill),
+        2 => Just(Step::Writable),
+        2 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
+        1 => (1..400u64).prop_map(|n| Step::Late(Span::from_secs(n))),
     ];
     proptest::collection::vec((1..3u16, 0..2u64, step), 10..60)
 }

@@ -1,0 +1,301 @@
+//! What routers and managers say to each other where one space is spread over several managers.
+//!
+//! ```text
+//! ROUTE     0 u8 | nothing: only asks
+//!           1 u8 | class | signature: templates have given its key so far
+//!           2 u8 | signature: a template does not give its key
+//!           3 u8 | epoch u64 | template, to the end: counts what this manager has of a hash, if the epoch is its own
+//! FENCE     nothing
+//! MIGRATE   epoch u64 | class | signature
+//! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
+//!           age u64 (0: it has none yet), failed leases u32, is in the reserve u8, bulk length u32, head counted; then the length of that u32
+//! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n of: class, signature
+//! MOVED     epoch u64
+//! class     0 queue, 1 hash, 2 search u8 | field of the key u8, 0 where there is none
+//! ```
+//!
+//! Signatures and texts are counted. A `TRANSFER` with its tuples in the bulk has nothing behind its number in the body.
+
+use super::{BULK_ALIGNMENT, View, aligned};
+use crate::{Signature, TooLarge};
+use bytes::Bytes;
+use quintet_contract::limits::{MAX_BULK_BYTES, MAX_FIELDS};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// Managers that one space may be spread over.
+pub const MAX_MANAGERS: usize = 16;
+/// Signatures of which a directory says more than that they are queues.
+pub const MAX_CLASSES: usize = 256;
+/// An address of a manager, as text.
+const MAX_ADDRESS_BYTES: usize = 1024;
+/// Tuples of one transfer.
+const MAX_MOVED_TUPLES: usize = 1 << 24;
+
+/// How a signature's tuples are spread over the managers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// At one manager, which the signature says: what every signature begins as.
+    Queue,
+    /// At all of them, each tuple where the value of its field of this number says: so far every template has given that field.
+    Hash(u8),
+    /// At one manager, as a queue, and for good: it was a hash, and a template did not give the key.
+    Search,
+}
+
+/// What is asked of the directory, beside where everything is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Route {
+    /// Nothing.
+    Ask,
+    /// To make it a hash.
+    Spread(Signature, u8),
+    /// To bring a hash together at one manager.
+    Gather(Signature),
+    /// Asked of every manager: how many tuples it has that match the template behind this, if nothing has moved since that epoch.
+    Count(u64),
+}
+
+/// Where everything is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Routes {
+    /// Counts the changes.
+    pub epoch: u64,
+    /// Keys the hash that says where a tuple is.
+    pub seed: u64,
+    /// Where each manager listens, the first one first; texts that the host understands.
+    pub addresses: Vec<String>,
+    /// The signatures that are no queues.
+    pub classes: Vec<(Signature, Class)>,
+}
+
+/// A change of where a signature's tuples are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Migrate {
+    pub(crate) epoch: u64,
+    pub(crate) signature: Signature,
+    pub(crate) class: Class,
+}
+
+/// A tuple on its way from one manager to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MovedTuple {
+    pub(crate) age: u64,
+    pub(crate) failed: u32,
+    pub(crate) is_reserve: bool,
+    pub(crate) head: Bytes,
+    pub(crate) bulk: Bytes,
+}
+
+/// Tuples on their way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Transfer {
+    /// That of the sender.
+    pub(crate) epoch: u64,
+    /// All ages that the sender has given are below it, those of tuples that it keeps included: later ones are to be above.
+    pub(crate) next_age: u64,
+    /// All that the sender had of this signature is here.
+    pub(crate) ends: Option<Signature>,
+    pub(crate) tuples: Vec<MovedTuple>,
+}
+
+impl Encode for Class {
+    fn encode(&self, sink: &mut impl Sink) {
+        let (tag, field) = match self {
+            Class::Queue => (0, 0),
+            Class::Hash(field) => (1, *field),
+            Class::Search => (2, 0),
+        };
+        sink.u8(tag);
+        sink.u8(field);
+    }
+}
+
+impl Decode<'_> for Class {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match (reader.u8()?, reader.u8()?) {
+            (0, 0) => Class::Queue,
+            (1, field) if usize::from(field) < MAX_FIELDS => Class::Hash(field),
+            (2, 0) => Class::Search,
+            (0..=2, field) => return Err(reader.invalid("field of a class", field, 1)),
+            (tag, _) => return Err(reader.invalid("class of a signature", tag, 2)),
+        })
+    }
+}
+
+/// A class that this signature can have: its key is one of its fields.
+fn class_of(reader: &mut Reader<'_>) -> Result<(Class, Signature), DecodeError> {
+    let (class, signature) = (Class::decode(reader)?, Signature::decode(reader)?);
+    match class {
+        Class::Hash(field) if field >= signature.0[0] => {
+            Err(reader.invalid("field of a class", field, signature.0.len()))
+        }
+        _ => Ok((class, signature)),
+    }
+}
+
+impl Encode for Route {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Route::Ask => sink.u8(0),
+            Route::Spread(signature, field) => {
+                sink.u8(1);
+                Class::Hash(*field).encode(sink);
+                sink.counted(&signature.0);
+            }
+            Route::Gather(signature) => {
+                sink.u8(2);
+                sink.counted(&signature.0);
+            }
+            Route::Count(epoch) => {
+                sink.u8(3);
+                sink.u64(*epoch);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for Route {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            0 => Route::Ask,
+            1 => match class_of(reader)? {
+                (Class::Hash(field), signature) => Route::Spread(signature, field),
+                _ => return Err(reader.invalid("class to spread", 0u8, 0)),
+            },
+            2 => Route::Gather(Signature::decode(reader)?),
+            3 => Route::Count(reader.u64()?),
+            other => return Err(reader.invalid("what is asked of a directory", other, 1)),
+        })
+    }
+}
+
+impl Encode for Routes {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.epoch);
+        sink.u64(self.seed);
+        sink.u8(u8::try_from(self.addresses.len()).expect("at most MAX_MANAGERS"));
+        self.addresses.iter().for_each(|address| sink.counted(address.as_bytes()));
+        sink.u32(u32::try_from(self.classes.len()).expect("at most MAX_CLASSES"));
+        for (signature, class) in &self.classes {
+            class.encode(sink);
+            sink.counted(&signature.0);
+        }
+    }
+}
+
+impl Decode<'_> for Routes {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (epoch, seed) = (reader.u64()?, reader.u64()?);
+        let managers = match reader.u8()? {
+            managers if (1..=MAX_MANAGERS).contains(&usize::from(managers)) => managers,
+            other => return Err(reader.invalid("number of managers", other, 1)),
+        };
+        let mut address = || reader.text("address of a manager", MAX_ADDRESS_BYTES).map(str::to_owned);
+        let addresses = (0..managers).map(|_| address()).collect::<Result<_, _>>()?;
+        let number = reader.length("number of classes", MAX_CLASSES)?;
+        let classes = (0..number).map(|_| class_of(reader).map(|(class, signature)| (signature, class)));
+        Ok(Routes { epoch, seed, addresses, classes: classes.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Encode for Migrate {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.epoch);
+        self.class.encode(sink);
+        sink.counted(&self.signature.0);
+    }
+}
+
+impl Decode<'_> for Migrate {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let epoch = reader.u64()?;
+        let (class, signature) = class_of(reader)?;
+        Ok(Migrate { epoch, signature, class })
+    }
+}
+
+impl Transfer {
+    /// Its body and its bulk.
+    ///
+    /// # Errors
+    /// The tuples are too long for one.
+    pub(crate) fn to_parts(&self) -> Result<(Vec<u8>, Bytes), TooLarge> {
+        let (mut body, mut bulk, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+        body.u64(self.epoch);
+        body.u64(self.next_age);
+        body.u8(self.ends.is_some().into());
+        self.ends.iter().for_each(|signature| body.counted(&signature.0));
+        body.u32(u32::try_from(self.tuples.len()).expect("they lie in memory, in chunks"));
+        for tuple in &self.tuples {
+            if !tuple.bulk.is_empty() {
+                bulk.resize(bulk.len().next_multiple_of(BULK_ALIGNMENT), 0);
+                bulk.extend_from_slice(&tuple.bulk);
+            }
+            heads.u64(tuple.age);
+            heads.u32(tuple.failed);
+            heads.u8(tuple.is_reserve.into());
+            heads.u32(u32::try_from(tuple.bulk.len()).expect("a bulk is shorter than 4 GiB"));
+            heads.counted(&tuple.head);
+        }
+        if !self.tuples.is_empty() {
+            bulk.extend_from_slice(&heads);
+            bulk.u32(u32::try_from(heads.len()).expect("chunks are short"));
+        }
+        match bulk.len() {
+            bytes if bytes > MAX_BULK_BYTES => {
+                Err(TooLarge::Request { tuples: self.tuples.len(), bytes, limit: MAX_BULK_BYTES })
+            }
+            _ => Ok((body, bulk.into())),
+        }
+    }
+
+    /// Reads it, and checks each tuple.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub(crate) fn decode(body: &[u8], bulk: &Bytes) -> Result<Transfer, DecodeError> {
+        let mut reader = Reader::new(body);
+        let (epoch, next_age) = (reader.u64()?, reader.u64()?);
+        let ends =
+            reader.flag("whether a signature ends")?.then(|| Signature::decode(&mut reader)).transpose()?;
+        let number = reader.length("number of tuples", MAX_MOVED_TUPLES)?;
+        reader.finish()?;
+        let tuples = if number == 0 && bulk.is_empty() { Vec::new() } else { moved_tuples(number, bulk)? };
+        Ok(Transfer { epoch, next_age, ends, tuples })
+    }
+}
+
+fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeError> {
+    let truncated = DecodeError::Truncated { at: bulk.len(), needed: size_of::<u32>(), left: 0 };
+    let (front, len) = bulk.split_last_chunk().ok_or(truncated)?;
+    let len = u32::from_le_bytes(*len) as usize;
+    let start = front.len().checked_sub(len);
+    let start = start.ok_or(DecodeError::Truncated { at: 0, needed: len, left: front.len() })?;
+    let (mut reader, mut bulk_end) = (Reader::new(&front[start..]), 0);
+    // Each takes more bytes than none: their number is no reason to allocate.
+    let mut tuples = Vec::new();
+    for _ in 0..number {
+        tuples.push(moved_tuple(&mut reader, &bulk.slice(..start), &mut bulk_end)?);
+    }
+    reader.finish()?;
+    match start - bulk_end {
+        0 => Ok(tuples),
+        left => Err(DecodeError::Trailing { at: bulk_end, left }),
+    }
+}
+
+fn moved_tuple(reader: &mut Reader<'_>, bulk: &Bytes, end: &mut usize) -> Result<MovedTuple, DecodeError> {
+    let (age, failed) = (reader.u64()?, reader.u32()?);
+    let is_reserve = reader.flag("whether a tuple is in the reserve")?;
+    let bulk_len = reader.length("length of a tuple's bulk", MAX_BULK_BYTES)?;
+    let head = reader.counted("length of a head", super::MAX_HEAD_BYTES + super::DEAD_LETTER_BYTES)?;
+    let at = if bulk_len == 0 { *end } else { aligned(*end) };
+    let left = bulk.len().saturating_sub(at);
+    if bulk_len > left {
+        return Err(DecodeError::Truncated { at, needed: bulk_len, left });
+    }
+    *end = at + bulk_len;
+    let bulk = bulk.slice(at..*end);
+    View::tuple(head, &bulk)?;
+    Ok(MovedTuple { age, failed, is_reserve, head: Bytes::copy_from_slice(head), bulk })
+}

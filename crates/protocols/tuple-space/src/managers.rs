@@ -1,0 +1,35 @@
+//! One space, spread over several managers.
+//!
+//! # What it promises
+//! - **One manager a request.** Where a tuple is follows from its signature, and for a signature with a key from the value of that field: so
+//!   each take and read is asked of one manager, and `no match` is as exact as that one's.
+//! - **Classes.** A signature begins as a *queue*, all of it at one manager. Where every template has given a value for one of its fields it
+//!   becomes a *hash* on that field, spread over all; where a template then does not, it becomes a *search*: it is gathered at one manager,
+//!   for good. Meanwhile requests for it wait, and none fails.
+//! - **A directory**, at the first manager, decides that, one change at a time. Clients keep what it says; a manager answers what it does not
+//!   have with `MOVED`, and the client's router asks the directory, and then the right manager.
+//! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
+//! - **Atomic** is what one manager does at one instant: several tuples at once belong to one manager, and so does all that a group uses and
+//!   puts; the results of a lease belong to one as well, not necessarily to that of the lease. Anything else is refused, and nothing of it happens.
+//! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
+//!   hear of it: among different clients the oldest may lose its place.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `placement.rs` | which manager a tuple is at |
+//! | `manager.rs` | [`Manager`]: a [`Spaces`](crate::Spaces) as one of several |
+//! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
+//! | `manager/usage.rs` | what templates have shown so far |
+//! | `router.rs` | [`Router`]: a client's side |
+//! | `router/control.rs` | its fences, and its questions to the directory |
+//! | `router/target.rs`, `router/merge.rs`, `router/again.rs` | whom to ask; the answers of all as one; what is asked again |
+
+mod manager;
+mod placement;
+mod router;
+#[cfg(test)]
+mod tests;
+
+pub use manager::{Manager, ManagersConfig};
+pub(crate) use placement::{Home, Placement};
+pub use router::{Router, RouterConfig};

@@ -1,0 +1,170 @@
+//! Who decides where everything is: the first manager.
+
+use super::Manager;
+use crate::Signature;
+use crate::codec::{COUNT, Class, MAX_CLASSES, MIGRATE, Migrate, ROUTES, Route};
+use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, Protocol, Time, Token};
+use quintet_errors::Code;
+use quintet_wire::{Decode, DecodeError, Reader, encode_to_vec};
+use std::collections::VecDeque;
+
+/// What it knows beside the placement.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// Where each manager listens.
+    addresses: Vec<String>,
+    /// Changes that were asked for.
+    wanted: VecDeque<(Signature, Class)>,
+    /// Managers that have not finished the change under way.
+    left: usize,
+    /// Who asks where everything is; answered between two changes.
+    asked: Vec<(Address, Token)>,
+}
+
+impl Directory {
+    pub(super) fn new(addresses: Vec<String>) -> Directory {
+        Directory { addresses, wanted: VecDeque::new(), left: 0, asked: Vec::new() }
+    }
+}
+
+impl Manager {
+    /// A client, or a manager, asks where everything is.
+    pub(super) fn route(&mut self, now: Time, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        let mut reader = Reader::new(frame.body);
+        let asked = Route::decode(&mut reader);
+        let template = reader.left();
+        let asked = match (asked, &mut self.directory) {
+            (Ok(Route::Count(epoch)), _) => return self.count_part(now, from, epoch, template, frame, out),
+            (Ok(_), _) if template > 0 => {
+                let text =
+                    DecodeError::Trailing { at: frame.body.len() - template, left: template }.to_string();
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+            }
+            (Ok(asked), Some(directory)) => {
+                directory.asked.push((from, frame.token));
+                asked
+            }
+            (Ok(_), None) => {
+                let text = "the directory is at the first manager";
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::BadValue, text, out);
+            }
+            (Err(error), _) => {
+                let text = error.to_string();
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+            }
+        };
+        match asked {
+            Route::Ask | Route::Count(_) => {}
+            Route::Spread(signature, field) => self.want(signature, Class::Hash(field)),
+            Route::Gather(signature) => self.want(signature, Class::Search),
+        }
+        self.direct(now, out);
+    }
+
+    /// Counts what is here of a hash, if nothing has moved since the router heard where everything is: then all managers together have all of it.
+    fn count_part(
+        &mut self,
+        now: Time,
+        from: Address,
+        epoch: u64,
+        template: usize,
+        frame: &Frame<'_>,
+        out: &mut dyn Outbox,
+    ) {
+        let is_all_here = self.incoming.is_empty() && self.placement().epoch == epoch;
+        if !is_all_here || !self.admitted.contains(from) {
+            self.admitted.remove(from);
+            return self.send_away(from, frame.token, out);
+        }
+        // Nothing is settled by it.
+        let mut body = vec![0; size_of::<u64>()];
+        body.extend_from_slice(&frame.body[frame.body.len() - template..]);
+        let count = Frame { kind: COUNT, body: &body, ..*frame };
+        self.spaces.handle(now, Input::Frame(from, count), out);
+    }
+
+    /// Notes a change.
+    pub(super) fn want(&mut self, signature: Signature, class: Class) {
+        if let Some(directory) = &mut self.directory {
+            directory.wanted.push_back((signature, class));
+        }
+    }
+
+    /// Begins the next change if none is under way; if none is wanted either, whoever asked is answered.
+    pub(super) fn direct(&mut self, now: Time, out: &mut dyn Outbox) {
+        while let Some(directory) = &mut self.directory
+            && directory.left == 0
+        {
+            match directory.wanted.pop_front() {
+                None => return self.answer_asked(out),
+                Some((signature, class)) if self.may_become(&signature, class) => {
+                    self.change(now, signature, class, out);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Only a queue is spread, and only a hash is gathered.
+    fn may_become(&mut self, signature: &Signature, class: Class) -> bool {
+        let placement = self.placement();
+        match (placement.class(&signature.0), class) {
+            (Class::Queue, Class::Hash(_)) => placement.classes() < MAX_CLASSES,
+            (Class::Hash(_), Class::Search) => true,
+            _ => false,
+        }
+    }
+
+    fn change(&mut self, now: Time, signature: Signature, class: Class, out: &mut dyn Outbox) {
+        let epoch = self.placement().epoch + 1;
+        let migrate = Migrate { epoch, signature, class };
+        let body = encode_to_vec(&migrate);
+        self.counts.migrations += 1;
+        if let Some(directory) = &mut self.directory {
+            directory.left = self.managers.len();
+        }
+        for manager in self.others() {
+            let token = self.ask(super::Sent::Migrate);
+            let frame =
+                OwnedFrame { kind: MIGRATE, token, body: body.clone().into(), bulk: bytes::Bytes::new() };
+            self.tell(manager, frame, out);
+        }
+        self.migrate(now, migrate, None, out);
+    }
+
+    /// One more manager has finished the change.
+    pub(super) fn has_changed(&mut self, now: Time, out: &mut dyn Outbox) {
+        if let Some(directory) = &mut self.directory {
+            directory.left = directory.left.saturating_sub(1);
+        }
+        self.direct(now, out);
+    }
+
+    fn answer_asked(&mut self, out: &mut dyn Outbox) {
+        let Some(directory) = &mut self.directory else { return };
+        let asked = core::mem::take(&mut directory.asked);
+        let addresses = directory.addresses.clone();
+        if asked.is_empty() {
+            return;
+        }
+        let routes = self.placement().routes(addresses);
+        for (to, token) in asked {
+            match self.fellow(to) {
+                Some(manager) => {
+                    let body = encode_to_vec(&routes).into();
+                    self.tell(
+                        manager,
+                        OwnedFrame { kind: ROUTES, token, body, bulk: bytes::Bytes::new() },
+                        out,
+                    );
+                }
+                None => self.spaces.unnamed_mut().reply_with(to, ROUTES, token, &routes, out),
+            }
+        }
+    }
+
+    /// Who is gone asks nothing any more.
+    pub(super) fn forget_asked(&mut self, client: Address) {
+        self.directory.iter_mut().for_each(|directory| directory.asked.retain(|(from, _)| *from != client));
+    }
+}

@@ -1,0 +1,279 @@
+//! How tuples get from one manager to another: those of a signature that moves, and those that come to be where they do not belong.
+
+use super::Manager;
+use crate::Signature;
+use crate::codec::{Class, DONE, MIGRATE, Migrate, MovedTuple, ROUTE, Route, TRANSFER, Transfer, View};
+use crate::space::Leaving;
+use bytes::Bytes;
+use quintet_contract::{Address, Frame, Outbox, OwnedFrame, Time, Token};
+use quintet_wire::{Decode, Reader, encode_to_vec};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of tuples in one transfer; a longer tuple has one of its own.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// A signature of which not all has come.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// The managers that may have more of it.
+    from: BTreeSet<u8>,
+    /// Who is told when all has come; none: the directory beside it.
+    told: Option<(u8, Token)>,
+    /// What was put meanwhile, and of which batch it is: it is younger than what has not come.
+    put: Vec<(MovedTuple, Option<u64>)>,
+    /// The same from other managers.
+    sent: Vec<(u8, OwnedFrame)>,
+}
+
+/// What was asked of another manager.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sent {
+    Migrate,
+    /// Part of a batch; none: nobody waits for it.
+    Transfer(Option<u64>),
+    Spread,
+}
+
+/// Tuples that are on their way, for whom somebody waits.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// Transfers that are not answered.
+    pub(super) left: usize,
+    answer: (Address, Token),
+}
+
+impl Manager {
+    /// A name for what is asked of another manager.
+    pub(super) fn ask(&mut self, sent: Sent) -> Token {
+        self.last_token += 1;
+        let token = Token(self.last_token);
+        self.sent.insert(token, sent);
+        token
+    }
+
+    /// A frame of another manager.
+    pub(super) fn fellow_frame(&mut self, now: Time, from: u8, frame: Frame<'_>, out: &mut dyn Outbox) {
+        match frame.kind {
+            MIGRATE => {
+                let mut reader = Reader::new(frame.body);
+                if let Ok(migrate) = Migrate::decode(&mut reader) {
+                    self.migrate(now, migrate, Some((from, frame.token)), out);
+                }
+            }
+            TRANSFER => self.transfer(now, from, frame, out),
+            ROUTE => self.route(now, self.managers[usize::from(from)], &frame, out),
+            _ => self.answered(now, frame.token, out),
+        }
+    }
+
+    /// Another manager has done what it was asked.
+    fn answered(&mut self, now: Time, token: Token, out: &mut dyn Outbox) {
+        match self.sent.remove(&token) {
+            Some(Sent::Migrate) => self.has_changed(now, out),
+            Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
+            Some(Sent::Transfer(None) | Sent::Spread) | None => {}
+        }
+    }
+
+    fn has_come(&mut self, number: u64, out: &mut dyn Outbox) {
+        let Some(batch) = self.batches.get_mut(&number) else { return };
+        batch.left -= 1;
+        if batch.left == 0 {
+            let (to, token) = batch.answer;
+            self.batches.remove(&number);
+            self.spaces.unnamed_mut().reply(to, DONE, token, out);
+        }
+    }
+
+    /// From now on a signature is somewhere else: sends away who waits for it, and what is not to be here.
+    pub(super) fn migrate(
+        &mut self,
+        now: Time,
+        migrate: Migrate,
+        told: Option<(u8, Token)>,
+        out: &mut dyn Outbox,
+    ) {
+        let Migrate { epoch, signature, class } = migrate;
+        let others: BTreeSet<u8> = self.others().collect();
+        self.placement().change(epoch, signature.clone(), class);
+        let incoming = Incoming { from: others, told, put: Vec::new(), sent: Vec::new() };
+        self.incoming.insert(signature.clone(), incoming);
+        let space = self.spaces.unnamed_mut();
+        space.set_incoming(&signature, true);
+        space.send_waiters_away(&signature.0, out);
+        let moved = space.take_away_moved(&signature.0);
+        let mut to_each = self.by_home(moved);
+        for manager in self.others() {
+            let tuples = to_each.remove(&manager).unwrap_or_default();
+            self.send_tuples(manager, tuples, Some(&signature), None, out);
+        }
+        let early = core::mem::take(&mut self.early);
+        for (from, frame) in early {
+            self.transfer(now, from, frame.borrow(), out);
+        }
+        self.finish_incoming(now, &signature, out);
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = u8> + use<> {
+        let (me, number) = (self.me, u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS"));
+        (0..number).filter(move |manager| *manager != me)
+    }
+
+    fn by_home(&mut self, tuples: Vec<MovedTuple>) -> BTreeMap<u8, Vec<MovedTuple>> {
+        let mut homes: BTreeMap<u8, Vec<MovedTuple>> = BTreeMap::new();
+        let placement = self.placement();
+        for tuple in tuples {
+            let home = placement.of_tuple(&View::checked_tuple(&tuple.head, &tuple.bulk));
+            homes.entry(home).or_default().push(tuple);
+        }
+        homes
+    }
+
+    /// Sends tuples to a manager, a part at a time; the last one says that these are all of a signature. How many parts.
+    fn send_tuples(
+        &mut self,
+        manager: u8,
+        tuples: Vec<MovedTuple>,
+        ends: Option<&Signature>,
+        batch: Option<u64>,
+        out: &mut dyn Outbox,
+    ) -> usize {
+        self.counts.tuples_sent += tuples.len() as u64;
+        let (epoch, next_age) = (self.placement().epoch, self.spaces.unnamed_mut().next_age());
+        let chunks = chunks(tuples, ends.is_some());
+        let (number, mut left) = (chunks.len(), chunks.len());
+        for tuples in chunks {
+            left -= 1;
+            let ends = ends.filter(|_| left == 0).cloned();
+            let transfer = Transfer { epoch, next_age, ends, tuples };
+            let (body, bulk) = transfer.to_parts().expect("a chunk is short, and so is a stored tuple");
+            let token = self.ask(Sent::Transfer(batch));
+            self.tell(manager, OwnedFrame { kind: TRANSFER, token, body: body.into(), bulk }, out);
+        }
+        number
+    }
+
+    /// Tuples come from another manager. Where that is ahead they wait until this one has heard why.
+    fn transfer(&mut self, now: Time, from: u8, frame: Frame<'_>, out: &mut dyn Outbox) {
+        let Ok(transfer) = Transfer::decode(frame.body, frame.bulk) else { return };
+        if transfer.epoch > self.placement().epoch {
+            return self.early.push((from, frame.to_owned()));
+        }
+        let is_new = |tuple: &&MovedTuple| tuple.age == 0;
+        for tuple in transfer.tuples.iter().filter(is_new) {
+            let view = View::checked_tuple(&tuple.head, &tuple.bulk);
+            if let Some(incoming) = self.incoming.get_mut(view.signature()) {
+                return incoming.sent.push((from, frame.to_owned()));
+            }
+        }
+        self.counts.tuples_adopted += transfer.tuples.len() as u64;
+        self.spaces.unnamed_mut().pass_age(transfer.next_age);
+        for tuple in &transfer.tuples {
+            self.spaces.unnamed_mut().adopt(now, tuple, out);
+        }
+        self.acknowledge(from, frame.token, out);
+        if let Some(signature) = transfer.ends {
+            self.incoming.get_mut(&signature).into_iter().for_each(|incoming| {
+                incoming.from.remove(&from);
+            });
+            self.finish_incoming(now, &signature, out);
+        }
+    }
+
+    fn acknowledge(&mut self, manager: u8, token: Token, out: &mut dyn Outbox) {
+        self.tell(manager, OwnedFrame { kind: DONE, token, body: Bytes::new(), bulk: Bytes::new() }, out);
+    }
+
+    /// Tells that all of a signature is here, if it is.
+    fn finish_incoming(&mut self, now: Time, signature: &Signature, out: &mut dyn Outbox) {
+        if self.incoming.get(signature).is_none_or(|incoming| !incoming.from.is_empty()) {
+            return;
+        }
+        let Some(Incoming { told, put, sent, .. }) = self.incoming.remove(signature) else { return };
+        self.spaces.unnamed_mut().set_incoming(signature, false);
+        for (tuple, batch) in put {
+            self.spaces.unnamed_mut().adopt(now, &tuple, out);
+            batch.into_iter().for_each(|batch| self.has_come(batch, out));
+        }
+        for (from, frame) in sent {
+            self.transfer(now, from, frame.borrow(), out);
+        }
+        match told {
+            Some((manager, token)) => self.acknowledge(manager, token, out),
+            None => self.has_changed(now, out),
+        }
+    }
+
+    /// Sends what has come to be here and belongs elsewhere.
+    pub(super) fn send_leaving(&mut self, now: Time, out: &mut dyn Outbox) {
+        for Leaving { tuples, answer } in self.spaces.unnamed_mut().take_leaving() {
+            let batch = answer.map(|_| self.last_batch + 1);
+            let mut left = 0;
+            for (manager, tuples) in self.by_home(tuples) {
+                if manager == self.me {
+                    left += self.keep(now, tuples, batch, out);
+                } else {
+                    left += self.send_tuples(manager, tuples, None, batch, out);
+                }
+            }
+            let Some((answer, number)) = answer.zip(batch) else { continue };
+            if left == 0 {
+                self.spaces.unnamed_mut().reply(answer.0, DONE, answer.1, out);
+            } else {
+                self.last_batch = number;
+                self.batches.insert(number, Batch { left, answer });
+            }
+        }
+    }
+
+    /// Stores what left and belongs here after all, or keeps it until all of its signature has come. How much it keeps.
+    fn keep(
+        &mut self,
+        now: Time,
+        tuples: Vec<MovedTuple>,
+        batch: Option<u64>,
+        out: &mut dyn Outbox,
+    ) -> usize {
+        let mut kept = 0;
+        for tuple in tuples {
+            let view = View::checked_tuple(&tuple.head, &tuple.bulk);
+            match self.incoming.get_mut(view.signature()) {
+                Some(incoming) if tuple.age == 0 => {
+                    incoming.put.push((tuple, batch));
+                    kept += 1;
+                }
+                _ => self.spaces.unnamed_mut().adopt(now, &tuple, out),
+            }
+        }
+        kept
+    }
+
+    /// Asks the directory to spread a signature: the one beside this, or the first manager's.
+    pub(super) fn ask_to_spread(&mut self, signature: Signature, field: u8, now: Time, out: &mut dyn Outbox) {
+        if self.directory.is_some() {
+            self.want(signature, Class::Hash(field));
+            return self.direct(now, out);
+        }
+        let token = self.ask(Sent::Spread);
+        let body = encode_to_vec(&Route::Spread(signature, field)).into();
+        self.tell(0, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+    }
+}
+
+/// The tuples in parts of at most so many bytes; one without any where an end is to be told.
+fn chunks(tuples: Vec<MovedTuple>, at_least_one: bool) -> Vec<Vec<MovedTuple>> {
+    let (mut chunks, mut chunk, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for tuple in tuples {
+        let own = tuple.head.len() + tuple.bulk.len() + 64;
+        if !chunk.is_empty() && bytes + own > CHUNK_BYTES {
+            chunks.push(core::mem::take(&mut chunk));
+            bytes = 0;
+        }
+        bytes += own;
+        chunk.push(tuple);
+    }
+    if !chunk.is_empty() || (at_least_one && chunks.is_empty()) {
+        chunks.push(chunk);
+    }
+    chunks
+}

@@ -1,0 +1,28 @@
+//! What is asked again has less time left.
+
+use super::Item;
+use crate::codec::{ACK, FURTHER, OUT, READ, TAKE};
+use quintet_contract::Time;
+
+/// Where the span of a request lies that says how long it waits; none if it waits without end, or does not wait.
+fn span_at(kind: quintet_contract::Kind, body: &[u8]) -> Option<usize> {
+    let at = match kind {
+        TAKE | READ if body.get(8).is_some_and(|how| how & 0xf == 1) => 9,
+        FURTHER if body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
+        OUT => 8,
+        ACK => 16,
+        _ => return None,
+    };
+    let span = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
+    (span != u64::MAX).then_some(at)
+}
+
+/// Takes off what has passed since it was first sent.
+pub(super) fn spend(item: &mut Item, now: Time) {
+    let Some(since) = item.since else { return };
+    let Some(at) = span_at(item.frame.kind, &item.frame.body) else { return };
+    let mut body = item.frame.body.to_vec();
+    let span = u64::from_le_bytes(body[at..at + 8].try_into().expect("eight bytes"));
+    body[at..at + 8].copy_from_slice(&span.saturating_sub(now.since(since).0).to_le_bytes());
+    item.frame.body = body.into();
+}

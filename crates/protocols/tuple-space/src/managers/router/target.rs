@@ -1,0 +1,227 @@
+//! Whom a request is asked of.
+
+use super::Router;
+use super::merge::{Merge, Sum};
+use crate::Signature;
+use crate::codec::{
+    ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, Replace, RequestView, Route,
+    Select, TAKE, Uses, View, encode_uses,
+};
+use crate::managers::{Home, Placement};
+use quintet_contract::{Frame, Kind, OwnedFrame};
+use quintet_errors::Code;
+use quintet_wire::{Decode, Reader, Sink, encode_to_vec};
+
+/// Whom a request is asked of, and how.
+pub(super) enum Target {
+    /// This manager, perhaps with another body.
+    One(u8, Option<Vec<u8>>),
+    /// All of them, in frames of this kind, each perhaps with another body.
+    All(Merge, Kind, Vec<Option<Vec<u8>>>),
+    /// A template does not give the key of its signature, which is to be gathered before.
+    Gather(Signature),
+    /// Nobody can do it at one instant.
+    Refused(Code, String),
+}
+
+/// The byte of a place, or of the place in a cursor, in which a router writes which manager it is of.
+const MANAGER_BYTE: usize = 7;
+/// Where the place of a witness lies in an answer: behind its age and a zero.
+const WITNESS_PLACE: usize = 8 + 4;
+/// Where the place of a cursor lies in a request, and in an answer.
+const CURSOR_IN_REQUEST: usize = 8 + 1 + 1;
+const CURSOR_IN_PAGE: usize = 1;
+/// The part of a cursor behind the last page.
+const NO_PART: u8 = 255;
+
+/// Whether this request puts: what is asked of other managers after it is not to be done before it.
+pub(super) fn puts(request: &OwnedFrame) -> bool {
+    let is_replacement = || further(request) == Some(FurtherOperation::Replace);
+    matches!(request.kind, OUT | ACK | COMMIT) || is_replacement()
+}
+
+/// Which of the further operations it is, if it is one.
+fn further(request: &OwnedFrame) -> Option<FurtherOperation> {
+    let behind = request.body.get(size_of::<u64>()..).filter(|_| request.kind == FURTHER)?;
+    FurtherOperation::decode(&mut Reader::new(behind)).ok()
+}
+
+/// Whether a take is a plain one, which may be undone by its token.
+pub(super) fn is_plain(take: &OwnedFrame) -> bool {
+    let lease = match (take.kind, further(take)) {
+        (TAKE, _) => take.body.get(17..25),
+        // A byte in front says which operation it is.
+        (_, Some(FurtherOperation::SelectTake)) => take.body.get(18..26),
+        _ => None,
+    };
+    lease.is_some_and(|lease| lease == [0; 8])
+}
+
+/// The answer to a group's read with the manager's number in its place; none for the answer to any other read.
+pub(super) fn name_witness(frame: &Frame<'_>, manager: u8) -> Option<Vec<u8>> {
+    let is_witness = frame.body.get(..8).is_some_and(|age| age != [0; 8]);
+    is_witness.then(|| with_byte(frame.body, WITNESS_PLACE + MANAGER_BYTE, manager))
+}
+
+/// A page whose next one begins at the manager that gave it, or at the next one.
+pub(super) fn name_cursor(frame: &Frame<'_>, manager: u8, managers: usize) -> Option<Vec<u8>> {
+    if frame.body.first() != Some(&NO_PART) {
+        return Some(with_byte(frame.body, CURSOR_IN_PAGE + MANAGER_BYTE, manager));
+    }
+    let next = usize::from(manager) + 1;
+    (next < managers).then(|| {
+        let mut body = with_byte(frame.body, CURSOR_IN_PAGE + MANAGER_BYTE, manager + 1);
+        body[0] = 0;
+        body
+    })
+}
+
+fn with_byte(body: &[u8], at: usize, byte: u8) -> Vec<u8> {
+    let mut body = body.to_vec();
+    body.get_mut(at).into_iter().for_each(|place| *place = byte);
+    body
+}
+
+impl Router {
+    /// Whom to ask. What cannot be read goes to the first manager, which says so.
+    pub(super) fn target(&self, frame: &OwnedFrame) -> Target {
+        let (Ok((_, request)), Some(placement)) = (RequestView::decode(&frame.borrow()), &self.placement)
+        else {
+            return Target::One(0, None);
+        };
+        match &request {
+            RequestView::Out(put) => together(placement, put, "put at once"),
+            RequestView::Take(query) | RequestView::Read(query) => of_template(placement, &query.template),
+            RequestView::Further(Further::Replace(replace)) => of_replacement(placement, replace),
+            RequestView::Further(Further::Select(select)) => of_select(placement, select),
+            RequestView::Count(template) => self.count(placement, frame, template),
+            RequestView::Ack(lease, put) => match together(placement, put, "put as the results of one lease")
+            {
+                Target::One(..) => Target::One(self.of_lease(*lease), None),
+                refused => refused,
+            },
+            RequestView::Release(lease) => Target::One(self.of_lease(*lease), None),
+            RequestView::Commit(uses, put) if uses.is_commit => self.commit(placement, frame, uses, put),
+            RequestView::Commit(uses, _) => self.abort(frame, uses),
+            RequestView::Status => {
+                let bodies = self.numbers().map(|_| None).collect();
+                let sum = Sum::State(Box::default());
+                Target::All(Merge::new(self.numbers(), sum), frame.kind, bodies)
+            }
+            RequestView::List(_) => self.list(frame),
+            // One of several says that it cannot be watched.
+            RequestView::More(_)
+            | RequestView::Grant(_)
+            | RequestView::Cancel
+            | RequestView::Return
+            | RequestView::Renew => Target::One(0, None),
+        }
+    }
+
+    /// A manager gives leases numbers of its own remainder.
+    fn of_lease(&self, lease: LeaseId) -> u8 {
+        u8::try_from(lease.0 % self.managers.len() as u64).expect("there are fewer managers")
+    }
+
+    fn count(&self, placement: &Placement, frame: &OwnedFrame, template: &View<'_>) -> Target {
+        if let Home::One(manager) = placement.of_template(template) {
+            return Target::One(manager, None);
+        }
+        let mut body = encode_to_vec(&Route::Count(placement.epoch));
+        body.extend_from_slice(&frame.body[size_of::<u64>()..]);
+        let bodies = self.numbers().map(|_| Some(body.clone())).collect();
+        Target::All(Merge::new(self.numbers(), Sum::Count(0)), ROUTE, bodies)
+    }
+
+    fn commit(&self, placement: &Placement, frame: &OwnedFrame, uses: &Uses<'_>, put: &Put<'_>) -> Target {
+        let leases = uses.leases().map(|lease| self.of_lease(lease));
+        let witnesses = uses.witnesses().map(|witness| witness.place.to_le_bytes()[MANAGER_BYTE]);
+        let puts = put.tuples.views().map(|tuple| placement.of_tuple(&tuple));
+        let mut managers = leases.chain(witnesses).chain(puts);
+        let first = managers.next().unwrap_or(0);
+        if usize::from(first) >= self.managers.len() || managers.any(|manager| manager != first) {
+            let text = "the group's tuples are at several managers, and so far a group is one manager's: \
+                        let its tuples have the same types and key, or serve with one manager";
+            return Target::Refused(Code::BadValue, text.to_owned());
+        }
+        // Only a router knows what is written in the place.
+        let mut body = frame.body.to_vec();
+        let mut at = 8 + 1 + 4 + uses.leases().count() * 8 + 4;
+        for _ in uses.witnesses() {
+            body[at + 8 + MANAGER_BYTE] = 0;
+            at += 16;
+        }
+        Target::One(first, Some(body))
+    }
+
+    /// Each manager returns what it gave.
+    fn abort(&self, frame: &OwnedFrame, uses: &Uses<'_>) -> Target {
+        let bodies = self.numbers().map(|manager| {
+            let own: Vec<LeaseId> = uses.leases().filter(|lease| self.of_lease(*lease) == manager).collect();
+            let mut body = frame.body[..8].to_vec();
+            encode_uses(false, &own, &[], &mut body);
+            body.u64(u64::MAX);
+            body.u32(0);
+            Some(body)
+        });
+        Target::All(Merge::new(self.numbers(), Sum::Done), frame.kind, bodies.collect())
+    }
+
+    fn list(&self, frame: &OwnedFrame) -> Target {
+        let at = CURSOR_IN_REQUEST + MANAGER_BYTE;
+        let manager = frame.body.get(at).copied().unwrap_or(0);
+        if usize::from(manager) >= self.managers.len() {
+            let text = format!("a page of manager {manager}, of {}", self.managers.len());
+            return Target::Refused(Code::Malformed, text);
+        }
+        Target::One(manager, Some(with_byte(&frame.body, at, 0)))
+    }
+}
+
+/// The manager of what matches a template; what lies at several is gathered first.
+fn of_template(placement: &Placement, template: &View<'_>) -> Target {
+    match placement.of_template(template) {
+        Home::One(manager) => Target::One(manager, None),
+        Home::Any => Target::Gather(Signature(template.signature().into())),
+    }
+}
+
+fn of_replacement(placement: &Placement, replace: &Replace<'_>) -> Target {
+    match of_template(placement, &replace.template) {
+        Target::One(manager, _)
+            if replace.tuples.views().any(|tuple| placement.of_tuple(&tuple) != manager) =>
+        {
+            let text = "what replaces a tuple belongs to another manager than that: give it the same types and key, or serve with one manager";
+            Target::Refused(Code::BadValue, text.to_owned())
+        }
+        target => target,
+    }
+}
+
+fn of_select(placement: &Placement, select: &Select<'_>) -> Target {
+    let mut first = None;
+    for (template, _) in &select.templates {
+        match of_template(placement, template) {
+            Target::One(manager, _) if *first.get_or_insert(manager) != manager => {
+                let text = "the templates of a select are for several managers: select among tuples of the same types and key, or serve with one manager";
+                return Target::Refused(Code::BadValue, text.to_owned());
+            }
+            Target::One(..) => {}
+            gathered => return gathered,
+        }
+    }
+    Target::One(first.unwrap_or(0), None)
+}
+
+/// The manager of tuples that are put at one instant: the first one's, if there are none.
+fn together(placement: &Placement, put: &Put<'_>, how: &str) -> Target {
+    let mut homes = put.tuples.views().map(|tuple| placement.of_tuple(&tuple));
+    let first = homes.next().unwrap_or(0);
+    if homes.all(|home| home == first) {
+        return Target::One(first, None);
+    }
+    let text = format!(
+        "the tuples belong to several managers and cannot be {how}: put them one after the other, or serve with one manager"
+    );
+    Target::Refused(Code::BadValue, text)
+}

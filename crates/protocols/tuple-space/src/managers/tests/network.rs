@@ -1,0 +1,190 @@
+//! Managers and clients with routers, joined by links that keep their order and nothing else: which link delivers next is drawn.
+
+use crate::managers::{Manager, ManagersConfig, Router, RouterConfig};
+use crate::{Answer, Request, SpaceConfig, SpacesConfig};
+use quintet_contract::{
+    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
+    Random, Span, Time, Token,
+};
+use quintet_errors::Code;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A frame's way.
+type Link = (Address, Address);
+
+pub(super) struct Network {
+    pub(super) now: Time,
+    pub(super) managers: Vec<Manager>,
+    routers: Vec<Router>,
+    links: BTreeMap<Link, VecDeque<OwnedFrame>>,
+    /// What callers were answered: which client, under which token.
+    pub(super) answers: Vec<(usize, u64, Answer)>,
+    last_tokens: Vec<u64>,
+    unanswered: Vec<BTreeSet<u64>>,
+}
+
+const UP: PeerChange =
+    PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
+
+fn manager_at(number: usize) -> Address {
+    Address::new(u16::try_from(number).expect("a few"), 16)
+}
+
+fn router_at(client: usize) -> Address {
+    Address::new(u16::try_from(100 + client).expect("a few"), 16)
+}
+
+fn callers_at(client: usize) -> Address {
+    Address::new(router_at(client).node.0, 1)
+}
+
+impl Network {
+    pub(super) fn new(managers: usize, clients: usize, space: SpaceConfig) -> Network {
+        let addresses: Vec<Address> = (0..managers).map(manager_at).collect();
+        let config = |me: usize| ManagersConfig {
+            managers: addresses.clone(),
+            addresses: vec![String::new(); managers],
+            me: u8::try_from(me).expect("a few"),
+            seed: 5,
+            spread_after: 4,
+        };
+        let router = |client| {
+            let (callers, managers) = (callers_at(client), addresses.clone());
+            let router = Router::new(RouterConfig { callers, managers, loss: |_| Code::PeerDied });
+            #[cfg(feature = "seeded-defects")]
+            let router = router.with_defect(space.defect);
+            router
+        };
+        let spaces = SpacesConfig::default();
+        let mut network = Network {
+            now: Time(1),
+            managers: (0..managers).map(|me| Manager::new(space, spaces, &config(me))).collect(),
+            routers: (0..clients).map(router).collect(),
+            links: BTreeMap::new(),
+            answers: Vec::new(),
+            last_tokens: vec![0; clients],
+            unanswered: vec![BTreeSet::new(); clients],
+        };
+        for client in 0..clients {
+            for manager in 0..managers {
+                network.give(manager_at(manager), Input::Peer(router_at(client), &UP));
+                network.give(router_at(client), Input::Peer(manager_at(manager), &UP));
+            }
+        }
+        network
+    }
+
+    /// Gives an input to whoever is at an address, and puts what it sends into the links.
+    fn give(&mut self, at: Address, input: Input<'_>) {
+        let mut sent = Effects::default();
+        match at.node.0 {
+            node @ 100.. => self.routers[usize::from(node - 100)].handle(self.now, input, &mut sent),
+            node => {
+                self.managers[usize::from(node)].handle(self.now, input, &mut sent);
+                self.managers[usize::from(node)].verify();
+            }
+        }
+        for (to, frame) in sent.frames() {
+            match to.port.0 {
+                1 => self.hear(usize::from(to.node.0 - 100), &frame),
+                _ => self.links.entry((at, to)).or_default().push_back(frame),
+            }
+        }
+    }
+
+    fn hear(&mut self, client: usize, frame: &OwnedFrame) {
+        let answer = Answer::decode(frame.kind, &frame.body, &frame.bulk).expect("it can be read");
+        assert!(self.unanswered[client].remove(&frame.token.0), "{answer:?} answers nothing, or twice");
+        self.answers.push((client, frame.token.0, answer));
+    }
+
+    /// Asks without waiting; under which token.
+    pub(super) fn ask(&mut self, client: usize, request: &Request<'_>) -> u64 {
+        self.last_tokens[client] += 1;
+        let token = self.last_tokens[client];
+        self.unanswered[client].insert(token);
+        self.send(client, token, request);
+        token
+    }
+
+    /// Says something about a token.
+    pub(super) fn send(&mut self, client: usize, token: u64, request: &Request<'_>) {
+        let settled = self.unanswered[client].first().copied().unwrap_or(token).min(token);
+        let mut sent = Effects::default();
+        request.send(&mut sent, router_at(client), Token(token), Token(settled)).expect("it is small");
+        for (_, frame) in sent.frames() {
+            self.give(router_at(client), Input::Frame(callers_at(client), frame.borrow()));
+        }
+    }
+
+    /// Delivers a frame of a link that is drawn; whether there was one.
+    pub(super) fn step(&mut self, random: &mut Random) -> bool {
+        let busy: Vec<Link> =
+            self.links.iter().filter(|(_, frames)| !frames.is_empty()).map(|(link, _)| *link).collect();
+        if busy.is_empty() {
+            return false;
+        }
+        let drawn = usize::try_from(random.below(busy.len() as u64)).expect("a few");
+        let (from, to) = busy[drawn];
+        let frame = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front).expect("it is not empty");
+        self.give(to, Input::Frame(from, frame.borrow()));
+        true
+    }
+
+    /// Delivers all there is.
+    pub(super) fn settle(&mut self, random: &mut Random) {
+        while self.step(random) {}
+    }
+
+    /// Asks, and delivers until there is nothing to deliver: the answer, if it came.
+    pub(super) fn call(&mut self, client: usize, request: &Request<'_>) -> Option<Answer> {
+        let token = self.ask(client, request);
+        self.settle(&mut Random::new(1, 1));
+        self.take_answer(client, token)
+    }
+
+    pub(super) fn take_answer(&mut self, client: usize, token: u64) -> Option<Answer> {
+        let at = self.answers.iter().position(|(to, of, _)| *to == client && *of == token)?;
+        Some(self.answers.remove(at).2)
+    }
+
+    pub(super) fn turn_to(&mut self, span: Span) {
+        self.now += span;
+        for manager in 0..self.managers.len() {
+            self.give(manager_at(manager), Input::Wake);
+        }
+    }
+
+    /// A client's process ends.
+    pub(super) fn kill(&mut self, client: usize) {
+        self.links.retain(|(from, to), _| *from != router_at(client) && *to != router_at(client));
+        for manager in 0..self.managers.len() {
+            self.give(
+                manager_at(manager),
+                Input::Peer(router_at(client), &PeerChange::Down(DownCause::Died)),
+            );
+        }
+        self.links.retain(|(_, to), _| *to != router_at(client));
+    }
+
+    /// A manager's process ends, as a client hears.
+    pub(super) fn lose(&mut self, client: usize, manager: usize) {
+        let down = PeerChange::Down(DownCause::Died);
+        self.give(router_at(client), Input::Peer(manager_at(manager), &down));
+    }
+
+    /// What a number of all managers comes to.
+    pub(super) fn measured(&self, name: &str) -> u64 {
+        let mut sum = 0;
+        let mut add = |metric: &'static quintet_contract::Metric, value: u64| {
+            if metric.name == name
+                || format!("{}/{}", metric.name, metric.label.map_or("", |label| label.1)) == name
+            {
+                sum += value;
+            }
+        };
+        self.managers.iter().for_each(|manager| manager.measure(&mut add));
+        self.routers.iter().for_each(|router| router.measure(&mut add));
+        sum
+    }
+}

@@ -1,0 +1,279 @@
+//! Random clients on a random network: whatever happens, it is what one space could have done.
+
+use super::history::{Act, Event, Partition, Purpose, is_linearizable};
+use super::network::Network;
+use crate::{Answer, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, template, tuple};
+use quintet_contract::{Random, Span};
+use quintet_errors::Code;
+
+const MANAGERS: usize = 3;
+const CLIENTS: usize = 3;
+const KEYS: u64 = 3;
+/// Requests that a client has under way at most.
+const AT_ONCE: usize = 3;
+
+/// A request under way.
+struct Asked {
+    client: usize,
+    token: u64,
+    event: Event,
+    is_cancelled: bool,
+}
+
+/// A lease that a client has.
+struct Held {
+    client: usize,
+    number: u32,
+    lease: LeaseId,
+}
+
+struct Run {
+    network: Network,
+    random: Random,
+    clock: u64,
+    last_number: u32,
+    asked: Vec<Asked>,
+    held: Vec<Held>,
+    history: Vec<Event>,
+    /// Templates may leave the key out: then signatures that were spread are gathered.
+    leaves_key_out: bool,
+}
+
+fn stored(partition: Partition, number: u32) -> Tuple {
+    let (signature, key) = partition;
+    match signature {
+        0 => tuple!["task", key, i64::from(number)],
+        _ => tuple!["result", key, i64::from(number), 0i32],
+    }
+}
+
+fn asking(signature: u8, key: Option<i64>) -> Template {
+    match (signature, key) {
+        (0, Some(key)) => template!["task", key, ?i64],
+        (0, None) => template!["task", ?i64, ?i64],
+        (_, Some(key)) => template!["result", key, ?i64, ?i32],
+        (_, None) => template!["result", ?i64, ?i64, ?i32],
+    }
+}
+
+fn number_of(tuple: &Tuple) -> u32 {
+    match tuple.values()[2] {
+        Value::I64(number) => u32::try_from(number).expect("a small number"),
+        _ => panic!("{tuple:?} is none of this run"),
+    }
+}
+
+impl Run {
+    fn new(seed: u64, space: SpaceConfig) -> Run {
+        let mut random = Random::new(seed, 43);
+        Run {
+            network: Network::new(MANAGERS, CLIENTS, space),
+            leaves_key_out: random.below(2) == 0,
+            random,
+            clock: 0,
+            last_number: 0,
+            asked: Vec::new(),
+            held: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        self.random.below(below)
+    }
+
+    fn number(&mut self) -> u32 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    fn partition(&mut self) -> Partition {
+        let signature = if self.draw(4) == 0 { 1 } else { 0 };
+        (signature, i64::try_from(self.draw(KEYS)).expect("a small number"))
+    }
+
+    /// Asks something, cancels something, or delivers something.
+    fn step(&mut self) {
+        self.clock += 1;
+        let client = usize::try_from(self.draw(CLIENTS as u64)).expect("a few");
+        let under_way = self.asked.iter().filter(|asked| asked.client == client).count();
+        match self.draw(12) {
+            0..3 if under_way < AT_ONCE => self.ask(client),
+            3 => self.cancel(client),
+            4 if self.draw(4) == 0 => self.network.turn_to(Span::from_micros(10)),
+            _ => drop(self.network.step(&mut self.random)),
+        }
+        self.hear();
+    }
+
+    fn ask(&mut self, client: usize) {
+        let held = self.held.iter().position(|held| held.client == client);
+        let (act, token) = match (self.draw(8), held) {
+            (0..3, _) => self.out(client),
+            (3, Some(held)) => self.end_lease(held),
+            (4, _) if self.leaves_key_out => {
+                let (signature, _) = self.partition();
+                let template = asking(signature, None);
+                let token = self.network.ask(client, &Request::Count { template: &template });
+                (Act::Count(signature, 0), token)
+            }
+            _ => self.query(client),
+        };
+        let event = Event { client, act, asked: self.clock, answered: None };
+        self.asked.push(Asked { client, token, event, is_cancelled: false });
+    }
+
+    fn out(&mut self, client: usize) -> (Act, u64) {
+        let (partition, number) = (self.partition(), self.number());
+        let tuples = [stored(partition, number)];
+        (
+            Act::Out(partition, number),
+            self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples }),
+        )
+    }
+
+    fn end_lease(&mut self, held: usize) -> (Act, u64) {
+        let Held { client, number, lease } = self.held.remove(held);
+        if self.draw(2) == 0 {
+            return (Act::Release(number), self.network.ask(client, &Request::Release { lease }));
+        }
+        let (partition, result) = (self.partition(), self.number());
+        let tuples = [stored(partition, result)];
+        let token = self.network.ask(client, &Request::Ack { lease, deadline: None, tuples: &tuples });
+        (Act::Acknowledge(number, partition, result), token)
+    }
+
+    fn query(&mut self, client: usize) -> (Act, u64) {
+        let (signature, key) = self.partition();
+        let key = (!self.leaves_key_out || self.draw(6) > 0).then_some(key);
+        let template = asking(signature, key);
+        let wait = if self.draw(2) == 0 { Wait::AtOnce } else { Wait::Forever };
+        let (purpose, request) = match self.draw(4) {
+            0 => (Purpose::Read, Request::Read { wait, template: &template }),
+            1 => {
+                (Purpose::Lease, Request::Take { wait, lease: Some(Span::from_secs(9)), template: &template })
+            }
+            _ => (Purpose::Take, Request::Take { wait, lease: None, template: &template }),
+        };
+        let token = self.network.ask(client, &request);
+        (Act::Query { signature, key, purpose, found: None }, token)
+    }
+
+    fn cancel(&mut self, client: usize) {
+        let is_query = |asked: &&mut Asked| {
+            asked.client == client && !asked.is_cancelled && matches!(asked.event.act, Act::Query { .. })
+        };
+        if let Some(asked) = self.asked.iter_mut().find(is_query) {
+            asked.is_cancelled = true;
+            let token = asked.token;
+            self.network.send(client, token, &Request::Cancel);
+        }
+    }
+
+    /// Writes answers into the history.
+    fn hear(&mut self) {
+        for (client, token, answer) in core::mem::take(&mut self.network.answers) {
+            let at = self.asked.iter().position(|asked| asked.client == client && asked.token == token);
+            let mut event = self.asked.remove(at.expect("it was asked")).event;
+            event.answered = Some(self.clock);
+            match (&mut event.act, &answer) {
+                (Act::Query { purpose, found, .. }, Answer::Tuple(tuple, lease)) => {
+                    *found = Some(number_of(tuple));
+                    if let (Purpose::Lease, Some(attempt)) = (purpose, lease) {
+                        self.held.push(Held { client, number: number_of(tuple), lease: attempt.lease });
+                    }
+                }
+                (Act::Query { .. }, Answer::NoMatch)
+                | (Act::Out(..) | Act::Acknowledge(..) | Act::Release(_), Answer::Done) => {}
+                (Act::Count(_, count), Answer::Count(counted)) => *count = *counted,
+                (Act::Query { .. }, Answer::Error(refusal)) if refusal.code == Code::Cancelled => continue,
+                (act, answer) => panic!("{act:?} was answered with {answer:?}"),
+            }
+            // What is counted at several managers is counted at no one instant.
+            if !matches!(event.act, Act::Count(..)) {
+                self.history.push(event);
+            }
+        }
+    }
+
+    /// What there is to say against the run, once everything was delivered.
+    fn verdict(mut self) -> Result<Network, String> {
+        self.network.settle(&mut self.random);
+        self.clock += 1;
+        self.hear();
+        for asked in &self.asked {
+            let Act::Query { signature, key, .. } = asked.event.act else {
+                return Err(format!("{:?} has no answer", asked.event));
+            };
+            let template = asking(signature, key);
+            let count = self.network.call(0, &Request::Count { template: &template });
+            if count != Some(Answer::Count(0)) {
+                return Err(format!("{:?} waits for what is there: {count:?}", asked.event));
+            }
+        }
+        for signature in [0, 1] {
+            let template = asking(signature, None);
+            let Some(Answer::Count(count)) = self.network.call(0, &Request::Count { template: &template })
+            else {
+                return Err("no count".to_owned());
+            };
+            self.clock += 2;
+            let (act, answered) = (Act::Count(signature, count), Some(self.clock));
+            self.history.push(Event { client: 0, act, asked: self.clock - 1, answered });
+        }
+        if is_linearizable(&self.history) {
+            Ok(self.network)
+        } else {
+            Err(format!("not one space: {:#?}", self.history))
+        }
+    }
+}
+
+fn run(seed: u64, space: SpaceConfig) -> Result<Network, String> {
+    // Nothing becomes a dead letter.
+    let mut run = Run::new(seed, SpaceConfig { max_attempts: 1_000, ..space });
+    for _ in 0..400 {
+        if run.history.len() + run.asked.len() > 34 {
+            break;
+        }
+        run.step();
+    }
+    run.verdict()
+}
+
+#[test]
+fn several_managers_do_what_one_space_could_do() {
+    let (mut migrations, mut moved, mut fences, mut sent) = (0, 0, 0, 0);
+    for seed in 0..300 {
+        let network = run(seed, SpaceConfig::default()).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        migrations += network.measured("quintet_manager_migrations");
+        moved += network.measured("quintet_router_moved");
+        fences += network.measured("quintet_router_fences");
+        sent += network.measured("quintet_manager_tuples_sent");
+    }
+    assert!(
+        migrations > 300 && moved > 1_000 && fences > 500 && sent > 500,
+        "each is tried often: {migrations} migrations, {moved} requests asked again, {fences} fences, {sent} tuples sent"
+    );
+}
+
+#[cfg(feature = "seeded-defects")]
+#[test]
+fn each_built_in_defect_is_found() {
+    use crate::Defect;
+    // Each with a run near which it is found, so that the search is short; any other would find it later.
+    for (defect, near) in [
+        (Defect::TupleLeftBehind, 0),
+        (Defect::WaiterLeftBehind, 20),
+        (Defect::AnsweredDuringMigration, 850),
+        (Defect::AnsweredInOldEpoch, 0),
+        (Defect::PutNotFenced, 70),
+        (Defect::AgeKeptByNewTuple, 40),
+        (Defect::AgesNotPassed, 0),
+        (Defect::AnsweredBeforeItCame, 350),
+    ] {
+        let space = SpaceConfig { defect: Some(defect), ..SpaceConfig::default() };
+        let found = (near..near + 3_000).find(|seed| run(*seed, space).is_err());
+        assert!(found.is_some(), "{defect:?} is not found");
+    }
+}

@@ -1,0 +1,178 @@
+//! Single rules, each seen by a client.
+
+use super::network::Network;
+use crate::{Answer, Request, SpaceConfig, Wait, template, tuple};
+use quintet_contract::{Random, Span};
+use quintet_errors::Code;
+
+pub(super) fn network(clients: usize) -> Network {
+    let mut network = Network::new(3, clients, SpaceConfig::default());
+    network.settle(&mut Random::new(1, 1));
+    network
+}
+
+pub(super) fn out(network: &mut Network, tuple: crate::Tuple) {
+    assert_eq!(network.call(0, &Request::Out { deadline: None, tuples: &[tuple] }), Some(Answer::Done));
+}
+
+/// Asks for keys until the signature is spread.
+pub(super) fn spread(network: &mut Network) {
+    for key in 0..8i64 {
+        out(network, tuple!["task", key, 0i64]);
+        let template = template!["task", key, ?i64];
+        network.call(0, &Request::Read { wait: Wait::AtOnce, template: &template });
+    }
+    assert_eq!(network.measured("quintet_manager_migrations"), 1);
+}
+
+#[test]
+fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_out_gathers_it() {
+    let mut network = network(2);
+    spread(&mut network);
+    let sent = network.measured("quintet_manager_tuples_sent");
+    assert!(sent > 0, "some of them belong to others");
+    let count = Request::Count { template: &template!["task", ?i64, ?i64] };
+    assert_eq!(network.call(1, &count), Some(Answer::Count(8)), "a count moves nothing");
+    assert_eq!(network.measured("quintet_manager_migrations"), 1);
+    let any = Request::Take { wait: Wait::AtOnce, lease: None, template: &template!["task", ?i64, ?i64] };
+    assert!(matches!(network.call(1, &any), Some(Answer::Tuple(..))));
+    assert_eq!(network.measured("quintet_manager_migrations"), 2);
+    assert_eq!(network.call(0, &count), Some(Answer::Count(7)));
+    for _ in 0..7 {
+        assert!(matches!(network.call(0, &any), Some(Answer::Tuple(..))));
+    }
+    assert_eq!(network.call(0, &any), Some(Answer::NoMatch));
+    assert_eq!(network.measured("quintet_manager_requests/search"), 9);
+}
+
+#[test]
+fn what_managers_tell_of_themselves_is_told_as_one() {
+    let mut network = network(1);
+    spread(&mut network);
+    out(&mut network, tuple!["other", 1.5f64]);
+    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+    assert_eq!((state.tuples, state.signatures, state.rows.len()), (9, 2, 2));
+    let mut ages = Vec::new();
+    let mut from = crate::Cursor::default();
+    loop {
+        let size = crate::PageSize { rows: 2, field_bytes: 10 };
+        let list = Request::List { subject: crate::Subject::Tuples, from, size, template: None };
+        let Some(Answer::Page(page)) = network.call(0, &list) else { panic!("a page") };
+        let crate::Rows::Tuples(rows) = page.rows else { panic!("tuples") };
+        ages.extend(rows.iter().map(|row| row.age));
+        let Some(next) = page.next else { break };
+        from = next;
+    }
+    ages.sort_unstable();
+    ages.dedup();
+    assert_eq!(ages.len(), 9, "each once, of all managers");
+}
+
+#[test]
+fn a_wait_that_is_asked_again_ends_when_it_would_have_ended() {
+    let mut network = network(2);
+    let template = template!["task", 99i64, ?i64];
+    let wait = Wait::For(Span::from_millis(10));
+    let token = network.ask(1, &Request::Take { wait, lease: None, template: &template });
+    network.settle(&mut Random::new(1, 1));
+    network.turn_to(Span::from_millis(6));
+    spread(&mut network);
+    assert!(network.measured("quintet_router_moved") > 0);
+    assert_eq!(network.take_answer(1, token), None);
+    network.turn_to(Span::from_millis(4));
+    network.settle(&mut Random::new(1, 1));
+    let Some(Answer::Error(refusal)) = network.take_answer(1, token) else { panic!("it timed out") };
+    assert_eq!(refusal.code, Code::TimedOut);
+}
+
+#[test]
+fn a_lease_whose_tuple_belongs_elsewhere_meanwhile_returns_there() {
+    let mut network = network(2);
+    out(&mut network, tuple!["task", 3i64, 7i64]);
+    let template = template!["task", 3i64, ?i64];
+    let lease = Some(Span::from_secs(9));
+    let taken = network.call(1, &Request::Take { wait: Wait::AtOnce, lease, template: &template });
+    assert!(matches!(taken, Some(Answer::Tuple(_, Some(_)))));
+    spread(&mut network);
+    network.kill(1);
+    network.settle(&mut Random::new(1, 1));
+    let take = Request::Take { wait: Wait::AtOnce, lease: None, template: &template };
+    assert_eq!(network.call(0, &take), Some(Answer::Tuple(tuple!["task", 3i64, 7i64], None)), "the oldest");
+}
+
+#[test]
+fn what_no_one_manager_can_do_at_one_instant_is_refused() {
+    let mut network = network(1);
+    let spreads: Vec<_> =
+        (0..9i64).map(|number| tuple!["a", number]).chain([tuple![1i64], tuple![1.0f64]]).collect();
+    let Some(Answer::Error(refusal)) = network.call(0, &Request::Out { deadline: None, tuples: &spreads })
+    else {
+        panic!("three signatures are not at one manager, as the seed is")
+    };
+    assert_eq!(refusal.code, Code::BadValue);
+    let count = Request::Count { template: &template!["a", ?i64] };
+    assert_eq!(network.call(0, &count), Some(Answer::Count(0)), "nothing of it has happened");
+    let lease = Span::from_secs(9);
+    let mut leases = Vec::new();
+    for (tuple, template) in
+        [(tuple![1i64], template![?i64]), (tuple![1.0f64], template![?f64]), (tuple!["x"], template![?str])]
+    {
+        out(&mut network, tuple);
+        let hold = Request::Hold { wait: Wait::AtOnce, lease, limit: None, template: &template };
+        let Some(Answer::Tuple(_, Some(held))) = network.call(0, &hold) else { panic!("it is there") };
+        leases.push(held.lease);
+    }
+    leases.sort_unstable();
+    let commit = Request::Commit { leases: &leases, witnesses: &[], deadline: None, tuples: &[] };
+    let Some(Answer::Error(refusal)) = network.call(0, &commit) else { panic!("they are at several") };
+    assert_eq!(refusal.code, Code::BadValue);
+    assert_eq!(network.call(0, &Request::Abort { leases: &leases }), Some(Answer::Done));
+    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+    assert_eq!((state.tuples, state.leases), (3, 0));
+}
+
+#[test]
+fn a_group_of_one_manager_is_done_there() {
+    let mut network = network(1);
+    out(&mut network, tuple!["counter", 1i64]);
+    out(&mut network, tuple!["counter", 5i64]);
+    let read = Request::Witness { wait: Wait::AtOnce, template: &template!["counter", 5i64] };
+    let Some(Answer::Witnessed(_, witness)) = network.call(0, &read) else { panic!("it is there") };
+    let hold = Request::Hold {
+        wait: Wait::AtOnce,
+        lease: Span::from_secs(9),
+        limit: None,
+        template: &template!["counter", 1i64],
+    };
+    let Some(Answer::Tuple(_, Some(held))) = network.call(0, &hold) else { panic!("it is there") };
+    let (leases, witnesses, tuples) = ([held.lease], [witness], [tuple!["counter", 2i64]]);
+    let commit = Request::Commit { leases: &leases, witnesses: &witnesses, deadline: None, tuples: &tuples };
+    assert_eq!(network.call(0, &commit), Some(Answer::Done));
+    let count = Request::Count { template: &template!["counter", ?i64] };
+    assert_eq!(network.call(0, &count), Some(Answer::Count(2)));
+}
+
+#[test]
+fn a_manager_that_is_gone_ends_every_request_and_is_named() {
+    let mut network = network(1);
+    let waiting =
+        network.ask(0, &Request::Take { wait: Wait::Forever, lease: None, template: &template!["x"] });
+    network.settle(&mut Random::new(1, 1));
+    network.lose(0, 1);
+    let Some(Answer::Error(refusal)) = network.take_answer(0, waiting) else { panic!("it has ended") };
+    assert!(refusal.code == Code::PeerDied && refusal.text.contains("manager 2 of the 3"), "{refusal}");
+    let later = network.call(0, &Request::Status);
+    assert!(matches!(later, Some(Answer::Error(refusal)) if refusal.code == Code::PeerDied));
+}
+
+#[test]
+fn several_managers_refuse_to_be_watched_and_say_why() {
+    let mut network = network(1);
+    out(&mut network, tuple!["task", 1i64]);
+    let watch = Request::Watch { since: None, most: 1, wait: Wait::AtOnce, template: None };
+    for request in [watch, Request::Look { from: 0, most: 1, template: None }] {
+        let Some(Answer::Error(refusal)) = network.call(0, &request) else { panic!("it is refused") };
+        assert_eq!(refusal.code, Code::BadValue);
+        assert!(refusal.text.contains("several managers cannot be watched"), "{}", refusal.text);
+    }
+}

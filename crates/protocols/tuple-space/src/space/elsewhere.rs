@@ -1,0 +1,213 @@
+//! What a space has of tuples that belong to other managers of the same space, and who waits until they are there.
+//!
+//! A tuple that becomes one that can be taken, because it is put or returns, is offered to those who wait here if it belongs here; else it
+//! leaves, and whoever asked for what made it leave is answered when it has come to where it belongs.
+
+use super::room::Account;
+use super::stores::Place;
+use super::waiter::Waiter;
+use super::{Space, seeded};
+use crate::Signature;
+use crate::codec::{DONE, MOVED, MovedTuple, View};
+use crate::managers::Placement;
+use bytes::Bytes;
+use quintet_contract::{Address, Outbox, Time, Token};
+use quintet_wire::{Encode, Sink};
+use std::collections::BTreeSet;
+
+/// The part of the space that is another manager's.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) placement: Placement,
+    pub(crate) me: u8,
+    /// Signatures of which not all has come: what is put of them has no age before that.
+    incoming: BTreeSet<Signature>,
+    /// Ages are this far apart, so that no two managers give the same.
+    stride: u64,
+    /// Tuples that leave, and who is answered when they have come; those of one request are together.
+    leaving: Vec<Leaving>,
+    /// Tuples that left and belong to no request so far.
+    begun: Vec<MovedTuple>,
+}
+
+/// Tuples that leave together, and who is answered then.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    pub(crate) tuples: Vec<MovedTuple>,
+    pub(crate) answer: Option<(Address, Token)>,
+}
+
+/// The body of a [`MOVED`] answer: the epoch.
+struct Epoch(u64);
+
+impl Encode for Epoch {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.0);
+    }
+}
+
+impl Elsewhere {
+    pub(crate) fn new(placement: Placement, me: u8, managers: u8) -> Elsewhere {
+        let incoming = BTreeSet::new();
+        Elsewhere { placement, me, incoming, stride: managers.into(), leaving: Vec::new(), begun: Vec::new() }
+    }
+}
+
+impl Space {
+    /// Makes it one manager's of a space that has several.
+    pub(crate) fn set_elsewhere(&mut self, elsewhere: Elsewhere) {
+        // A remainder of its own for each manager; no age is 0.
+        self.next_order = elsewhere.stride + u64::from(elsewhere.me);
+        self.elsewhere = Some(Box::new(elsewhere));
+    }
+
+    /// Where tuples are, if it is one of several managers.
+    pub(crate) fn placement(&mut self) -> Option<&mut Placement> {
+        self.elsewhere.as_mut().map(|elsewhere| &mut elsewhere.placement)
+    }
+
+    /// Says whether all of a signature has come.
+    pub(crate) fn set_incoming(&mut self, signature: &Signature, is_incoming: bool) {
+        let Some(elsewhere) = &mut self.elsewhere else { return };
+        if is_incoming {
+            elsewhere.incoming.insert(signature.clone());
+        } else {
+            elsewhere.incoming.remove(signature);
+        }
+    }
+
+    /// How far apart ages are.
+    #[inline]
+    pub(super) fn stride(&self) -> u64 {
+        self.elsewhere.as_ref().map_or(1, |elsewhere| elsewhere.stride)
+    }
+
+    /// Lets a hidden tuple leave if it belongs to another manager; whether it does. One that was put just now has its age there.
+    #[inline]
+    pub(super) fn leaves(&mut self, place: Place, is_new: bool) -> bool {
+        let Some(elsewhere) = &self.elsewhere else { return false };
+        let view = self.stores.view(place);
+        let waits = is_new && !elsewhere.incoming.is_empty() && elsewhere.incoming.contains(view.signature());
+        if elsewhere.placement.of_tuple(&view) == elsewhere.me && !waits {
+            return false;
+        }
+        let mut moved = self.take_away(place);
+        if is_new && !seeded!(self.config, AgeKeptByNewTuple) {
+            moved.age = 0;
+        }
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.begun.push(moved);
+        }
+        true
+    }
+
+    /// Removes a hidden tuple for good.
+    fn take_away(&mut self, place: Place) -> MovedTuple {
+        self.stores[place.store].leave(place.entry);
+        let removed = self.stores[place.store].remove(place.entry);
+        self.room.free(removed.bytes(), removed.account());
+        MovedTuple {
+            age: removed.order,
+            failed: removed.failed,
+            is_reserve: removed.account() == Account::Reserve,
+            head: Bytes::copy_from_slice(removed.head()),
+            bulk: removed.bulk(),
+        }
+    }
+
+    /// Answers that a request had its effect: at once, or when what it has made leave has come.
+    #[inline]
+    pub(super) fn reply_done(&mut self, to: Address, token: Token, out: &mut dyn Outbox) {
+        match &mut self.elsewhere {
+            Some(elsewhere) if !elsewhere.begun.is_empty() && !seeded!(self.config, AnsweredBeforeItCame) => {
+                let tuples = core::mem::take(&mut elsewhere.begun);
+                elsewhere.leaving.push(Leaving { tuples, answer: Some((to, token)) });
+            }
+            _ => self.reply(to, DONE, token, out),
+        }
+    }
+
+    /// What leaves now.
+    pub(crate) fn take_leaving(&mut self) -> Vec<Leaving> {
+        let Some(elsewhere) = &mut self.elsewhere else { return Vec::new() };
+        if !elsewhere.begun.is_empty() {
+            let tuples = core::mem::take(&mut elsewhere.begun);
+            elsewhere.leaving.push(Leaving { tuples, answer: None });
+        }
+        core::mem::take(&mut elsewhere.leaving)
+    }
+
+    /// All ages given so far are below it.
+    pub(crate) fn next_age(&self) -> u64 {
+        self.next_order
+    }
+
+    /// Gives no age from now on that is not above those of another manager; the remainder stays.
+    pub(crate) fn pass_age(&mut self, next_age: u64) {
+        if !seeded!(self.config, AgesNotPassed) && next_age > self.next_order {
+            self.next_order += (next_age - self.next_order).next_multiple_of(self.stride());
+        }
+    }
+
+    /// Stores a tuple that comes from another manager, at its age if it has one. It was counted there, and has room here whatever there is.
+    pub(crate) fn adopt(&mut self, now: Time, moved: &MovedTuple, out: &mut dyn Outbox) {
+        let age = if moved.age == 0 { self.order() } else { moved.age };
+        let view = View::checked_tuple(&moved.head, &moved.bulk);
+        let store = self.stores.find_or_add(view.signature());
+        let account = if moved.is_reserve { Account::Reserve } else { Account::Quota };
+        let entry = self.stores[store].add(now, age, &view, moved.bulk.clone(), account);
+        self.stores[store].entry_mut(entry).failed = moved.failed;
+        let bytes = self.stores[store].entry(entry).bytes();
+        self.room.add(bytes, account);
+        self.offer(now, Place { store, entry }, out);
+    }
+
+    /// Takes the tuples of a signature away that can be taken and belong to others now, oldest first.
+    pub(crate) fn take_away_moved(&mut self, signature: &[u8]) -> Vec<MovedTuple> {
+        let Some(store) = self.stores.find(signature) else { return Vec::new() };
+        let Some(elsewhere) = &self.elsewhere else { return Vec::new() };
+        let is_elsewhere =
+            |entry: u32| elsewhere.placement.of_tuple(&self.stores[store].view(entry)) != elsewhere.me;
+        let shown = self.stores[store].entries().filter(|(_, entry)| entry.is_shown());
+        let mut moved: Vec<(u64, u32)> = shown
+            .filter(|(place, _)| is_elsewhere(*place))
+            .map(|(place, entry)| (entry.order, place))
+            .collect();
+        moved.sort_unstable();
+        if seeded!(self.config, TupleLeftBehind) {
+            moved.pop();
+        }
+        let away = |(_, entry)| {
+            let place = Place { store, entry };
+            self.hide(place);
+            self.take_away(place)
+        };
+        moved.into_iter().map(away).collect()
+    }
+
+    /// Answers those who wait for a tuple of a signature that they are to ask again, oldest first.
+    pub(crate) fn send_waiters_away(&mut self, signature: &[u8], out: &mut dyn Outbox) {
+        if seeded!(self.config, WaiterLeftBehind) {
+            return;
+        }
+        let concerns =
+            |waiter: &Waiter| waiter.templates().any(|template| template.view().signature() == signature);
+        let mut concerned: Vec<(u64, u32)> = self
+            .waiters
+            .iter()
+            .filter(|(_, waiter)| concerns(waiter))
+            .map(|(place, waiter)| (waiter.order, place))
+            .collect();
+        concerned.sort_unstable();
+        for (_, place) in concerned {
+            let waiter = self.drop_waiter(place);
+            self.reply_moved(waiter.requester.address, waiter.requester.token, out);
+        }
+    }
+
+    /// Answers that a request is to be asked again, of whoever the directory says.
+    pub(crate) fn reply_moved(&mut self, to: Address, token: Token, out: &mut dyn Outbox) {
+        let epoch = self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.placement.epoch);
+        self.reply_with(to, MOVED, token, &Epoch(epoch), out);
+    }
+}

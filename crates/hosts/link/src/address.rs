@@ -183,6 +183,28 @@ impl LinkAddress {
         self
     }
 
+    /// Where another manager of the same space listens: at the path with `.NUMBER` behind it, or that many ports above. The first, 0, listens here.
+    /// None: there is no such port, or the system chooses it.
+    #[must_use]
+    pub fn of_manager(&self, number: u8) -> Option<LinkAddress> {
+        if number == 0 {
+            return Some(self.clone());
+        }
+        let beside = |path: &Path| {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(format!(".{number}"));
+            PathBuf::from(beside)
+        };
+        Some(match self {
+            LinkAddress::SharedMemory(path) => LinkAddress::SharedMemory(beside(path)),
+            LinkAddress::Unix(path) => LinkAddress::Unix(beside(path)),
+            LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. } => return None,
+            LinkAddress::Tcp { port, .. } | LinkAddress::Tls { port, .. } => {
+                self.clone().with_port(port.checked_add(number.into())?)
+            }
+        })
+    }
+
     /// Whether a text begins with a word and a colon: then it names a kind of link, and is no path alone.
     #[must_use]
     pub fn names_kind(text: &str) -> bool {

@@ -1,5 +1,6 @@
 //! What every link provides. One conformance suite (`tests/conformance.rs`) runs on every implementation.
 
+use crate::Packets;
 #[cfg(not(loom))]
 use crate::{BootstrapError, End, LinkAddress, NotAccepted};
 use bytes::Bytes;
@@ -44,6 +45,9 @@ pub trait Sender: Send {
     /// The clock of stamps. Before this is said, they count from when the link was made.
     fn set_clock(&mut self, _clock: LiveClock) {}
 
+    /// How many writes each frame is sent with from now on. Before this is said, as few as can be.
+    fn set_packets(&mut self, _packets: Packets) {}
+
     /// Sends a body with bulk data of at most [`LinkInfo::max_bulk_bytes`]. A link that lends may refuse long bulk that it cannot lend
     /// now, and says how much it takes ([`SendError::TooLong`]).
     ///
@@ -77,6 +81,11 @@ pub trait Sender: Send {
     /// Closes the link, as a drop of this half does, and waits until what was sent is on its way: for no longer than `limit`. A drop
     /// never waits: where the system takes nothing just then, the peer sees a cut. Nothing can be sent afterwards.
     fn close_within(&mut self, _limit: Duration) {}
+
+    /// Bytes a second that the network was seen to carry when it last held this end up. None: it never did, or there is none.
+    fn delivery_rate(&self) -> Option<u64> {
+        None
+    }
 
     /// What the link is, as the protocols that use it are told.
     fn info(&self) -> LinkInfo;

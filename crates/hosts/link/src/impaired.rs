@@ -4,7 +4,7 @@
 //! well. A link impaired by nothing behaves as the link below it. Where frames are dropped, duplicated or reordered, the
 //! promise of every other link, once and in order, no longer holds: that is what it is for.
 
-use crate::{End, LinkError, Receiver, Route, Sender};
+use crate::{End, LinkError, Packets, Receiver, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_clock::LiveClock;
@@ -71,6 +71,10 @@ impl Sender for ImpairedSender {
         self.below.set_clock(clock);
     }
 
+    fn set_packets(&mut self, packets: Packets) {
+        self.below.set_packets(packets);
+    }
+
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
         self.below.send_bulk(route, body, bulk)
     }
@@ -93,6 +97,10 @@ impl Sender for ImpairedSender {
 
     fn refuse(&mut self) {
         self.below.refuse();
+    }
+
+    fn delivery_rate(&self) -> Option<u64> {
+        self.below.delivery_rate()
     }
 
     /// Of this direction nothing is known here, of the other everything: a protocol that repeats what is lost has to do so at both ends.

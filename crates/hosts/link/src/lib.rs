@@ -19,6 +19,7 @@
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `socket_peer.rs` | whose process is at the other end of a Unix socket |
 //! | `moderation.rs` | when a receiver lets frames gather |
+//! | `packets.rs` | [`Packets`]: a frame in one write or in two, for a measurement |
 //! | `burst.rs` | [`Burst`]: how many frames of a link are handled together |
 //! | `doorbell.rs` | how a sleeping thread of this process is woken |
 //! | `pages.rs` | memory straight from the system, for buffers of which most is never used |
@@ -43,6 +44,7 @@ mod maker;
 mod moderation;
 #[cfg(not(loom))]
 mod not_accepted;
+mod packets;
 #[cfg(not(loom))]
 mod pages;
 mod path_lock;
@@ -75,6 +77,7 @@ pub use in_process::in_process_pair;
 pub use maker::Maker;
 #[cfg(not(loom))]
 pub use not_accepted::NotAccepted;
+pub use packets::Packets;
 pub use quintet_line::Impairment;
 #[cfg(not(loom))]
 pub use shared_memory::{

@@ -28,6 +28,7 @@
 
 mod check;
 mod connection;
+mod delivery;
 mod dialer;
 mod fault;
 pub mod fuzzing;

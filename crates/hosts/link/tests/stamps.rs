@@ -6,7 +6,7 @@ mod pairs;
 
 use pairs::{
     checked_pair, impaired_shared_memory_pair, impaired_tcp_pair, in_process, shared_memory_pair, tcp_pair,
-    unix_pair,
+    two_packets_pair, unix_pair,
 };
 use quintet_clock::LiveClock;
 use quintet_contract::limits::MAX_BODY_BYTES;
@@ -47,6 +47,7 @@ fn a_frame_is_stamped_at_both_ends_if_its_sender_asks_for_it() {
         unix_pair,
         tcp_pair,
         checked_pair,
+        two_packets_pair,
     ] {
         let (mut left, mut right) = pair();
         let clock = LiveClock::start();
@@ -75,6 +76,7 @@ fn a_stamp_asked_for_an_abandoned_frame_is_forgotten() {
         unix_pair,
         tcp_pair,
         checked_pair,
+        two_packets_pair,
     ] {
         let (mut left, mut right) = pair();
         left.sender.begin(ROUTE, 1).expect("room");

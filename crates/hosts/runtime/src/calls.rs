@@ -15,17 +15,19 @@
 //!                     somebody else waits at the links
 //! ```
 
+mod also;
 mod beside;
 mod event_loop;
+mod looking;
+mod redialling;
 #[cfg(test)]
 mod tests;
 
-use crate::dialling::{Dialling, Redial};
-use crate::engine::Engine;
+use crate::engine::{Engine, Redials};
 use crate::event::EventSink;
-use crate::failure::is_cut;
 use crate::inlets::Inlets;
 use crate::instance::Instance;
+use crate::link_use::LinkUse;
 use crate::request::Request;
 use crate::services::RunningServices;
 use crate::slots::{Answer, Callback, Slots};
@@ -38,7 +40,7 @@ use quintet_link::{End, Maker};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -104,40 +106,31 @@ impl Calls {
     /// # Errors
     /// The system refuses to watch the link.
     pub fn linked(at: Address, instance: Instance, peer: Address, end: End) -> io::Result<Self> {
-        let mut calls = Calls::start(at, instance);
-        let mut inlets = Inlets::new(calls.clock);
-        calls.arrivals = inlets.fd().ok();
-        let mut engine = calls.lock();
-        let joined = vec![(at.port, peer.port)];
-        engine.depend_on(peer.node, false);
-        inlets.attach(&mut engine, calls.clock.now(), peer.node, joined, end)?;
-        calls.unlock(engine);
-        calls.inlets = Some(Mutex::new(inlets));
-        calls.peer = Some(peer);
-        Ok(calls)
+        Calls::linked_with(at, instance, peer, end, LinkUse::default())
     }
 
-    /// Has the link made again when it is cut from now on, or was just before. For links that may be cut.
-    pub fn redial(&self, redial: Redial) {
-        let (Some(peer), Some(inlets), false) = (self.peer, &self.inlets, self.is_inherited()) else {
-            return;
-        };
-        // Without a descriptor nobody could wait for another link.
-        if self.arrivals.is_none() {
-            return;
-        }
-        let mut inlets = inlets.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut engine = self.lock();
-        let ended = engine.how_ended();
-        if ended.is_some_and(|cause| !is_cut(cause)) {
-            return;
-        }
-        let mut dialling = Dialling::new(peer.node, vec![(self.at.port, peer.port)], redial);
-        if let Some(cause) = ended {
-            dialling.cut(cause, self.clock.now());
-        }
-        inlets.dial(dialling);
-        engine.depend_on(peer.node, true);
+    /// As [`linked`](Calls::linked), over a link that is used as `used` says; so are those that are made in its place.
+    ///
+    /// # Errors
+    /// The system refuses to watch the link.
+    pub fn linked_with(
+        at: Address,
+        instance: Instance,
+        peer: Address,
+        end: End,
+        used: LinkUse,
+    ) -> io::Result<Self> {
+        let mut calls = Calls::start(at, instance);
+        let mut inlets = Inlets::new(calls.clock);
+        inlets.set_spin(used.spin);
+        inlets.set_packets(used.packets);
+        calls.arrivals = inlets.fd().ok();
+        let mut engine = calls.lock();
+        engine.depend_on(peer.node, Redials::Never);
+        inlets.attach(&mut engine, calls.clock.now(), peer.node, vec![(at.port, peer.port)], end)?;
+        calls.unlock(engine);
+        (calls.inlets, calls.peer) = (Some(Mutex::new(inlets)), Some(peer));
+        Ok(calls)
     }
 
     fn start(at: Address, instance: Instance) -> Self {
@@ -366,17 +359,6 @@ impl Calls {
         let mut engine = self.lock();
         engine.turn(inlets, self.clock.now());
         self.release(engine)
-    }
-
-    /// How the link failed, in words. None where it has not, and where the protocol had it closed.
-    #[must_use]
-    pub fn lost(&self) -> Option<String> {
-        self.own().ok()?.lost()
-    }
-
-    /// Whether the answer is there, for [`Calls::wait`] to take.
-    pub fn is_answered(&self, pending: Pending) -> bool {
-        self.own().map_or(true, |mut engine| engine.slots().is_filled(pending.0))
     }
 
     /// Ends this thread's polling of the links: whoever watches hears of the next frame, or a sleeper takes over. Then calls

@@ -8,12 +8,14 @@
 //!                                 nobody there, no answer in time, or of no use: a longer pause; at the end of the window it is given up
 //! ```
 //!
+//! Where one service is at several places (replicas of which one leads), a try that comes to nothing is followed by one at the next place, and so is a link that ended before
+//! anybody said that the calls go on over it. Their window is one, from the cut until the calls go on.
+//!
 //! A try ends as well when the peer has made a link in the meantime. What becomes of two links that two nodes have made at once stands in
 //! `inlets/naming.rs`.
 
 use crate::engine::{Ended, Engine};
 use crate::event::Event;
-use crate::failure::is_cut;
 use crate::poller::{Poller, Source};
 use core::error::Error;
 use quintet_contract::{DownCause, NodeId, Port, Random, Span, Time};
@@ -27,6 +29,8 @@ const FIRST_PAUSE: Span = Span::from_millis(5);
 const LONGEST_PAUSE: Span = Span::from_millis(500);
 /// How long one try may take: somebody who takes connections and says nothing, or a machine that lets packets vanish, is tried anew.
 const LONGEST_TRY: Span = Span::from_secs(10);
+/// The same where there is another place to be tried.
+const LONGEST_TRY_OF_SEVERAL: Span = Span::from_secs(1);
 /// A link that lasts so long was worth its try, and the next one is made at once: whether its peer has ended is known by that.
 const LASTING: Span = Span::from_millis(100);
 
@@ -43,10 +47,13 @@ pub struct Redial {
 
 /// One peer whose link this side makes.
 pub(crate) struct Dialling {
-    peer: NodeId,
+    /// Where it is tried: one, or all that may have taken its place.
+    places: Vec<(NodeId, LinkAddress)>,
+    /// Which of them is tried, or was last.
+    at: usize,
     /// Pairs of ports, this node's and the peer's.
     joined: Vec<(Port, Port)>,
-    redial: Redial,
+    window: Duration,
     state: State,
     /// Before the next try.
     pause: Span,
@@ -96,9 +103,17 @@ pub(crate) struct Tries {
 impl Dialling {
     /// For a peer whose link is there.
     pub(crate) fn new(peer: NodeId, joined: Vec<(Port, Port)>, redial: Redial) -> Self {
-        let random = Random::new(redial.seed, 0);
+        let Redial { address, window, seed } = redial;
+        let random = Random::new(seed, 0);
         let (state, pause, made, is_turned_away) = (State::Idle, Span::ZERO, None, false);
-        Dialling { peer, joined, redial, state, pause, made, is_turned_away, random }
+        let (places, at) = (vec![(peer, address)], 0);
+        Dialling { places, at, joined, window, state, pause, made, is_turned_away, random }
+    }
+
+    /// The same, where other peers may take that one's place.
+    pub(crate) fn among(mut self, others: Vec<(NodeId, LinkAddress)>) -> Self {
+        self.places.extend(others);
+        self
     }
 
     /// For a peer without a link.
@@ -110,18 +125,32 @@ impl Dialling {
 
     /// With whom.
     pub(crate) fn peer(&self) -> NodeId {
-        self.peer
+        self.places[self.at].0
+    }
+
+    fn is_of_several(&self) -> bool {
+        self.places.len() > 1
     }
 
     /// A link is over: makes one again if it was to this peer, and was cut. One that this side made and over which nothing came was a try that came
     /// to nothing, however it ended: no session has told anybody of it.
     pub(crate) fn ended(&mut self, ended: Ended, is_unheard_dial: bool, now: Time) {
-        if ended.peer != self.peer {
+        if ended.peer != self.peer() {
             return;
         }
         match self.made {
-            Some((_, tries)) if is_unheard_dial => self.wait(tries, now),
-            _ if is_cut(ended.cause) => self.cut(ended.cause, now),
+            Some((_, tries)) if is_unheard_dial => self.wait_for_next(tries, now),
+            // Who answered there does not lead, or did not come to serve anybody.
+            Some((_, tries)) if self.is_of_several() && ended.comes_back && !ended.went_on => {
+                self.wait_for_next(tries, now);
+            }
+            _ if ended.comes_back => {
+                // What stands still takes connections, and answers nobody.
+                if ended.cause == DownCause::Silent {
+                    self.at = (self.at + 1) % self.places.len();
+                }
+                self.cut(ended.cause, now);
+            }
             _ => {}
         }
     }
@@ -131,15 +160,23 @@ impl Dialling {
         if self.made.is_none_or(|(made, _)| now.since(made) >= LASTING) {
             self.pause = Span::ZERO;
         }
-        let until = now + self.redial.window.into();
+        let until = now + self.window.into();
         self.wait(Tries { until, cause }, now);
+    }
+
+    /// Waits for the next try, at the next place. The pause is a round's: it grows when the first place is tried again.
+    fn wait_for_next(&mut self, tries: Tries, now: Time) {
+        self.at = (self.at + 1) % self.places.len();
+        self.wait(tries, now);
     }
 
     /// Waits for the next try: between half of the pause and all of it.
     fn wait(&mut self, tries: Tries, now: Time) {
         let half = self.pause.0 / 2;
         let pause = Span(half + self.random.below(half + 1));
-        self.pause = Span(self.pause.0 * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        if self.at == 0 {
+            self.pause = Span(self.pause.0 * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        }
         self.state = State::Waiting { at: (now + pause).min(tries.until), tries };
     }
 
@@ -164,35 +201,39 @@ impl Dialling {
             State::Waiting { at, .. } if *at > now => return None,
             State::Waiting { tries, .. } | State::Dialling { tries, .. } => *tries,
         };
-        if engine.is_linked(self.peer) {
+        if self.is_of_several() {
+            engine.depend_on_another(self.peer());
+        }
+        if engine.is_linked(self.peer()) {
             self.give_way(poller);
             return None;
         }
         // What a forked process says would be taken for its parent's words.
         if now >= tries.until || poller.is_inherited() {
             self.state = State::Idle;
-            engine.give_up(self.peer, tries.cause);
+            engine.give_up(self.peer(), tries.cause);
             return None;
         }
         if matches!(self.state, State::Dialling { until, .. } if until <= now) {
             self.give_way(poller);
-            self.wait(tries, now);
+            self.wait_for_next(tries, now);
             return None;
         }
         let until = match &self.state {
             State::Dialling { until, .. } => *until,
+            _ if self.is_of_several() => (now + LONGEST_TRY_OF_SEVERAL).min(tries.until),
             _ => (now + LONGEST_TRY).min(tries.until),
         };
         match self.try_on(poller) {
             Ok(Tried::Linked(end)) => {
                 (self.made, self.is_turned_away) = (Some((now, tries)), false);
-                return Some(Made { peer: self.peer, joined: self.joined.clone(), end, tries });
+                return Some(Made { peer: self.peer(), joined: self.joined.clone(), end, tries });
             }
             Ok(Tried::UnderWay(dialer)) => self.state = State::Dialling { dialer, until, tries },
             // Whatever was wrong may be over at the next try.
             Err(why) => {
                 self.tell_why(why, engine);
-                self.wait(tries, now);
+                self.wait_for_next(tries, now);
             }
         }
         None
@@ -202,11 +243,11 @@ impl Dialling {
     fn tell_why(&mut self, why: Box<dyn Error>, engine: &mut Engine) {
         let Ok(why) = why.downcast::<BootstrapError>() else { return };
         if let BootstrapError::NobodyListens { .. } = *why {
-            engine.refused(self.peer);
+            engine.refused(self.peer());
         }
         let is_refusal = matches!(why.code(), Code::NotAllowed | Code::WrongCluster);
         if is_refusal && !std::mem::replace(&mut self.is_turned_away, true) {
-            engine.tell(&Event::TurnedAway { peer: self.peer, why: *why });
+            engine.tell(&Event::TurnedAway { peer: self.peer(), why: *why });
         }
     }
 
@@ -225,7 +266,7 @@ impl Dialling {
                 poller.forget(dialer.fd());
                 dialer
             }
-            State::Idle | State::Waiting { .. } => dial(&self.redial.address)?,
+            State::Idle | State::Waiting { .. } => dial(&self.places[self.at].1)?,
         };
         if let Some(end) = dialer.finish()? {
             return Ok(Tried::Linked(end));
@@ -236,7 +277,7 @@ impl Dialling {
 
     /// The link that was made could not be used: tries again, within the same window.
     pub(crate) fn failed(&mut self, tries: Tries, now: Time) {
-        self.wait(tries, now);
+        self.wait_for_next(tries, now);
     }
 }
 

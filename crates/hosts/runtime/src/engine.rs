@@ -68,16 +68,33 @@ pub(crate) struct Ended {
     pub(crate) link: LinkId,
     pub(crate) peer: NodeId,
     pub(crate) cause: DownCause,
+    /// Whether who dials the peer makes another one.
+    pub(crate) comes_back: bool,
+    /// Whether somebody has said over it that the calls go on.
+    pub(crate) went_on: bool,
 }
 
 /// On whom the callers of a node depend.
 #[derive(Clone, Copy)]
 struct Dependence {
     peer: NodeId,
-    /// Whether a link to it that was cut is made again.
-    may_come_back: bool,
+    /// Which links to it are made again.
+    redials: Redials,
     /// How the last link to it ended.
     ended: Option<DownCause>,
+}
+
+/// Which links are made again to the peer on whom callers depend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Redials {
+    /// None, or none any more.
+    Never,
+    /// Those that ended while the calls of this node go on.
+    WhereCallsGoOn,
+    /// Those as well that were cut.
+    WhenCut,
+    /// Where another peer may take its place: all, while the calls of this node go on.
+    ElsewhereToo,
 }
 
 /// A new link's sending half, and what it joins.
@@ -100,6 +117,8 @@ impl Engine {
             services,
             local: VecDeque::new(),
             slots,
+            calls_go_on: false,
+            went_on: false,
             answer: Vec::new(),
         };
         Engine {
@@ -308,6 +327,12 @@ impl Engine {
         self.ways.outlets.contains(peer)
     }
 
+    /// How fast the network is to the node without whose link no call is answered, as far as its link knows.
+    pub(crate) fn delivery_rate(&mut self) -> Option<u64> {
+        let on = self.depends_on?.peer;
+        self.ways.outlets.get(on)?.sender.delivery_rate()
+    }
+
     /// Whether a link may be made to a node that has none.
     pub(crate) fn may_link(&self, peer: NodeId) -> bool {
         peer != self.id && !self.is_linked(peer)
@@ -346,6 +371,7 @@ impl Engine {
         let (refused, is_dirty) = (Vec::new(), false);
         let outlet = Outlet { link, peer, sender, waker, joined: joined.clone(), refused, is_dirty };
         self.ways.outlets.insert(outlet);
+        self.ways.went_on &= self.depends_on.is_none_or(|on| on.peer != peer);
         for (here, there) in joined {
             let up = PeerChange::Up { incarnation: UNTOLD, link: info };
             self.give(now, here, Input::Peer(Address { node: peer, port: there }, &up));
@@ -369,9 +395,14 @@ impl Engine {
 
 /// What the callers of a node use.
 impl Engine {
-    /// Without a link to `peer` no call is answered. `may_come_back`: one that was cut is made again.
-    pub(crate) fn depend_on(&mut self, peer: NodeId, may_come_back: bool) {
-        self.depends_on = Some(Dependence { peer, may_come_back, ended: None });
+    /// Without a link to `peer` no call is answered.
+    pub(crate) fn depend_on(&mut self, peer: NodeId, redials: Redials) {
+        self.depends_on = Some(Dependence { peer, redials, ended: None });
+    }
+
+    /// Another peer is to take the place of the one without whose link no call is answered.
+    pub(crate) fn depend_on_another(&mut self, peer: NodeId) {
+        self.depends_on = self.depends_on.map(|on| Dependence { peer, ..on });
     }
 
     /// How the link ended without which no call is answered, if it has.
@@ -399,9 +430,8 @@ impl Engine {
         token: Token,
         request: &dyn Request,
     ) -> Result<(), CallError> {
-        let was_down = self
-            .depends_on
-            .is_some_and(|dependence| !dependence.may_come_back && !self.is_linked(dependence.peer));
+        let is_down = |on: Dependence| !self.may_come_back(on.peer) && !self.is_linked(on.peer);
+        let was_down = self.depends_on.is_some_and(is_down);
         self.pass(now, port, token, request).inspect_err(|_| drop(self.slots().close(token)))?;
         if was_down {
             let told = self.slots().take(token).and_then(Result::err);

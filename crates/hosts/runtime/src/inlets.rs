@@ -23,7 +23,7 @@ use crate::poller::{Poller, Source};
 use naming::Rival;
 use quintet_clock::LiveClock;
 use quintet_contract::{Frame, NodeId, Port, Time};
-use quintet_link::{Burst, End, Listener, Patience, Receiver, Route, Sender};
+use quintet_link::{Burst, End, Listener, Packets, Patience, Receiver, Route, Sender};
 use refusing::Naming;
 pub use refusing::NamingRule;
 use std::collections::VecDeque;
@@ -57,6 +57,7 @@ pub(crate) struct Inlets {
     mailbox: Option<Mailbox>,
     patience: Patience,
     spin: Duration,
+    packets: Packets,
     /// The node's, by which links stamp frames.
     clock: LiveClock,
     /// Whether a socket has brought something since the last sleep, so that a wait looks at the descriptors before it sleeps.
@@ -102,6 +103,7 @@ impl Inlets {
             mailbox: None,
             patience: Patience::default(),
             spin: quintet_link::SPIN,
+            packets: Packets::One,
             clock,
             looks_at_sockets: false,
             turns_until_look: 0,
@@ -116,6 +118,11 @@ impl Inlets {
         let poller = Poller::new()?;
         poller.add(mailbox.fd(), Source::Mailbox)?;
         Ok(Inlets { poller: Some(poller), mailbox: Some(mailbox), ..Inlets::new(clock) })
+    }
+
+    /// Has links send frames with so many writes.
+    pub(crate) fn set_packets(&mut self, packets: Packets) {
+        self.packets = packets;
     }
 
     /// Lets waits spin so long before they sleep.
@@ -205,6 +212,7 @@ impl Inlets {
         receiver.set_spin(self.spin);
         receiver.set_clock(self.clock);
         sender.set_clock(self.clock);
+        sender.set_packets(self.packets);
     }
 
     /// Gives a receiving half its place. Where the system refuses, a peer that is not known may come again.

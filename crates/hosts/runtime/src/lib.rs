@@ -18,6 +18,7 @@
 //! | `mailbox.rs` | frames and orders from other threads of the process |
 //! | `calls.rs`, `request.rs`, `slots.rs` | the first driver: [`Calls`]; encoding requests; where answers wait for their callers |
 //! | `write_behind.rs` | writing many requests by one system call |
+//! | `link_use.rs` | [`LinkUse`]: how a process that calls uses its link |
 //! | `watch.rs` | one descriptor for programs with an event loop of their own |
 //! | `node.rs` | the second driver: [`Node`] |
 //! | `services.rs` | [`Services`]: disk, device and processes, behind addresses |
@@ -38,6 +39,7 @@ mod failure;
 mod histograms;
 mod inlets;
 mod instance;
+mod link_use;
 mod listening;
 mod mailbox;
 mod measuring;
@@ -63,6 +65,7 @@ pub use event::{Event, EventSink};
 pub use histograms::Histograms;
 pub use inlets::NamingRule;
 pub use instance::Instance;
+pub use link_use::LinkUse;
 pub use measuring::Measurement;
 pub use node::{Node, NodeHandle};
 pub use quintet_perfetto::Detail;

@@ -10,7 +10,7 @@ use crate::measuring::Measurement;
 use crate::services::Services;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port, Time};
-use quintet_link::{End, Listener};
+use quintet_link::{End, Listener, Packets};
 use std::io;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -52,6 +52,11 @@ impl Node {
     /// Lets the node spin so long before it sleeps, instead of [`quintet_link::SPIN`].
     pub fn set_spin(&mut self, spin: Duration) {
         self.inlets.set_spin(spin);
+    }
+
+    /// Has frames sent with so many writes, over the links that are made from now on.
+    pub fn set_packets(&mut self, packets: Packets) {
+        self.inlets.set_packets(packets);
     }
 
     /// Has the host's own events told to `sink` instead of to `tracing`, on the thread that runs the node.

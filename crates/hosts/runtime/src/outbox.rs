@@ -10,7 +10,7 @@ use quintet_contract::limits::MAX_BODY_BYTES;
 use quintet_contract::{Address, Disconnect, Draft, Kind, NodeId, Outbox, OwnedFrame, SendError, Token};
 use quintet_link::Route;
 use quintet_messaging::relay;
-use quintet_wire::registry::PORT_CALLERS;
+use quintet_wire::registry::{CALLS_GO_ON, PORT_CALLERS};
 use std::collections::VecDeque;
 
 /// All the ways out of a node.
@@ -23,6 +23,10 @@ pub(crate) struct Ways {
     pub(crate) local: VecDeque<LocalFrame>,
     /// Where answers wait for this process's threads. None: what is sent to them goes to an instance at their port.
     pub(crate) slots: Option<Slots>,
+    /// Whether what callers ask goes on over the next link, whatever ends this one.
+    pub(crate) calls_go_on: bool,
+    /// Whether that was said again over this one.
+    pub(crate) went_on: bool,
     /// Where an answer is written, as long as the longest so far. Kept from call to call.
     pub(crate) answer: Vec<u8>,
 }
@@ -44,6 +48,10 @@ pub(crate) enum Begun {
 impl Ways {
     fn answer(&mut self, kind: Kind, token: Token, body: &[u8], bulk: Bytes) {
         let Some(slots) = &mut self.slots else { return };
+        if kind == CALLS_GO_ON {
+            (self.calls_go_on, self.went_on) = (true, true);
+            return;
+        }
         match relay::failure(kind, body) {
             Some(code) => slots.fill(token, Err(code)),
             None => slots.fill(token, Ok(Answer { kind, body: body.to_vec(), bulk })),

@@ -115,6 +115,7 @@ pub use replay::{Factory, replay};
 pub use schedule::Schedule;
 pub use service::{DeviceModel, DiskModel, ServiceModel};
 pub use simulation::{
-    DeviceLoad, MessageUnderWay, PortLoad, ProcessorStatistics, Restart, Settled, Simulation, Stall, Way,
+    DeviceLoad, MessageUnderWay, Passed, PortLoad, ProcessorStatistics, Restart, Settled, Simulation, Stall,
+    Way,
 };
 pub use verdict::{Difference, ReplayError, Replayed};

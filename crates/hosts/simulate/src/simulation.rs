@@ -38,7 +38,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use faults::Restart;
-pub use view::{DeviceLoad, MessageUnderWay, PortLoad, Settled};
+pub use view::{DeviceLoad, MessageUnderWay, Passed, PortLoad, Settled};
 pub use ways::Way;
 
 /// One simulated run.
@@ -85,6 +85,8 @@ pub struct Simulation {
     calls: VecDeque<u64>,
     /// What became of messages of devices, if somebody looks at it.
     settled: Option<Vec<Settled>>,
+    /// The messages of links, likewise.
+    passed: Option<Vec<Passed>>,
 }
 
 /// The kinds of streams of randomness. A link's stream is named by two addresses, which never reach these.
@@ -134,6 +136,7 @@ impl Simulation {
             marks: Vec::new(),
             calls: VecDeque::new(),
             settled: None,
+            passed: None,
         }
     }
 

@@ -9,8 +9,10 @@ use quintet_launch::LauncherConfig;
 use quintet_membership::{FIRST_CLIENT, MembershipConfig};
 use quintet_messaging::upcall::MAX_OPEN_OF_PEER;
 use quintet_messaging::{MessagingConfig, Window};
+use quintet_replicated::ReplicatedConfig;
+use quintet_resume::{ClientId, ResumeLimits};
 use quintet_session::{PeerConfig, Reliability, SessionConfig};
-use quintet_tuple_space::{SpaceConfig, SpacesConfig};
+use quintet_tuple_space::{ManagersConfig, SpaceConfig, SpacesConfig};
 use quintet_wire::registry::{PORT_BROKER, serves_tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +37,16 @@ pub struct StackConfig {
     pub links: BTreeMap<NodeId, Reliability>,
     /// The unnamed space's limits. A client's are not used.
     pub space: SpaceConfig,
+    /// Which managers there are, where the space has several; none: it has one. No recording keeps it.
+    pub managers: Option<ManagersConfig>,
     /// With what the space keeps a log of its inputs on the host's disk; none: it ends with its process.
     pub log: Option<LoggedConfig>,
+    /// Who the client is to a space that outlives its server: it goes on when that comes back. Chosen by chance, never 0; none: it is known by its link.
+    pub client: Option<ClientId>,
+    /// How a space that outlives its server keeps its clients. A client's is not used.
+    pub resume: ResumeLimits,
+    /// With what other replicas the space is kept together, if it is replicated. No recording keeps it.
+    pub replication: Option<ReplicatedConfig>,
     /// The limits of the named spaces. A client's are not used.
     pub spaces: SpacesConfig,
     /// The member of the cluster that the node is, if it is one.
@@ -92,7 +102,11 @@ impl StackConfig {
             liveness: Liveness::OF_SERVER,
             links: BTreeMap::new(),
             space: SpaceConfig { seed, ..SpaceConfig::default() },
+            managers: None,
             log: None,
+            client: None,
+            resume: ResumeLimits::default(),
+            replication: None,
             spaces: SpacesConfig::default(),
             membership: None,
             launcher: None,

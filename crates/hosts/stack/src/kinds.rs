@@ -8,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 46] = [
+const NAMES: [(Kind, &str); 57] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -38,9 +38,20 @@ const NAMES: [(Kind, &str); 46] = [
     (space::COUNT, "count"),
     (space::STATUS, "status"),
     (space::COMMIT, "commit"),
+    (space::MORE, "watch or look"),
+    (space::EVENTS, "events"),
+    (space::TOLD, "events too old"),
     (space::SPACES, "spaces"),
     (space::NAMED, "request to a named space"),
     (space::SPACE_ROWS, "list of spaces"),
+    (space::CLIENT_WORD, "client's word of itself"),
+    (space::CLIENT_REPLY, "reply to a client's word"),
+    (space::ROUTE, "ask the directory"),
+    (space::FENCE, "fence"),
+    (space::MIGRATE, "migrate"),
+    (space::TRANSFER, "transfer of tuples"),
+    (space::ROUTES, "directory"),
+    (space::MOVED, "moved"),
     (space::DONE, "done"),
     (space::TUPLE, "tuple"),
     (space::NO_MATCH, "no match"),

@@ -8,6 +8,8 @@
 //! client                               server
 //!   callers (a port of the node)
 //!   Relay, Relay                       Space, Broker      the instances, one a port
+//!   Resuming                           Resumed            where the space outlives its server, which has
+//!                                      Logged             a log of it: clients that come back
 //!   Messages ── credits, order ─────── Messages           a pair of ports
 //!         Ports ── from, to ───── Ports                   which instances a frame is between
 //!        Sessions ─ handshake ─ Sessions                  a pair of nodes, at a port of the node's own
@@ -60,8 +62,10 @@ pub use config::{Liveness, StackConfig};
 pub use error::StackError;
 pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};
+pub use space::SpaceRequests;
 pub use stacks::{
-    BROKER, CLIENT, EMBEDDED, EMBEDDED_BROKER, PORT_RELAY, SERVED, SERVER, SPACE, SPACE_NODE, Stack,
-    asking_space, client, client_of, launcher, logged_space, make, member, node, served, sessions_of, space,
-    without_messages,
+    BROKER, CLIENT, EMBEDDED, EMBEDDED_BROKER, FIRST_MANAGER_NODE, PORT_RELAY, ResumedSpaces, ResumingRelay,
+    SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, client_of, client_of_managers,
+    client_of_replicas, launcher, logged_space, make, manager, manager_node, managers, member, node,
+    replica_nodes, replicated_space, served, served_manager, sessions_of, space, without_messages,
 };

@@ -4,6 +4,7 @@ use crate::config::StackConfig;
 use crate::{broker, enrolment, launch, membership, space};
 use quintet_contract::{Kind, Port, Protocol};
 use quintet_messaging::Class;
+use quintet_replicated::codec::LEADER;
 use quintet_wire::registry::KindRange;
 use quintet_wire::{DecodeError, Reader};
 
@@ -30,9 +31,12 @@ pub struct Service {
 pub const SERVICES: [Service; 5] =
     [space::SERVICE, membership::SERVICE, launch::SERVICE, enrolment::SERVICE, broker::SERVICE];
 
-/// The class of a kind: what the service says to whose range it belongs. One that belongs to none is a message of its own.
+/// The class of a kind: that of a replica's answer that it does not lead; else what the service says to whose range it belongs. One that belongs to none is a message of its own.
 #[must_use]
 pub fn class(kind: Kind) -> Class {
+    if kind == LEADER {
+        return Class::Answer;
+    }
     let service = SERVICES.iter().find(|service| service.kinds.contains(kind));
     service.map_or(Class::OneWay, |service| (service.class)(kind))
 }

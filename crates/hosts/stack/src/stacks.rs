@@ -3,15 +3,18 @@
 use crate::config::StackConfig;
 use crate::error::StackError;
 use crate::service::{self, class};
-use crate::space::SERVICE;
+use crate::space::{SERVICE, SpaceRequests};
 use quintet_broker::Broker;
 use quintet_contract::{Address, NodeId, Port, Protocol};
 use quintet_durable::Logged;
 use quintet_launch::Launcher;
 use quintet_membership::Membership;
-use quintet_messaging::{Messages, relay::Relay};
+use quintet_messaging::relay::{self, Relay};
+use quintet_messaging::{Class, Messages};
+use quintet_replicated::{MAX_REPLICAS, Replicated, ToLeader};
+use quintet_resume::{Resumed, ResumedConfig, Resuming};
 use quintet_session::{Placed, Ports, Sessions};
-use quintet_tuple_space::{Space, Spaces};
+use quintet_tuple_space::{KeptSpaces, Manager, Policy, Router, RouterConfig, Spaces, codec};
 use quintet_wire::registry::{
     BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH,
     PORT_LINKS, PORT_MEMBERSHIP, PORT_PROCESS, PORT_SESSION, PORT_SPACE, PORT_USER,
@@ -83,15 +86,114 @@ pub fn space(config: &StackConfig) -> Placed<Spaces> {
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[], protocol }
 }
 
-/// The same with a log of its inputs.
+/// The first of the nodes that managers have; clients have lower ones.
+pub const FIRST_MANAGER_NODE: NodeId = NodeId(u16::MAX - codec::MAX_MANAGERS as u16 + 1);
+
+/// The node of a manager of a space that has several: the first is where a space with one manager is. Clients take other numbers.
+///
+/// # Panics
+/// There are no more managers than [`MAX_MANAGERS`](codec::MAX_MANAGERS).
+#[must_use]
+pub const fn manager_node(manager: u8) -> NodeId {
+    assert!((manager as usize) < codec::MAX_MANAGERS, "a space has MAX_MANAGERS at most");
+    if manager == 0 { SPACE_NODE } else { NodeId(u16::MAX - manager as u16 + 1) }
+}
+
+/// Where so many managers are.
+///
+/// # Panics
+/// As [`manager_node`].
+#[must_use]
+pub fn managers(number: u8) -> Vec<Address> {
+    (0..number).map(|manager| Address { node: manager_node(manager), port: PORT_SPACE }).collect()
+}
+
+/// One manager of several at its port.
+///
+/// # Panics
+/// The configuration does not say which.
+#[must_use]
+pub fn manager(config: &StackConfig) -> Placed<Manager> {
+    let managers = config.managers.as_ref().expect("the space has several managers");
+    let me = managers.managers[usize::from(managers.me)];
+    let asks = managers.managers.iter().copied().filter(|manager| *manager != me).collect();
+    let protocol = Manager::new(config.space, config.spaces, managers);
+    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks, services: &[], protocol }
+}
+
+/// The stack of one manager of several, and at the first of the broker beside it.
+///
+/// # Panics
+/// As [`manager`].
+#[must_use]
+pub fn served_manager(config: &StackConfig) -> Stack<Box<dyn Protocol + Send>> {
+    let managers = config.managers.as_ref().expect("the space has several managers");
+    let mut instances = vec![boxed(manager(config))];
+    if managers.me == 0 {
+        instances.push(boxed(broker(config)));
+    }
+    node(manager_node(managers.me), config, instances)
+}
+
+/// The stack of a client of a space with so many managers, and of the broker beside the first.
+///
+/// # Panics
+/// As [`manager_node`].
+#[must_use]
+pub fn client_of_managers(at: NodeId, number: u8, config: &StackConfig) -> Stack<Box<dyn Protocol + Send>> {
+    let callers = Address { node: at, port: PORT_CALLERS };
+    let asks = managers(number);
+    let router = Router::new(RouterConfig { callers, managers: asks.clone(), loss: relay::loss });
+    let router = Placed { port: PORT_RELAY, kinds: SERVICE.kinds, asks, services: &[], protocol: router };
+    node(at, config, vec![boxed(router), boxed(to_broker(callers))])
+}
+
+fn to_broker(callers: Address) -> Placed<Relay> {
+    let protocol = Relay::new(callers, BROKER, class);
+    Placed { port: PORT_BROKER, kinds: BROKER_KINDS, asks: vec![BROKER], services: &[], protocol }
+}
+
+/// Spaces whose clients come back: what a log or replicas keep.
+pub type ResumedSpaces = Resumed<Spaces, SpaceRequests>;
+
+/// A client of a space that comes back to it, where that outlives its server.
+pub type ResumingRelay = Resuming<Relay, SpaceRequests>;
+
+/// The same with a log of its inputs, and with clients that come back.
 ///
 /// # Panics
 /// The configuration has none.
 #[must_use]
-pub fn logged_space(config: &StackConfig) -> Placed<Logged<Space>> {
+pub fn logged_space(config: &StackConfig) -> Placed<Logged<ResumedSpaces>> {
     let log = config.log.expect("the space keeps a log");
-    let protocol = Logged::new(log, config.space, |space| Space::new(*space));
+    let protocol = Logged::new(log, kept_spaces(config, Policy::Logged), resumed_spaces);
     Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks: Vec::new(), services: &[PORT_DISK], protocol }
+}
+
+/// The same, kept together with other replicas.
+///
+/// # Panics
+/// The configuration has no replication.
+#[must_use]
+pub fn replicated_space(config: &StackConfig) -> Placed<Replicated<ResumedSpaces>> {
+    let replication = config.replication.clone().expect("the space is replicated");
+    let others = replication.replicas.iter().filter(|node| **node != replication.me.node);
+    let asks = others.map(|node| Address { node: *node, port: PORT_SPACE }).collect();
+    let is_request = |kind| class(kind) == Class::Request;
+    let copies = u8::try_from(replication.replicas.len()).expect("there are MAX_REPLICAS at most");
+    let kept = kept_spaces(config, Policy::Replicated(copies));
+    let protocol = Replicated::new(replication, is_request, kept, resumed_spaces);
+    Placed { port: PORT_SPACE, kinds: SERVICE.kinds, asks, services: &[PORT_DISK], protocol }
+}
+
+/// With what spaces are made that outlive their server, and their clients' accounts.
+fn kept_spaces(config: &StackConfig, policy: Policy) -> ResumedConfig<KeptSpaces> {
+    let inner = KeptSpaces { space: config.space, spaces: config.spaces, policy };
+    ResumedConfig { limits: config.resume, inner }
+}
+
+fn resumed_spaces(config: &ResumedConfig<KeptSpaces>) -> ResumedSpaces {
+    Resumed::new(config.limits, Spaces::kept(&config.inner))
 }
 
 /// The broker at its port.
@@ -138,8 +240,12 @@ pub fn asking_space<P>(port: Port, protocol: P) -> Placed<P> {
 /// The stack of a space that serves other processes, and of the broker beside it.
 #[must_use]
 pub fn served(config: &StackConfig) -> Stack<Box<dyn Protocol + Send>> {
-    let space = if config.log.is_some() { boxed(logged_space(config)) } else { boxed(space(config)) };
-    node(SPACE_NODE, config, vec![space, boxed(broker(config))])
+    let (at, space) = match (&config.replication, config.log.is_some()) {
+        (Some(replication), _) => (replication.me.node, boxed(replicated_space(config))),
+        (None, true) => (SPACE_NODE, boxed(logged_space(config))),
+        (None, false) => (SPACE_NODE, boxed(space(config))),
+    };
+    node(at, config, vec![space, boxed(broker(config))])
 }
 
 fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Protocol + Send>> {
@@ -148,16 +254,49 @@ fn boxed<P: Protocol + Send + 'static>(placed: Placed<P>) -> Placed<Box<dyn Prot
 
 /// The stack of a client of a space and of the broker beside it, whose callers are at its node's port for them.
 #[must_use]
-pub fn client(at: NodeId, config: &StackConfig) -> Stack<Relay> {
+pub fn client(at: NodeId, config: &StackConfig) -> Stack<ResumingRelay> {
+    let (to_space, to_broker) = relays(at, config);
+    node(at, config, vec![to_space, to_broker])
+}
+
+/// The same, of a space that so many replicas keep together, and of the brokers beside them: it asks whichever of them it was linked to last.
+///
+/// # Panics
+/// There are no more replicas than [`MAX_REPLICAS`].
+#[must_use]
+pub fn client_of_replicas(replicas: u8, at: NodeId, config: &StackConfig) -> Stack<ToLeader<ResumingRelay>> {
+    let (to_space, to_broker) = relays(at, config);
+    let led = |placed: Placed<ResumingRelay>, service: Address| {
+        let asks: Vec<Address> =
+            replica_nodes(replicas).map(|replica| Address { node: replica, ..service }).collect();
+        let Placed { port, kinds, services, protocol, .. } = placed;
+        Placed { port, kinds, services, protocol: ToLeader::new(service, asks.clone(), protocol), asks }
+    };
+    node(at, config, vec![led(to_space, SPACE), led(to_broker, BROKER)])
+}
+
+/// The nodes of so many replicas.
+///
+/// # Panics
+/// There are no more of them than [`MAX_REPLICAS`].
+pub fn replica_nodes(replicas: u8) -> impl Iterator<Item = NodeId> {
+    assert!(usize::from(replicas) <= MAX_REPLICAS, "a space has MAX_REPLICAS at most");
+    (1..=u16::from(replicas)).map(NodeId)
+}
+
+/// What asks the space, and what asks the broker.
+fn relays(at: NodeId, config: &StackConfig) -> (Placed<ResumingRelay>, Placed<ResumingRelay>) {
     let callers = Address { node: at, port: PORT_CALLERS };
+    let relay = |to, id| Resuming::new(id, callers, to, Relay::new(callers, to, class));
     let to_broker = Placed {
         port: PORT_BROKER,
         kinds: BROKER_KINDS,
         asks: vec![BROKER],
         services: &[],
-        protocol: Relay::new(callers, BROKER, class),
+        // It ends with its process.
+        protocol: relay(BROKER, None),
     };
-    node(at, config, vec![asking_space(PORT_RELAY, Relay::new(callers, SPACE, class)), to_broker])
+    (asking_space(PORT_RELAY, relay(SPACE, config.client)), to_broker)
 }
 
 /// A client of several services of one node, whose callers are at its node's port for them. Its relays are at ports where no service is: what comes from

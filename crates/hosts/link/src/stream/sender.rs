@@ -7,7 +7,7 @@ use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use super::tls::sealer::Sealer;
 use crate::credentials::Proof;
 use crate::pages::Pages;
-use crate::{LinkError, Route, Sender};
+use crate::{LinkError, Packets, Route, Sender};
 use bytes::Bytes;
 use core::time::Duration;
 use quintet_clock::LiveClock;
@@ -17,6 +17,9 @@ use quintet_wire::{Header, STAMP_BYTES};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+
+/// Bulk beside which a system call that asks for the network's pace costs nothing.
+const LONG_BULK_BYTES: usize = 64 << 10;
 
 /// Writes one direction of a link.
 pub(super) struct StreamSender {
@@ -31,6 +34,7 @@ pub(super) struct StreamSender {
     sequence: u32,
     /// Whether frames carry a checksum.
     is_checked: bool,
+    packets: Packets,
     info: LinkInfo,
 }
 
@@ -41,6 +45,9 @@ struct Batch {
     /// Bulk, and how many bytes of the buffer come before it.
     bulk: Vec<(usize, Bytes)>,
     bulk_bytes: usize,
+    /// Where writes end before the last one, in bytes from the front: after the header of each frame, and after each frame. Empty where a frame is one
+    /// packet.
+    cuts: Vec<usize>,
 }
 
 /// Bytes of a batch.
@@ -68,7 +75,7 @@ impl<'a> Segment<'a> {
 
 impl Batch {
     fn new(buffer: Pages) -> Self {
-        Batch { buffer, filled: 0, bulk: Vec::new(), bulk_bytes: 0 }
+        Batch { buffer, filled: 0, bulk: Vec::new(), bulk_bytes: 0, cuts: Vec::new() }
     }
 
     fn cost(&self) -> Cost {
@@ -79,6 +86,18 @@ impl Batch {
         self.filled = 0;
         self.bulk_bytes = 0;
         self.bulk.clear();
+        self.cuts.clear();
+    }
+
+    /// Frames and their bulk.
+    fn bytes(&self) -> usize {
+        self.filled + self.bulk_bytes
+    }
+
+    /// Where each write ends, if the socket takes it at once.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        let inner = self.cuts.iter().copied().filter(|cut| *cut < self.bytes());
+        inner.chain(core::iter::once(self.bytes()))
     }
 
     fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
@@ -109,44 +128,57 @@ impl Batch {
     /// Writes as much as the socket takes. How much, and what it said where that is not all.
     fn write_out(&self, socket: BorrowedFd<'_>) -> (usize, Result<(), Errno>) {
         let mut sent = 0;
-        while self.bulk.is_empty() && sent < self.filled {
-            match write(socket, &self.buffer[sent..self.filled]) {
-                Ok(count) => sent += count,
-                Err(errno) => return (sent, Err(errno)),
-            }
-        }
-        while sent < self.filled + self.bulk_bytes {
-            let pieces = self.after(sent).map(|(segment, skip)| &segment.bytes()[skip..]);
-            match write_pieces(socket, pieces.filter(|piece| !piece.is_empty())) {
-                Ok(count) => sent += count,
-                Err(errno) => return (sent, Err(errno)),
+        for end in self.ends() {
+            while sent < end {
+                match self.write(socket, sent, end) {
+                    Ok(count) => sent += count,
+                    Err(errno) => return (sent, Err(errno)),
+                }
             }
         }
         (sent, Ok(()))
     }
 
+    /// Writes some of what lies between these two, with one system call.
+    fn write(&self, socket: BorrowedFd<'_>, sent: usize, end: usize) -> Result<usize, Errno> {
+        if self.bulk.is_empty() {
+            return write(socket, &self.buffer[sent..end]);
+        }
+        write_pieces(socket, self.between(sent, end).filter(|piece| !piece.is_empty()))
+    }
+
+    /// The bytes after the first `skip`, and before `end`.
+    fn between(&self, skip: usize, end: usize) -> impl Iterator<Item = &[u8]> {
+        let mut left = end - skip;
+        self.after(skip).map(move |(segment, skip)| {
+            let rest = &segment.bytes()[skip..];
+            let taken = &rest[..rest.len().min(left)];
+            left -= taken.len();
+            taken
+        })
+    }
+
     /// As [`Batch::write_out`], encrypted. How much was, which is more than the socket takes where that takes no more.
     fn write_sealed(&self, sealer: &mut Sealer, socket: BorrowedFd<'_>) -> (usize, Result<(), Errno>) {
         let mut sealed = 0;
-        loop {
-            for (segment, skip) in self.after(sealed) {
-                let rest = &segment.bytes()[skip..];
-                let count = match sealer.seal(rest) {
-                    Ok(count) => count,
-                    Err(errno) => return (sealed, Err(errno)),
-                };
-                sealed += count;
-                if count < rest.len() {
-                    break;
+        for end in self.ends() {
+            while sealed < end {
+                for piece in self.between(sealed, end) {
+                    let count = match sealer.seal(piece) {
+                        Ok(count) => count,
+                        Err(errno) => return (sealed, Err(errno)),
+                    };
+                    sealed += count;
+                    if count < piece.len() {
+                        break;
+                    }
+                }
+                if let Err(errno) = sealer.write_out(socket) {
+                    return (sealed, Err(errno));
                 }
             }
-            if let Err(errno) = sealer.write_out(socket) {
-                return (sealed, Err(errno));
-            }
-            if sealed == self.filled + self.bulk_bytes {
-                return (sealed, Ok(()));
-            }
         }
+        (sealed, Ok(()))
     }
 }
 
@@ -174,6 +206,7 @@ impl StreamSender {
             clock: LiveClock::start(),
             sequence: 0,
             is_checked,
+            packets: Packets::One,
             info,
         }
     }
@@ -257,6 +290,10 @@ impl StreamSender {
         let length = u32::try_from(front + bulk_len).expect("limits lie below 4 GiB");
         let (sequence, has_bulk) = (self.sequence, bulk_len > 0);
         let is_stamped = core::mem::take(&mut self.is_stamped);
+        if self.packets == Packets::Two {
+            let start = self.batch.bytes();
+            self.batch.cuts.extend([start + HEADER_BYTES, start + length as usize]);
+        }
         let header = Header { length, kind, has_bulk, is_stamped, token, from, to, sequence, check: 0 };
         let frame = &mut self.batch.buffer[self.batch.filled..self.batch.filled + front];
         frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
@@ -316,6 +353,10 @@ impl Sender for StreamSender {
         self.clock = clock;
     }
 
+    fn set_packets(&mut self, packets: Packets) {
+        self.packets = packets;
+    }
+
     fn send_bulk(&mut self, route: Route, body: &[u8], bulk: Bytes) -> Result<(), SendError> {
         (self.begun, self.is_stamped) = (None, false);
         if bulk.len() > FRAME_BULK_BYTES {
@@ -328,6 +369,9 @@ impl Sender for StreamSender {
         }
         let inline_len = BULK_LENGTH_BYTES + body.len();
         self.admit(Cost { frame_bytes: HEADER_BYTES + inline_len, bulk_bytes: bulk.len() })?;
+        if bulk.len() >= LONG_BULK_BYTES {
+            self.connection.look_at_delivery();
+        }
         let (told, room) = self.room(inline_len).split_at_mut(BULK_LENGTH_BYTES);
         let len = u32::try_from(bulk.len()).expect("limits lie below 4 GiB");
         told.copy_from_slice(&len.to_le_bytes());
@@ -382,6 +426,10 @@ impl Sender for StreamSender {
     fn close_within(&mut self, limit: Duration) {
         self.say_farewell(SENDER_LEFT);
         self.connection.write_all(limit);
+    }
+
+    fn delivery_rate(&self) -> Option<u64> {
+        self.connection.delivery_rate()
     }
 
     fn info(&self) -> LinkInfo {

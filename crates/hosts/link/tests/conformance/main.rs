@@ -58,10 +58,24 @@ conformance!(shared_memory, crate::pairs::shared_memory_pair);
 conformance!(unix, crate::pairs::unix_pair);
 conformance!(tcp, crate::pairs::tcp_pair);
 conformance!(tls, crate::tls_pairs::tls_pair);
+conformance!(tcp_in_two_packets, crate::pairs::two_packets_pair);
 conformance!(stream_with_checksums, crate::pairs::checked_pair);
 conformance!(shared_memory_impaired_by_nothing, crate::pairs::impaired_shared_memory_pair);
 conformance!(tcp_impaired_by_nothing, crate::pairs::impaired_tcp_pair);
 conformance!(tls_impaired_by_nothing, crate::tls_pairs::impaired_tls_pair);
+
+/// Of a burst in many records a poll takes a few: what counts how many come at once is not for this one.
+mod tls_in_two_packets {
+    conformance!(@tests crate::tls_pairs::two_packets_tls_pair,
+        frames_arrive_in_order_and_whole,
+        random_traffic_arrives_as_it_was_sent,
+        a_full_link_says_so_and_has_room_after_a_poll,
+        bulk_arrives_beside_its_body,
+        the_longest_bulk_fits_and_a_longer_one_is_refused,
+        a_frame_ends_a_sleep,
+        nothing_is_lost_between_two_threads_that_sleep,
+    );
+}
 
 fn frames_arrive_in_order_and_whole(pair: Pair) {
     let (mut left, mut right) = pair();

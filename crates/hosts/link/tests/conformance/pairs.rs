@@ -1,6 +1,8 @@
 //! Both ends of a link of each kind.
 
-use quintet_link::{Checksums, End, Impairment, LinkAddress, connect, impaired, listen, over_stream};
+use quintet_link::{
+    Checksums, End, Impairment, LinkAddress, Packets, connect, impaired, listen, over_stream,
+};
 use quintet_testbed::TempDir;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::os::unix::net::UnixStream;
@@ -39,6 +41,18 @@ pub(crate) fn unix_pair() -> (End, End) {
 
 pub(crate) fn tcp_pair() -> (End, End) {
     pair_at(&LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 })
+}
+
+/// With each frame in two writes.
+pub(crate) fn two_packets_pair() -> (End, End) {
+    in_two_packets(tcp_pair())
+}
+
+pub(crate) fn in_two_packets((mut left, mut right): (End, End)) -> (End, End) {
+    for end in [&mut left, &mut right] {
+        end.sender.set_packets(Packets::Two);
+    }
+    (left, right)
 }
 
 /// As links between machines are.

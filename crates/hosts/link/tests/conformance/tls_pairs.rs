@@ -1,6 +1,6 @@
 //! Both ends of a link over TLS.
 
-use crate::pairs::{impaired_pair, pair_at};
+use crate::pairs::{impaired_pair, in_two_packets, pair_at};
 use quintet_identity::{Authority, Validity};
 use quintet_link::{Credentials, End, LinkAddress};
 
@@ -14,4 +14,8 @@ pub(crate) fn tls_pair() -> (End, End) {
 
 pub(crate) fn impaired_tls_pair() -> (End, End) {
     impaired_pair(tls_pair())
+}
+
+pub(crate) fn two_packets_tls_pair() -> (End, End) {
+    in_two_packets(tls_pair())
 }

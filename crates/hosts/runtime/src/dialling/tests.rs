@@ -2,6 +2,7 @@
 
 mod pauses;
 mod refused;
+mod several;
 
 use super::*;
 use crate::event::Event;

@@ -1,6 +1,6 @@
 //! The end of a link: its sending half is closed, the instances that it joined are told, and the callers who wait for what does not come.
 
-use super::{Dependence, Ended, Engine};
+use super::{Dependence, Ended, Engine, Redials};
 use crate::event::{Event, log_link_ended};
 use crate::failure::{cause, is_cut, is_remarkable};
 use crate::outlets::{LinkId, Outlet};
@@ -15,8 +15,8 @@ impl Engine {
         if is_remarkable(error) {
             self.tell(&Event::LinkFailed { peer, why: error.clone() });
         }
-        let may_come_back = self.depends_on.is_some_and(|on| on.peer == peer && on.may_come_back);
-        self.lost = Some(if may_come_back && is_cut(cause(error)) {
+        let is_dialled = self.depends_on.is_some_and(|on| on.peer == peer);
+        self.lost = Some(if is_dialled && self.comes_back(peer, cause(error)) {
             // Calls fail only if this is what becomes of it.
             "the link was cut, and the server did not come back in time, or came back as another".to_owned()
         } else {
@@ -37,7 +37,11 @@ impl Engine {
         let Outlet { link, peer, sender, waker, joined, .. } = outlet;
         drop(sender);
         log_link_ended(self.id, peer, link.0, cause);
-        self.over.push(Ended { link, peer, cause });
+        let comes_back = self.comes_back(peer, cause);
+        // For the protocols its end is a cut: they go on as well.
+        let cause = if comes_back && cause == DownCause::Closed { DownCause::Died } else { cause };
+        let went_on = self.ways.went_on;
+        self.over.push(Ended { link, peer, cause, comes_back, went_on });
         waker();
         for (here, there) in joined {
             let there = Address { node: peer, port: there };
@@ -47,14 +51,38 @@ impl Engine {
             return;
         };
         dependence.ended = Some(cause);
-        if !dependence.may_come_back || !is_cut(cause) {
+        if !comes_back {
             self.fail_calls(cause);
+        }
+    }
+
+    /// Whether another link to a peer may be made once there is none.
+    pub(super) fn may_come_back(&self, peer: NodeId) -> bool {
+        self.depends_on.filter(|on| on.peer == peer).is_some_and(|on| match on.redials {
+            Redials::Never => false,
+            Redials::WhereCallsGoOn | Redials::ElsewhereToo => self.ways.calls_go_on,
+            Redials::WhenCut => true,
+        })
+    }
+
+    /// Whether another link is made to a peer whose link ended like this, by whoever dials it.
+    fn comes_back(&self, peer: NodeId, cause: DownCause) -> bool {
+        match self.depends_on.filter(|on| on.peer == peer) {
+            None => is_cut(cause),
+            // The program is done with it.
+            Some(_) if self.is_closed => false,
+            Some(on) if on.redials == Redials::ElsewhereToo => self.ways.calls_go_on,
+            Some(on) if on.redials != Redials::Never && self.ways.calls_go_on => {
+                is_cut(cause) || cause == DownCause::Closed
+            }
+            Some(on) => on.redials == Redials::WhenCut && is_cut(cause),
         }
     }
 
     /// Fails every call that has no answer. The protocol may have failed them itself, and knows better why.
     fn fail_calls(&mut self, cause: DownCause) {
-        self.depends_on = self.depends_on.map(|dependence| Dependence { may_come_back: false, ..dependence });
+        self.depends_on =
+            self.depends_on.map(|dependence| Dependence { redials: Redials::Never, ..dependence });
         if let Some(slots) = &mut self.ways.slots {
             slots.fail_all(relay::loss(cause));
         }

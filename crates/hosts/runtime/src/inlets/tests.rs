@@ -277,7 +277,7 @@ fn a_link_that_was_cut_is_not_made_again_once_the_program_has_closed() {
     inlets.fd().expect("an epoll descriptor is there");
     let (near, far) = socket_pair();
     inlets.attach(&mut engine, Time(0), NodeId(0), vec![(PORT, PORT)], near).expect("it is watched");
-    engine.depend_on(NodeId(0), true);
+    engine.depend_on(NodeId(0), crate::engine::Redials::WhenCut);
     let redial = Redial { address, window: Duration::from_secs(10), seed: 0 };
     inlets.dial(Dialling::new(NodeId(0), vec![(PORT, PORT)], redial));
     drop(far.receiver);

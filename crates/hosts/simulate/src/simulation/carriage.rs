@@ -1,7 +1,7 @@
 //! How frames travel: over links, through devices, within a node.
 
 use super::events::{Event, Way};
-use super::{Settled, Simulation};
+use super::{Passed, Settled, Simulation};
 use crate::arrival::Arrival;
 use crate::device::{Device, Effects, Message, Outcome, Station, Timer};
 use crate::ids::{DeviceId, ProcessorId};
@@ -61,10 +61,16 @@ impl Simulation {
         match &mut route.carrier {
             Carrier::Link(link) => {
                 let passage = link.carry(now);
-                if let Some(at) = passage.copy.filter(|_| !cut) {
+                let is_lost = passage.lost || cut;
+                let copy = passage.copy.filter(|_| !cut);
+                if let Some(passed) = &mut self.passed {
+                    let arrival = (!is_lost).then_some(passage.arrival);
+                    passed.extend(Passed::of(&parcel, arrival, copy));
+                }
+                if let Some(at) = copy {
                     self.deliver(to, Arrival::Frame(parcel.clone()), at);
                 }
-                if passage.lost || cut {
+                if is_lost {
                     self.schedule.add(passage.arrival, Event::Left(id));
                 } else {
                     self.schedule_arrival(to, Arrival::Frame(parcel), passage.arrival, Way::Link);

@@ -4,7 +4,8 @@ use super::Simulation;
 use crate::arrival::Arrival;
 use crate::device::Station;
 use crate::ids::{DeviceId, ProcessorId};
-use crate::module::{MessageType, Module, message_of, modelled_bytes};
+use crate::module::{MessageType, Module, message_class, message_of, modelled_bytes};
+use crate::parcel::Parcel;
 use crate::picos::Picos;
 use crate::route::Carrier;
 use quintet_contract::{Address, NodeId};
@@ -67,6 +68,34 @@ pub struct Settled {
     pub ticket: u64,
     /// Whether it was delivered; otherwise it was dropped or lost.
     pub delivered: bool,
+}
+
+/// A module's message, or a reply, that a link has taken: what becomes of it is known at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// The node that sent it.
+    pub sender: NodeId,
+    /// The node to which it goes.
+    pub receiver: NodeId,
+    /// Its length.
+    pub bytes: u64,
+    /// What it is; none: a reply.
+    pub message: Option<MessageType>,
+    /// When it arrives; none: it is lost.
+    pub arrival: Option<Picos>,
+    /// When its copy arrives, if it arrives twice.
+    pub copy: Option<Picos>,
+}
+
+impl Passed {
+    /// None if the frame is no such message.
+    pub(super) fn of(parcel: &Parcel, arrival: Option<Picos>, copy: Option<Picos>) -> Option<Passed> {
+        message_class(parcel.kind)?;
+        let frame = parcel.frame();
+        let (sender, receiver) = (parcel.label.from.node, parcel.label.to.node);
+        let (bytes, message) = (modelled_bytes(&frame), message_of(&frame));
+        Some(Passed { sender, receiver, bytes, message, arrival, copy })
+    }
 }
 
 impl Simulation {
@@ -147,9 +176,16 @@ impl Simulation {
         })
     }
 
-    /// From now on it is kept what becomes of messages of devices, for [`take_settled`](Simulation::take_settled).
+    /// From now on it is kept what becomes of messages, for [`take_settled`](Simulation::take_settled) and
+    /// [`take_passed`](Simulation::take_passed).
     pub fn keep_settled(&mut self) {
         self.settled.get_or_insert_default();
+        self.passed.get_or_insert_default();
+    }
+
+    /// The messages that links have taken since the last call, in order. None unless it is kept.
+    pub fn take_passed(&mut self) -> impl Iterator<Item = Passed> {
+        self.passed.iter_mut().flat_map(|passed| passed.drain(..))
     }
 
     /// What became of messages of devices since the last call, in order. Nothing unless it is kept.

@@ -53,7 +53,7 @@ fn a_forked_process_makes_no_link_again() {
     let address = LinkAddress::Unix(folder.join("socket"));
     let mut listener = quintet_link::listen(&address).expect("the folder is there");
     let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
-    engine.depend_on(NodeId(1), true);
+    engine.depend_on(NodeId(1), crate::engine::Redials::WhenCut);
     let redial = Redial { address, window: WINDOW, seed: 1 };
     let (parents, own) = (Poller::inherited(), Poller::new().expect("an epoll descriptor is there"));
     for (poller, dials) in [(&parents, false), (&own, true)] {
@@ -68,7 +68,7 @@ fn a_forked_process_makes_no_link_again() {
 #[test]
 fn no_pause_is_longer_than_the_window() {
     let mut tried = dialling(1);
-    tried.redial.window = Duration::from_millis(20);
+    tried.window = Duration::from_millis(20);
     assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
 }
 
